@@ -1,0 +1,83 @@
+"""How well can an attacker tell two worlds apart? Differential privacy as a hypothesis test.
+
+>>> import tellapart as ta
+>>> curve = ta.Laplace.with_epsilon(1).curve()
+>>> round(curve.tpr(fpr=0.01), 4)      # the best attack that accuses 1 % of innocents
+0.0272
+"""
+
+from tellapart.curve.algebra import dominates, gap, worst_case
+from tellapart.curve.atomic import attack, from_pmfs
+from tellapart.curve.base import Bound, Rates, TradeoffCurve
+from tellapart.curve.densities import from_densities
+from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
+from tellapart.curve.guarantees import guarantee
+from tellapart.curve.region import MechanismRegion, PrivacyRegion
+from tellapart.errors import InvalidArgument, NotCertified, TellapartError, Unsupported
+from tellapart.mechanisms import MECHANISMS
+from tellapart.mechanisms.attacker import plausibly_deniable
+from tellapart.mechanisms.base import Mechanism, Neighbours, Order
+from tellapart.mechanisms.choice import (
+    ExponentialMechanism,
+    MaxNoise,
+    PermuteAndFlip,
+    RandomizedResponse,
+    ReportNoisyMax,
+    UnaryEncoding,
+)
+from tellapart.mechanisms.custom import CustomMechanism
+from tellapart.mechanisms.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    PlanarLaplace,
+    Staircase,
+    TruncatedLaplace,
+    UniformNoise,
+)
+
+__all__ = [
+    "MECHANISMS",
+    "Bound",
+    "CustomMechanism",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "ExponentialMechanism",
+    "Gaussian",
+    "InvalidArgument",
+    "Laplace",
+    "MaxNoise",
+    "Mechanism",
+    "MechanismRegion",
+    "Neighbours",
+    "NotCertified",
+    "Order",
+    "PermuteAndFlip",
+    "PlanarLaplace",
+    "PrivacyRegion",
+    "RandomizedResponse",
+    "Rates",
+    "ReportNoisyMax",
+    "Staircase",
+    "TellapartError",
+    "TradeoffCurve",
+    "TruncatedLaplace",
+    "UnaryEncoding",
+    "UniformNoise",
+    "Unsupported",
+    "attack",
+    "dominates",
+    "from_densities",
+    "from_dp_accounting",
+    "from_json",
+    "from_pmfs",
+    "gap",
+    "guarantee",
+    "plausibly_deniable",
+    "to_dp_accounting",
+    "to_json",
+    "worst_case",
+]
+
+__version__ = "0.1.0"

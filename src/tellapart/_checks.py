@@ -1,0 +1,149 @@
+"""Argument checks. Each takes one keyword, so that the message can name the argument.
+
+Messages read: *name must rule, got value*. A check returns the cleaned value.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart.errors import InvalidArgument
+
+Array = NDArray[np.float64]
+E = TypeVar("E")
+
+
+def refuse(name: str, rule: str, value: object) -> NoReturn:
+    """Raise the one error message that all checks share."""
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    raise InvalidArgument(f"{name} must {rule}, got {shown}")
+
+
+def _only(named: dict[str, Any]) -> tuple[str, Any]:
+    ((name, value),) = named.items()
+    return name, value
+
+
+def number(**named: Any) -> float:
+    """One real number; infinite is allowed, NaN is not."""
+    name, value = _only(named)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        refuse(name, "be a number", value)
+    result = float(value)
+    if math.isnan(result):
+        refuse(name, "not be NaN", value)
+    return result
+
+
+def _numbers_within(
+    rule: str, holds: Callable[[float], bool], finite: bool
+) -> Callable[..., float]:
+    def check(**named: Any) -> float:
+        name, value = _only(named)
+        result = number(**named)
+        if not holds(result) or (finite and math.isinf(result)):
+            refuse(name, rule, value)
+        return result
+
+    return check
+
+
+finite = _numbers_within("be finite", lambda x: True, finite=True)
+at_least_zero = _numbers_within("be at least 0", lambda x: x >= 0, finite=False)
+finite_at_least_zero = _numbers_within("be finite and at least 0", lambda x: x >= 0, finite=True)
+above_zero = _numbers_within("be greater than 0", lambda x: x > 0, finite=False)
+finite_above_zero = _numbers_within("be finite and greater than 0", lambda x: x > 0, finite=True)
+probability = _numbers_within("lie in [0, 1]", lambda x: 0 <= x <= 1, finite=False)
+inside_unit = _numbers_within("lie strictly between 0 and 1", lambda x: 0 < x < 1, finite=False)
+
+
+def whole(least: int, **named: Any) -> int:
+    """A whole number of at least ``least``."""
+    name, value = _only(named)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        refuse(name, "be a whole number", value)
+    if value < least:
+        refuse(name, f"be at least {least}", value)
+    return int(value)
+
+
+def member(kind: type[E], **named: Any) -> E:
+    """A member of an enumeration."""
+    name, value = _only(named)
+    if not isinstance(value, kind):
+        names = " or ".join(str(one) for one in kind)  # type: ignore[attr-defined]
+        refuse(name, f"be {names}", value)
+    return value
+
+
+def reals(**named: Any) -> Array:
+    """An array of real numbers of any shape; infinite is allowed, NaN is not."""
+    name, value = _only(named)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        refuse(name, "be numbers in a regular array", value)
+    if array.dtype.kind == "O" and array.ndim == 0 and isinstance(value, numbers.Real):
+        array = np.asarray(float(value))
+    if array.dtype.kind not in "iuf" and array.size:
+        refuse(name, "be a number or an array of numbers", value)
+    result = array.astype(np.float64, copy=False)
+    if np.isnan(result).any():
+        refuse(name, "not contain NaN", value)
+    return result
+
+
+def probabilities(**named: Any) -> Array:
+    """An array whose every entry lies in [0, 1]."""
+    name, _ = _only(named)
+    array = reals(**named)
+    if array.size and not (array.min() >= 0 and array.max() <= 1):
+        outside = array[(array < 0) | (array > 1)]
+        refuse(name, "lie in [0, 1]", float(outside.flat[0]))
+    return array
+
+
+def vector(**named: Any) -> Array:
+    """A non-empty one-dimensional array of finite numbers."""
+    name, value = _only(named)
+    array = reals(**named)
+    if array.ndim != 1:
+        refuse(name, "be one-dimensional", value)
+    if array.size == 0:
+        refuse(name, "not be empty", value)
+    if np.isinf(array).any():
+        refuse(name, "be finite", value)
+    return array
+
+
+def pmf(**named: Any) -> Array:
+    """Probabilities of a finite set of outcomes: at least 0, with sum 1 up to rounding."""
+    name, _ = _only(named)
+    array = vector(**named)
+    if array.min() < 0:
+        refuse(name, "be at least 0 everywhere", float(array.min()))
+    total = math.fsum(array)
+    if abs(total - 1) > 1e-9:
+        refuse(name, "sum to 1", total)
+    return array / total
+
+
+def pairs(columns: str, **named: Any) -> tuple[Array, Array]:
+    """Two columns from a non-empty list of pairs; ``columns`` names them in the message."""
+    name, value = _only(named)
+    array = reals(**named)
+    if array.size == 0:
+        refuse(name, "not be empty", value)
+    if array.ndim != 2 or array.shape[1] != 2:
+        refuse(name, f"be a list of {columns} pairs", value)
+    return array[:, 0], array[:, 1]

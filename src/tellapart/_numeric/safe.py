@@ -1,0 +1,22 @@
+"""Products and quotients that stay finite where their factors do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tellapart._checks import Array
+
+# Beyond this exponent e^a times any positive double is larger than 1, e^−a times it 0.
+_FURTHEST = 1400.0
+
+
+def times_exp(x: Array | float, exponent: Array | float) -> Array:
+    """x·e^exponent, where e^exponent alone may overflow or underflow; right for 0 ≤ x ≤ 1."""
+    half = np.exp(np.clip(exponent, -_FURTHEST, _FURTHEST) / 2)
+    return np.asarray(x * half * half)
+
+
+def log_ratio(numerator: Array, denominator: Array) -> Array:
+    """log(numerator / denominator) of masses: ±inf where one is 0, and no overflow between."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(numerator) - np.log(denominator))

@@ -1,0 +1,1 @@
+"""The hub: trade-off curves, how they are made, combined, compared and stored."""

@@ -1,0 +1,199 @@
+"""Curves from curves: the worst of several, and how two of them compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.curve.atomic import AtomicCurve, from_corners
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.errors import NotCertified
+
+# Beyond this loss one of the two masses of an atom may vanish in double precision.
+_REPRESENTABLE = 650.0
+
+
+@dataclass(frozen=True)
+class WorstCase(TradeoffCurve):
+    """The lower convex envelope of several curves: what holds whichever of them is the truth.
+
+    Its profile is the largest of theirs; at a threshold the test of the worst one is meant.
+    Build one with `worst_case`.
+    """
+
+    curves: tuple[TradeoffCurve, ...]
+    bound: Bound
+
+    def mirrored(self) -> WorstCase:
+        return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        tables = [curve._rates(threshold) for curve in self.curves]
+        # The worst at this slope has the largest profile; each order is sharp on its own side.
+        ahead = [curve._delta(np.maximum(threshold, 0.0)) for curve in self.curves]
+        behind = [curve.mirrored()._delta(np.maximum(-threshold, 0.0)) for curve in self.curves]
+        chosen = np.argmax(np.where(threshold >= 0, ahead, behind), axis=0)
+        columns = [np.stack(column) for column in zip(*tables, strict=True)]
+        fpr, tpr, fnr, tnr = (np.take_along_axis(c, chosen[None], 0)[0] for c in columns)
+        return fpr, tpr, fnr, tnr
+
+    def _delta(self, epsilon: Array) -> Array:
+        return np.asarray(np.max([curve._delta(epsilon) for curve in self.curves], axis=0))
+
+    def _epsilon(self, delta: Array) -> Array:
+        return np.asarray(np.max([curve._epsilon(delta) for curve in self.curves], axis=0))
+
+    def _largest_loss(self) -> float:
+        return max(curve._largest_loss() for curve in self.curves)
+
+    def _delta_at_infinity(self) -> float:
+        return max(curve._delta_at_infinity() for curve in self.curves)
+
+
+def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
+    """What an attacker can do against the weakest of these worlds, never knowing which it is.
+
+    The lower convex envelope: δ(ε) and ε(δ) are the largest of theirs.
+
+    >>> from tellapart.curve.closed import LaplaceCurve
+    >>> worst_case([LaplaceCurve(0.5), LaplaceCurve(1.0)]).epsilon(delta=0.0)
+    1.0
+    """
+    members = _curves(curves=list(curves))
+    if len(members) == 1:
+        return members[0]
+    bound = _joint_bound([curve.bound for curve in members])
+    if all(isinstance(c, AtomicCurve) and _representable(c) for c in members):
+        corners = [c._corner(np.arange(len(c.losses) + 1)) for c in members]  # type: ignore[attr-defined]
+        columns = [np.concatenate(column) for column in zip(*corners, strict=True)]
+        return from_corners(columns[0], columns[1], columns[2], columns[3], bound)
+    return WorstCase(tuple(members), bound)
+
+
+def _curves(**named: list[TradeoffCurve]) -> list[TradeoffCurve]:
+    ((name, members),) = named.items()
+    if not members:
+        _checks.refuse(name, "not be empty", members)
+    for one in members:
+        _curve(**{name: one})
+    return members
+
+
+def _curve(**named: object) -> None:
+    ((name, one),) = named.items()
+    if not isinstance(one, TradeoffCurve):
+        _checks.refuse(name, "be a TradeoffCurve (a mechanism's is mechanism.curve())", one)
+
+
+def _representable(curve: AtomicCurve) -> bool:
+    finite = curve.losses[np.isfinite(curve.losses)]
+    return bool(np.all(np.abs(finite) < _REPRESENTABLE))
+
+
+def _joint_bound(bounds: list[Bound]) -> Bound:
+    sides = set(bounds) - {Bound.EXACT}
+    if len(sides) > 1:
+        _checks.refuse("curves", "not mix Bound.LOWER with Bound.UPPER", sorted(map(str, sides)))
+    return sides.pop() if sides else Bound.EXACT
+
+
+def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> bool:
+    """Whether a leaks at least as much as b: a.beta ≤ b.beta everywhere (Blackwell order).
+
+    Both sides are compared to a relative ``tolerance``. Exact at the corners of a polygon, which
+    decide for the whole curve; two smooth curves are compared on a grid that reaches both corners.
+    """
+    _curve(a=a)
+    _curve(b=b)
+    with np.errstate(all="ignore"):
+        if isinstance(b, AtomicCurve):
+            return _no_better_at(a, b, b._sums["fpr"], tolerance)
+        if isinstance(a, AtomicCurve):
+            return _profile_above(a, b, a.losses[np.isfinite(a.losses)], tolerance)
+        small = 10.0 ** np.linspace(-300, 0, 3001)
+        grid = np.concatenate([[0.0], small, expit(np.linspace(-36, 36, 3001))])
+        mirrored = _no_better_at(a.mirrored(), b.mirrored(), grid, tolerance)
+        return mirrored and _no_better_at(a, b, grid, tolerance)
+
+
+def _no_better_at(a: TradeoffCurve, b: TradeoffCurve, fpr: Array, tolerance: float) -> bool:
+    """A's attacker does at least as well as b's at these FPRs, by β and by TPR."""
+    beta = a._beta(fpr) <= b._beta(fpr) * (1 + tolerance) + 1e-300
+    tpr = a._tpr(fpr) * (1 + tolerance) + 1e-300 >= b._tpr(fpr)
+    # Each is rounded in its own corner; the other one decides there.
+    return bool(np.all(np.where(fpr + b._beta(fpr) < 0.5, beta, tpr) | (beta & tpr)))
+
+
+def _profile_above(a: TradeoffCurve, b: TradeoffCurve, losses: Array, tolerance: float) -> bool:
+    """A's profile lies above b's where a's is kinked, so everywhere: b's is convex in e^ε."""
+    if b._delta_at_infinity() > a._delta_at_infinity() + 1e-300:
+        return False
+    if b._largest_loss() > a._largest_loss() * (1 + tolerance):
+        return False
+    ahead, behind = losses[losses >= 0], losses[losses < 0]
+    left = a._delta(ahead) * (1 + tolerance) + 1e-300 >= b._delta(ahead)
+    mirror_a, mirror_b = a.mirrored(), b.mirrored()
+    right = mirror_a._delta(-behind) * (1 + tolerance) + 1e-300 >= mirror_b._delta(-behind)
+    return bool(np.all(left) and np.all(right))
+
+
+def gap(a: TradeoffCurve, b: TradeoffCurve) -> float:
+    """How much more error b can cost an attacker than a saves: 0 iff a dominates b.
+
+    The least κ with a.beta(α + κ) − κ ≤ b.beta(α) for all α, which is the largest difference, over
+    all priors, between the attacker's least error against a and against b (the Δ-divergence of
+    Kaissis et al. 2024). Returned from above, within 1e-12.
+
+    >>> from tellapart.curve.closed import LaplaceCurve
+    >>> round(gap(LaplaceCurve(0.5), LaplaceCurve(1.0)), 6)
+    0.086135
+    """
+    _curve(a=a)
+    _curve(b=b)
+    with np.errstate(all="ignore"):
+        return _largest_difference(a, b)
+
+
+def _bayes_errors(curve: TradeoffCurve, prior: Array) -> tuple[Array, Array]:
+    """The least error of an attacker with these priors, and its derivative in the prior."""
+    fpr, _, fnr, _ = curve._rates(np.log1p(-prior) - np.log(prior))
+    return (1 - prior) * fpr + prior * fnr, fnr - fpr
+
+
+def _largest_difference(a: TradeoffCurve, b: TradeoffCurve, precision: float = 1e-12) -> float:
+    """Branch and bound: a's error lies under its tangents, b's above its chords."""
+    grid = np.linspace(0.0, 1.0, 1025)
+    error_a, slope_a = _bayes_errors(a, grid)
+    error_b, _ = _bayes_errors(b, grid)
+    best = max(0.0, float(np.max(error_a - error_b)))
+    state = [grid, error_a, slope_a, error_b]
+    parts = [column[:-1] for column in state] + [column[1:] for column in state]
+    for _ in range(60):
+        ceiling = _ceiling(*parts)
+        open_parts = ceiling > best + precision
+        if not open_parts.any():
+            return best if best == 0 else max(best, float(np.max(ceiling, initial=best)))
+        left, right = ([part[open_parts] for part in parts[k : k + 4]] for k in (0, 4))
+        middle = (left[0] + right[0]) / 2
+        error_a, slope_a = _bayes_errors(a, middle)
+        error_b, _ = _bayes_errors(b, middle)
+        best = max(best, float(np.max(error_a - error_b)))
+        centre = [middle, error_a, slope_a, error_b]
+        parts = [np.concatenate(pair) for pair in zip(left + centre, centre + right, strict=True)]
+    raise NotCertified("the gap between the curves did not settle to 1e-12")
+
+
+def _ceiling(
+    x0: Array, a0: Array, s0: Array, b0: Array, x1: Array, a1: Array, s1: Array, b1: Array
+) -> Array:
+    """The most a − b can be between two priors, from a's tangents at both and b's chord."""
+    meet = np.where(s0 > s1, (a1 - a0 + s0 * x0 - s1 * x1) / (s0 - s1), (x0 + x1) / 2)
+    meet = np.clip(meet, x0, x1)
+    peak = np.minimum(a0 + s0 * (meet - x0), a1 + s1 * (meet - x1))
+    chord = b0 + (b1 - b0) * (meet - x0) / (x1 - x0)
+    return np.maximum(peak - chord, np.maximum(a0 - b0, a1 - b1))

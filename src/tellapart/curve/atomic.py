@@ -1,0 +1,200 @@
+"""Curves of two laws on finitely many outcomes: polygons, stored by their atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import hull
+from tellapart._numeric.safe import log_ratio, times_exp
+from tellapart.curve.base import Bound, TradeoffCurve
+
+
+@dataclass(frozen=True, eq=False)
+class AtomicCurve(TradeoffCurve):
+    """Outcomes grouped by log-likelihood ratio, with the chance of each group in both worlds.
+
+    ``losses`` falls strictly and may start at +inf and end at −inf. Ratio and masses are kept
+    side by side: at a loss of 800 one mass is 0 in double precision, yet the loss is known.
+    Build one with `from_pmfs`, `attack` or `from_atoms`.
+    """
+
+    losses: Array
+    absent: Array
+    present: Array
+    bound: Bound = Bound.EXACT
+    _sums: dict[str, Array] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        with np.errstate(all="ignore"):
+            object.__setattr__(self, "_sums", _running_sums(self.losses, self.absent, self.present))
+        for column in (self.losses, self.absent, self.present, *self._sums.values()):
+            column.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"AtomicCurve({len(self.losses)} atoms, {self.bound})"
+
+    def mirrored(self) -> AtomicCurve:
+        return AtomicCurve(
+            -self.losses[::-1], self.present[::-1].copy(), self.absent[::-1].copy(), self.bound
+        )
+
+    def vertices(self) -> tuple[Array, Array]:
+        """The corners of the curve as false-positive and false-negative rates."""
+        return self._sums["fpr"].copy(), self._sums["fnr"].copy()
+
+    def _corner(self, index: NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
+        sums = self._sums
+        return sums["fpr"][index], sums["tpr"][index], sums["fnr"][index], sums["tnr"][index]
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        return self._corner(np.searchsorted(-self.losses, -threshold, side="left"))
+
+    def _largest_loss(self) -> float:
+        finite = self.losses[np.isfinite(self.losses)]
+        return float(finite[0]) if finite.size else 0.0
+
+    def _delta_at_infinity(self) -> float:
+        return float(self.present[0]) if self.losses[0] == np.inf else 0.0
+
+    def _beta(self, alpha: Array) -> Array:
+        atom, taken = self._segment(alpha)
+        _, _, fnr, _ = self._corner(atom + 1)
+        at_zero = 1.0 if self.losses[0] < np.inf else self._sums["fnr"][1]
+        return np.where(alpha == 0, at_zero, fnr + self.present[atom] * (1 - taken))
+
+    def _tpr(self, fpr: Array) -> Array:
+        atom, taken = self._segment(fpr)
+        _, tpr, _, _ = self._corner(atom)
+        at_zero = self._delta_at_infinity()
+        return np.where(fpr == 0, at_zero, np.minimum(tpr + self.present[atom] * taken, 1.0))
+
+    def _segment(self, fpr: Array) -> tuple[NDArray[np.intp], Array]:
+        """The atom on which the best test of this size randomises, and how often it rejects."""
+        sums = self._sums
+        after = np.searchsorted(sums["fpr"], fpr, side="left")
+        atom = np.clip(after - 1, 0, len(self.losses) - 1)
+        mass = self.absent[atom]
+        taken = np.where(
+            fpr < 0.5,
+            (fpr - sums["fpr"][atom]) / mass,
+            1 - ((1 - fpr) - sums["tnr"][atom + 1]) / mass,
+        )
+        return atom, np.clip(np.where(mass > 0, taken, 1.0), 0.0, 1.0)
+
+    def _delta(self, epsilon: Array) -> Array:
+        rejected = np.searchsorted(-self.losses, -epsilon, side="left")
+        last = np.maximum(rejected - 1, 0)
+        grown = self._sums["tilted"][last] * -np.expm1(epsilon - self.losses[last])
+        return np.where(rejected == 0, 0.0, np.minimum(self._sums["profile"][last] + grown, 1.0))
+
+    def _epsilon(self, delta: Array) -> Array:
+        profile, tilted = self._sums["profile"], self._sums["tilted"]
+        last = np.searchsorted(profile, delta, side="right") - 1
+        at = np.maximum(last, 0)
+        spent = np.where(tilted[at] > 0, (delta - profile[at]) / tilted[at], 1.0)
+        found = self.losses[at] + np.log1p(-np.clip(spent, 0.0, 1.0))
+        found = np.where(self.losses[at] == -np.inf, 0.0, found)
+        return np.where(
+            last < 0, np.inf if self.losses[0] == np.inf else found, np.maximum(found, 0)
+        )
+
+    def _area(self) -> float:
+        fnr = self._sums["fnr"]
+        return float(np.sum(self.absent * (fnr[:-1] + fnr[1:])) / 2)
+
+
+def _running_sums(losses: Array, absent: Array, present: Array) -> dict[str, Array]:
+    """The corners from both ends, and the profile δ at each loss, all sums of positive terms."""
+    sums = {
+        "fpr": np.concatenate([[0.0], np.cumsum(absent)]),
+        "tpr": np.concatenate([[0.0], np.cumsum(present)]),
+        "tnr": np.concatenate([np.cumsum(absent[::-1])[::-1], [0.0]]),
+        "fnr": np.concatenate([np.cumsum(present[::-1])[::-1], [0.0]]),
+    }
+    for name, end in (("fpr", -1), ("tpr", -1), ("tnr", 0), ("fnr", 0)):
+        np.minimum(sums[name], 1.0, out=sums[name])
+        sums[name][end] = 1.0
+    # δ(a) falls at rate e^a·FPR(a); `tilted` is e^loss·FPR just below each loss.
+    tilted = times_exp(sums["fpr"][1:], losses)
+    faint = (sums["fpr"][1:] < 1e-250) & np.isfinite(losses)
+    if faint.any():  # the first few: FPR underflows there, log FPR does not
+        weights = np.log(present[faint]) - losses[faint]
+        tilted[faint] = np.exp(losses[faint] + np.logaddexp.accumulate(weights))
+    tilted[~np.isfinite(losses)] = 0.0
+    start = present[0] if losses[0] == np.inf else 0.0
+    drops = tilted[:-1] * -np.expm1(losses[1:] - losses[:-1])
+    sums["tilted"] = tilted
+    sums["profile"] = np.concatenate([[start], start + np.cumsum(drops)])
+    return sums
+
+
+def from_atoms(losses: Array, absent: Array, present: Array, bound: Bound) -> AtomicCurve:
+    """Sort atoms by falling loss, drop empty ones and join those of equal loss."""
+    kept = (absent > 0) | (present > 0)
+    keys, group = np.unique(-losses[kept], return_inverse=True)
+    size = len(keys)
+    p, q = (np.bincount(group, column[kept], size) for column in (absent, present))
+    return AtomicCurve(-keys, p.astype(float), q.astype(float), bound)
+
+
+def from_pmfs(p: ArrayLike, q: ArrayLike) -> AtomicCurve:
+    """The exact curve of two laws on the same outcomes: p with the record absent, q present.
+
+    The Neyman-Pearson test takes outcomes by falling q/p; the corners are its running sums.
+
+    >>> from_pmfs([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).beta(0.4)
+    0.3
+    """
+    absent, present = _checks.pmf(p=p), _checks.pmf(q=q)
+    if absent.shape != present.shape:
+        _checks.refuse("q", f"have as many outcomes as p ({absent.size})", present.size)
+    return from_atoms(log_ratio(present, absent), absent, present, Bound.EXACT)
+
+
+def three_ratios(epsilon: float, middle: float) -> AtomicCurve:
+    """Outputs whose likelihood ratio is e^ε, 1 or e^−ε; ``middle`` is the mass of ratio 1."""
+    likely, unlikely = (1 - middle) * expit(epsilon), (1 - middle) * expit(-epsilon)
+    losses = np.array([epsilon, 0.0, -epsilon])
+    absent = np.array([unlikely, middle, likely])
+    return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
+
+
+def attack(points: Sequence[tuple[float, float]] | Any) -> AtomicCurve:
+    """What an attacker who reached these (FPR, TPR) points can do: a curve from above.
+
+    The attacker may also toss coins between points and, where TPR < FPR, say the opposite, so
+    the curve is the convex hull with (0, 0), (1, 1) and the mirrored points. Points are exact
+    rates; for rates measured on samples use an audit, which adds the confidence.
+
+    >>> round(attack(points=[(0.1, 0.6), (0.3, 0.7)]).tpr(fpr=0.2), 3)
+    0.65
+    """
+    fpr, tpr = _checks.pairs("(fpr, tpr)", points=points)
+    _checks.probabilities(points=np.stack([fpr, tpr]))
+    if np.any(np.diff(fpr) < 0):
+        _checks.refuse("points", "be sorted by rising fpr", points)
+    worse = tpr < fpr
+    rates = (
+        np.concatenate([[0.0, 1.0], np.where(worse, 1 - fpr, fpr)]),
+        np.concatenate([[0.0, 1.0], np.where(worse, 1 - tpr, tpr)]),
+        np.concatenate([[1.0, 0.0], np.where(worse, tpr, 1 - tpr)]),
+        np.concatenate([[1.0, 0.0], np.where(worse, fpr, 1 - fpr)]),
+    )
+    return from_corners(*rates, bound=Bound.UPPER)
+
+
+def from_corners(fpr: Array, tpr: Array, fnr: Array, tnr: Array, bound: Bound) -> AtomicCurve:
+    """The lower convex envelope of operating points, which must include both trivial tests."""
+    best = hull.best_points(fpr, tpr, fnr, tnr)
+    absent = np.where(fpr[best][1:] < 0.5, np.diff(fpr[best]), -np.diff(tnr[best]))
+    present = np.where(tpr[best][1:] < 0.5, np.diff(tpr[best]), -np.diff(fnr[best]))
+    absent, present = np.maximum(absent, 0.0), np.maximum(present, 0.0)
+    return from_atoms(log_ratio(present, absent), absent, present, bound)

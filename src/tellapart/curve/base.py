@@ -1,0 +1,236 @@
+"""The hub type: everything tellapart knows about a pair of worlds is one curve.
+
+A trade-off curve gives, for each false-positive rate α an attacker accepts, the least
+false-negative rate β any test of "record absent" (h0) against "record present" (h1) can reach.
+Its natural parameter is the threshold ℓ on the log-likelihood ratio: the best test rejects h0
+where the ratio exceeds ℓ, and the curve has slope −e^ℓ there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import hull, solve
+from tellapart._numeric.safe import times_exp
+
+# Stands for "the largest finite threshold": rejects only outputs that h0 can never produce.
+_TOP = np.finfo(float).max
+
+
+class Bound(Enum):
+    """On which side of the truth a curve lies, so that every number read off it has a side.
+
+    LOWER: on or below the truth; no attacker does better (what a guarantee needs).
+    EXACT: the truth up to rounding.
+    UPPER: on or above the truth; some attacker does at least this well (what an audit needs).
+    """
+
+    LOWER = "lower"
+    EXACT = "exact"
+    UPPER = "upper"
+
+
+class Rates(NamedTuple):
+    """The four rates of one test, each with its own digits: none is one minus another."""
+
+    fpr: float | Array
+    tpr: float | Array
+    fnr: float | Array
+    tnr: float | Array
+
+
+class TradeoffCurve(ABC):
+    """How well the best attacker can tell "record present" from "record absent".
+
+    Subclasses give ``_rates`` and ``_largest_loss``; they override the rest where they have a
+    formula. The private methods take and return float arrays that were already checked.
+    """
+
+    bound: Bound
+
+    # -- what is asked of a curve ------------------------------------------------------------
+
+    def rates(self, threshold: ArrayLike) -> Rates:
+        """The four rates of the attack that accuses when the log-likelihood ratio exceeds this."""
+        asked = _checks.reals(threshold=threshold)
+        with np.errstate(all="ignore"):
+            found = self._rates(asked)
+        return Rates(*(_like(asked, rate) for rate in found))
+
+    @overload
+    def beta(self, alpha: float) -> float: ...
+    @overload
+    def beta(self, alpha: ArrayLike) -> Array: ...
+    def beta(self, alpha: ArrayLike) -> float | Array:
+        """The least false-negative rate of any attack with this false-positive rate."""
+        asked = _checks.probabilities(alpha=alpha)
+        with np.errstate(all="ignore"):
+            return _like(asked, self._beta(asked))
+
+    @overload
+    def tpr(self, fpr: float) -> float: ...
+    @overload
+    def tpr(self, fpr: ArrayLike) -> Array: ...
+    def tpr(self, fpr: ArrayLike) -> float | Array:
+        """The largest true-positive rate of any attack with this false-positive rate."""
+        asked = _checks.probabilities(fpr=fpr)
+        with np.errstate(all="ignore"):
+            return _like(asked, self._tpr(asked))
+
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+    @overload
+    def delta(self, epsilon: ArrayLike) -> Array: ...
+    def delta(self, epsilon: ArrayLike) -> float | Array:
+        """The least δ for which this pair, in this order, keeps (ε, δ); any real ε.
+
+        δ(ε) is the largest TPR − e^ε·FPR over all attacks; δ(0) is the largest advantage.
+        """
+        asked = _checks.reals(epsilon=epsilon)
+        with np.errstate(all="ignore"):
+            found = np.where(asked == np.inf, self._delta_at_infinity(), self._delta(asked))
+        return _like(asked, found)
+
+    @overload
+    def epsilon(self, delta: float) -> float: ...
+    @overload
+    def epsilon(self, delta: ArrayLike) -> Array: ...
+    def epsilon(self, delta: ArrayLike) -> float | Array:
+        """The least ε ≥ 0 for which this pair, in this order, keeps (ε, δ); inf if none does."""
+        asked = _checks.probabilities(delta=delta)
+        with np.errstate(all="ignore"):
+            return _like(asked, self._epsilon(asked))
+
+    @abstractmethod
+    def mirrored(self) -> TradeoffCurve:
+        """The same pair with the roles of the two worlds exchanged: the inverse function."""
+
+    def symmetrised(self) -> TradeoffCurve:
+        """What holds for both orders: the lower convex envelope of this curve and its mirror."""
+        # Imported here: the envelope is itself a curve, built on this class.
+        from tellapart.curve.algebra import worst_case
+
+        mirror = self.mirrored()
+        return self if mirror is self else worst_case([self, mirror])
+
+    def area(self) -> float:
+        """The area under the curve: the chance that an attacker's ranking errs, 1 − AUC."""
+        with np.errstate(all="ignore"):
+            return self._area()
+
+    # -- what a subclass provides ------------------------------------------------------------
+
+    @abstractmethod
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        """FPR, TPR, FNR, TNR of the test that rejects where the loss exceeds the threshold."""
+
+    @abstractmethod
+    def _largest_loss(self) -> float:
+        """The supremum of the finite values of the log-likelihood ratio; inf if unbounded."""
+
+    def _smallest_loss(self) -> float:
+        return -self.mirrored()._largest_loss()
+
+    def _delta_at_infinity(self) -> float:
+        """The mass of outputs that only h1 can produce."""
+        return float(self._rates(np.array(_TOP))[1])
+
+    # -- what follows from the rates ---------------------------------------------------------
+
+    def _beta(self, alpha: Array) -> Array:
+        return self._at_fpr(alpha)[1]
+
+    def _tpr(self, fpr: Array) -> Array:
+        return self._at_fpr(fpr)[0]
+
+    def _delta(self, epsilon: Array) -> Array:
+        fpr, tpr, _, _ = self._rates(epsilon)
+        return np.maximum(0.0, tpr - times_exp(fpr, epsilon))
+
+    def _epsilon(self, delta: Array) -> Array:
+        limit = self._delta_at_infinity()
+        result = np.where(delta < limit, np.inf, self._largest_loss())
+        result = np.where(delta >= self._delta(np.zeros(())), 0.0, np.maximum(result, 0.0))
+        between = (delta > limit) & (result > 0)
+        if between.any():
+            result[between] = self._falling_to(delta[between])
+        return result
+
+    def _falling_to(self, delta: Array) -> Array:
+        """Solve δ(ε) = delta from above, so that the ε returned does keep (ε, delta)."""
+
+        def excess(epsilon: Array) -> Array:
+            return np.log(self._delta(epsilon)) - np.log(delta)
+
+        low = np.zeros_like(delta)
+        top = self._largest_loss()
+        high = np.full_like(delta, top) if np.isfinite(top) else solve.climb(excess, low, 1.0)
+        return solve.falling_root(excess, low, high)[1]
+
+    def _at_fpr(self, fpr: Array) -> tuple[Array, Array]:
+        """TPR and FNR at a given FPR, by a search for the threshold that has it.
+
+        Between the two neighbouring thresholds found, the randomised test interpolates: exact
+        where the ratio has an atom, and within rounding of the curve where it has not.
+        """
+        top, bottom = self._rates(np.array(_TOP)), self._rates(np.array(-_TOP))
+        certain = (fpr >= bottom[0]) | (
+            1 - fpr <= bottom[3]
+        )  # everything h1 can produce is rejected already
+        tpr = np.where(certain, 1.0, top[1])
+        fnr = np.where(certain, 0.0, top[2])
+        inside = (fpr > top[0]) & ~certain
+        if inside.any():
+            tpr[inside], fnr[inside] = self._interpolated(fpr[inside])
+        return tpr, fnr
+
+    def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
+        tnr = 1 - fpr
+
+        def too_many(threshold: Array) -> Array:
+            rates = self._rates(threshold)
+            return np.where(fpr < 0.5, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3]))
+
+        low, high = self._threshold_range(too_many, fpr)
+        low, high = solve.falling_root(too_many, low, high)
+        more, less = self._rates(low), self._rates(high)
+        weight = np.where(
+            fpr < 0.5,
+            (fpr - less[0]) / (more[0] - less[0]),
+            (less[3] - tnr) / (less[3] - more[3]),
+        )
+        weight = np.clip(weight, 0.0, 1.0)
+        return (
+            (1 - weight) * less[1] + weight * more[1],
+            (1 - weight) * less[2] + weight * more[2],
+        )
+
+    def _threshold_range(self, excess: solve.Falling, like: Array) -> tuple[Array, Array]:
+        smallest, largest = self._smallest_loss(), self._largest_loss()
+        start = np.zeros_like(like)
+        if np.isfinite(largest):
+            high = np.full_like(like, largest)
+        else:
+            high = solve.climb(excess, start, 1.0)
+        if np.isfinite(smallest):
+            low = np.full_like(like, np.nextafter(smallest, -np.inf))
+        else:
+            low = solve.climb(excess, start, -1.0)
+        return low, high
+
+    def _area(self) -> float:
+        """On or below the truth, so that the attacker's AUC is never understated."""
+        fpr = expit(np.linspace(-34.0, 20.0, 1 << 14))
+        return hull.area_beneath(fpr, self._beta(fpr))
+
+
+def _like(asked: Array, found: Array) -> float | Array:
+    return float(found) if asked.ndim == 0 else np.asarray(found)

@@ -1,0 +1,297 @@
+"""Curves with formulas. All are symmetric: exchanging the two worlds changes nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import erf, erfcx, expit, ndtr, ndtri
+
+from tellapart._checks import Array
+from tellapart._numeric.quadrature import integrate
+from tellapart._numeric.safe import times_exp
+from tellapart.curve.base import Bound, TradeoffCurve
+
+_SQRT2 = math.sqrt(2)
+
+
+class SymmetricCurve(TradeoffCurve):
+    """A curve that is its own mirror image."""
+
+    def mirrored(self) -> Self:
+        return self
+
+
+@dataclass(frozen=True)
+class GuaranteeCurve(SymmetricCurve):
+    """What every (ε, δ)-DP mechanism promises: f(α) = max(0, 1−δ−e^ε·α, e^−ε·(1−δ−α)).
+
+    Attained by randomised response with a chance δ of revealing all (Kairouz, Oh and Viswanath
+    2015, Theorem 3.4), so no smaller promise follows from (ε, δ).
+    """
+
+    claimed_epsilon: float
+    claimed_delta: float = 0.0
+    bound: Bound = Bound.LOWER
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        e, d = self.claimed_epsilon, self.claimed_delta
+        knot, rest = (1 - d) * expit(-e), d + (1 - d) * expit(e)
+        where = [threshold == np.inf, threshold >= e, threshold >= -e]
+        fpr = np.select(where, [0.0, 0.0, knot], 1 - d)
+        tpr = np.select(where, [0.0, d, rest], 1.0)
+        fnr = np.select(where, [1.0, 1 - d, knot], 0.0)
+        tnr = np.select(where, [1.0, 1.0, rest], d)
+        return fpr, tpr, fnr, tnr
+
+    def _beta(self, alpha: Array) -> Array:
+        left = (1 - self.claimed_delta) - times_exp(alpha, self.claimed_epsilon)
+        right = times_exp(1 - self.claimed_delta - alpha, -self.claimed_epsilon)
+        return np.maximum(np.maximum(left, right), 0.0)
+
+    def _tpr(self, fpr: Array) -> Array:
+        left = self.claimed_delta + times_exp(fpr, self.claimed_epsilon)
+        right = 1 - times_exp(1 - self.claimed_delta - fpr, -self.claimed_epsilon)
+        return np.minimum(np.minimum(left, right), 1.0)
+
+    def _delta(self, epsilon: Array) -> Array:
+        e, d = self.claimed_epsilon, self.claimed_delta
+        inner = expit(e) * -np.expm1(np.minimum(epsilon - e, 0.0))
+        outer = -np.expm1(np.minimum(epsilon, 0.0))
+        return d + (1 - d) * np.where(epsilon >= -e, inner, outer)
+
+    def _epsilon(self, delta: Array) -> Array:
+        e, d = self.claimed_epsilon, self.claimed_delta
+        if d == 1:
+            return np.where(delta < 1, np.inf, 0.0)
+        spent = np.minimum((delta - d) / ((1 - d) * expit(e)), 1.0)
+        return np.where(delta < d, np.inf, np.maximum(0.0, e + np.log1p(-spent)))
+
+    def _largest_loss(self) -> float:
+        return self.claimed_epsilon
+
+    def _area(self) -> float:
+        return float((1 - self.claimed_delta) ** 2 * expit(-self.claimed_epsilon))
+
+
+@dataclass(frozen=True)
+class LaplaceCurve(SymmetricCurve):
+    """Two Laplace laws of scale 1 whose centres lie ``shift`` apart."""
+
+    shift: float
+    bound: Bound = Bound.EXACT
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        m = self.shift
+        inside = (threshold >= -m) & (threshold < m)
+        below = threshold < -m
+        fpr = np.where(inside, 0.5 * np.exp(-(m + threshold) / 2), np.where(below, 1.0, 0.0))
+        fnr = np.where(inside, 0.5 * np.exp(-(m - threshold) / 2), np.where(below, 0.0, 1.0))
+        return fpr, 1 - fnr, fnr, 1 - fpr
+
+    def _beta(self, alpha: Array) -> Array:
+        return self._pieces(alpha, complement=False)
+
+    def _tpr(self, fpr: Array) -> Array:
+        return self._pieces(fpr, complement=True)
+
+    def _pieces(self, alpha: Array, complement: bool) -> Array:
+        """1 − e^m·α, then e^−m/(4α), then e^−m·(1 − α): β itself or its complement."""
+        half = math.exp(-min(self.shift, 1400.0) / 2)
+        steep = times_exp(alpha, self.shift)
+        rest = np.where(alpha <= 0.5, half / (4 * alpha) * half, half * (1 - alpha) * half)
+        if complement:
+            return np.where(steep <= 0.5, steep, 1 - rest)
+        return np.where(steep <= 0.5, 1 - steep, rest)
+
+    def _delta(self, epsilon: Array) -> Array:
+        m = self.shift
+        return -np.expm1(np.where(epsilon >= -m, np.minimum((epsilon - m) / 2, 0.0), epsilon))
+
+    def _epsilon(self, delta: Array) -> Array:
+        return np.maximum(0.0, self.shift + 2 * np.log1p(-delta))
+
+    def _largest_loss(self) -> float:
+        return self.shift
+
+    def _area(self) -> float:
+        return math.exp(-self.shift) * (2 + self.shift) / 4 if self.shift < 1e9 else 0.0
+
+
+@dataclass(frozen=True)
+class GaussianCurve(SymmetricCurve):
+    """Two normal laws of deviation 1 whose centres lie ``mu`` apart, 0 < mu < ∞."""
+
+    mu: float
+    bound: Bound = Bound.EXACT
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        ahead, behind = threshold / self.mu + self.mu / 2, threshold / self.mu - self.mu / 2
+        return ndtr(-ahead), ndtr(-behind), ndtr(behind), ndtr(ahead)
+
+    def _beta(self, alpha: Array) -> Array:
+        return np.asarray(ndtr(-ndtri(alpha) - self.mu))
+
+    def _tpr(self, fpr: Array) -> Array:
+        return np.asarray(ndtr(ndtri(fpr) + self.mu))
+
+    def _delta(self, epsilon: Array) -> Array:
+        """Φ(u) − e^a·Φ(v) with u = μ/2 − a/μ, v = u − μ, free of overflow and cancellation.
+
+        As e^a·φ(v) = φ(u), far out the difference is one of scaled tails; for a small μ that
+        difference is an integral of their slope.
+        """
+        mu = self.mu
+        u = mu / 2 - epsilon / mu
+        v = u - mu
+        x, y = -u / _SQRT2, -v / _SQRT2
+        scale = np.exp(-(x**2)) / 2
+        plain = ndtr(u) - np.where(v > 0, times_exp(ndtr(v), epsilon), scale * erfcx(np.abs(y)))
+        if mu < 0.1:
+            far = scale * integrate(_slope_of_erfcx, np.maximum(x, -26.0), np.maximum(y, -26.0), 16)
+            return np.where(np.abs(u) < 36, far, np.clip(plain, 0.0, 1.0))
+        far = scale * (erfcx(np.maximum(x, 0.0)) - erfcx(np.maximum(y, 0.0)))
+        found = np.where(u < 0, far, plain)
+        return np.asarray(np.where(epsilon == 0, erf(mu / math.sqrt(8)), found.clip(0.0, 1.0)))
+
+    def _largest_loss(self) -> float:
+        return math.inf
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
+
+    def _area(self) -> float:
+        return float(ndtr(-self.mu / _SQRT2))
+
+
+def _slope_of_erfcx(x: Array) -> Array:
+    return np.asarray(2 / math.sqrt(math.pi) - 2 * x * erfcx(x))
+
+
+@dataclass(frozen=True)
+class LogisticCurve(SymmetricCurve):
+    """Two logistic laws of scale 1 whose centres lie ``shift`` apart: the odds grow by e^shift.
+
+    The worst case of the exponential mechanism (Dong, Durfee and Rogers 2020): TPR-odds are
+    e^shift times FPR-odds, for the attack that does best at each FPR.
+    """
+
+    shift: float
+    bound: Bound = Bound.EXACT
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        e = self.shift
+        level = np.clip(threshold, -e, e)
+        # expm1((e − ℓ)/2) / expm1(e), written with exponents at most 0.
+        whole = -math.expm1(-e) if e else 1.0
+        fpr = np.exp(-(e + level) / 2) * -np.expm1(-(e - level) / 2) / whole
+        fnr = np.exp(-(e - level) / 2) * -np.expm1(-(e + level) / 2) / whole
+        tpr, tnr = -np.expm1(-(e - level) / 2) / whole, -np.expm1(-(e + level) / 2) / whole
+        none, every = threshold >= e, threshold < -e
+        return (
+            np.where(none, 0.0, np.where(every, 1.0, fpr)),
+            np.where(none, 0.0, np.where(every, 1.0, tpr)),
+            np.where(none, 1.0, np.where(every, 0.0, fnr)),
+            np.where(none, 1.0, np.where(every, 0.0, tnr)),
+        )
+
+    def _beta(self, alpha: Array) -> Array:
+        away = times_exp(1 - alpha, -self.shift)
+        return np.asarray(np.where(alpha == 0, 1.0, away / (away + alpha)))
+
+    def _tpr(self, fpr: Array) -> Array:
+        return np.asarray(np.where(fpr == 0, 0.0, fpr / (fpr + times_exp(1 - fpr, -self.shift))))
+
+    def _delta(self, epsilon: Array) -> Array:
+        e = self.shift
+        if e == 0:
+            return -np.expm1(np.minimum(epsilon, 0.0))
+        inner = np.expm1(np.clip(epsilon - e, -2 * e, 0.0) / 2) ** 2 / -math.expm1(-e)
+        return np.where(epsilon >= -e, inner, -np.expm1(epsilon))
+
+    def _epsilon(self, delta: Array) -> Array:
+        root = np.sqrt(delta * -math.expm1(-self.shift))
+        return np.maximum(0.0, self.shift + 2 * np.log1p(-np.minimum(root, 1.0)))
+
+    def _largest_loss(self) -> float:
+        return self.shift
+
+    def _area(self) -> float:
+        e = self.shift
+        if e < 1e-4:
+            return 0.5 - e / 6
+        shrink = -math.expm1(-e)
+        return (e / shrink - 1) * math.exp(-e) / shrink
+
+
+@dataclass(frozen=True)
+class TruncatedLaplaceCurve(SymmetricCurve):
+    """Two Laplace laws of scale 1, cut off at ±cutoff, whose centres lie ``shift`` apart.
+
+    Needs cutoff > shift / 2: otherwise the two laws share no output at all.
+    """
+
+    shift: float
+    cutoff: float
+    bound: Bound = Bound.EXACT
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        m, c = self.shift, self._largest_loss()
+        where = [threshold == np.inf, threshold >= c, threshold >= -c]
+        cut = np.select(where, [np.inf, self.cutoff, (m + threshold) / 2], m - self.cutoff)
+        return (
+            self.noise_above(cut),
+            self.noise_above(cut - m),
+            self.noise_above(m - cut),
+            self.noise_above(-cut),
+        )
+
+    def noise_above(self, x: Array) -> Array:
+        """P(noise > x) of the truncated law."""
+        size = np.minimum(np.abs(x), self.cutoff)
+        tail = np.exp(-size) * np.expm1(size - self.cutoff) / (2 * math.expm1(-self.cutoff))
+        return np.where(x >= 0, tail, 1 - tail)
+
+    def noise_cut(self, fpr: Array) -> Array:
+        """The x with P(noise > x) = fpr."""
+        small = np.minimum(fpr, 1 - fpr)
+        cap = math.expm1(self.cutoff) if self.cutoff < 700 else math.inf
+        near = self.cutoff - np.log1p(2 * small * cap)
+        far = -np.log(math.exp(-self.cutoff) - 2 * small * math.expm1(-self.cutoff))
+        size = np.clip(np.where(2 * small * cap < 1, near, far), 0.0, self.cutoff)
+        return np.where(fpr <= 0.5, size, -size)
+
+    def _beta(self, alpha: Array) -> Array:
+        return self.noise_above(self.shift - self.noise_cut(alpha))
+
+    def _tpr(self, fpr: Array) -> Array:
+        return self.noise_above(self.noise_cut(fpr) - self.shift)
+
+    def _delta(self, epsilon: Array) -> Array:
+        """Rises from its limit by ∫ e^s·FPR(s) ds, each factor of which is positive."""
+        m, a, c = self.shift, self.cutoff, self._largest_loss()
+        level = np.clip(epsilon, -c, c)
+        slack = 2 * math.exp((c - m) / 2) - math.exp(c - a) - np.exp((level + c) / 2 - a)
+        grown = np.expm1((level - c) / 2) * np.maximum(slack, 0.0) / (2 * math.expm1(-a))
+        inner = self._delta_at_infinity() + grown
+        below = self.noise_above(np.array(m - a))  # FPR once everything h1 can produce is rejected
+        return np.where(epsilon >= -c, inner, 1 - np.exp(np.minimum(epsilon, 0.0)) * below)
+
+    def _largest_loss(self) -> float:
+        return min(self.shift, 2 * self.cutoff - self.shift)
+
+    def _delta_at_infinity(self) -> float:
+        return float(self.noise_above(np.array(self.cutoff - self.shift)))
+
+    def _area(self) -> float:
+        """∫ FNR dFPR over the output, piece by smooth piece; tails beyond e^−40 add nothing."""
+        m, a = self.shift, self.cutoff
+
+        def slice_of(x: Array) -> Array:
+            density = np.exp(-np.abs(x)) / (-2 * math.expm1(-a))
+            return density * self.noise_above(m - x)
+
+        edges = np.clip([-40.0, 0.0, m, m + 40.0], m - a, a)
+        return float(integrate(slice_of, edges[:-1], edges[1:]).sum())

@@ -1,0 +1,185 @@
+"""Curves in and out: JSON for storage, dp_accounting for company."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import solve
+from tellapart._numeric.split import to_ends
+from tellapart.curve.algebra import WorstCase
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import (
+    GaussianCurve,
+    GuaranteeCurve,
+    LaplaceCurve,
+    LogisticCurve,
+    TruncatedLaplaceCurve,
+)
+from tellapart.curve.guarantees import from_profile
+from tellapart.curve.planar import PlanarLaplaceCurve
+from tellapart.errors import InvalidArgument, Unsupported
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+_FORMAT = 1
+_KINDS: dict[str, type[TradeoffCurve]] = {
+    kind.__name__: kind
+    for kind in (
+        AtomicCurve,
+        GaussianCurve,
+        GuaranteeCurve,
+        LaplaceCurve,
+        LogisticCurve,
+        PlanarLaplaceCurve,
+        TruncatedLaplaceCurve,
+        WorstCase,
+    )
+}
+# More mass than this far out is not worth a longer table; it counts as fully revealing.
+_TAIL = 1e-20
+
+
+def to_json(curve: TradeoffCurve) -> str:
+    """A curve as text that `from_json` turns back into the same curve, bit for bit.
+
+    >>> from_json(to_json(LaplaceCurve(1.0)))
+    LaplaceCurve(shift=1.0, bound=<Bound.EXACT: 'exact'>)
+    """
+    if not isinstance(curve, TradeoffCurve):
+        _checks.refuse("curve", "be a TradeoffCurve", curve)
+    return json.dumps({"tellapart_curve": _FORMAT, **_pack(curve)}, allow_nan=False)
+
+
+def from_json(text: str) -> TradeoffCurve:
+    """The curve that `to_json` wrote."""
+    try:
+        content = json.loads(text)
+        if content.pop("tellapart_curve") != _FORMAT:
+            raise ValueError("unknown format")
+        return _unpack(content)
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        shown = text if isinstance(text, str) else repr(text)
+        raise InvalidArgument(
+            f"text must be a curve written by to_json, got {shown[:60]!r} ({problem})"
+        ) from problem
+
+
+def _pack(curve: TradeoffCurve) -> dict[str, Any]:
+    fields = {f.name: getattr(curve, f.name) for f in dataclasses.fields(curve) if f.init}  # type: ignore[arg-type]
+    return {"kind": type(curve).__name__, **{name: _plain(v) for name, v in fields.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Bound):
+        return value.value
+    if isinstance(value, TradeoffCurve):
+        return _pack(value)
+    if isinstance(value, (tuple, np.ndarray)):
+        return [_plain(one) for one in value]
+    number = float(value)
+    return number if math.isfinite(number) else str(number)
+
+
+def _unpack(content: dict[str, Any]) -> TradeoffCurve:
+    kind = _KINDS[content.pop("kind")]
+    fields = {name: _value(name, v) for name, v in content.items()}
+    return kind(**fields)
+
+
+def _value(name: str, value: Any) -> Any:
+    if name == "bound":
+        return Bound(value)
+    if name == "curves":
+        return tuple(_unpack(one) for one in value)
+    if isinstance(value, list):
+        return np.array([float(one) for one in value])
+    return float(value)
+
+
+def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-4) -> AtomicCurve:
+    """The curve behind a dp_accounting privacy-loss distribution, for both orders at once.
+
+    Reads δ at multiples of ``discretization``, the mesh the distribution was built with. The
+    result is `Bound.LOWER`, as sound as a pessimistic distribution is.
+    """
+    mesh = _checks.finite_above_zero(discretization=discretization)
+    if not hasattr(pld, "get_delta_for_epsilon"):
+        _checks.refuse("pld", "be a dp_accounting PrivacyLossDistribution", pld)
+    limit = float(pld.get_delta_for_epsilon(1e6))
+    top = mesh
+    while float(pld.get_delta_for_epsilon(top)) > limit and top < 1e6:
+        top *= 2
+    steps = math.ceil(top / mesh) + 1
+    if steps > 5_000_000:
+        _checks.refuse("discretization", f"be coarser: losses reach {top:.3g}", discretization)
+    epsilons = mesh * np.arange(steps, dtype=np.float64)
+    deltas = np.clip(pld.get_delta_for_epsilon(epsilons.tolist()), 0.0, 1.0)
+    return from_profile(epsilons, deltas)
+
+
+def to_dp_accounting(curve: TradeoffCurve, discretization: float = 1e-4) -> PrivacyLossDistribution:
+    """A dp_accounting privacy-loss distribution that errs only towards the attacker.
+
+    Needs the extra ``accounting``. Losses move to the two neighbouring multiples of
+    ``discretization`` so that the masses of both worlds keep their totals.
+    """
+    mesh = _checks.finite_above_zero(discretization=discretization)
+    if not isinstance(curve, TradeoffCurve):
+        _checks.refuse("curve", "be a TradeoffCurve", curve)
+    if curve.bound is Bound.UPPER:
+        raise Unsupported(
+            "an attack's curve (Bound.UPPER) is no guarantee: dp_accounting needs one"
+        )
+    try:
+        from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+    except ImportError as missing:
+        raise Unsupported(
+            "to_dp_accounting needs: pip install 'tellapart[accounting]'"
+        ) from missing
+
+    def law(one: TradeoffCurve) -> Any:
+        lowest, masses, revealed = _on_grid(one, mesh)
+        return pld_pmf.DensePLDPmf(mesh, lowest, masses, revealed, pessimistic_estimate=True)
+
+    return privacy_loss_distribution.PrivacyLossDistribution(law(curve), law(curve.mirrored()))
+
+
+def _on_grid(curve: TradeoffCurve, mesh: float) -> tuple[int, Array, float]:
+    """The law of the loss with the record present, on multiples of the mesh; and mass at +inf."""
+    with np.errstate(all="ignore"):
+        lowest, highest = _reach(curve, mesh)
+        if highest - lowest > 20_000_000:
+            _checks.refuse("discretization", "be coarser for a curve of this reach", mesh)
+        grid = np.arange(lowest, highest + 1, dtype=np.float64)
+        fpr, tpr, fnr, tnr = curve._rates(grid * mesh)
+        present = np.where(grid[1:] > 0, -np.diff(tpr), np.diff(fnr))
+        absent = np.where(grid[1:] > 0, -np.diff(fpr), np.diff(tnr))
+        present, absent = np.maximum(present, 0.0), np.maximum(absent, 0.0)
+        _, up = to_ends(grid[:-1] * mesh, grid[1:] * mesh, absent, present)
+    masses = np.concatenate([present - up, [0.0]]) + np.concatenate([[0.0], up])
+    masses[0] += fnr[0]  # losses below the grid, rounded up to it
+    return int(lowest), masses, float(tpr[-1])
+
+
+def _reach(curve: TradeoffCurve, mesh: float) -> tuple[int, int]:
+    ends = []
+    for one in (curve, curve.mirrored()):
+        top = one._largest_loss()
+        if not math.isfinite(top):
+
+            def heavy(threshold: Array, one: TradeoffCurve = one) -> Array:
+                return np.log(one._rates(threshold)[1]) - math.log(_TAIL)
+
+            start = np.zeros(1)
+            top = float(solve.falling_root(heavy, start, solve.climb(heavy, start, 1.0))[1][0])
+        ends.append(math.ceil(max(top, mesh) / mesh))
+    return -ends[1] - 1, ends[0]

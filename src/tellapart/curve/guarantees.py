@@ -1,0 +1,146 @@
+"""Curves from below: what a promise in any of the usual currencies allows an attacker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import hull
+from tellapart.curve.atomic import AtomicCurve, from_atoms
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.curve.renyi import supporting_lines
+from tellapart.errors import InvalidArgument
+
+Pairs = Sequence[tuple[float, float]]
+
+
+def guarantee(
+    epsilon: float | None = None,
+    delta: float | None = None,
+    *,
+    pairs: Pairs | None = None,
+    mu: float | None = None,
+    rdp: Pairs | None = None,
+    zcdp: float | None = None,
+) -> TradeoffCurve:
+    """The most that a privacy promise, whatever keeps it, lets any attacker do.
+
+    Name one promise: ``epsilon`` (and ``delta``); several (ε, δ) ``pairs`` that hold together;
+    ``mu`` of Gaussian DP; ``rdp`` as (order, ε) pairs that hold together; ``zcdp``, the ρ of
+    zero-concentrated DP. All are taken to hold for both orders of neighbours. The curve is
+    `Bound.LOWER`: no mechanism that keeps the promise leaks more.
+
+    >>> guarantee(epsilon=1).tpr(fpr=0.01)
+    0.027182818284590453
+    >>> round(guarantee(zcdp=0.1).epsilon(delta=1e-6), 3)
+    2.142
+    """
+    asked = {"epsilon": epsilon, "pairs": pairs, "mu": mu, "rdp": rdp, "zcdp": zcdp}
+    given = [name for name, value in asked.items() if value is not None]
+    if len(given) != 1:
+        raise InvalidArgument(
+            "guarantee must be given exactly one of epsilon, pairs, mu, rdp and zcdp, got "
+            + (" and ".join(given) or "none")
+        )
+    if delta is not None and epsilon is None:
+        _checks.refuse("delta", f"go with epsilon, not with {given[0]}", delta)
+    if epsilon is not None:
+        e = _checks.finite_at_least_zero(epsilon=epsilon)
+        return GuaranteeCurve(e, _checks.probability(delta=0.0 if delta is None else delta))
+    if mu is not None:
+        return gaussian(_checks.at_least_zero(mu=mu), Bound.LOWER)
+    if pairs is not None:
+        return _from_pairs(pairs)
+    if rdp is not None:
+        return _from_rdp(rdp)
+    return _from_zcdp(_checks.finite_at_least_zero(zcdp=zcdp))
+
+
+def gaussian(mu: float, bound: Bound = Bound.EXACT) -> TradeoffCurve:
+    """The Gaussian curve for any μ ≥ 0: its two ends have no density to speak of."""
+    if mu == 0:
+        return nothing(bound)
+    return everything(bound) if math.isinf(mu) else GaussianCurve(mu, bound)
+
+
+def nothing(bound: Bound = Bound.EXACT) -> AtomicCurve:
+    """The curve of two equal worlds: no attacker beats a coin."""
+    return AtomicCurve(np.zeros(1), np.ones(1), np.ones(1), bound)
+
+
+def everything(bound: Bound = Bound.EXACT) -> AtomicCurve:
+    """The curve of two worlds that share no output: every attacker is certain."""
+    ends = np.array([np.inf, -np.inf])
+    return AtomicCurve(ends, np.array([0.0, 1.0]), np.array([1.0, 0.0]), bound)
+
+
+def _from_pairs(pairs: Pairs | Any) -> TradeoffCurve:
+    epsilons, deltas = _checks.pairs("(epsilon, delta)", pairs=pairs)
+    for e, d in zip(epsilons, deltas, strict=True):
+        _checks.finite_at_least_zero(**{"epsilon in pairs": e})
+        _checks.probability(**{"delta in pairs": d})
+    return from_profile(epsilons, deltas)
+
+
+def from_profile(epsilons: Array, deltas: Array, bound: Bound = Bound.LOWER) -> AtomicCurve:
+    """The largest of the curves f_{ε,δ} of these pairs, which hold together in both orders.
+
+    Left of the diagonal it is the maximum of the lines 1 − δ − e^ε·α; right of it, its mirror.
+    """
+    active, crossings = hull.active_lines(epsilons, deltas)
+    e, d = epsilons[active], deltas[active]
+    # TPR where one line hands over to the next, without forming e^ε.
+    tpr = d[:-1] + np.diff(d) / -np.expm1(np.diff(e))
+    above = np.exp(crossings) < 1 - tpr
+    used = int(np.argmin(above)) if not above.all() else len(above)
+    e, d, tpr = e[: used + 1], d[: used + 1], tpr[:used]
+    knot = (1 - d[-1]) * expit(-e[-1])
+    corners = np.concatenate([[d[0]], tpr, [1 - knot]])
+    present = np.maximum(np.diff(corners), 0.0)
+    absent = present * np.exp(-e)
+    losses = np.concatenate([[np.inf], e, -e[::-1], [-np.inf]])
+    p = np.concatenate([[0.0], absent, present[::-1], d[:1]])
+    q = np.concatenate([d[:1], present, absent[::-1], [0.0]])
+    return from_atoms(losses, p, q, bound)
+
+
+def _from_rdp(rdp: Pairs | Any) -> TradeoffCurve:
+    orders, epsilons = _checks.pairs("(order, epsilon)", rdp=rdp)
+    for order, e in zip(orders, epsilons, strict=True):
+        if not 1 < order < np.inf:
+            _checks.refuse("order in rdp", "be finite and greater than 1", float(order))
+        _checks.at_least_zero(**{"epsilon in rdp": e})
+    kept = np.isfinite(epsilons)
+    if not kept.any():
+        return GuaranteeCurve(0.0, 1.0)
+    per_order = int(np.clip(150_000 // kept.sum(), 200, 3000))
+    logits = np.concatenate([np.linspace(-700, -38, 60), np.linspace(-38, 38, per_order)])
+    orders, epsilons = (np.repeat(column[kept], logits.size) for column in (orders, epsilons))
+    return _from_lines(*supporting_lines(orders, epsilons, np.tile(logits, kept.sum())))
+
+
+def _from_zcdp(rho: float) -> TradeoffCurve:
+    if rho == 0:
+        return nothing(Bound.LOWER)
+    # The order that binds at δ is near √(log(1/δ)/ρ); 26 is √log of the least double.
+    highest = max(1e3, 60 / math.sqrt(rho))
+    orders = 1 + np.geomspace(1e-3, highest, 6000)
+    # Where order λ binds, TPR is ((1 − 1/λ)·e^(−ρ(λ−1)))^(λ−1); near ε = 0 several orders may.
+    log_tpr = (orders - 1) * (np.log1p(-1 / orders) - rho * (orders - 1))
+    logit = log_tpr - np.log(-np.expm1(log_tpr))
+    fine = (logit[:, None] + np.linspace(-1.0, 1.0, 5)).ravel()
+    coarse = np.tile(np.linspace(-20, 20, 200), 100)
+    orders = np.concatenate([np.repeat(orders, 5), np.repeat(orders[::60], 200)])
+    return _from_lines(*supporting_lines(orders, rho * orders, np.concatenate([fine, coarse])))
+
+
+def _from_lines(epsilons: Array, deltas: Array) -> AtomicCurve:
+    """As `from_profile`, and no TPR exceeds 1."""
+    return from_profile(np.append(epsilons, 0.0), np.append(deltas, 1.0))

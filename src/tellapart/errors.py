@@ -1,0 +1,23 @@
+"""What tellapart raises, and when.
+
+TellapartError
+├── InvalidArgument (ValueError)   the call is wrong: the message names argument, rule and value
+├── Unsupported                    the question has no answer for this object; says what does
+└── NotCertified                   the asked precision cannot be reached; no number is returned
+"""
+
+
+class TellapartError(Exception):
+    """Catches every error that tellapart raises on purpose."""
+
+
+class InvalidArgument(TellapartError, ValueError):
+    """Says which argument broke which rule, and with what value."""
+
+
+class Unsupported(TellapartError):
+    """Says that this object cannot answer this question, and what to ask instead."""
+
+
+class NotCertified(TellapartError):
+    """Says that a number could not be computed to the precision promised, so none is given."""

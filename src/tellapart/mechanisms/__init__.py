@@ -1,0 +1,41 @@
+"""Mechanisms: frozen records that know their exact curve.
+
+`MECHANISMS` is the public registry; the laws of the test suite run over all of it.
+"""
+
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.choice import (
+    ExponentialMechanism,
+    PermuteAndFlip,
+    RandomizedResponse,
+    ReportNoisyMax,
+    UnaryEncoding,
+)
+from tellapart.mechanisms.custom import CustomMechanism
+from tellapart.mechanisms.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    PlanarLaplace,
+    Staircase,
+    TruncatedLaplace,
+    UniformNoise,
+)
+
+MECHANISMS: tuple[type[Mechanism], ...] = (
+    CustomMechanism,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    PlanarLaplace,
+    RandomizedResponse,
+    ReportNoisyMax,
+    Staircase,
+    TruncatedLaplace,
+    UnaryEncoding,
+    UniformNoise,
+)

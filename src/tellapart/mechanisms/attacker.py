@@ -1,0 +1,158 @@
+"""The Neyman-Pearson attack itself, for people who want to run it on an output."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.curve.base import Rates, TradeoffCurve
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, GaussianLaw, NoiseLaw
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftTest:
+    """The best test of two known answers behind one noisy output.
+
+    It accuses (says "present") when the output lies beyond a threshold on the side of
+    ``present``. Build one with a noise mechanism's ``test``.
+    """
+
+    law: NoiseLaw
+    absent: Array
+    direction: Array
+    shift: float
+
+    def curve(self) -> TradeoffCurve:
+        """How well this pair of answers can be told apart."""
+        return self.law.curve(self.shift)
+
+    @overload
+    def log_ratio(self, output: float) -> float: ...
+    @overload
+    def log_ratio(self, output: ArrayLike) -> Array: ...
+    def log_ratio(self, output: ArrayLike) -> float | Array:
+        """How strongly an output speaks for "present": log of the likelihood ratio."""
+        along = self._along(output)
+        with np.errstate(invalid="ignore"):
+            ratio = self.law.log_density(along - self.shift) - self.law.log_density(along)
+        return _like(along, np.where(np.isnan(ratio), 0.0, ratio))
+
+    @overload
+    def threshold(self, fpr: float) -> float: ...
+    @overload
+    def threshold(self, fpr: ArrayLike) -> Array: ...
+    def threshold(self, fpr: ArrayLike) -> float | Array:
+        """The output beyond which to accuse so that a false accusation has this probability."""
+        asked = _checks.probabilities(fpr=fpr)
+        if self.absent.ndim:
+            raise Unsupported("a vector output has no single threshold; use accuses(output, fpr)")
+        cut = self._cut(asked)
+        return _like(asked, self.absent + self.direction * cut)
+
+    def rates(self, threshold: ArrayLike) -> Rates:
+        """The four rates of the attack that accuses beyond this output."""
+        cut = self._along(threshold)
+        away = self.shift - cut
+        fpr, tpr = self.law.above(cut), self.law.above(-away)
+        fnr = self.law.above(away) + self.law.at(away)
+        tnr = self.law.above(-cut) + self.law.at(cut)
+        return Rates(*(_like(cut, rate) for rate in (fpr, tpr, fnr, tnr)))
+
+    @overload
+    def accuses(self, output: float, fpr: float) -> float: ...
+    @overload
+    def accuses(self, output: ArrayLike, fpr: float) -> Array: ...
+    def accuses(self, output: ArrayLike, fpr: float) -> float | Array:
+        """With which probability the best attack of this FPR accuses, given this output.
+
+        0 or 1 for continuous noise; on the threshold itself a discrete attack tosses a coin.
+        """
+        along = self._along(output)
+        size = np.asarray(_checks.probability(fpr=fpr))
+        cut = self._cut(size)
+        with np.errstate(all="ignore"):
+            share = (size - self.law.above(cut)) / self.law.at(cut)
+        share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
+        return _like(along, np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)))
+
+    def _cut(self, fpr: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return self.law.cut(fpr)
+
+    def _along(self, output: ArrayLike) -> Array:
+        """How far an output lies from ``absent`` in the direction of ``present``."""
+        seen = _checks.reals(output=output)
+        if self.absent.ndim:
+            if seen.shape[-1:] != self.absent.shape:
+                rule = f"have {self.absent.size} coordinates along its last axis"
+                _checks.refuse("output", rule, list(seen.shape))
+            return np.asarray((seen - self.absent) @ self.direction)
+        return np.asarray((seen - self.absent) * self.direction)
+
+
+def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> ShiftTest:
+    """The test of two answers, which must be neighbours: no further apart than the sensitivity."""
+    low, high = _checks.reals(absent=absent), _checks.reals(present=present)
+    if low.ndim > 1 or low.shape != high.shape:
+        _checks.refuse("present", f"have the shape of absent {low.shape}", high.shape)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        _checks.refuse("absent and present", "be finite", (absent, present))
+    if isinstance(law, (DiscreteLaplaceLaw, DiscreteGaussianLaw)) and np.any(high % 1 + low % 1):
+        _checks.refuse("absent and present", "be whole numbers", (absent, present))
+    move = high - low
+    if move.ndim and not isinstance(law, GaussianLaw) and np.count_nonzero(move) > 1:
+        raise Unsupported(
+            "the best test of a change in several coordinates has a formula for Gaussian noise "
+            "only; this noise reveals no more than a change of the same size in one coordinate"
+        )
+    shift = float(np.sqrt(np.sum(move**2)))
+    if shift > sensitivity * (1 + 1e-12):
+        rule = f"differ from absent by at most the sensitivity {sensitivity}"
+        _checks.refuse("present", rule, present)
+    if move.ndim:
+        direction = move / shift if shift else np.eye(1, move.size)[0]
+    else:
+        direction = np.asarray(math.copysign(1.0, float(move)))
+    return ShiftTest(law, low, direction, shift)
+
+
+def _like(asked: Array, found: Array) -> float | Array:
+    return float(found) if asked.ndim == 0 else np.asarray(found)
+
+
+def plausibly_deniable(likelihoods: ArrayLike, record: int, ratio: float, k: int) -> bool:
+    """Whether at least k records, this one among them, could about as well have led to the output.
+
+    ``likelihoods[i]`` is the probability of the released output had record i been its source.
+    Deniable: some k of them, this record included, differ by a factor of at most ``ratio``, and
+    there are more than k records (Bindschaedler, Shokri and Gunter 2017, Definition 1).
+
+    >>> plausibly_deniable([0.4, 0.2, 0.1, 0.05, 0.3], record=0, ratio=2, k=3)
+    True
+    """
+    values = _checks.vector(likelihoods=likelihoods)
+    if values.min() < 0:
+        _checks.refuse("likelihoods", "be at least 0", float(values.min()))
+    own = _checks.whole(0, record=record)
+    if own >= values.size:
+        _checks.refuse("record", f"be an index below {values.size}", record)
+    factor = _checks.number(ratio=ratio)
+    if factor < 1:
+        _checks.refuse("ratio", "be at least 1", ratio)
+    needed = _checks.whole(1, k=k)
+    if values[own] == 0 or values.size <= needed:
+        return False
+    ranked = np.sort(values[values > 0])
+    # Any window that counts starts at a record from which this one is still within the ratio;
+    # (1 + 4 ulp) lets 0.3 = 3·0.1 pass.
+    reach = factor * (1 + 4 * np.finfo(float).eps)
+    starts = ranked[(ranked <= values[own]) & (ranked * reach >= values[own])]
+    ends = np.searchsorted(ranked, starts * reach, side="right")
+    return bool(np.max(ends - np.searchsorted(ranked, starts, side="left")) >= needed)

@@ -1,0 +1,74 @@
+"""What a mechanism is: inert data that can say which curve it has."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tellapart import _checks
+from tellapart.curve.base import TradeoffCurve
+
+
+class Order(Enum):
+    """Which world is h1, the one an attacker tries to prove."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+
+
+class Neighbours(Enum):
+    """Which two data sets must be hard to tell apart."""
+
+    ADD_REMOVE = "add or remove one record (unbounded)"
+    REPLACE = "replace one record (bounded)"
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """A randomised answer, described well enough to know what any attacker can learn from it.
+
+    ``neighbours`` records which change of the data the parameters speak of: a sensitivity is the
+    largest change of the answer under that change, so give the one that belongs to it.
+    """
+
+    neighbours: Neighbours = field(default=Neighbours.ADD_REMOVE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _checks.member(Neighbours, neighbours=self.neighbours)
+
+    def curve(self, order: Order | None = None) -> TradeoffCurve:
+        """How well the best attacker can tell neighbouring data sets apart.
+
+        Without an order the curve holds for both; `Order.PRESENT` tests "absent" against
+        "present", `Order.ABSENT` the reverse.
+        """
+        test = self._present_test()
+        if order is None:
+            return test.symmetrised()
+        return test if _checks.member(Order, order=order) is Order.PRESENT else test.mirrored()
+
+    @abstractmethod
+    def _present_test(self) -> TradeoffCurve:
+        """The curve of h0 = record absent against h1 = record present."""
+
+    def _set(self, **checked: object) -> None:
+        """Store checked values in this frozen record."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class LocalMechanism(Mechanism):
+    """A mechanism that each person runs on their own value: neighbours replace that value."""
+
+    neighbours: Neighbours = field(default=Neighbours.REPLACE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbours is not Neighbours.REPLACE:
+            _checks.refuse(
+                "neighbours",
+                "be Neighbours.REPLACE for a mechanism run on one person's own value",
+                self.neighbours,
+            )

@@ -1,0 +1,208 @@
+"""Mechanisms that choose one of finitely many answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, log_softmax
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.curve.atomic import AtomicCurve, from_atoms, three_ratios
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import LaplaceCurve, LogisticCurve
+from tellapart.mechanisms import winners
+from tellapart.mechanisms.base import LocalMechanism, Mechanism
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(LocalMechanism):
+    """Reports the true one of k categories with the highest odds that ε allows, else any other.
+
+    With two categories it leaks as much as ε-DP can.
+
+    >>> round(RandomizedResponse(1).curve().beta(0.1), 6)
+    0.728172
+    """
+
+    epsilon: float
+    categories: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
+            categories=_checks.whole(2, categories=self.categories),
+        )
+
+    def _present_test(self) -> TradeoffCurve:
+        fall, k = math.exp(-self.epsilon), self.categories
+        return three_ratios(self.epsilon, (k - 2) * fall / (1 + (k - 1) * fall))
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(LocalMechanism):
+    """Reports a bit per category: 1 with probability ``keep`` for the true one, else ``flip``.
+
+    >>> round(UnaryEncoding.optimised(epsilon=1).curve().delta(0.0), 6)
+    0.231059
+    """
+
+    keep: float
+    flip: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep, flip = _checks.probability(keep=self.keep), _checks.probability(flip=self.flip)
+        if flip > keep:
+            _checks.refuse("flip", f"be at most keep ({keep})", self.flip)
+        self._set(keep=keep, flip=flip)
+
+    @classmethod
+    def symmetric(cls, epsilon: float) -> Self:
+        """Every bit is flipped equally often, with odds e^(ε/2) for the truth (RAPPOR)."""
+        flip = float(expit(-_checks.finite_at_least_zero(epsilon=epsilon) / 2))
+        return cls(1 - flip, flip)
+
+    @classmethod
+    def optimised(cls, epsilon: float) -> Self:
+        """The least variance of a frequency estimate at this ε (Wang et al. 2017, OUE)."""
+        return cls(0.5, float(expit(-_checks.finite_at_least_zero(epsilon=epsilon))))
+
+    def _present_test(self) -> TradeoffCurve:
+        # 1 − keep has no digits left when keep was itself formed as 1 − flip.
+        miss = self.flip if self.keep == 1 - self.flip else 1 - self.keep
+        likely, unlikely = self.keep * (1 - self.flip), self.flip * miss
+        middle = self.keep * self.flip + miss * (1 - self.flip)
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.keep) - np.log(self.flip) + np.log(1 - self.flip) - np.log(miss)
+        absent = np.array([unlikely, middle, likely])
+        losses = np.array([odds, 0.0, -odds])
+        return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection(Mechanism):
+    """Chooses an option by its utility, which one record changes by at most ``sensitivity``.
+
+    Give the utilities of both worlds for the exact curve of that pair; leave them out for the
+    worst case over all utilities. ``monotone`` says that one record moves all utilities the
+    same way, which allows half the noise.
+    """
+
+    epsilon: float
+    absent: Any = None
+    present: Any = None
+    sensitivity: float = 1.0
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
+            sensitivity=_checks.finite_above_zero(sensitivity=self.sensitivity),
+        )
+        if not isinstance(self.monotone, bool):
+            _checks.refuse("monotone", "be True or False", self.monotone)
+        if (self.absent is None) != (self.present is None):
+            _checks.refuse("present", "be given together with absent, or neither", self.present)
+        if self.absent is not None:
+            self._check_utilities()
+
+    def _check_utilities(self) -> None:
+        absent, present = _checks.vector(absent=self.absent), _checks.vector(present=self.present)
+        if absent.shape != present.shape:
+            _checks.refuse(
+                "present", f"have as many utilities as absent ({absent.size})", present.size
+            )
+        moves = present - absent
+        if np.max(np.abs(moves)) > self.sensitivity * (1 + 1e-9):
+            rule = f"differ from absent by at most the sensitivity {self.sensitivity}"
+            _checks.refuse("present", rule, self.present)
+        if self.monotone and np.any(moves > 0) and np.any(moves < 0):
+            _checks.refuse("present", "move one way only where monotone is True", self.present)
+        for column in (absent, present):
+            column.flags.writeable = False
+        self._set(absent=absent, present=present)
+
+    def _in_noise_units(self) -> tuple[Array, Array]:
+        rate = self.epsilon / self.sensitivity / (1 if self.monotone else 2)
+        return rate * self.absent, rate * self.present
+
+    def _pair(self, log_chances: Callable[[Array], Array]) -> AtomicCurve:
+        """The exact curve from the log-probabilities of every option in both worlds."""
+        absent, present = (log_chances(utility) for utility in self._in_noise_units())
+        return from_atoms(present - absent, np.exp(absent), np.exp(present), Bound.EXACT)
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialMechanism(_Selection):
+    """Chooses an option with probability proportional to exp(ε·utility/(2·sensitivity)).
+
+    Its worst case multiplies the odds of any event by at most e^ε, which is half as much leak
+    as ε-DP allows (Dong, Durfee and Rogers 2020).
+
+    >>> round(ExponentialMechanism(epsilon=1).curve().beta(0.1), 6)
+    0.768031
+    """
+
+    def _present_test(self) -> TradeoffCurve:
+        if self.absent is None:
+            return LogisticCurve(self.epsilon)
+        return self._pair(lambda utility: np.asarray(log_softmax(utility)))
+
+
+@dataclass(frozen=True, eq=False)
+class PermuteAndFlip(_Selection):
+    """Visits options in random order until one is taken, the better the likelier.
+
+    Each is taken with probability exp(ε·(utility − best)/(2·sensitivity)). The same as taking
+    the largest utility after adding exponential noise. Over all utilities it
+    leaks exactly as much as Laplace noise of the same ε (see `winners`).
+
+    >>> round(PermuteAndFlip(epsilon=1).curve().beta(0.3), 6)
+    0.306566
+    """
+
+    def _present_test(self) -> TradeoffCurve:
+        if self.absent is None:
+            return LaplaceCurve(self.epsilon)
+        return self._pair(winners.permute_and_flip)
+
+
+class MaxNoise(Enum):
+    """What report-noisy-max adds to each utility before it reports the largest."""
+
+    LAPLACE = "laplace"
+    GUMBEL = "gumbel"
+
+
+@dataclass(frozen=True, eq=False)
+class ReportNoisyMax(_Selection):
+    """Adds noise to every utility and reports which option comes out largest.
+
+    With Gumbel noise it is the exponential mechanism. With Laplace noise the worst case over all
+    utilities is bounded by, and at its corners approaches, the Laplace curve (`Bound.LOWER`).
+
+    >>> ReportNoisyMax(epsilon=1).curve().epsilon(delta=0)
+    1.0
+    """
+
+    noise: MaxNoise = MaxNoise.LAPLACE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checks.member(MaxNoise, noise=self.noise)
+
+    def _present_test(self) -> TradeoffCurve:
+        gumbel = self.noise is MaxNoise.GUMBEL
+        if self.absent is None:
+            return (
+                LogisticCurve(self.epsilon) if gumbel else LaplaceCurve(self.epsilon, Bound.LOWER)
+            )
+        return self._pair(log_softmax if gumbel else winners.laplace_max)

@@ -1,0 +1,186 @@
+"""Noise laws: what is added to an answer, and the curve of two answers a given shift apart."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from tellapart._checks import Array
+from tellapart._numeric import solve
+from tellapart.curve import discrete
+from tellapart.curve.atomic import from_atoms
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import LaplaceCurve, TruncatedLaplaceCurve
+from tellapart.curve.guarantees import everything, gaussian, nothing
+
+
+class NoiseLaw(ABC):
+    """A symmetric, log-concave law: of two shifts the larger is always easier to detect.
+
+    Its likelihood ratio rises with the output, so the best test of a shift is a cut-off.
+    """
+
+    @abstractmethod
+    def curve(self, shift: float) -> TradeoffCurve:
+        """The curve of two answers that lie this far apart."""
+
+    @abstractmethod
+    def log_density(self, x: Array) -> Array:
+        """Log of the density, or of the probability for noise on the integers."""
+
+    @abstractmethod
+    def above(self, x: Array) -> Array:
+        """P(noise > x)."""
+
+    @abstractmethod
+    def cut(self, fpr: Array) -> Array:
+        """The least x with P(noise > x) ≤ fpr."""
+
+    def at(self, x: Array) -> Array:
+        """P(noise = x): 0 unless the noise is discrete."""
+        return np.zeros_like(x)
+
+
+@dataclass(frozen=True)
+class LaplaceLaw(NoiseLaw):
+    """Density proportional to exp(−|x|/scale)."""
+
+    scale: float
+
+    def curve(self, shift: float) -> TradeoffCurve:
+        return LaplaceCurve(shift / self.scale)
+
+    def log_density(self, x: Array) -> Array:
+        return np.asarray(-np.abs(x) / self.scale - math.log(2 * self.scale))
+
+    def above(self, x: Array) -> Array:
+        tail = np.exp(-np.abs(x) / self.scale) / 2
+        return np.where(x >= 0, tail, 1 - tail)
+
+    def cut(self, fpr: Array) -> Array:
+        far = np.log(2 * np.minimum(fpr, 1 - fpr))
+        return np.asarray(self.scale * np.where(fpr <= 0.5, -far, far))
+
+
+@dataclass(frozen=True)
+class GaussianLaw(NoiseLaw):
+    """Normal noise of deviation sigma."""
+
+    sigma: float
+
+    def curve(self, shift: float) -> TradeoffCurve:
+        return gaussian(shift / self.sigma)
+
+    def log_density(self, x: Array) -> Array:
+        return -((x / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
+
+    def above(self, x: Array) -> Array:
+        return np.asarray(ndtr(-x / self.sigma))
+
+    def cut(self, fpr: Array) -> Array:
+        return np.asarray(-self.sigma * ndtri(fpr))
+
+
+@dataclass(frozen=True)
+class TruncatedLaplaceLaw(NoiseLaw):
+    """Laplace noise conditioned on |x| ≤ cutoff."""
+
+    scale: float
+    cutoff: float
+
+    def _unit(self, shift: float) -> TruncatedLaplaceCurve:
+        return TruncatedLaplaceCurve(shift / self.scale, self.cutoff / self.scale)
+
+    def curve(self, shift: float) -> TradeoffCurve:
+        if shift >= 2 * self.cutoff:
+            return everything()
+        return self._unit(shift)
+
+    def log_density(self, x: Array) -> Array:
+        mass = math.log(-2 * self.scale * math.expm1(-self.cutoff / self.scale))
+        return np.where(np.abs(x) <= self.cutoff, -np.abs(x) / self.scale - mass, -np.inf)
+
+    def above(self, x: Array) -> Array:
+        return self._unit(0.0).noise_above(x / self.scale)
+
+    def cut(self, fpr: Array) -> Array:
+        return self.scale * self._unit(0.0).noise_cut(fpr)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceLaw(NoiseLaw):
+    """Two-sided geometric noise: P(x) proportional to exp(−|x|/scale) on the integers."""
+
+    scale: float
+
+    def curve(self, shift: float) -> TradeoffCurve:
+        """Corners (a^j, a^(Δ+1−j))/(1 + a), j = Δ … 1, with a = e^(−1/scale)."""
+        if shift == 0 or math.isinf(self.scale):
+            return nothing()
+        steps = int(shift)
+        a, whole = 1 / self.scale, 1 + math.exp(-1 / self.scale)
+        # Outputs at or above the higher centre, those between, those at or below the lower.
+        between = np.arange(steps - 1, 0, -1)
+        inner = np.exp(-a * between) * -math.expm1(-a) / whole
+        losses = a * np.concatenate([[steps], 2 * between - steps, [-steps]])
+        absent = np.concatenate([[math.exp(-a * steps) / whole], inner, [1 / whole]])
+        return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
+
+    def log_density(self, x: Array) -> Array:
+        a = 1 / self.scale
+        return -a * np.abs(x) + math.log(-math.expm1(-a)) - math.log1p(math.exp(-a))
+
+    def above(self, x: Array) -> Array:
+        outer = np.where(x >= 0, x + 1, -x)
+        tail = np.exp(-outer / self.scale) / (1 + math.exp(-1 / self.scale))
+        return np.where(x >= 0, tail, 1 - tail)
+
+    def cut(self, fpr: Array) -> Array:
+        return _whole_cut(self, fpr)
+
+    def at(self, x: Array) -> Array:
+        return np.exp(self.log_density(x))
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianLaw(NoiseLaw):
+    """P(x) proportional to exp(−x²/(2·sigma²)) on the integers."""
+
+    sigma: float
+
+    def curve(self, shift: float) -> TradeoffCurve:
+        if shift == 0 or math.isinf(self.sigma):
+            return nothing()
+        return discrete.DiscreteGaussianCurve(self.sigma, shift)
+
+    def log_density(self, x: Array) -> Array:
+        return discrete.log_mass(self.sigma, x)
+
+    def above(self, x: Array) -> Array:
+        return discrete.above(self.sigma, x)
+
+    def cut(self, fpr: Array) -> Array:
+        return _whole_cut(self, fpr)
+
+    def at(self, x: Array) -> Array:
+        return np.exp(self.log_density(x))
+
+
+def _whole_cut(law: NoiseLaw, fpr: Array) -> Array:
+    """The least whole x with P(noise > x) ≤ fpr, by halving."""
+
+    def too_likely(x: Array) -> Array:
+        return np.where(law.above(np.floor(x)) <= fpr, -1.0, 1.0)
+
+    inside = (fpr > 0) & (fpr < 1)
+    result = np.where(fpr <= 0, np.inf, -np.inf)
+    if inside.any():
+        fpr = fpr[inside]
+        start = np.zeros_like(fpr)
+        low, high = solve.climb(too_likely, start, -1.0), solve.climb(too_likely, start, 1.0)
+        result[inside] = np.floor(solve.falling_root(too_likely, low, high)[1])
+    return result

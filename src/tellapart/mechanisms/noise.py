@@ -1,0 +1,362 @@
+"""Mechanisms that add noise to a numerical answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._numeric import solve
+from tellapart.curve.atomic import three_ratios
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.curve.guarantees import nothing
+from tellapart.curve.planar import PlanarLaplaceCurve
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.attacker import ShiftTest, shift_test
+from tellapart.mechanisms.base import LocalMechanism, Mechanism
+from tellapart.mechanisms.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    GaussianLaw,
+    LaplaceLaw,
+    NoiseLaw,
+    TruncatedLaplaceLaw,
+)
+
+# The curve of discrete Laplace noise keeps one corner for each unit of sensitivity.
+_MOST_CORNERS = 1_000_000
+
+
+class AdditiveNoise(Mechanism):
+    """Adds noise of one law; the worst neighbours move the answer by the whole sensitivity."""
+
+    sensitivity: float
+
+    @property
+    def noise(self) -> NoiseLaw:
+        """The law of what is added to each coordinate of the answer."""
+        raise NotImplementedError
+
+    def _present_test(self) -> TradeoffCurve:
+        return self.noise.curve(self.sensitivity)
+
+    def test(self, absent: Any, present: Any) -> ShiftTest:
+        """The best attack on an output, when the true answers of both worlds are known.
+
+        >>> attack = Laplace.with_epsilon(1).test(absent=10, present=11)
+        >>> round(attack.threshold(fpr=0.1), 4)
+        11.6094
+        """
+        return shift_test(self.noise, self.sensitivity, absent, present)
+
+
+@dataclass(frozen=True)
+class Laplace(AdditiveNoise):
+    """Adds Laplace noise of a given scale; ``sensitivity`` is the L1 norm for a vector answer.
+
+    The worst neighbours move a single coordinate by the whole sensitivity: spreading the same
+    change over several coordinates can only help the defender.
+
+    >>> round(Laplace.with_epsilon(1).curve().tpr(fpr=0.01), 6)
+    0.027183
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            scale=_checks.above_zero(scale=self.scale),
+            sensitivity=_checks.finite_at_least_zero(sensitivity=self.sensitivity),
+        )
+
+    @classmethod
+    def with_epsilon(cls, epsilon: float, sensitivity: float = 1.0, **options: Any) -> Self:
+        """The mechanism whose noise gives exactly this ε: scale = sensitivity / ε."""
+        e = _checks.finite_at_least_zero(epsilon=epsilon)
+        size = _checks.finite_above_zero(sensitivity=sensitivity)
+        return cls(size / e if e else math.inf, size, **options)
+
+    @property
+    def noise(self) -> LaplaceLaw:
+        return LaplaceLaw(self.scale)
+
+
+@dataclass(frozen=True)
+class Gaussian(AdditiveNoise):
+    """Adds normal noise of deviation sigma; ``sensitivity`` is the L2 norm for a vector answer.
+
+    >>> round(Gaussian(sigma=1).curve().epsilon(delta=1e-5), 4)
+    4.3772
+    """
+
+    sigma: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            sigma=_checks.above_zero(sigma=self.sigma),
+            sensitivity=_checks.finite_at_least_zero(sensitivity=self.sensitivity),
+        )
+
+    @classmethod
+    def classic(
+        cls, epsilon: float, delta: float, sensitivity: float = 1.0, **options: Any
+    ) -> Self:
+        """The textbook noise σ = √(2·log(1.25/δ))·Δ/ε, whose proof covers ε ≤ 1 only.
+
+        Beyond that it is checked against the exact curve and refused where it breaks its
+        promise (for δ = 1e-5: from ε = 8.42 on). `analytic` needs less noise and always holds.
+
+        >>> round(Gaussian.classic(epsilon=0.5, delta=1e-5).sigma, 4)
+        9.6896
+        """
+        e, d = _checks.finite_above_zero(epsilon=epsilon), _checks.inside_unit(delta=delta)
+        size = _checks.finite_above_zero(sensitivity=sensitivity)
+        sigma = math.sqrt(2 * math.log(1.25 / d)) * size / e
+        reached = GaussianCurve(size / sigma).delta(e)
+        if reached > d:
+            raise InvalidArgument(
+                f"epsilon must be small enough for the classic calibration (its proof covers "
+                f"epsilon ≤ 1), got {e!r}: σ = {sigma:.6g} has δ = {reached:.3g} there, not "
+                f"{d!r}; use Gaussian.analytic"
+            )
+        return cls(sigma, size, **options)
+
+    @classmethod
+    def analytic(
+        cls, epsilon: float, delta: float, sensitivity: float = 1.0, **options: Any
+    ) -> Self:
+        """The least noise that keeps (ε, δ), from the exact curve (Balle and Wang 2018).
+
+        Solved to neighbouring doubles and taken from the side that keeps the promise.
+
+        >>> round(Gaussian.analytic(epsilon=1, delta=1e-5).sigma, 4)
+        3.7306
+        """
+        e, d = _checks.finite_at_least_zero(epsilon=epsilon), _checks.inside_unit(delta=delta)
+        size = _checks.finite_above_zero(sensitivity=sensitivity)
+
+        def too_leaky(log_sigma: Any) -> Any:
+            mu = float(np.exp(-log_sigma[0]))
+            reached = GaussianCurve(mu).delta(e)
+            return np.array([math.log(reached / d) if reached > 0 else -math.inf])
+
+        start = np.zeros(1)
+        low, high = solve.climb(too_leaky, start, -1.0), solve.climb(too_leaky, start, 1.0)
+        _, safe = solve.falling_root(too_leaky, low, high)
+        sigma = size * math.exp(float(safe[0]))
+        while GaussianCurve(size / sigma).delta(e) > d:  # scaling rounds once more
+            sigma = math.nextafter(sigma, math.inf)
+        return cls(sigma, size, **options)
+
+    @property
+    def noise(self) -> GaussianLaw:
+        return GaussianLaw(self.sigma)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(AdditiveNoise):
+    """Adds two-sided geometric noise to a whole number; ``sensitivity`` is whole, too.
+
+    At sensitivity 1 it leaks as much as randomised response, more than continuous noise does.
+
+    >>> round(DiscreteLaplace.with_epsilon(1).curve().delta(0.0), 6)
+    0.462117
+    """
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            scale=_checks.above_zero(scale=self.scale),
+            sensitivity=_checks.whole(0, sensitivity=self.sensitivity),
+        )
+        if self.sensitivity > _MOST_CORNERS:
+            _checks.refuse("sensitivity", f"be at most {_MOST_CORNERS}", self.sensitivity)
+
+    @classmethod
+    def with_epsilon(cls, epsilon: float, sensitivity: int = 1, **options: Any) -> Self:
+        """The mechanism whose noise gives exactly this ε: scale = sensitivity / ε."""
+        e = _checks.finite_at_least_zero(epsilon=epsilon)
+        size = _checks.whole(1, sensitivity=sensitivity)
+        return cls(size / e if e else math.inf, size, **options)
+
+    @property
+    def noise(self) -> DiscreteLaplaceLaw:
+        return DiscreteLaplaceLaw(self.scale)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(AdditiveNoise):
+    """Adds discrete Gaussian noise to a whole number; ``sensitivity`` is whole, too.
+
+    >>> round(DiscreteGaussian(sigma=1).curve().epsilon(delta=1e-5), 3)
+    4.43
+    """
+
+    sigma: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            sigma=_checks.above_zero(sigma=self.sigma),
+            sensitivity=_checks.whole(0, sensitivity=self.sensitivity),
+        )
+
+    @property
+    def noise(self) -> DiscreteGaussianLaw:
+        return DiscreteGaussianLaw(self.sigma)
+
+
+@dataclass(frozen=True)
+class TruncatedLaplace(AdditiveNoise):
+    """Adds Laplace noise that never exceeds a cut-off, at the price of a δ.
+
+    >>> bounded = TruncatedLaplace.with_epsilon(1, delta=1e-5)
+    >>> round(bounded.cutoff, 3), round(bounded.curve().epsilon(delta=1e-5), 6)
+    (11.361, 1.0)
+    """
+
+    scale: float
+    cutoff: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            scale=_checks.finite_above_zero(scale=self.scale),
+            cutoff=_checks.finite_above_zero(cutoff=self.cutoff),
+            sensitivity=_checks.finite_at_least_zero(sensitivity=self.sensitivity),
+        )
+
+    @classmethod
+    def with_epsilon(
+        cls, epsilon: float, delta: float, sensitivity: float = 1.0, **options: Any
+    ) -> Self:
+        """The shortest cut-off that keeps (ε, δ) at scale Δ/ε (Geng et al. 2020, Theorem 1)."""
+        e, d = _checks.finite_above_zero(epsilon=epsilon), _checks.inside_unit(delta=delta)
+        if d > 0.5:
+            _checks.refuse("delta", "be at most 0.5 for truncated Laplace noise", delta)
+        size = _checks.finite_above_zero(sensitivity=sensitivity)
+        scale = size / e
+        # log(1 + (e^ε − 1)/(2δ)) without forming e^ε
+        reach = e + math.log(math.exp(-e) - math.expm1(-e) / (2 * d))
+        return cls(scale, scale * reach, size, **options)
+
+    @property
+    def noise(self) -> TruncatedLaplaceLaw:
+        return TruncatedLaplaceLaw(self.scale, self.cutoff)
+
+
+@dataclass(frozen=True)
+class Staircase(Mechanism):
+    """Adds staircase noise, the least noise for a given ε (Geng and Viswanath 2014).
+
+    ``fraction`` is the share of each stair on its upper step; left out, it is the one with the
+    least mean size, 1/(1 + e^(ε/2)).
+
+    >>> round(Staircase(epsilon=1).curve().delta(0.0), 6)
+    0.44042
+    """
+
+    epsilon: float
+    sensitivity: float = 1.0
+    fraction: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        e = _checks.finite_at_least_zero(epsilon=self.epsilon)
+        best = math.exp(-e / 2) / (1 + math.exp(-e / 2))
+        share = best if self.fraction is None else self.fraction
+        self._set(
+            epsilon=e,
+            sensitivity=_checks.finite_above_zero(sensitivity=self.sensitivity),
+            fraction=_checks.probability(fraction=share),
+        )
+
+    def _present_test(self) -> TradeoffCurve:
+        """Outputs have ratio e^ε, 1 or e^−ε; those in the middle lie on one step of both laws."""
+        share, fall = float(self.fraction or 0.0), math.exp(-self.epsilon)
+        if self.epsilon == 0:
+            return nothing()
+        # Height of the first step times the sensitivity, halved: the law's normalisation.
+        height = -math.expm1(-self.epsilon) / (2 * (share + fall * (1 - share)))
+        middle = height * abs(2 * share - 1) * (fall if share < 0.5 else 1.0)
+        return three_ratios(self.epsilon, middle)
+
+
+@dataclass(frozen=True)
+class UniformNoise(Mechanism):
+    """Adds nothing with probability ``atom``, else noise spread evenly over ``width``.
+
+    Whoever sees an output that only one world can produce is certain; nobody else learns a
+    thing. So ε = 0, with δ = atom + (1 − atom)·sensitivity/width.
+
+    >>> UniformNoise.optimal(delta=0.1).curve().epsilon(delta=0.1)
+    0.0
+    """
+
+    width: float
+    atom: float = 0.0
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            width=_checks.finite_above_zero(width=self.width),
+            atom=_checks.probability(atom=self.atom),
+            sensitivity=_checks.finite_above_zero(sensitivity=self.sensitivity),
+        )
+
+    @classmethod
+    def optimal(
+        cls, delta: float, sensitivity: float = 1.0, power: float = 1.0, **options: Any
+    ) -> Self:
+        """The least E|noise|^power among all (0, δ)-DP additive noise (Geng et al. 2019).
+
+        It leaves the answer untouched with positive probability once δ > power/(power + 1).
+        """
+        d = _checks.inside_unit(delta=delta)
+        size = _checks.finite_above_zero(sensitivity=sensitivity)
+        p = _checks.finite_above_zero(power=power)
+        atom = max(0.0, (p + 1) * d - p)
+        return cls(size * (1 - atom) / (d - atom), atom, size, **options)
+
+    def _present_test(self) -> TradeoffCurve:
+        outside = min(1.0, self.sensitivity / self.width)
+        return GuaranteeCurve(0.0, self.atom + (1 - self.atom) * outside, Bound.EXACT)
+
+
+@dataclass(frozen=True)
+class PlanarLaplace(LocalMechanism):
+    """Reports a place with planar Laplace noise: geo-indistinguishability.
+
+    ``epsilon`` is per unit of length; the curve is for two places ``distance`` apart.
+
+    >>> round(PlanarLaplace(epsilon=1, distance=1).curve().beta(0.1), 6)
+    0.743541
+    """
+
+    epsilon: float
+    distance: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
+            distance=_checks.finite_at_least_zero(distance=self.distance),
+        )
+
+    def _present_test(self) -> TradeoffCurve:
+        shift = self.epsilon * self.distance
+        return PlanarLaplaceCurve(shift) if shift else nothing()
