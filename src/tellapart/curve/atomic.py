@@ -68,7 +68,8 @@ class AtomicCurve(TradeoffCurve):
         atom, taken = self._segment(alpha)
         _, _, fnr, _ = self._corner(atom + 1)
         at_zero = 1.0 if self.losses[0] < np.inf else self._sums["fnr"][1]
-        return np.where(alpha == 0, at_zero, fnr + self.present[atom] * (1 - taken))
+        inside = np.minimum(fnr + self.present[atom] * (1 - taken), 1.0)
+        return np.where(alpha == 0, at_zero, np.where(alpha == 1, 0.0, inside))
 
     def _tpr(self, fpr: Array) -> Array:
         atom, taken = self._segment(fpr)
@@ -78,9 +79,11 @@ class AtomicCurve(TradeoffCurve):
 
     def _segment(self, fpr: Array) -> tuple[NDArray[np.intp], Array]:
         """The atom on which the best test of this size randomises, and how often it rejects."""
-        sums = self._sums
-        after = np.searchsorted(sums["fpr"], fpr, side="left")
-        atom = np.clip(after - 1, 0, len(self.losses) - 1)
+        sums, size = self._sums, len(self.losses)
+        # Counted from whichever end is near: the other running sum has no digits left there.
+        up = np.searchsorted(sums["fpr"], fpr, side="left")
+        down = size + 1 - np.searchsorted(sums["tnr"][::-1], 1 - fpr, side="right")
+        atom = np.clip(np.where(fpr < 0.5, up, down) - 1, 0, size - 1)
         mass = self.absent[atom]
         taken = np.where(
             fpr < 0.5,

@@ -96,7 +96,9 @@ class TradeoffCurve(ABC):
         """
         asked = _checks.reals(epsilon=epsilon)
         with np.errstate(all="ignore"):
-            found = np.where(asked == np.inf, self._delta_at_infinity(), self._delta(asked))
+            found = self._delta(asked)
+            if np.any(asked == np.inf):
+                found = np.where(asked == np.inf, self._delta_at_infinity(), found)
         return _like(asked, found)
 
     @overload
@@ -107,7 +109,15 @@ class TradeoffCurve(ABC):
         """The least ε ≥ 0 for which this pair, in this order, keeps (ε, δ); inf if none does."""
         asked = _checks.probabilities(delta=delta)
         with np.errstate(all="ignore"):
-            return _like(asked, self._epsilon(asked))
+            return _like(asked, self._raised(self._epsilon(asked)))
+
+    def _raised(self, epsilon: Array) -> Array:
+        """Two ulp up, so that rounding never promises more than the curve keeps."""
+        if self.bound is Bound.UPPER:
+            return epsilon
+        top = self._largest_loss()
+        between = (epsilon > 0) & (epsilon < top)
+        return np.where(between, np.minimum(epsilon + 2 * np.spacing(epsilon), top), epsilon)
 
     @abstractmethod
     def mirrored(self) -> TradeoffCurve:

@@ -15,13 +15,26 @@ from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, TradeoffCurve
 
 _SQRT2 = math.sqrt(2)
+# Where e^(−x²) has long been 0.
+_FAR = 40.0
 
 
 class SymmetricCurve(TradeoffCurve):
-    """A curve that is its own mirror image."""
+    """A curve that is its own mirror image, so that its profile at ε ≥ 0 says it all."""
 
     def mirrored(self) -> Self:
         return self
+
+    def _profile(self, epsilon: Array) -> Array:
+        """δ(ε) for ε ≥ 0."""
+        return super()._delta(epsilon)
+
+    def _delta(self, epsilon: Array) -> Array:
+        found = self._profile(np.abs(epsilon))
+        low = np.minimum(epsilon, 0.0)
+        if np.any(low < 0):  # 1 − e^ε + e^ε·δ(−ε), a sum of positive terms
+            found = np.where(low < 0, np.exp(low) * found - np.expm1(low), found)
+        return found
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class GuaranteeCurve(SymmetricCurve):
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         e, d = self.claimed_epsilon, self.claimed_delta
-        knot, rest = (1 - d) * expit(-e), d + (1 - d) * expit(e)
+        knot, rest = self._knot(), d + (1 - d) * expit(e)
         where = [threshold == np.inf, threshold >= e, threshold >= -e]
         fpr = np.select(where, [0.0, 0.0, knot], 1 - d)
         tpr = np.select(where, [0.0, d, rest], 1.0)
@@ -46,21 +59,23 @@ class GuaranteeCurve(SymmetricCurve):
         tnr = np.select(where, [1.0, 1.0, rest], d)
         return fpr, tpr, fnr, tnr
 
+    def _knot(self) -> float:
+        """Where the two lines meet, on the diagonal FPR = FNR."""
+        return float((1 - self.claimed_delta) * expit(-self.claimed_epsilon))
+
     def _beta(self, alpha: Array) -> Array:
         left = (1 - self.claimed_delta) - times_exp(alpha, self.claimed_epsilon)
         right = times_exp(1 - self.claimed_delta - alpha, -self.claimed_epsilon)
-        return np.maximum(np.maximum(left, right), 0.0)
+        return np.maximum(np.where(alpha <= self._knot(), left, right), 0.0)
 
     def _tpr(self, fpr: Array) -> Array:
         left = self.claimed_delta + times_exp(fpr, self.claimed_epsilon)
         right = 1 - times_exp(1 - self.claimed_delta - fpr, -self.claimed_epsilon)
-        return np.minimum(np.minimum(left, right), 1.0)
+        return np.minimum(np.where(fpr <= self._knot(), left, right), 1.0)
 
-    def _delta(self, epsilon: Array) -> Array:
+    def _profile(self, epsilon: Array) -> Array:
         e, d = self.claimed_epsilon, self.claimed_delta
-        inner = expit(e) * -np.expm1(np.minimum(epsilon - e, 0.0))
-        outer = -np.expm1(np.minimum(epsilon, 0.0))
-        return d + (1 - d) * np.where(epsilon >= -e, inner, outer)
+        return np.asarray(d + (1 - d) * expit(e) * -np.expm1(np.minimum(epsilon - e, 0.0)))
 
     def _epsilon(self, delta: Array) -> Array:
         e, d = self.claimed_epsilon, self.claimed_delta
@@ -106,9 +121,8 @@ class LaplaceCurve(SymmetricCurve):
             return np.where(steep <= 0.5, steep, 1 - rest)
         return np.where(steep <= 0.5, 1 - steep, rest)
 
-    def _delta(self, epsilon: Array) -> Array:
-        m = self.shift
-        return -np.expm1(np.where(epsilon >= -m, np.minimum((epsilon - m) / 2, 0.0), epsilon))
+    def _profile(self, epsilon: Array) -> Array:
+        return -np.expm1(np.minimum((epsilon - self.shift) / 2, 0.0))
 
     def _epsilon(self, delta: Array) -> Array:
         return np.maximum(0.0, self.shift + 2 * np.log1p(-delta))
@@ -137,24 +151,29 @@ class GaussianCurve(SymmetricCurve):
     def _tpr(self, fpr: Array) -> Array:
         return np.asarray(ndtr(ndtri(fpr) + self.mu))
 
-    def _delta(self, epsilon: Array) -> Array:
-        """Φ(u) − e^a·Φ(v) with u = μ/2 − a/μ, v = u − μ, free of overflow and cancellation.
+    def _profile(self, epsilon: Array) -> Array:
+        """Φ(−√2·x) − e^ε·Φ(−√2·y) with y = x + μ/√2, free of overflow and cancellation.
 
-        As e^a·φ(v) = φ(u), far out the difference is one of scaled tails; for a small μ that
-        difference is an integral of their slope.
+        As e^ε·φ(√2·y) = φ(√2·x), it is e^(−x²)/2 times a difference of scaled tails erfcx.
         """
-        mu = self.mu
-        u = mu / 2 - epsilon / mu
-        v = u - mu
-        x, y = -u / _SQRT2, -v / _SQRT2
-        scale = np.exp(-(x**2)) / 2
-        plain = ndtr(u) - np.where(v > 0, times_exp(ndtr(v), epsilon), scale * erfcx(np.abs(y)))
-        if mu < 0.1:
-            far = scale * integrate(_slope_of_erfcx, np.maximum(x, -26.0), np.maximum(y, -26.0), 16)
-            return np.where(np.abs(u) < 36, far, np.clip(plain, 0.0, 1.0))
-        far = scale * (erfcx(np.maximum(x, 0.0)) - erfcx(np.maximum(y, 0.0)))
-        found = np.where(u < 0, far, plain)
-        return np.asarray(np.where(epsilon == 0, erf(mu / math.sqrt(8)), found.clip(0.0, 1.0)))
+        if self.mu < 0.1:
+            return self._close_tails(epsilon)
+        x = np.minimum((epsilon / self.mu - self.mu / 2) / _SQRT2, _FAR)
+        scale, near, far = np.exp(-x * x) / 2, erfcx(np.abs(x)), erfcx(x + self.mu / _SQRT2)
+        found = np.where(x < 0, 1 - scale * (near + far), scale * (near - far))
+        return np.asarray(np.where(epsilon == 0, erf(self.mu / math.sqrt(8)), found))
+
+    def _close_tails(self, epsilon: Array) -> Array:
+        """The same for small μ: the odd Taylor terms of erfcx about the midpoint of x and y."""
+        x = np.minimum((epsilon / self.mu - self.mu / 2) / _SQRT2, _FAR)
+        half = self.mu / (2 * _SQRT2)
+        middle = x + half
+        value = erfcx(middle)
+        slopes = [value, 2 * middle * value - 2 / math.sqrt(math.pi)]
+        for n in range(1, 9):
+            slopes.append(2 * middle * slopes[n] + 2 * n * slopes[n - 1])
+        odd = sum(half**k / math.factorial(k) * slopes[k] for k in (9, 7, 5, 3, 1))
+        return np.asarray(np.maximum(-np.exp(-x * x) * odd, 0.0))
 
     def _largest_loss(self) -> float:
         return math.inf
@@ -164,10 +183,6 @@ class GaussianCurve(SymmetricCurve):
 
     def _area(self) -> float:
         return float(ndtr(-self.mu / _SQRT2))
-
-
-def _slope_of_erfcx(x: Array) -> Array:
-    return np.asarray(2 / math.sqrt(math.pi) - 2 * x * erfcx(x))
 
 
 @dataclass(frozen=True)
@@ -204,12 +219,9 @@ class LogisticCurve(SymmetricCurve):
     def _tpr(self, fpr: Array) -> Array:
         return np.asarray(np.where(fpr == 0, 0.0, fpr / (fpr + times_exp(1 - fpr, -self.shift))))
 
-    def _delta(self, epsilon: Array) -> Array:
-        e = self.shift
-        if e == 0:
-            return -np.expm1(np.minimum(epsilon, 0.0))
-        inner = np.expm1(np.clip(epsilon - e, -2 * e, 0.0) / 2) ** 2 / -math.expm1(-e)
-        return np.where(epsilon >= -e, inner, -np.expm1(epsilon))
+    def _profile(self, epsilon: Array) -> Array:
+        whole = -math.expm1(-self.shift) if self.shift else 1.0
+        return np.expm1(np.minimum(epsilon - self.shift, 0.0) / 2) ** 2 / whole
 
     def _epsilon(self, delta: Array) -> Array:
         root = np.sqrt(delta * -math.expm1(-self.shift))
@@ -269,15 +281,13 @@ class TruncatedLaplaceCurve(SymmetricCurve):
     def _tpr(self, fpr: Array) -> Array:
         return self.noise_above(self.noise_cut(fpr) - self.shift)
 
-    def _delta(self, epsilon: Array) -> Array:
+    def _profile(self, epsilon: Array) -> Array:
         """Rises from its limit by ∫ e^s·FPR(s) ds, each factor of which is positive."""
         m, a, c = self.shift, self.cutoff, self._largest_loss()
-        level = np.clip(epsilon, -c, c)
+        level = np.minimum(epsilon, c)
         slack = 2 * math.exp((c - m) / 2) - math.exp(c - a) - np.exp((level + c) / 2 - a)
         grown = np.expm1((level - c) / 2) * np.maximum(slack, 0.0) / (2 * math.expm1(-a))
-        inner = self._delta_at_infinity() + grown
-        below = self.noise_above(np.array(m - a))  # FPR once everything h1 can produce is rejected
-        return np.where(epsilon >= -c, inner, 1 - np.exp(np.minimum(epsilon, 0.0)) * below)
+        return np.asarray(self._delta_at_infinity() + grown)
 
     def _largest_loss(self) -> float:
         return min(self.shift, 2 * self.cutoff - self.shift)

@@ -87,4 +87,5 @@ def _expanded(sigma: float, start: Array) -> Array:
         w * h / sigma ** (2 * k + 1) for k, (w, h) in enumerate(zip(weights, odd, strict=True))
     ]
     correction = np.exp(-(u**2) / 2) * sum(terms)
-    return np.asarray(ndtr(-u) + correction / (sigma * math.sqrt(2 * math.pi)))
+    tail = ndtr(-u) + correction / (sigma * math.sqrt(2 * math.pi))
+    return np.maximum(tail, 0.0)  # where both terms underflow

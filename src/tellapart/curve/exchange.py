@@ -23,6 +23,7 @@ from tellapart.curve.closed import (
     LogisticCurve,
     TruncatedLaplaceCurve,
 )
+from tellapart.curve.discrete import DiscreteGaussianCurve
 from tellapart.curve.guarantees import from_profile
 from tellapart.curve.planar import PlanarLaplaceCurve
 from tellapart.errors import InvalidArgument, Unsupported
@@ -35,6 +36,7 @@ _KINDS: dict[str, type[TradeoffCurve]] = {
     kind.__name__: kind
     for kind in (
         AtomicCurve,
+        DiscreteGaussianCurve,
         GaussianCurve,
         GuaranteeCurve,
         LaplaceCurve,

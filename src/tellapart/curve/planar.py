@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import kve
@@ -12,8 +13,12 @@ from tellapart._numeric.quadrature import integrate
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import SymmetricCurve
 
-# Where the integrand has fallen by e^−42 from its peak, the rest is below rounding.
-_NEGLIGIBLE = 42.0
+# The density changes by at most e^4 within a panel, which twelve nodes integrate to rounding.
+_NODES = 12
+_STEEPEST = 4.0
+_NEWTON = 20
+
+_ABSENT, _PRESENT = 0, 1
 
 
 @dataclass(frozen=True)
@@ -21,51 +26,49 @@ class PlanarLaplaceCurve(SymmetricCurve):
     """Two planar Laplace laws of scale 1 whose centres lie ``shift`` apart, 0 < shift < ∞.
 
     In elliptic coordinates around the two centres the log-likelihood ratio is shift·cos v, and
-    the angle v has an elementary density in each world (maths of S20, Bessel K₀ and K₁).
+    the angle v has a density that Bessel functions K₀ and K₁ express. Under h1 it is that of
+    π − v under h0; keeping both angles keeps the digits of both corners.
     """
 
     shift: float
     bound: Bound = Bound.EXACT
 
-    def _density(self, v: Array) -> Array:
-        """Density of the angle under h0; under h1 it is that of π − v."""
-        s = self.shift / 2
-        bessel = s**2 * kve(0, s) * np.sin(v) ** 2 + s * kve(1, s)
-        return np.asarray(np.exp(-s * (1 + np.cos(v))) * bessel / np.pi)
-
-    def _angle(self, threshold: Array) -> Array:
-        return np.asarray(np.arccos(np.clip(threshold / self.shift, -1.0, 1.0)))
-
-    def _below(self, v: Array) -> Array:
-        """P(angle < v) under h0, where the density rises towards v."""
-        s = self.shift / 2
-        start = np.arccos(np.minimum(np.cos(v) + _NEGLIGIBLE / s, 1.0))
-        return integrate(self._density, start, v)
-
-    def _beyond(self, v: Array) -> Array:
-        """P(angle > v) under h0, where the density peaks at π."""
-        s = self.shift / 2
-        start = np.maximum(v, np.arccos(min(_NEGLIGIBLE / s - 1, 1.0)))
-        return integrate(self._density, start, np.full_like(v, np.pi))
-
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        v = self._angle(threshold)
-        opposite = np.pi - v
-        rates = (self._below(v), self._beyond(opposite), self._below(opposite), self._beyond(v))
-        fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in rates)
-        return fpr, tpr, fnr, tnr
+        cosine = np.clip(threshold / self.shift, -1.0, 1.0)
+        v, opposite = np.arccos(cosine), np.arccos(-cosine)
+        return (
+            _mass_below(_ABSENT, self.shift, v),
+            _mass_below(_PRESENT, self.shift, v),
+            _mass_below(_ABSENT, self.shift, opposite),
+            _mass_below(_PRESENT, self.shift, opposite),
+        )
 
-    def _delta(self, epsilon: Array) -> Array:
+    def _beta(self, alpha: Array) -> Array:
+        return _mass_below(_ABSENT, self.shift, self._angles(alpha)[1])
+
+    def _tpr(self, fpr: Array) -> Array:
+        return _mass_below(_PRESENT, self.shift, self._angles(fpr)[0])
+
+    def _angles(self, fpr: Array) -> tuple[Array, Array]:
+        """The angle that rejects this often under h0, and its distance from π."""
+        small = np.minimum(fpr, 0.5)
+        v = _angle_with_mass(_ABSENT, self.shift, small)
+        opposite = _angle_with_mass(_PRESENT, self.shift, np.minimum(1 - fpr, 0.5))
+        left = fpr <= 0.5
+        return np.where(left, v, np.pi - opposite), np.where(left, np.pi - v, opposite)
+
+    def _profile(self, epsilon: Array) -> Array:
         """∫ (1 − e^(ε−loss)) over the rejected angles, seen from h1: no term is negative."""
-        v, s = self._angle(epsilon), self.shift / 2
-        end = np.minimum(v, np.arccos(max(1 - _NEGLIGIBLE / s, -1.0)))
-        level = np.clip(epsilon, -self.shift, self.shift)[..., None]
+        level = np.minimum(epsilon, self.shift)
+        edges, _ = _panels(_PRESENT, self.shift)
+        last = np.arccos(level / self.shift)[..., None]
+        low, high = np.minimum(edges[:-1], last), np.minimum(edges[1:], last)
 
-        def gain(angle: Array) -> Array:
-            return self._density(np.pi - angle) * -np.expm1(level - self.shift * np.cos(angle))
+        def gain(v: Array) -> Array:
+            lost = -np.expm1(level[..., None, None] - self.shift * np.cos(v))
+            return _density(_PRESENT, self.shift, v) * np.maximum(lost, 0.0)
 
-        inner = np.clip(integrate(gain, np.zeros_like(v), end), 0.0, 1.0)
-        return np.where(epsilon >= -self.shift, inner, -np.expm1(epsilon))
+        return np.asarray(integrate(gain, low, high, _NODES).sum(axis=-1).clip(None, 1.0))
 
     def _largest_loss(self) -> float:
         return self.shift
@@ -74,9 +77,53 @@ class PlanarLaplaceCurve(SymmetricCurve):
         return 0.0
 
     def _area(self) -> float:
-        edges = np.pi * np.linspace(0, 1, 33)
-
         def slice_of(v: Array) -> Array:
-            return self._density(v) * self._below(np.pi - v)
+            return _density(_ABSENT, self.shift, v) * _mass_below(_ABSENT, self.shift, np.pi - v)
 
-        return float(integrate(slice_of, edges[:-1], edges[1:]).sum())
+        edges, _ = _panels(_ABSENT, self.shift)
+        return float(integrate(slice_of, edges[:-1], edges[1:], _NODES).sum())
+
+
+def _density(world: int, shift: float, v: Array) -> Array:
+    """(s²/π)·e^(∓s·cos v)·(K₀(s)·sin²v + K₁(s)/s) with s = shift/2, minus under h0."""
+    s = shift / 2
+    # s·K₁(s) tends to 1 and s²·K₀(s) to 0, though K₁ and K₀ overflow.
+    wide, flat = (s**2 * kve(0, s), s * kve(1, s)) if s > 1e-100 else (0.0, 1.0)
+    bessel = wide * np.sin(v) ** 2 + flat
+    # 1 ± cos v as squares: no digits are lost where one of them vanishes.
+    away = 2 * (np.cos(v / 2) if world == _ABSENT else np.sin(v / 2)) ** 2
+    return np.asarray(np.exp(-s * away) * bessel / np.pi)
+
+
+@lru_cache(maxsize=64)
+def _panels(world: int, shift: float) -> tuple[Array, Array]:
+    """Angles that cut (0, π) into panels, and the mass below each of them."""
+    steps = int(np.ceil(shift / _STEEPEST)) + 1
+    even = np.arccos(np.linspace(1, -1, steps + 1))
+    edges = np.unique(np.concatenate([even, np.linspace(0, np.pi, 25)]))
+    masses = integrate(lambda v: _density(world, shift, v), edges[:-1], edges[1:], _NODES)
+    return edges, np.minimum(np.concatenate([[0.0], np.cumsum(masses)]), 1.0)
+
+
+def _mass_below(world: int, shift: float, v: Array) -> Array:
+    """P(angle < v): whole panels, then a part of one."""
+    edges, below = _panels(world, shift)
+    start = np.clip(np.searchsorted(edges, v) - 1, 0, None)
+    part = integrate(lambda x: _density(world, shift, x), edges[start], v, _NODES)
+    return np.minimum(below[start] + part, 1.0)
+
+
+def _angle_with_mass(world: int, shift: float, mass: Array) -> Array:
+    """The angle below which lies this mass, at most 1/2, by Newton steps within one panel."""
+    edges, below = _panels(world, shift)
+    panel = np.clip(np.searchsorted(below, mass) - 1, 0, len(edges) - 2)
+    low, high = edges[panel], edges[panel + 1]
+    v = low
+    for _ in range(_NEWTON):
+        short = mass - _mass_below(world, shift, v)
+        moved = np.clip(v + short / _density(world, shift, v), low, high)
+        settled = np.abs(moved - v) <= 4 * np.finfo(float).eps * moved
+        v = moved
+        if settled.all():
+            break
+    return v

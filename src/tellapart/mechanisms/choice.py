@@ -16,6 +16,7 @@ from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve, from_atoms, three_ratios
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import LaplaceCurve, LogisticCurve
+from tellapart.curve.guarantees import nothing
 from tellapart.mechanisms import winners
 from tellapart.mechanisms.base import LocalMechanism, Mechanism
 
@@ -49,25 +50,31 @@ class RandomizedResponse(LocalMechanism):
 class UnaryEncoding(LocalMechanism):
     """Reports a bit per category: 1 with probability ``keep`` for the true one, else ``flip``.
 
+    ``miss`` is 1 − keep, for those who know it to more digits than that difference has.
+
     >>> round(UnaryEncoding.optimised(epsilon=1).curve().delta(0.0), 6)
     0.231059
     """
 
     keep: float
     flip: float
+    miss: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         keep, flip = _checks.probability(keep=self.keep), _checks.probability(flip=self.flip)
         if flip > keep:
             _checks.refuse("flip", f"be at most keep ({keep})", self.flip)
-        self._set(keep=keep, flip=flip)
+        miss = 1 - keep if self.miss is None else _checks.probability(miss=self.miss)
+        if abs(keep + miss - 1) > 1e-15:
+            _checks.refuse("miss", f"be 1 − keep ({1 - keep})", self.miss)
+        self._set(keep=keep, flip=flip, miss=miss)
 
     @classmethod
     def symmetric(cls, epsilon: float) -> Self:
         """Every bit is flipped equally often, with odds e^(ε/2) for the truth (RAPPOR)."""
         flip = float(expit(-_checks.finite_at_least_zero(epsilon=epsilon) / 2))
-        return cls(1 - flip, flip)
+        return cls(1 - flip, flip, miss=flip)
 
     @classmethod
     def optimised(cls, epsilon: float) -> Self:
@@ -75,8 +82,9 @@ class UnaryEncoding(LocalMechanism):
         return cls(0.5, float(expit(-_checks.finite_at_least_zero(epsilon=epsilon))))
 
     def _present_test(self) -> TradeoffCurve:
-        # 1 − keep has no digits left when keep was itself formed as 1 − flip.
-        miss = self.flip if self.keep == 1 - self.flip else 1 - self.keep
+        if self.keep == self.flip:
+            return nothing()
+        miss = float(self.miss or 0.0)
         likely, unlikely = self.keep * (1 - self.flip), self.flip * miss
         middle = self.keep * self.flip + miss * (1 - self.flip)
         with np.errstate(divide="ignore"):

@@ -1,0 +1,122 @@
+"""Random mechanisms of every public class, and random curves of every kind.
+
+`MECHANISM_FAMILIES` must cover the public registry; a test says so, so that a new mechanism
+cannot escape the laws.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import tellapart as ta
+
+epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([0.0, 1e-9, 30.0, 100.0]))
+positive_epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([1e-6, 30.0, 100.0]))
+deltas = st.one_of(st.floats(1e-9, 0.9), st.sampled_from([1e-15, 0.5]))
+sizes = st.floats(0.1, 10)
+neighbours = st.sampled_from(ta.Neighbours)
+
+
+@st.composite
+def pmf_pairs(draw: Any, most: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    """Two laws on the same outcomes, with zeros, ties and very small probabilities."""
+    size = draw(st.integers(2, most))
+    weights = st.lists(
+        st.one_of(st.just(0.0), st.floats(0.01, 1), st.sampled_from([1e-12, 1e-200, 0.5])),
+        min_size=size,
+        max_size=size,
+    ).filter(lambda w: sum(w) > 0.01)
+    p, q = np.array(draw(weights)), np.array(draw(weights))
+    return p / p.sum(), q / q.sum()
+
+
+@st.composite
+def selections(draw: Any, kind: type, **options: Any) -> Any:
+    """A selection mechanism: the worst case, or two given lists of utilities."""
+    epsilon, sensitivity = draw(epsilons), draw(sizes)
+    if draw(st.booleans()):
+        return kind(epsilon, sensitivity=sensitivity, **options)
+    size, monotone = draw(st.integers(1, 6)), draw(st.booleans())
+    absent = np.array(draw(st.lists(st.floats(-5, 5), min_size=size, max_size=size)))
+    low = 0.0 if monotone else -1.0
+    moves = np.array(draw(st.lists(st.floats(low, 1), min_size=size, max_size=size)))
+    return kind(epsilon, absent, absent + sensitivity * moves, sensitivity, monotone, **options)
+
+
+MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
+    ta.CustomMechanism: pmf_pairs().map(lambda pair: ta.CustomMechanism.from_pmfs(*pair)),
+    ta.DiscreteGaussian: st.builds(
+        ta.DiscreteGaussian,
+        st.one_of(st.floats(0.2, 30), st.floats(1000, 1e6)),
+        st.integers(1, 5),
+    ),
+    ta.DiscreteLaplace: st.builds(ta.DiscreteLaplace, st.floats(0.05, 50), st.integers(0, 9)),
+    ta.ExponentialMechanism: selections(ta.ExponentialMechanism),
+    ta.Gaussian: st.builds(
+        ta.Gaussian, st.one_of(st.floats(0.05, 50), st.just(1e8)), sizes, neighbours=neighbours
+    ),
+    ta.Laplace: st.builds(
+        ta.Laplace, st.one_of(st.floats(0.01, 50), st.just(1e8)), sizes, neighbours=neighbours
+    ),
+    ta.PermuteAndFlip: selections(ta.PermuteAndFlip),
+    ta.PlanarLaplace: st.builds(ta.PlanarLaplace, epsilons, st.floats(0, 5)),
+    ta.RandomizedResponse: st.builds(ta.RandomizedResponse, epsilons, st.integers(2, 50)),
+    ta.ReportNoisyMax: st.sampled_from(ta.MaxNoise).flatmap(
+        lambda noise: selections(ta.ReportNoisyMax, noise=noise)
+    ),
+    ta.Staircase: st.builds(ta.Staircase, epsilons, sizes, st.one_of(st.none(), st.floats(0, 1))),
+    ta.TruncatedLaplace: st.one_of(
+        st.builds(ta.TruncatedLaplace, st.floats(0.1, 10), st.floats(0.1, 30), sizes),
+        st.builds(ta.TruncatedLaplace.with_epsilon, positive_epsilons, st.floats(1e-9, 0.5), sizes),
+    ),
+    ta.UnaryEncoding: st.one_of(
+        st.builds(ta.UnaryEncoding.symmetric, epsilons),
+        st.builds(ta.UnaryEncoding.optimised, epsilons),
+        st.tuples(st.floats(0, 1), st.floats(0, 1)).map(
+            lambda pair: ta.UnaryEncoding(max(pair), min(pair))
+        ),
+    ),
+    ta.UniformNoise: st.one_of(
+        st.builds(ta.UniformNoise, st.floats(0.1, 100), st.floats(0, 1), sizes),
+        st.builds(ta.UniformNoise.optimal, deltas, sizes, st.sampled_from([1.0, 2.0])),
+    ),
+}
+
+orders = st.sampled_from([None, ta.Order.PRESENT, ta.Order.ABSENT])
+
+
+@st.composite
+def attacks(draw: Any) -> ta.TradeoffCurve:
+    points = draw(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=6))
+    return ta.attack(points=sorted(points))
+
+
+guarantee_pairs = st.lists(st.tuples(epsilons, deltas), min_size=1, max_size=6)
+rdp_pairs = st.lists(st.tuples(st.floats(1.1, 64), st.floats(0.01, 5)), min_size=1, max_size=4)
+
+CURVE_FAMILIES: dict[str, st.SearchStrategy[ta.TradeoffCurve]] = {
+    "guarantee": st.builds(lambda e, d: ta.guarantee(e, d), epsilons, deltas),
+    "pure guarantee": st.builds(lambda e: ta.guarantee(epsilon=e), epsilons),
+    "pairs": st.builds(lambda pairs: ta.guarantee(pairs=pairs), guarantee_pairs),
+    "mu": st.builds(lambda mu: ta.guarantee(mu=mu), st.floats(0, 20)),
+    "rdp": st.builds(lambda pairs: ta.guarantee(rdp=pairs), rdp_pairs),
+    "zcdp": st.builds(lambda rho: ta.guarantee(zcdp=rho), st.sampled_from([0.0, 0.01, 0.5, 20.0])),
+    "attack": attacks(),
+    "pmfs": pmf_pairs().map(lambda pair: ta.from_pmfs(*pair)),
+    "worst case": st.lists(
+        st.one_of(
+            pmf_pairs().map(lambda pair: ta.from_pmfs(*pair)),
+            st.builds(lambda e: ta.Laplace.with_epsilon(e).curve(), epsilons),
+            st.builds(lambda s: ta.Gaussian(s).curve(), st.floats(0.2, 10)),
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(ta.worst_case),
+}
+
+
+def any_mechanism() -> st.SearchStrategy[Any]:
+    return st.one_of(list(MECHANISM_FAMILIES.values()))

@@ -1,0 +1,255 @@
+"""What must hold for mechanisms: orders, promises, monotonicity, data processing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from families import CURVE_FAMILIES, MECHANISM_FAMILIES, any_mechanism, pmf_pairs
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import tellapart as ta
+
+GRID = np.concatenate([[0.0], 10.0 ** -np.arange(200, 1, -20.0), np.linspace(0.02, 1, 50)])
+LEAST = 1e-12
+
+few = settings(max_examples=40, deadline=None)
+
+
+@pytest.mark.parametrize("kind", ta.MECHANISMS, ids=lambda kind: kind.__name__)
+def test_curve_serves_both_orders(kind: type) -> None:
+    @few
+    @given(MECHANISM_FAMILIES[kind])
+    def check(mechanism: Any) -> None:
+        both = mechanism.curve()
+        present, absent = (mechanism.curve(order) for order in ta.Order)
+        assert np.all(both.beta(GRID) <= present.beta(GRID) + LEAST)
+        assert np.all(both.beta(GRID) <= absent.beta(GRID) + LEAST)
+        np.testing.assert_allclose(absent.beta(GRID), present.mirrored().beta(GRID), atol=LEAST)
+
+    check()
+
+
+@pytest.mark.parametrize("kind", ta.MECHANISMS, ids=lambda kind: kind.__name__)
+def test_mechanisms_are_frozen_records(kind: type) -> None:
+    @settings(max_examples=3, deadline=None)
+    @given(MECHANISM_FAMILIES[kind])
+    def check(mechanism: Any) -> None:
+        assert kind.__name__ in repr(mechanism)
+        with pytest.raises(AttributeError):
+            mechanism.neighbours = None
+
+    check()
+
+
+PROMISES: dict[type, Any] = {
+    ta.DiscreteLaplace: lambda m: (m.sensitivity / m.scale, 0.0),
+    ta.ExponentialMechanism: lambda m: (m.epsilon, 0.0),
+    ta.Laplace: lambda m: (m.sensitivity / m.scale, 0.0),
+    ta.PermuteAndFlip: lambda m: (m.epsilon, 0.0),
+    ta.PlanarLaplace: lambda m: (m.epsilon * m.distance, 0.0),
+    ta.RandomizedResponse: lambda m: (m.epsilon, 0.0),
+    ta.ReportNoisyMax: lambda m: (m.epsilon, 0.0),
+    ta.Staircase: lambda m: (m.epsilon, 0.0),
+    ta.UniformNoise: lambda m: (0.0, m.curve().delta(0.0)),
+}
+
+
+@pytest.mark.parametrize("kind", PROMISES, ids=lambda kind: kind.__name__)
+def test_no_mechanism_leaks_more_than_its_promise(kind: type) -> None:
+    @few
+    @given(MECHANISM_FAMILIES[kind])
+    def check(mechanism: Any) -> None:
+        epsilon, delta = PROMISES[kind](mechanism)
+        promise = ta.guarantee(epsilon, delta)
+        curve = mechanism.curve()
+        assert np.all(promise.beta(GRID) <= curve.beta(GRID) + LEAST)
+        assert np.all(promise.tpr(GRID) >= curve.tpr(GRID) * (1 - 1e-10))
+        assert curve.epsilon(min(1.0, delta * (1 + 1e-12))) <= epsilon * (1 + 1e-10) + 1e-15
+
+    check()
+
+
+MORE_LEAKY: dict[str, Any] = {
+    "Laplace": lambda e: ta.Laplace.with_epsilon(e),
+    "Gaussian": lambda e: ta.Gaussian(1 / e),
+    "DiscreteLaplace": lambda e: ta.DiscreteLaplace.with_epsilon(e, sensitivity=3),
+    "DiscreteGaussian, in sensitivity": lambda e: ta.DiscreteGaussian(3.0, 1 + int(4 * e)),
+    "Staircase": lambda e: ta.Staircase(e, fraction=0.3),
+    "TruncatedLaplace": lambda e: ta.TruncatedLaplace(1.0, 6.0, sensitivity=e),
+    "UniformNoise": lambda e: ta.UniformNoise(20.0, sensitivity=e),
+    "RandomizedResponse": lambda e: ta.RandomizedResponse(e, categories=5),
+    "UnaryEncoding": ta.UnaryEncoding.optimised,
+    "ExponentialMechanism": ta.ExponentialMechanism,
+    "PermuteAndFlip": ta.PermuteAndFlip,
+    "ReportNoisyMax": ta.ReportNoisyMax,
+    "PlanarLaplace": ta.PlanarLaplace,
+}
+
+
+@pytest.mark.parametrize("family", MORE_LEAKY)
+def test_a_larger_parameter_leaks_more(family: str) -> None:
+    @few
+    @given(st.floats(0.05, 6), st.floats(0.01, 4))
+    def check(small: float, more: float) -> None:
+        weak, strong = (MORE_LEAKY[family](e).curve() for e in (small, small + more))
+        assert ta.dominates(strong, weak, tolerance=1e-9)
+        assert ta.gap(strong, weak) <= 1e-11
+
+    check()
+
+
+@few
+@given(pmf_pairs(), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_post_processing_only_raises_the_curve(pair: Any, outputs: int, random: Any) -> None:
+    """Data processing: whatever is done to the output, no attack gets better."""
+    p, q = pair
+    channel = np.array([[0.01 + random.random() for _ in range(outputs)] for _ in p])
+    channel /= channel.sum(axis=1, keepdims=True)
+    before, after = ta.from_pmfs(p, q), ta.from_pmfs(p @ channel, q @ channel)
+    assert np.all(before.beta(GRID) <= after.beta(GRID) + LEAST)
+    assert ta.gap(before, after) <= 1e-11
+
+
+@few
+@given(pmf_pairs(), st.lists(st.floats(0, 1), min_size=7, max_size=7))
+def test_no_random_test_beats_the_curve(pair: Any, rule: list[float]) -> None:
+    p, q = pair
+    phi = np.array(rule[: len(p)])
+    fpr, fnr = min(1.0, float(p @ phi)), float(q @ (1 - phi))
+    assert ta.from_pmfs(p, q).beta(fpr) <= fnr + LEAST
+
+
+NOISY = [ta.Laplace, ta.Gaussian, ta.DiscreteLaplace, ta.DiscreteGaussian, ta.TruncatedLaplace]
+
+
+@pytest.mark.parametrize("kind", NOISY, ids=lambda kind: kind.__name__)
+def test_no_union_of_intervals_beats_a_noise_mechanism(kind: type) -> None:
+    @few
+    @given(MECHANISM_FAMILIES[kind], st.lists(st.floats(-6, 6), min_size=4, max_size=4))
+    def check(mechanism: Any, ends: list[float]) -> None:
+        shift = float(mechanism.sensitivity)
+        assume(shift > 0)
+        edges = (
+            np.floor(np.sort(ends) * (shift + 1)) if kind in NOISY[2:4] else np.sort(ends) * shift
+        )
+        law = mechanism.noise
+
+        def chance(centre: float) -> float:
+            above = law.above(edges - centre)
+            return float(above[0] - above[1] + above[2] - above[3])
+
+        fpr, tpr = np.clip([chance(0.0), chance(shift)], 0, 1)
+        assert tpr <= mechanism.curve().tpr(float(fpr)) + LEAST
+
+    check()
+
+
+@few
+@given(st.lists(any_mechanism(), min_size=2, max_size=3), st.floats(-5, 5))
+def test_the_worst_case_dominates_every_member(mechanisms: list[Any], loss: float) -> None:
+    members = [mechanism.curve(ta.Order.PRESENT) for mechanism in mechanisms]
+    worst = ta.worst_case(members)
+    lowest = np.min([member.beta(GRID) for member in members], axis=0)
+    assert np.all(worst.beta(GRID) <= lowest + LEAST)
+    largest = max(member.delta(loss) for member in members)
+    assert worst.delta(loss) == pytest.approx(largest, rel=1e-9, abs=1e-12)
+
+
+GAPS = st.one_of(
+    st.one_of([CURVE_FAMILIES[name] for name in ("guarantee", "pmfs", "mu", "attack")]),
+    any_mechanism().map(lambda mechanism: mechanism.curve()),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(GAPS, GAPS)
+def test_gap_is_the_least_shift_that_makes_one_dominate(
+    a: ta.TradeoffCurve, b: ta.TradeoffCurve
+) -> None:
+    """The definition: the least κ with f_a(α + κ) − κ ≤ f_b(α) for all α."""
+    kappa = ta.gap(a, b)
+    alphas = np.linspace(0, 1, 2001)
+
+    def short_by(shift: float) -> float:
+        moved = np.where(alphas + shift <= 1, a.beta(np.minimum(1.0, alphas + shift)), 0.0)
+        return float(np.max(moved - shift - b.beta(alphas)))
+
+    assert 0 <= kappa <= 1
+    assert short_by(kappa) <= 1e-11
+    if ta.dominates(a, b):
+        assert kappa <= 1e-11
+    if kappa > 1e-4:
+        # One α must need it all: find it by the prior that attains the gap.
+        logits = np.linspace(-12, 12, 20001)
+        prior = 1 / (1 + np.exp(logits))
+        rates_a, rates_b = a.rates(logits), b.rates(logits)
+        error = [(1 - prior) * r.fpr + prior * r.fnr for r in (rates_a, rates_b)]
+        assert np.max(error[0] - error[1]) == pytest.approx(kappa, rel=1e-3, abs=1e-5)
+
+
+@few
+@given(st.floats(0.01, 8), st.floats(0.05, 1))
+def test_spreading_a_change_over_coordinates_helps_the_defender(
+    epsilon: float, share: float
+) -> None:
+    """Laplace noise on a vector: two coordinates that share a change leak less than one."""
+    m1, m2 = epsilon * share, epsilon * (1 - share)
+    whole = ta.Laplace.with_epsilon(epsilon).curve()
+    # Both outputs cut into many cells: a garbling, so its curve lies above the product's.
+    laws = [_cells(m) for m in (m1, m2)]
+    product = ta.from_pmfs(*(np.outer(laws[0][k], laws[1][k]).ravel() for k in (0, 1)))
+    assert np.all(whole.beta(GRID) <= product.beta(GRID) + LEAST)
+    if 0.2 < share < 0.8 and epsilon > 0.5:
+        assert whole.beta(0.3) < product.beta(0.3)
+
+
+def _cells(shift: float) -> tuple[np.ndarray, np.ndarray]:
+    edges = np.linspace(0, shift, 60)
+    law = ta.Laplace(1.0).noise
+    masses = []
+    for centre in (0.0, shift):
+        above = law.above(edges - centre)
+        masses.append(np.concatenate([[1 - above[0]], above[:-1] - above[1:], above[-1:]]))
+    return masses[0] / masses[0].sum(), masses[1] / masses[1].sum()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.05, 6), st.floats(1e-12, 0.2))
+def test_analytic_gaussian_is_safe_and_tight(epsilon: float, delta: float) -> None:
+    mechanism = ta.Gaussian.analytic(epsilon, delta)
+    assert mechanism.curve().delta(epsilon) <= delta
+    assert ta.Gaussian(mechanism.sigma * (1 - 1e-9)).curve().delta(epsilon) > delta
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.floats(0.1, 5), st.sampled_from([1.01, 1.5, 2.0, 8.0, 40.0]))
+def test_a_gaussian_keeps_the_guarantees_of_its_renyi_divergence(mu: float, order: float) -> None:
+    exact = ta.Gaussian(1 / mu).curve()
+    for promise in (ta.guarantee(rdp=[(order, order * mu**2 / 2)]), ta.guarantee(zcdp=mu**2 / 2)):
+        assert np.all(promise.beta(GRID) <= exact.beta(GRID) + LEAST)
+        losses = np.linspace(0, 12, 25)
+        assert np.all(promise.delta(losses) >= exact.delta(losses) * (1 - 1e-9))
+
+
+@settings(max_examples=25, deadline=None)
+@given(pmf_pairs(), st.sampled_from([1.2, 2.0, 5.0]))
+def test_any_pair_keeps_the_guarantee_of_its_renyi_divergence(pair: Any, order: float) -> None:
+    p, q = (0.999 * law + 0.001 / len(law) for law in pair)
+    moments = [np.sum(x**order * y ** (1 - order)) for x, y in ((p, q), (q, p))]
+    bound = float(np.log(max(moments)) / (order - 1))
+    promise = ta.guarantee(rdp=[(order, max(bound, 0.0) * (1 + 1e-12))])
+    assert np.all(promise.beta(GRID) <= ta.from_pmfs(p, q).beta(GRID) + LEAST)
+
+
+@few
+@given(st.lists(st.tuples(st.floats(0, 6), st.floats(0, 0.9)), min_size=1, max_size=6))
+def test_pairs_that_hold_together_are_the_largest_of_their_curves(pairs: list[Any]) -> None:
+    """The envelope of S2 is the pointwise maximum, never the minimum."""
+    together = ta.guarantee(pairs=pairs)
+    largest = np.max([ta.guarantee(e, d).beta(GRID) for e, d in pairs], axis=0)
+    np.testing.assert_allclose(together.beta(GRID), largest, rtol=1e-9, atol=1e-12)
+    for epsilon, delta in pairs:
+        assert together.delta(epsilon) <= delta + 1e-12
