@@ -1,0 +1,63 @@
+"""What does ε = 1 mean? Run `make demo`.
+
+Every number printed here is read off a curve; nothing is typed in.
+"""
+
+from __future__ import annotations
+
+import tellapart as ta
+
+RATES = (0.001, 0.01, 0.1)
+PEOPLE = 1_000
+
+
+def table(rows: dict[str, ta.TradeoffCurve]) -> None:
+    """The best attack on each curve at a few false-positive rates."""
+    heads = [f"at FPR {rate:g}" for rate in RATES]
+    print(f"  {'TPR of the best attack':44}" + "".join(f"{head:>14}" for head in heads))
+    for name, curve in rows.items():
+        found = curve.tpr(RATES)
+        print(f"  {name:44}" + "".join(f"{rate:>14.5f}" for rate in found))
+
+
+def main() -> None:
+    """Print what ε = 1 means for an attacker."""
+    promise = ta.guarantee(epsilon=1)
+    laplace = ta.Laplace.with_epsilon(1)
+    caught = promise.tpr(0.01) * PEOPLE
+
+    print("What does ε = 1 mean? An attacker sees an output and must say whether your record")
+    print("was in the data. No attacker can do better than this:\n")
+    table(
+        {
+            "any mechanism with ε = 1": promise,
+            "  randomised response": ta.RandomizedResponse(1).curve(),
+            "  Laplace noise": laplace.curve(),
+            "  exponential mechanism": ta.ExponentialMechanism(1).curve(),
+            "any mechanism with ε = 1, δ = 1e-5": ta.guarantee(1, 1e-5),
+            "  Laplace noise that is cut off": ta.TruncatedLaplace.with_epsilon(1, 1e-5).curve(),
+            "  Gaussian noise": ta.Gaussian.analytic(1, 1e-5).curve(),
+            "perfect privacy": ta.guarantee(epsilon=0),
+        }
+    )
+    print(f"\nIn people: an attacker who wrongly accuses {0.01 * PEOPLE:g} of {PEOPLE:,} outsiders")
+    print(f"finds at most {caught:.1f} of {PEOPLE:,} members; a coin would find {0.01 * PEOPLE:g}.")
+    advantage = promise.delta(0.0), laplace.curve().delta(0.0)
+    print(f"At any rate of false accusations, TPR exceeds FPR by at most {advantage[0]:.4f}")
+    print(f"for whatever keeps ε = 1, and by {advantage[1]:.4f} for Laplace noise.\n")
+
+    attack = laplace.test(absent=10, present=11)
+    cut = attack.threshold(fpr=0.1)
+    rates = attack.rates(cut)
+    print("The attack itself, on a noisy count that is 10 without you and 11 with you:")
+    print(f"say “present” when the output exceeds {cut:.4f}; that accuses a data set without you")
+    print(f"with probability {rates.fpr:.4f} and finds you with {rates.tpr:.4f}.\n")
+
+    region = ta.PrivacyRegion(epsilon=1)
+    print("Someone reports an attack with FPR 0.01 and TPR 0.05 against a promise of ε = 1:")
+    for failure in region.failures(fpr=0.01, fnr=0.95):
+        print(f"  impossible if the promise holds: {failure}")
+
+
+if __name__ == "__main__":
+    main()
