@@ -31,11 +31,9 @@ from tellapart.mechanisms.noise import (
     DiscreteLaplace,
     Gaussian,
     Laplace,
-    PlanarLaplace,
-    Staircase,
     TruncatedLaplace,
-    UniformNoise,
 )
+from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 
 __all__ = [
     "MECHANISMS",

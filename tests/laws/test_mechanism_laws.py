@@ -190,6 +190,26 @@ def test_gap_is_the_least_shift_that_makes_one_dominate(
         assert np.max(error[0] - error[1]) == pytest.approx(kappa, rel=1e-3, abs=1e-5)
 
 
+@settings(max_examples=100, deadline=None)
+@given(GAPS, GAPS)
+def test_domination_is_a_larger_profile(a: ta.TradeoffCurve, b: ta.TradeoffCurve) -> None:
+    losses = np.linspace(-40, 40, 4001)
+    lead = a.delta(losses) - b.delta(losses)
+    if lead.min() < -1e-8:
+        assert not ta.dominates(a, b)
+
+
+@few
+@given(st.floats(0.02, 0.5), st.floats(0.1, 4))
+def test_a_promise_dominates_whatever_keeps_it(delta: float, epsilon: float) -> None:
+    """Also where the mechanism's losses are unbounded: the larger profile counts, not the larger ε."""
+    exact = ta.Gaussian.analytic(epsilon, delta).curve()
+    assert np.isinf(exact.epsilon(0.0))
+    for promise in (ta.guarantee(epsilon, delta), ta.guarantee(pairs=[(epsilon, delta)])):
+        assert ta.dominates(promise, exact)
+        assert not ta.dominates(exact, promise)
+
+
 @few
 @given(st.floats(0.01, 8), st.floats(0.05, 1))
 def test_spreading_a_change_over_coordinates_helps_the_defender(

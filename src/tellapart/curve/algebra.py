@@ -125,16 +125,12 @@ def _no_better_at(a: TradeoffCurve, b: TradeoffCurve, fpr: Array, tolerance: flo
     """A's attacker does at least as well as b's at these FPRs, by β and by TPR."""
     beta = a._beta(fpr) <= b._beta(fpr) * (1 + tolerance) + 1e-300
     tpr = a._tpr(fpr) * (1 + tolerance) + 1e-300 >= b._tpr(fpr)
-    # Each is rounded in its own corner; the other one decides there.
-    return bool(np.all(np.where(fpr + b._beta(fpr) < 0.5, beta, tpr) | (beta & tpr)))
+    # Whichever of the two is small has its digits.
+    return bool(np.all(np.where(b._beta(fpr) < 0.5, beta, tpr)))
 
 
 def _profile_above(a: TradeoffCurve, b: TradeoffCurve, losses: Array, tolerance: float) -> bool:
     """A's profile lies above b's where a's is kinked, so everywhere: b's is convex in e^ε."""
-    if b._delta_at_infinity() > a._delta_at_infinity() + 1e-300:
-        return False
-    if b._largest_loss() > a._largest_loss() * (1 + tolerance):
-        return False
     ahead, behind = losses[losses >= 0], losses[losses < 0]
     left = a._delta(ahead) * (1 + tolerance) + 1e-300 >= b._delta(ahead)
     mirror_a, mirror_b = a.mirrored(), b.mirrored()
@@ -143,7 +139,7 @@ def _profile_above(a: TradeoffCurve, b: TradeoffCurve, losses: Array, tolerance:
 
 
 def gap(a: TradeoffCurve, b: TradeoffCurve) -> float:
-    """How much more error b can cost an attacker than a saves: 0 iff a dominates b.
+    """How much less an attacker can err against b than against a; 0 iff a dominates b.
 
     The least κ with a.beta(α + κ) − κ ≤ b.beta(α) for all α, which is the largest difference, over
     all priors, between the attacker's least error against a and against b (the Δ-divergence of

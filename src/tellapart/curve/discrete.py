@@ -88,4 +88,4 @@ def _expanded(sigma: float, start: Array) -> Array:
     ]
     correction = np.exp(-(u**2) / 2) * sum(terms)
     tail = ndtr(-u) + correction / (sigma * math.sqrt(2 * math.pi))
-    return np.maximum(tail, 0.0)  # where both terms underflow
+    return np.asarray(np.maximum(tail, 0.0))  # where both terms underflow

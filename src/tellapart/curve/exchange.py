@@ -21,11 +21,11 @@ from tellapart.curve.closed import (
     GuaranteeCurve,
     LaplaceCurve,
     LogisticCurve,
-    TruncatedLaplaceCurve,
 )
 from tellapart.curve.discrete import DiscreteGaussianCurve
 from tellapart.curve.guarantees import from_profile
 from tellapart.curve.planar import PlanarLaplaceCurve
+from tellapart.curve.truncated import TruncatedLaplaceCurve
 from tellapart.errors import InvalidArgument, Unsupported
 
 if TYPE_CHECKING:

@@ -17,11 +17,9 @@ from tellapart.mechanisms.noise import (
     DiscreteLaplace,
     Gaussian,
     Laplace,
-    PlanarLaplace,
-    Staircase,
     TruncatedLaplace,
-    UniformNoise,
 )
+from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     CustomMechanism,

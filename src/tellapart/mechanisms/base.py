@@ -24,6 +24,9 @@ class Neighbours(Enum):
     REPLACE = "replace one record (bounded)"
 
 
+ADD_REMOVE = Neighbours.ADD_REMOVE
+
+
 @dataclass(frozen=True)
 class Mechanism(ABC):
     """A randomised answer, described well enough to know what any attacker can learn from it.
@@ -32,7 +35,7 @@ class Mechanism(ABC):
     largest change of the answer under that change, so give the one that belongs to it.
     """
 
-    neighbours: Neighbours = field(default=Neighbours.ADD_REMOVE, kw_only=True)
+    neighbours: Neighbours = field(default=ADD_REMOVE, kw_only=True)
 
     def __post_init__(self) -> None:
         _checks.member(Neighbours, neighbours=self.neighbours)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from numpy.typing import ArrayLike
 
@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart.curve.atomic import from_pmfs
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.densities import Density, from_densities
-from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,12 @@ class CustomMechanism(Mechanism):
             _checks.refuse("test", "be a TradeoffCurve", self.test)
 
     @classmethod
-    def from_pmfs(cls, absent: ArrayLike, present: ArrayLike, **options: Any) -> Self:
+    def from_pmfs(
+        cls, absent: ArrayLike, present: ArrayLike, *, neighbours: Neighbours = ADD_REMOVE
+    ) -> Self:
         """From the probabilities of the same outcomes without and with the record."""
-        return cls(from_pmfs(_checks.pmf(absent=absent), _checks.pmf(present=present)), **options)
+        pair = from_pmfs(_checks.pmf(absent=absent), _checks.pmf(present=present))
+        return cls(pair, neighbours=neighbours)
 
     @classmethod
     def from_densities(
@@ -44,10 +47,11 @@ class CustomMechanism(Mechanism):
         support: tuple[float, float],
         breaks: Sequence[float] = (),
         cells: int = 50_000,
-        **options: Any,
+        *,
+        neighbours: Neighbours = ADD_REMOVE,
     ) -> Self:
         """From the densities of the output without and with the record (`Bound.LOWER`)."""
-        return cls(from_densities(absent, present, support, breaks, cells), **options)
+        return cls(from_densities(absent, present, support, breaks, cells), neighbours=neighbours)
 
     def _present_test(self) -> TradeoffCurve:
         return self.test

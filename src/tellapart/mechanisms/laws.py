@@ -14,8 +14,9 @@ from tellapart._numeric import solve
 from tellapart.curve import discrete
 from tellapart.curve.atomic import from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.closed import LaplaceCurve, TruncatedLaplaceCurve
+from tellapart.curve.closed import LaplaceCurve
 from tellapart.curve.guarantees import everything, gaussian, nothing
+from tellapart.curve.truncated import TruncatedLaplaceCurve
 
 
 class NoiseLaw(ABC):

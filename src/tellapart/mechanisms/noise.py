@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,14 +11,11 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._numeric import solve
-from tellapart.curve.atomic import three_ratios
-from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.curve.guarantees import nothing
-from tellapart.curve.planar import PlanarLaplaceCurve
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GaussianCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.attacker import ShiftTest, shift_test
-from tellapart.mechanisms.base import LocalMechanism, Mechanism
+from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
 from tellapart.mechanisms.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,
@@ -37,9 +35,9 @@ class AdditiveNoise(Mechanism):
     sensitivity: float
 
     @property
+    @abstractmethod
     def noise(self) -> NoiseLaw:
         """The law of what is added to each coordinate of the answer."""
-        raise NotImplementedError
 
     def _present_test(self) -> TradeoffCurve:
         return self.noise.curve(self.sensitivity)
@@ -76,11 +74,13 @@ class Laplace(AdditiveNoise):
         )
 
     @classmethod
-    def with_epsilon(cls, epsilon: float, sensitivity: float = 1.0, **options: Any) -> Self:
+    def with_epsilon(
+        cls, epsilon: float, sensitivity: float = 1.0, *, neighbours: Neighbours = ADD_REMOVE
+    ) -> Self:
         """The mechanism whose noise gives exactly this ε: scale = sensitivity / ε."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         size = _checks.finite_above_zero(sensitivity=sensitivity)
-        return cls(size / e if e else math.inf, size, **options)
+        return cls(size / e if e else math.inf, size, neighbours=neighbours)
 
     @property
     def noise(self) -> LaplaceLaw:
@@ -107,7 +107,12 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def classic(
-        cls, epsilon: float, delta: float, sensitivity: float = 1.0, **options: Any
+        cls,
+        epsilon: float,
+        delta: float,
+        sensitivity: float = 1.0,
+        *,
+        neighbours: Neighbours = ADD_REMOVE,
     ) -> Self:
         """The textbook noise σ = √(2·log(1.25/δ))·Δ/ε, whose proof covers ε ≤ 1 only.
 
@@ -127,11 +132,16 @@ class Gaussian(AdditiveNoise):
                 f"epsilon ≤ 1), got {e!r}: σ = {sigma:.6g} has δ = {reached:.3g} there, not "
                 f"{d!r}; use Gaussian.analytic"
             )
-        return cls(sigma, size, **options)
+        return cls(sigma, size, neighbours=neighbours)
 
     @classmethod
     def analytic(
-        cls, epsilon: float, delta: float, sensitivity: float = 1.0, **options: Any
+        cls,
+        epsilon: float,
+        delta: float,
+        sensitivity: float = 1.0,
+        *,
+        neighbours: Neighbours = ADD_REMOVE,
     ) -> Self:
         """The least noise that keeps (ε, δ), from the exact curve (Balle and Wang 2018).
 
@@ -154,7 +164,7 @@ class Gaussian(AdditiveNoise):
         sigma = size * math.exp(float(safe[0]))
         while GaussianCurve(size / sigma).delta(e) > d:  # scaling rounds once more
             sigma = math.nextafter(sigma, math.inf)
-        return cls(sigma, size, **options)
+        return cls(sigma, size, neighbours=neighbours)
 
     @property
     def noise(self) -> GaussianLaw:
@@ -184,11 +194,13 @@ class DiscreteLaplace(AdditiveNoise):
             _checks.refuse("sensitivity", f"be at most {_MOST_CORNERS}", self.sensitivity)
 
     @classmethod
-    def with_epsilon(cls, epsilon: float, sensitivity: int = 1, **options: Any) -> Self:
+    def with_epsilon(
+        cls, epsilon: float, sensitivity: int = 1, *, neighbours: Neighbours = ADD_REMOVE
+    ) -> Self:
         """The mechanism whose noise gives exactly this ε: scale = sensitivity / ε."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         size = _checks.whole(1, sensitivity=sensitivity)
-        return cls(size / e if e else math.inf, size, **options)
+        return cls(size / e if e else math.inf, size, neighbours=neighbours)
 
     @property
     def noise(self) -> DiscreteLaplaceLaw:
@@ -241,7 +253,12 @@ class TruncatedLaplace(AdditiveNoise):
 
     @classmethod
     def with_epsilon(
-        cls, epsilon: float, delta: float, sensitivity: float = 1.0, **options: Any
+        cls,
+        epsilon: float,
+        delta: float,
+        sensitivity: float = 1.0,
+        *,
+        neighbours: Neighbours = ADD_REMOVE,
     ) -> Self:
         """The shortest cut-off that keeps (ε, δ) at scale Δ/ε (Geng et al. 2020, Theorem 1)."""
         e, d = _checks.finite_above_zero(epsilon=epsilon), _checks.inside_unit(delta=delta)
@@ -251,112 +268,8 @@ class TruncatedLaplace(AdditiveNoise):
         scale = size / e
         # log(1 + (e^ε − 1)/(2δ)) without forming e^ε
         reach = e + math.log(math.exp(-e) - math.expm1(-e) / (2 * d))
-        return cls(scale, scale * reach, size, **options)
+        return cls(scale, scale * reach, size, neighbours=neighbours)
 
     @property
     def noise(self) -> TruncatedLaplaceLaw:
         return TruncatedLaplaceLaw(self.scale, self.cutoff)
-
-
-@dataclass(frozen=True)
-class Staircase(Mechanism):
-    """Adds staircase noise, the least noise for a given ε (Geng and Viswanath 2014).
-
-    ``fraction`` is the share of each stair on its upper step; left out, it is the one with the
-    least mean size, 1/(1 + e^(ε/2)).
-
-    >>> round(Staircase(epsilon=1).curve().delta(0.0), 6)
-    0.44042
-    """
-
-    epsilon: float
-    sensitivity: float = 1.0
-    fraction: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        e = _checks.finite_at_least_zero(epsilon=self.epsilon)
-        best = math.exp(-e / 2) / (1 + math.exp(-e / 2))
-        share = best if self.fraction is None else self.fraction
-        self._set(
-            epsilon=e,
-            sensitivity=_checks.finite_above_zero(sensitivity=self.sensitivity),
-            fraction=_checks.probability(fraction=share),
-        )
-
-    def _present_test(self) -> TradeoffCurve:
-        """Outputs have ratio e^ε, 1 or e^−ε; those in the middle lie on one step of both laws."""
-        share, fall = float(self.fraction or 0.0), math.exp(-self.epsilon)
-        if self.epsilon == 0:
-            return nothing()
-        # Height of the first step times the sensitivity, halved: the law's normalisation.
-        height = -math.expm1(-self.epsilon) / (2 * (share + fall * (1 - share)))
-        middle = height * abs(2 * share - 1) * (fall if share < 0.5 else 1.0)
-        return three_ratios(self.epsilon, middle)
-
-
-@dataclass(frozen=True)
-class UniformNoise(Mechanism):
-    """Adds nothing with probability ``atom``, else noise spread evenly over ``width``.
-
-    Whoever sees an output that only one world can produce is certain; nobody else learns a
-    thing. So ε = 0, with δ = atom + (1 − atom)·sensitivity/width.
-
-    >>> UniformNoise.optimal(delta=0.1).curve().epsilon(delta=0.1)
-    0.0
-    """
-
-    width: float
-    atom: float = 0.0
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            width=_checks.finite_above_zero(width=self.width),
-            atom=_checks.probability(atom=self.atom),
-            sensitivity=_checks.finite_above_zero(sensitivity=self.sensitivity),
-        )
-
-    @classmethod
-    def optimal(
-        cls, delta: float, sensitivity: float = 1.0, power: float = 1.0, **options: Any
-    ) -> Self:
-        """The least E|noise|^power among all (0, δ)-DP additive noise (Geng et al. 2019).
-
-        It leaves the answer untouched with positive probability once δ > power/(power + 1).
-        """
-        d = _checks.inside_unit(delta=delta)
-        size = _checks.finite_above_zero(sensitivity=sensitivity)
-        p = _checks.finite_above_zero(power=power)
-        atom = max(0.0, (p + 1) * d - p)
-        return cls(size * (1 - atom) / (d - atom), atom, size, **options)
-
-    def _present_test(self) -> TradeoffCurve:
-        outside = min(1.0, self.sensitivity / self.width)
-        return GuaranteeCurve(0.0, self.atom + (1 - self.atom) * outside, Bound.EXACT)
-
-
-@dataclass(frozen=True)
-class PlanarLaplace(LocalMechanism):
-    """Reports a place with planar Laplace noise: geo-indistinguishability.
-
-    ``epsilon`` is per unit of length; the curve is for two places ``distance`` apart.
-
-    >>> round(PlanarLaplace(epsilon=1, distance=1).curve().beta(0.1), 6)
-    0.743541
-    """
-
-    epsilon: float
-    distance: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
-            distance=_checks.finite_at_least_zero(distance=self.distance),
-        )
-
-    def _present_test(self) -> TradeoffCurve:
-        shift = self.epsilon * self.distance
-        return PlanarLaplaceCurve(shift) if shift else nothing()
