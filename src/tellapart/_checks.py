@@ -21,7 +21,7 @@ E = TypeVar("E")
 
 def refuse(name: str, rule: str, value: object) -> NoReturn:
     """Raise the one error message that all checks share."""
-    shown = repr(value)
+    shown = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     if len(shown) > 80:
         shown = shown[:77] + "..."
     raise InvalidArgument(f"{name} must {rule}, got {shown}")
@@ -39,10 +39,17 @@ def number(**named: Any) -> float:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         refuse(name, "be a number", value)
-    result = float(value)
+    result = _double(name, value)
     if math.isnan(result):
         refuse(name, "not be NaN", value)
     return result
+
+
+def _double(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        refuse(name, "fit a double", value)
 
 
 def _numbers_within(
@@ -68,13 +75,16 @@ inside_unit = _numbers_within("lie strictly between 0 and 1", lambda x: 0 < x < 
 
 
 def whole(least: int, **named: Any) -> int:
-    """A whole number of at least ``least``."""
+    """A whole number of at least ``least``; 2.0 is welcome, 2.5 is not."""
     name, value = _only(named)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         refuse(name, "be a whole number", value)
-    if value < least:
+    if not isinstance(value, numbers.Integral) and not _double(name, value).is_integer():
+        refuse(name, "be a whole number", value)
+    result = int(value) if isinstance(value, numbers.Integral) else int(_double(name, value))
+    if result < least:
         refuse(name, f"be at least {least}", value)
-    return int(value)
+    return result
 
 
 def member(kind: type[E], **named: Any) -> E:
@@ -86,17 +96,17 @@ def member(kind: type[E], **named: Any) -> E:
     return value
 
 
-def reals(**named: Any) -> Array:
+def reals(rule: str = "be a number or an array of numbers", /, **named: Any) -> Array:
     """An array of real numbers of any shape; infinite is allowed, NaN is not."""
     name, value = _only(named)
     try:
         array = np.asarray(value)
     except ValueError:
-        refuse(name, "be numbers in a regular array", value)
-    if array.dtype.kind == "O" and array.ndim == 0 and isinstance(value, numbers.Real):
-        array = np.asarray(float(value))
+        refuse(name, rule, value)
+    if array.dtype.kind == "O" and all(isinstance(one, numbers.Real) for one in array.flat):
+        array = np.array([_double(name, one) for one in array.flat]).reshape(array.shape)
     if array.dtype.kind not in "iuf" and array.size:
-        refuse(name, "be a number or an array of numbers", value)
+        refuse(name, rule, value)
     result = array.astype(np.float64, copy=False)
     if np.isnan(result).any():
         refuse(name, "not contain NaN", value)
@@ -116,9 +126,9 @@ def probabilities(**named: Any) -> Array:
 def vector(**named: Any) -> Array:
     """A non-empty one-dimensional array of finite numbers."""
     name, value = _only(named)
-    array = reals(**named)
+    array = reals("be a list of numbers", **named)
     if array.ndim != 1:
-        refuse(name, "be one-dimensional", value)
+        refuse(name, "be a list of numbers", value)
     if array.size == 0:
         refuse(name, "not be empty", value)
     if np.isinf(array).any():
@@ -141,9 +151,20 @@ def pmf(**named: Any) -> Array:
 def pairs(columns: str, **named: Any) -> tuple[Array, Array]:
     """Two columns from a non-empty list of pairs; ``columns`` names them in the message."""
     name, value = _only(named)
-    array = reals(**named)
+    array = reals(f"be a list of {columns} pairs", **named)
     if array.size == 0:
         refuse(name, "not be empty", value)
     if array.ndim != 2 or array.shape[1] != 2:
         refuse(name, f"be a list of {columns} pairs", value)
     return array[:, 0], array[:, 1]
+
+
+def rates_together(**named: Any) -> tuple[Array, Array]:
+    """Two arrays of probabilities whose shapes fit each other."""
+    (first, a), (second, b) = named.items()
+    one, two = probabilities(**{first: a}), probabilities(**{second: b})
+    try:
+        np.broadcast_shapes(one.shape, two.shape)
+    except ValueError:
+        refuse(second, f"fit the shape of {first} {one.shape}", two.shape)
+    return one, two

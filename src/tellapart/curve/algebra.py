@@ -29,6 +29,10 @@ class WorstCase(TradeoffCurve):
     curves: tuple[TradeoffCurve, ...]
     bound: Bound
 
+    def __post_init__(self) -> None:
+        if not self.curves:
+            _checks.refuse("curves", "not be empty", self.curves)
+
     def mirrored(self) -> WorstCase:
         return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
 
@@ -64,30 +68,31 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
     >>> worst_case([LaplaceCurve(0.5), LaplaceCurve(1.0)]).epsilon(delta=0.0)
     1.0
     """
-    members = _curves(curves=list(curves))
+    if isinstance(curves, TradeoffCurve) or not isinstance(curves, Iterable):
+        _checks.refuse("curves", "be a list of curves", curves)
+    members = list(curves)
+    if not members:
+        _checks.refuse("curves", "not be empty", members)
+    for one in members:
+        check_curve(curves=one)
     if len(members) == 1:
         return members[0]
     bound = _joint_bound([curve.bound for curve in members])
-    if all(isinstance(c, AtomicCurve) and _representable(c) for c in members):
-        corners = [c._corner(np.arange(len(c.losses) + 1)) for c in members]  # type: ignore[attr-defined]
-        columns = [np.concatenate(column) for column in zip(*corners, strict=True)]
-        return from_corners(columns[0], columns[1], columns[2], columns[3], bound)
-    return WorstCase(tuple(members), bound)
+    polygons = [one for one in members if isinstance(one, AtomicCurve) and _representable(one)]
+    if len(polygons) < len(members):
+        return WorstCase(tuple(members), bound)
+    corners = [one._corner(np.arange(len(one.losses) + 1)) for one in polygons]
+    fpr, tpr, fnr, tnr = (np.concatenate(column) for column in zip(*corners, strict=True))
+    known = np.concatenate([np.append(one.losses, np.nan) for one in polygons])
+    return from_corners(fpr, tpr, fnr, tnr, bound, loss_to_next=known)
 
 
-def _curves(**named: list[TradeoffCurve]) -> list[TradeoffCurve]:
-    ((name, members),) = named.items()
-    if not members:
-        _checks.refuse(name, "not be empty", members)
-    for one in members:
-        _curve(**{name: one})
-    return members
-
-
-def _curve(**named: object) -> None:
+def check_curve(**named: object) -> None:
+    """Refuse what is no curve; a mechanism is the likely mistake."""
     ((name, one),) = named.items()
     if not isinstance(one, TradeoffCurve):
-        _checks.refuse(name, "be a TradeoffCurve (a mechanism's is mechanism.curve())", one)
+        rule = "hold only curves" if name == "curves" else "be a TradeoffCurve"
+        _checks.refuse(name, f"{rule} (a mechanism's is mechanism.curve())", one)
 
 
 def _representable(curve: AtomicCurve) -> bool:
@@ -108,8 +113,9 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
     Both sides are compared to a relative ``tolerance``. Exact at the corners of a polygon, which
     decide for the whole curve; two smooth curves are compared on a grid that reaches both corners.
     """
-    _curve(a=a)
-    _curve(b=b)
+    check_curve(a=a)
+    check_curve(b=b)
+    tolerance = _checks.finite_at_least_zero(tolerance=tolerance)
     with np.errstate(all="ignore"):
         if isinstance(b, AtomicCurve):
             return _no_better_at(a, b, b._sums["fpr"], tolerance)
@@ -149,8 +155,8 @@ def gap(a: TradeoffCurve, b: TradeoffCurve) -> float:
     >>> round(gap(LaplaceCurve(0.5), LaplaceCurve(1.0)), 6)
     0.086135
     """
-    _curve(a=a)
-    _curve(b=b)
+    check_curve(a=a)
+    check_curve(b=b)
     with np.errstate(all="ignore"):
         least, most = _largest_difference(a, b)
     return 0.0 if least < 1e-14 and dominates(a, b) else most

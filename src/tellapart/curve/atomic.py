@@ -33,6 +33,14 @@ class AtomicCurve(TradeoffCurve):
     _sums: dict[str, Array] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        size = len(self.losses)
+        if size == 0 or len(self.absent) != size or len(self.present) != size:
+            _checks.refuse("losses, absent and present", "be as long as each other", size)
+        if not np.all(np.diff(self.losses) < 0):
+            _checks.refuse("losses", "fall strictly", self.losses)
+        for name, masses in (("absent", self.absent), ("present", self.present)):
+            if not (np.all(masses >= 0) and abs(float(masses.sum()) - 1) < 1e-6):
+                _checks.refuse(name, "be at least 0 and sum to 1", masses)
         with np.errstate(all="ignore"):
             object.__setattr__(self, "_sums", _running_sums(self.losses, self.absent, self.present))
         for column in (self.losses, self.absent, self.present, *self._sums.values()):
@@ -42,9 +50,10 @@ class AtomicCurve(TradeoffCurve):
         return f"AtomicCurve({len(self.losses)} atoms, {self.bound})"
 
     def mirrored(self) -> AtomicCurve:
-        return AtomicCurve(
-            -self.losses[::-1], self.present[::-1].copy(), self.absent[::-1].copy(), self.bound
-        )
+        losses, absent, present = -self.losses[::-1], self.present[::-1], self.absent[::-1]
+        if np.array_equal(losses, self.losses) and np.array_equal(absent, self.absent):
+            return self
+        return AtomicCurve(losses, absent.copy(), present.copy(), self.bound)
 
     def vertices(self) -> tuple[Array, Array]:
         """The corners of the curve as false-positive and false-negative rates."""
@@ -74,8 +83,9 @@ class AtomicCurve(TradeoffCurve):
     def _tpr(self, fpr: Array) -> Array:
         atom, taken = self._segment(fpr)
         _, tpr, _, _ = self._corner(atom)
-        at_zero = self._delta_at_infinity()
-        return np.where(fpr == 0, at_zero, np.minimum(tpr + self.present[atom] * taken, 1.0))
+        inside = np.minimum(tpr + self.present[atom] * taken, 1.0)
+        ends = np.where(fpr == 1, 1.0, self._delta_at_infinity())
+        return np.where((fpr == 0) | (fpr == 1), ends, inside)
 
     def _segment(self, fpr: Array) -> tuple[NDArray[np.intp], Array]:
         """The atom on which the best test of this size randomises, and how often it rejects."""
@@ -156,9 +166,15 @@ def from_pmfs(p: ArrayLike, q: ArrayLike) -> AtomicCurve:
     >>> from_pmfs([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).beta(0.4)
     0.3
     """
-    absent, present = _checks.pmf(p=p), _checks.pmf(q=q)
+    return from_named_pmfs(p=p, q=q)
+
+
+def from_named_pmfs(**named: ArrayLike) -> AtomicCurve:
+    """As `from_pmfs`, for two arguments that have other names."""
+    (first, p), (second, q) = named.items()
+    absent, present = _checks.pmf(**{first: p}), _checks.pmf(**{second: q})
     if absent.shape != present.shape:
-        _checks.refuse("q", f"have as many outcomes as p ({absent.size})", present.size)
+        _checks.refuse(second, f"have as many outcomes as {first} ({absent.size})", present.size)
     return from_atoms(log_ratio(present, absent), absent, present, Bound.EXACT)
 
 
@@ -194,10 +210,25 @@ def attack(points: Sequence[tuple[float, float]] | Any) -> AtomicCurve:
     return from_corners(*rates, bound=Bound.UPPER)
 
 
-def from_corners(fpr: Array, tpr: Array, fnr: Array, tnr: Array, bound: Bound) -> AtomicCurve:
-    """The lower convex envelope of operating points, which must include both trivial tests."""
+def from_corners(
+    fpr: Array,
+    tpr: Array,
+    fnr: Array,
+    tnr: Array,
+    bound: Bound,
+    loss_to_next: Array | None = None,
+) -> AtomicCurve:
+    """The lower convex envelope of operating points, which must include both trivial tests.
+
+    ``loss_to_next`` is the known loss from each point to the one listed after it, NaN if none;
+    differences of rates would give the same with fewer digits.
+    """
     best = hull.best_points(fpr, tpr, fnr, tnr)
     absent = np.where(fpr[best][1:] < 0.5, np.diff(fpr[best]), -np.diff(tnr[best]))
     present = np.where(tpr[best][1:] < 0.5, np.diff(tpr[best]), -np.diff(fnr[best]))
     absent, present = np.maximum(absent, 0.0), np.maximum(present, 0.0)
-    return from_atoms(log_ratio(present, absent), absent, present, bound)
+    losses = log_ratio(present, absent)
+    if loss_to_next is not None:
+        known = np.where(np.diff(best) == 1, loss_to_next[best[:-1]], np.nan)
+        losses = np.where(np.isnan(known), losses, known)
+    return from_atoms(losses, absent, present, bound)

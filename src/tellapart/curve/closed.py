@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 from scipy.special import erf, erfcx, expit, ndtr, ndtri
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -48,6 +49,10 @@ class GuaranteeCurve(SymmetricCurve):
     claimed_delta: float = 0.0
     bound: Bound = Bound.LOWER
 
+    def __post_init__(self) -> None:
+        _checks.finite_at_least_zero(claimed_epsilon=self.claimed_epsilon)
+        _checks.probability(claimed_delta=self.claimed_delta)
+
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         e, d = self.claimed_epsilon, self.claimed_delta
         knot, rest = self._knot(), d + (1 - d) * expit(e)
@@ -61,6 +66,11 @@ class GuaranteeCurve(SymmetricCurve):
     def _knot(self) -> float:
         """Where the two lines meet, on the diagonal FPR = FNR."""
         return float((1 - self.claimed_delta) * expit(-self.claimed_epsilon))
+
+    def vertices(self) -> tuple[Array, Array]:
+        """The corners of the curve as false-positive and false-negative rates."""
+        knot, end = self._knot(), 1 - self.claimed_delta
+        return np.array([0.0, 0.0, knot, end, 1.0]), np.array([1.0, end, knot, 0.0, 0.0])
 
     def _beta(self, alpha: Array) -> Array:
         left = (1 - self.claimed_delta) - times_exp(alpha, self.claimed_epsilon)
@@ -96,6 +106,9 @@ class LaplaceCurve(SymmetricCurve):
 
     shift: float
     bound: Bound = Bound.EXACT
+
+    def __post_init__(self) -> None:
+        _checks.finite_at_least_zero(shift=self.shift)
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         m = self.shift
@@ -139,6 +152,9 @@ class GaussianCurve(SymmetricCurve):
 
     mu: float
     bound: Bound = Bound.EXACT
+
+    def __post_init__(self) -> None:
+        _checks.finite_above_zero(mu=self.mu)
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         ahead, behind = threshold / self.mu + self.mu / 2, threshold / self.mu - self.mu / 2
@@ -194,6 +210,9 @@ class LogisticCurve(SymmetricCurve):
 
     shift: float
     bound: Bound = Bound.EXACT
+
+    def __post_init__(self) -> None:
+        _checks.finite_at_least_zero(shift=self.shift)
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         e = self.shift

@@ -40,10 +40,17 @@ def from_densities(
     >>> round(curve.delta(epsilon=0.0), 5)
     0.39347
     """
+    return from_named_densities(support, breaks, cells, p=p, q=q)
+
+
+def from_named_densities(
+    support: tuple[float, float], breaks: Sequence[float], cells: int, **named: Density
+) -> AtomicCurve:
+    """As `from_densities`, for two densities that have other names."""
     edges = _edges(support, breaks, cells)
     with np.errstate(all="ignore"):
-        absent, present = _masses("p", p, edges), _masses("q", q, edges)
-        low, high = _end_losses(p, q, edges)
+        absent, present = (_masses(name, f, edges) for name, f in named.items())
+        low, high = _end_losses(named, edges)
         mean = log_ratio(present, absent)
         low, high = np.fmin(low, mean), np.fmax(high, mean)
         absent_up, present_up = to_ends(low, high, absent, present)
@@ -60,9 +67,11 @@ def _edges(support: tuple[float, float], breaks: Sequence[float], cells: int) ->
     ends = _checks.vector(support=support)
     if ends.size != 2 or ends[0] >= ends[1]:
         _checks.refuse("support", "be two finite numbers, the smaller first", support)
-    inner = _checks.reals(breaks=list(breaks))
+    inner = _checks.reals("be a list of numbers", breaks=breaks)
+    if inner.ndim != 1:
+        _checks.refuse("breaks", "be a list of numbers", breaks)
     if inner.size and not (inner.min() > ends[0] and inner.max() < ends[1]):
-        _checks.refuse("breaks", "lie strictly inside the support", list(breaks))
+        _checks.refuse("breaks", "lie strictly inside the support", breaks)
     count = _checks.whole(1, cells=cells)
     knots = np.unique(np.concatenate([ends, inner]))
     share = np.maximum(1, np.round(count * np.diff(knots) / (ends[1] - ends[0]))).astype(int)
@@ -74,9 +83,12 @@ def _edges(support: tuple[float, float], breaks: Sequence[float], cells: int) ->
 
 
 def _values(name: str, density: Density, x: Array) -> Array:
-    found = np.asarray(density(x), dtype=float)
-    if found.shape != x.shape:
-        _checks.refuse(name, f"return one value per point (shape {x.shape})", found.shape)
+    if not callable(density):
+        _checks.refuse(name, "be a function of an array of outputs", density)
+    returned = density(x)
+    found = np.asarray(returned)
+    if found.shape != x.shape or found.dtype.kind not in "biuf":
+        _checks.refuse(name, f"return one number per point (shape {x.shape})", returned)
     if not np.all(found >= 0):
         _checks.refuse(name, "be at least 0 on the support", float(found[~(found >= 0)].flat[0]))
     return found
@@ -90,11 +102,12 @@ def _masses(name: str, density: Density, edges: Array) -> Array:
     return masses
 
 
-def _end_losses(p: Density, q: Density, edges: Array) -> tuple[Array, Array]:
+def _end_losses(named: dict[str, Density], edges: Array) -> tuple[Array, Array]:
     """The ratio at both ends of each cell, seen from just inside: a jump belongs to one side."""
     step = 1e-9 * np.diff(edges)
     inside = (edges[:-1] + step, edges[1:] - step)
-    first, last = (log_ratio(_values("q", q, x), _values("p", p, x)) for x in inside)
+    (first_name, p), (second_name, q) = named.items()
+    first, last = (log_ratio(_values(second_name, q, x), _values(first_name, p, x)) for x in inside)
     low, high = np.fmin(first, last), np.fmax(first, last)
     missed = np.where(np.isfinite(high - low), 4e-9 * (high - low), 0.0)
     return low - missed, high + missed

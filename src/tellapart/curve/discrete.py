@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import SymmetricCurve
@@ -25,9 +26,13 @@ class DiscreteGaussianCurve(SymmetricCurve):
     shift: float
     bound: Bound = Bound.EXACT
 
+    def __post_init__(self) -> None:
+        _checks.finite_above_zero(sigma=self.sigma)
+        _checks.whole(1, shift=self.shift)
+
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         # The loss shift·(2z − shift)/(2σ²) exceeds the threshold for integers z above this one.
-        cut = np.floor(self.sigma**2 * threshold / self.shift + self.shift / 2)
+        cut = np.floor(self.sigma * (self.sigma * threshold / self.shift) + self.shift / 2)
         return (
             above(self.sigma, cut),
             above(self.sigma, cut - self.shift),
@@ -84,7 +89,7 @@ def _expanded(sigma: float, start: Array) -> Array:
     odd.append(u**7 - 21 * u**5 + 105 * u**3 - 105 * u)
     weights = [-1 / 24, 7 / 5760, -31 / 967680, 127 / 154828800]
     terms = [
-        w * h / sigma ** (2 * k + 1) for k, (w, h) in enumerate(zip(weights, odd, strict=True))
+        w * h * sigma ** -(2 * k + 1) for k, (w, h) in enumerate(zip(weights, odd, strict=True))
     ]
     correction = np.exp(-(u**2) / 2) * sum(terms)
     tail = ndtr(-u) + correction / (sigma * math.sqrt(2 * math.pi))

@@ -13,7 +13,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.split import to_ends
-from tellapart.curve.algebra import WorstCase
+from tellapart.curve.algebra import WorstCase, check_curve
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import (
@@ -26,7 +26,7 @@ from tellapart.curve.discrete import DiscreteGaussianCurve
 from tellapart.curve.guarantees import from_profile
 from tellapart.curve.planar import PlanarLaplaceCurve
 from tellapart.curve.truncated import TruncatedLaplaceCurve
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -56,28 +56,32 @@ def to_json(curve: TradeoffCurve) -> str:
     >>> from_json(to_json(LaplaceCurve(1.0)))
     LaplaceCurve(shift=1.0, bound=<Bound.EXACT: 'exact'>)
     """
-    if not isinstance(curve, TradeoffCurve):
-        _checks.refuse("curve", "be a TradeoffCurve", curve)
+    check_curve(curve=curve)
     return json.dumps({"tellapart_curve": _FORMAT, **_pack(curve)}, allow_nan=False)
 
 
 def from_json(text: str) -> TradeoffCurve:
-    """The curve that `to_json` wrote."""
+    """The curve that `to_json` wrote; what it could not have written is refused."""
+    rule = "be a curve written by to_json"
     try:
         content = json.loads(text)
-        if content.pop("tellapart_curve") != _FORMAT:
-            raise ValueError("unknown format")
-        return _unpack(content)
-    except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        shown = text if isinstance(text, str) else repr(text)
-        raise InvalidArgument(
-            f"text must be a curve written by to_json, got {shown[:60]!r} ({problem})"
-        ) from problem
+    except (TypeError, ValueError):
+        _checks.refuse("text", rule, text)
+    if not isinstance(content, dict) or content.pop("tellapart_curve", None) != _FORMAT:
+        _checks.refuse("text", f"{rule} (format {_FORMAT})", text)
+    return _unpack(content)
 
 
 def _pack(curve: TradeoffCurve) -> dict[str, Any]:
-    fields = {f.name: getattr(curve, f.name) for f in dataclasses.fields(curve) if f.init}  # type: ignore[arg-type]
-    return {"kind": type(curve).__name__, **{name: _plain(v) for name, v in fields.items()}}
+    kind = type(curve)
+    if _KINDS.get(kind.__name__) is not kind:
+        raise Unsupported(f"only tellapart's own curves can be stored, not a {kind.__name__}")
+    fields = {name: _plain(getattr(curve, name)) for name in _field_names(kind)}
+    return {"kind": kind.__name__, **fields}
+
+
+def _field_names(kind: type[TradeoffCurve]) -> list[str]:
+    return [one.name for one in dataclasses.fields(kind) if one.init]  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:
@@ -91,20 +95,32 @@ def _plain(value: Any) -> Any:
     return number if math.isfinite(number) else str(number)
 
 
-def _unpack(content: dict[str, Any]) -> TradeoffCurve:
-    kind = _KINDS[content.pop("kind")]
-    fields = {name: _value(name, v) for name, v in content.items()}
-    return kind(**fields)
+def _unpack(content: Any) -> TradeoffCurve:
+    if not isinstance(content, dict) or content.get("kind") not in _KINDS:
+        _checks.refuse("kind in text", f"be one of {', '.join(_KINDS)}", content)
+    kind = _KINDS[content["kind"]]
+    names = _field_names(kind)
+    if set(content) != {"kind", *names}:
+        _checks.refuse("text", f"have the fields kind, {', '.join(names)}", sorted(content))
+    return kind(**{name: _value(name, content[name]) for name in names})
 
 
 def _value(name: str, value: Any) -> Any:
     if name == "bound":
+        if value not in [one.value for one in Bound]:
+            _checks.refuse("bound in text", "be lower, exact or upper", value)
         return Bound(value)
-    if name == "curves":
+    if isinstance(value, list) and name == "curves":
         return tuple(_unpack(one) for one in value)
     if isinstance(value, list):
-        return np.array([float(one) for one in value])
-    return float(value)
+        return np.array([_number(name, one) for one in value])
+    return _number(name, value)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, str) and value in ("inf", "-inf"):
+        return float(value)
+    return _checks.number(**{f"{name} in text": value})
 
 
 def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-4) -> AtomicCurve:
@@ -135,8 +151,7 @@ def to_dp_accounting(curve: TradeoffCurve, discretization: float = 1e-4) -> Priv
     ``discretization`` so that the masses of both worlds keep their totals.
     """
     mesh = _checks.finite_above_zero(discretization=discretization)
-    if not isinstance(curve, TradeoffCurve):
-        _checks.refuse("curve", "be a TradeoffCurve", curve)
+    check_curve(curve=curve)
     if curve.bound is Bound.UPPER:
         raise Unsupported(
             "an attack's curve (Bound.UPPER) is no guarantee: dp_accounting needs one"
@@ -177,9 +192,11 @@ def _reach(curve: TradeoffCurve, mesh: float) -> tuple[int, int]:
     for one in (curve, curve.mirrored()):
         top = one._largest_loss()
         if not math.isfinite(top):
+            limit = one._delta_at_infinity()
+            least = limit + max(_TAIL, 4 * np.finfo(float).eps * limit)
 
-            def heavy(threshold: Array, one: TradeoffCurve = one) -> Array:
-                return np.log(one._rates(threshold)[1]) - math.log(_TAIL)
+            def heavy(threshold: Array, one: Any = one, least: float = least) -> Array:
+                return np.where(one._rates(threshold)[1] > least, 1.0, -1.0)
 
             start = np.zeros(1)
             top = float(solve.falling_root(heavy, start, solve.climb(heavy, start, 1.0))[1][0])

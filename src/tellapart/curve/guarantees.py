@@ -20,6 +20,9 @@ from tellapart.errors import InvalidArgument
 
 Pairs = Sequence[tuple[float, float]]
 
+# A weaker Rényi promise speaks only of rates beyond double precision: it counts as none.
+_WEAKEST = 1e8
+
 
 def guarantee(
     epsilon: float | None = None,
@@ -97,8 +100,9 @@ def from_profile(epsilons: Array, deltas: Array, bound: Bound = Bound.LOWER) -> 
     active, crossings = hull.active_lines(epsilons, deltas)
     e, d = epsilons[active], deltas[active]
     # TPR where one line hands over to the next, without forming e^ε.
-    tpr = d[:-1] + np.diff(d) / -np.expm1(np.diff(e))
-    above = np.exp(crossings) < 1 - tpr
+    with np.errstate(over="ignore"):
+        tpr = d[:-1] + np.diff(d) / -np.expm1(np.diff(e))
+        above = np.exp(crossings) < 1 - tpr
     used = int(np.argmin(above)) if not above.all() else len(above)
     e, d, tpr = e[: used + 1], d[: used + 1], tpr[:used]
     knot = (1 - d[-1]) * expit(-e[-1])
@@ -117,7 +121,7 @@ def _from_rdp(rdp: Pairs | Any) -> TradeoffCurve:
         if not 1 < order < np.inf:
             _checks.refuse("order in rdp", "be finite and greater than 1", float(order))
         _checks.at_least_zero(**{"epsilon in rdp": e})
-    kept = np.isfinite(epsilons)
+    kept = epsilons <= _WEAKEST
     if not kept.any():
         return GuaranteeCurve(0.0, 1.0)
     per_order = int(np.clip(150_000 // kept.sum(), 200, 3000))
@@ -129,6 +133,8 @@ def _from_rdp(rdp: Pairs | Any) -> TradeoffCurve:
 def _from_zcdp(rho: float) -> TradeoffCurve:
     if rho == 0:
         return nothing(Bound.LOWER)
+    if rho > _WEAKEST:
+        return GuaranteeCurve(0.0, 1.0)
     # The order that binds at δ is near √(log(1/δ)/ρ); 26 is √log of the least double.
     highest = max(1e3, 60 / math.sqrt(rho))
     orders = 1 + np.geomspace(1e-3, highest, 6000)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import kve
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
 from tellapart.curve.base import Bound
@@ -16,6 +17,9 @@ from tellapart.curve.closed import SymmetricCurve
 # The density changes by at most e^4 within a panel, which twelve nodes integrate to rounding.
 _NODES = 12
 _STEEPEST = 4.0
+_DEEPEST = 800.0
+# Beyond this the angles that matter are closer to 0 than double precision resolves.
+FURTHEST = 1e12
 _NEWTON = 20
 
 _ABSENT, _PRESENT = 0, 1
@@ -33,21 +37,33 @@ class PlanarLaplaceCurve(SymmetricCurve):
     shift: float
     bound: Bound = Bound.EXACT
 
+    def __post_init__(self) -> None:
+        if not 0 < _checks.finite(shift=self.shift) <= FURTHEST:
+            _checks.refuse("shift", f"lie in (0, {FURTHEST:g}]", self.shift)
+
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         cosine = np.clip(threshold / self.shift, -1.0, 1.0)
         v, opposite = np.arccos(cosine), np.arccos(-cosine)
+        none, every = cosine == 1, cosine == -1
+
+        def rate(world: int, angle: Array, at_none: float) -> Array:
+            ends = np.where(none, at_none, 1 - at_none)
+            return np.where(none | every, ends, _mass_below(world, self.shift, angle))
+
         return (
-            _mass_below(_ABSENT, self.shift, v),
-            _mass_below(_PRESENT, self.shift, v),
-            _mass_below(_ABSENT, self.shift, opposite),
-            _mass_below(_PRESENT, self.shift, opposite),
+            rate(_ABSENT, v, 0.0),
+            rate(_PRESENT, v, 0.0),
+            rate(_ABSENT, opposite, 1.0),
+            rate(_PRESENT, opposite, 1.0),
         )
 
     def _beta(self, alpha: Array) -> Array:
-        return _mass_below(_ABSENT, self.shift, self._angles(alpha)[1])
+        found = _mass_below(_ABSENT, self.shift, self._angles(alpha)[1])
+        return np.where(alpha == 0, 1.0, np.where(alpha == 1, 0.0, found))
 
     def _tpr(self, fpr: Array) -> Array:
-        return _mass_below(_PRESENT, self.shift, self._angles(fpr)[0])
+        found = _mass_below(_PRESENT, self.shift, self._angles(fpr)[0])
+        return np.where(fpr == 0, 0.0, np.where(fpr == 1, 1.0, found))
 
     def _angles(self, fpr: Array) -> tuple[Array, Array]:
         """The angle that rejects this often under h0, and its distance from π."""
@@ -98,11 +114,15 @@ def _density(world: int, shift: float, v: Array) -> Array:
 @lru_cache(maxsize=64)
 def _panels(world: int, shift: float) -> tuple[Array, Array]:
     """Angles that cut (0, π) into panels, and the mass below each of them."""
-    steps = int(np.ceil(shift / _STEEPEST)) + 1
-    even = np.arccos(np.linspace(1, -1, steps + 1))
-    edges = np.unique(np.concatenate([even, np.linspace(0, np.pi, 25)]))
+    # Equal steps of the exponent s·(1 ± cos v), as far as its exponential can be told from 0.
+    last = min(1.0, _DEEPEST / shift)
+    steps = int(np.ceil(last * shift / _STEEPEST)) + 1
+    from_peak = 2 * np.arcsin(np.sqrt(np.linspace(0, last, steps + 1)))
+    edges = from_peak if world == _PRESENT else np.pi - from_peak
+    edges = np.unique(np.concatenate([edges, np.linspace(0, np.pi, 25)]))
     masses = integrate(lambda v: _density(world, shift, v), edges[:-1], edges[1:], _NODES)
-    return edges, np.minimum(np.concatenate([[0.0], np.cumsum(masses)]), 1.0)
+    below = np.concatenate([[0.0], np.cumsum(masses)])
+    return edges, below / below[-1]
 
 
 def _mass_below(world: int, shift: float, v: Array) -> Array:
@@ -121,7 +141,8 @@ def _angle_with_mass(world: int, shift: float, mass: Array) -> Array:
     v = low
     for _ in range(_NEWTON):
         short = mass - _mass_below(world, shift, v)
-        moved = np.clip(v + short / _density(world, shift, v), low, high)
+        step = np.where(short == 0, 0.0, short / _density(world, shift, v))
+        moved = np.clip(v + step, low, high)
         settled = np.abs(moved - v) <= 4 * np.finfo(float).eps * moved
         v = moved
         if settled.all():

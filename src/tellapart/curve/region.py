@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from scipy.special import expit
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart.curve.algebra import check_curve
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -56,7 +57,7 @@ class PrivacyRegion:
     def contains(self, fpr: ArrayLike, fnr: ArrayLike) -> NDArray[np.bool_]: ...
     def contains(self, fpr: ArrayLike, fnr: ArrayLike) -> bool | NDArray[np.bool_]:
         """Whether the point keeps all four inequalities, to the last bit but rounding."""
-        alpha, beta = _checks.probabilities(fpr=fpr), _checks.probabilities(fnr=fnr)
+        alpha, beta = _checks.rates_together(fpr=fpr, fnr=fnr)
         inside = np.ones(np.broadcast_shapes(alpha.shape, beta.shape), dtype=bool)
         for _, excess in self._excesses(alpha, beta):
             inside &= excess <= 0
@@ -71,18 +72,22 @@ class PrivacyRegion:
     def _excesses(self, fpr: Array, fnr: Array) -> list[tuple[str, Array]]:
         """Left − right of each "left ≤ e^ε·right + δ", 0 where they agree up to rounding."""
         tpr, tnr = 1 - fnr, 1 - fpr
-        sides = [
-            ("TNR ≤ e^ε·FNR + δ", tnr, fnr),
-            ("TPR ≤ e^ε·FPR + δ", tpr, fpr),
-            ("FPR ≤ e^ε·TPR + δ", fpr, tpr),
-            ("FNR ≤ e^ε·TNR + δ", fnr, tnr),
+        ulp = 4 * np.finfo(float).eps
+        # A complement is known to an ulp of 1 only, a rate that was given to an ulp of itself.
+        sides: list[tuple[str, Array, Array, Any, Any]] = [
+            ("TNR ≤ e^ε·FNR + δ", tnr, fnr, ulp, ulp * fnr),
+            ("TPR ≤ e^ε·FPR + δ", tpr, fpr, ulp, ulp * fpr),
+            ("FPR ≤ e^ε·TPR + δ", fpr, tpr, ulp * fpr, ulp * (tpr > 0)),
+            ("FNR ≤ e^ε·TNR + δ", fnr, tnr, ulp * fnr, ulp * (tnr > 0)),
         ]
-        return [(name, self._excess(left, right)) for name, left, right in sides]
+        return [(name, self._excess(a, b, da, db)) for name, a, b, da, db in sides]
 
-    def _excess(self, left: Array, right: Array) -> Array:
-        allowed = times_exp(right, self.epsilon) + self.delta
-        excess = left - allowed
-        rounding = 8 * np.finfo(float).eps * (left + allowed)
+    def _excess(
+        self, left: Array, right: Array, left_off: Array | float, right_off: Array | float
+    ) -> Array:
+        with np.errstate(over="ignore"):
+            excess = left - (times_exp(right, self.epsilon) + self.delta)
+            rounding = left_off + times_exp(right_off, self.epsilon) + left_off * self.delta
         return np.where(np.abs(excess) <= rounding, 0.0, excess)
 
     def vertices(self) -> Array:
@@ -109,8 +114,7 @@ class MechanismRegion:
     curve: TradeoffCurve
 
     def __post_init__(self) -> None:
-        if not isinstance(self.curve, TradeoffCurve):
-            _checks.refuse("curve", "be a TradeoffCurve", self.curve)
+        check_curve(curve=self.curve)
 
     @overload
     def contains(self, fpr: float, fnr: float) -> bool: ...
@@ -118,7 +122,7 @@ class MechanismRegion:
     def contains(self, fpr: ArrayLike, fnr: ArrayLike) -> NDArray[np.bool_]: ...
     def contains(self, fpr: ArrayLike, fnr: ArrayLike) -> bool | NDArray[np.bool_]:
         """Whether some test has exactly these two error rates, up to rounding."""
-        alpha, beta = _checks.probabilities(fpr=fpr), _checks.probabilities(fnr=fnr)
+        alpha, beta = _checks.rates_together(fpr=fpr, fnr=fnr)
         low, high = self._excesses(alpha, beta)
         inside = (low <= 0) & (high <= 0)
         return bool(inside) if inside.ndim == 0 else inside
@@ -138,7 +142,7 @@ class MechanismRegion:
 
     def vertices(self) -> Array:
         """The corners (FPR, FNR) of a polygonal region, counter-clockwise from (0, 1)."""
-        if not isinstance(self.curve, AtomicCurve):
+        if not isinstance(self.curve, AtomicCurve | GuaranteeCurve):
             raise Unsupported("this region is smooth and has no corners; ask for its boundary(...)")
         lower = np.stack(self.curve.vertices(), axis=1)
         return np.concatenate([lower[:-1], 1 - lower[:-1]])

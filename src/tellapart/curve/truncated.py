@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
 from tellapart.curve.base import Bound
@@ -23,6 +24,11 @@ class TruncatedLaplaceCurve(SymmetricCurve):
     shift: float
     cutoff: float
     bound: Bound = Bound.EXACT
+
+    def __post_init__(self) -> None:
+        _checks.finite_at_least_zero(shift=self.shift)
+        if not self.shift / 2 < _checks.finite(cutoff=self.cutoff):
+            _checks.refuse("cutoff", f"exceed half the shift {self.shift}", self.cutoff)
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         m, c = self.shift, self._largest_loss()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any, overload
@@ -39,10 +40,8 @@ class ShiftTest:
     def log_ratio(self, output: ArrayLike) -> Array: ...
     def log_ratio(self, output: ArrayLike) -> float | Array:
         """How strongly an output speaks for "present": log of the likelihood ratio."""
-        along = self._along(output)
-        with np.errstate(invalid="ignore"):
-            ratio = self.law.log_density(along - self.shift) - self.law.log_density(along)
-        return _like(along, np.where(np.isnan(ratio), 0.0, ratio))
+        along = self._along(output=output)
+        return _like(along, self.law.log_ratio(along, self.shift))
 
     @overload
     def threshold(self, fpr: float) -> float: ...
@@ -51,14 +50,14 @@ class ShiftTest:
     def threshold(self, fpr: ArrayLike) -> float | Array:
         """The output beyond which to accuse so that a false accusation has this probability."""
         asked = _checks.probabilities(fpr=fpr)
-        if self.absent.ndim:
-            raise Unsupported("a vector output has no single threshold; use accuses(output, fpr)")
+        self._refuse_vectors()
         cut = self._cut(asked)
         return _like(asked, self.absent + self.direction * cut)
 
     def rates(self, threshold: ArrayLike) -> Rates:
         """The four rates of the attack that accuses beyond this output."""
-        cut = self._along(threshold)
+        self._refuse_vectors()
+        cut = self._along(threshold=threshold)
         away = self.shift - cut
         fpr, tpr = self.law.above(cut), self.law.above(-away)
         fnr = self.law.above(away) + self.law.at(away)
@@ -74,7 +73,7 @@ class ShiftTest:
 
         0 or 1 for continuous noise; on the threshold itself a discrete attack tosses a coin.
         """
-        along = self._along(output)
+        along = self._along(output=output)
         size = np.asarray(_checks.probability(fpr=fpr))
         cut = self._cut(size)
         with np.errstate(all="ignore"):
@@ -83,27 +82,32 @@ class ShiftTest:
         return _like(along, np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)))
 
     def _cut(self, fpr: Array) -> Array:
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             return self.law.cut(fpr)
 
-    def _along(self, output: ArrayLike) -> Array:
+    def _refuse_vectors(self) -> None:
+        if self.absent.ndim:
+            raise Unsupported("a vector output has no single threshold; use accuses(output, fpr)")
+
+    def _along(self, **named: ArrayLike) -> Array:
         """How far an output lies from ``absent`` in the direction of ``present``."""
-        seen = _checks.reals(output=output)
+        ((name, _),) = named.items()
+        seen = _checks.reals(**named)
         if self.absent.ndim:
             if seen.shape[-1:] != self.absent.shape:
                 rule = f"have {self.absent.size} coordinates along its last axis"
-                _checks.refuse("output", rule, list(seen.shape))
+                _checks.refuse(name, rule, seen.shape)
             return np.asarray((seen - self.absent) @ self.direction)
         return np.asarray((seen - self.absent) * self.direction)
 
 
 def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> ShiftTest:
     """The test of two answers, which must be neighbours: no further apart than the sensitivity."""
-    low, high = _checks.reals(absent=absent), _checks.reals(present=present)
-    if low.ndim > 1 or low.shape != high.shape:
+    low, high = _answer(absent=absent), _answer(present=present)
+    if low.shape != high.shape:
         _checks.refuse("present", f"have the shape of absent {low.shape}", high.shape)
-    if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        _checks.refuse("absent and present", "be finite", (absent, present))
+    if not all(math.isfinite(spread) for spread in dataclasses.astuple(law)):  # type: ignore[call-overload]
+        _checks.refuse("the noise", "be finite for a test of its output", law)
     if isinstance(law, (DiscreteLaplaceLaw, DiscreteGaussianLaw)) and np.any(high % 1 + low % 1):
         _checks.refuse("absent and present", "be whole numbers", (absent, present))
     move = high - low
@@ -112,15 +116,31 @@ def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> 
             "the best test of a change in several coordinates has a formula for Gaussian noise "
             "only; this noise reveals no more than a change of the same size in one coordinate"
         )
-    shift = float(np.sqrt(np.sum(move**2)))
-    if shift > sensitivity * (1 + 1e-12):
+    largest = float(np.max(np.abs(move)))
+    unit = move / largest if largest else move
+    length = float(np.sqrt(np.sum(unit**2)))
+    shift = largest * length
+    if not shift <= sensitivity * (1 + 1e-12):
         rule = f"differ from absent by at most the sensitivity {sensitivity}"
         _checks.refuse("present", rule, present)
     if move.ndim:
-        direction = move / shift if shift else np.eye(1, move.size)[0]
+        direction = unit / length if length else np.eye(1, move.size)[0]
     else:
         direction = np.asarray(math.copysign(1.0, float(move)))
+    for column in (low, direction):
+        column.flags.writeable = False
     return ShiftTest(law, low, direction, shift)
+
+
+def _answer(**named: Any) -> Array:
+    """A finite number or a list of them, copied so that the caller's array stays the caller's."""
+    ((name, value),) = named.items()
+    found = _checks.reals("be a number or a list of numbers", **named).copy()
+    if found.ndim > 1 or found.size == 0:
+        _checks.refuse(name, "be a number or a list of numbers", value)
+    if not np.isfinite(found).all():
+        _checks.refuse(name, "be finite", value)
+    return found
 
 
 def _like(asked: Array, found: Array) -> float | Array:
@@ -153,6 +173,7 @@ def plausibly_deniable(likelihoods: ArrayLike, record: int, ratio: float, k: int
     # Any window that counts starts at a record from which this one is still within the ratio;
     # (1 + 4 ulp) lets 0.3 = 3·0.1 pass.
     reach = factor * (1 + 4 * np.finfo(float).eps)
-    starts = ranked[(ranked <= values[own]) & (ranked * reach >= values[own])]
-    ends = np.searchsorted(ranked, starts * reach, side="right")
+    starts = ranked[(ranked <= values[own]) & (ranked >= values[own] / reach)]
+    with np.errstate(over="ignore"):
+        ends = np.searchsorted(ranked, starts * reach, side="right")
     return bool(np.max(ends - np.searchsorted(ranked, starts, side="left")) >= needed)

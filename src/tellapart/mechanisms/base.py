@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from tellapart import _checks
@@ -27,7 +27,7 @@ class Neighbours(Enum):
 ADD_REMOVE = Neighbours.ADD_REMOVE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mechanism(ABC):
     """A randomised answer, described well enough to know what any attacker can learn from it.
 
@@ -55,13 +55,24 @@ class Mechanism(ABC):
     def _present_test(self) -> TradeoffCurve:
         """The curve of h0 = record absent against h1 = record present."""
 
+    def __repr__(self) -> str:
+        """The parameters that were chosen; the neighbours only where they are not the usual."""
+        shown = [
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in fields(self)
+            if one.name != "neighbours" and getattr(self, one.name) is not None
+        ]
+        if self.neighbours is not next(f for f in fields(self) if f.name == "neighbours").default:
+            shown.append(f"neighbours={self.neighbours}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def _set(self, **checked: object) -> None:
         """Store checked values in this frozen record."""
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalMechanism(Mechanism):
     """A mechanism that each person runs on their own value: neighbours replace that value."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from tellapart.mechanisms import winners
 from tellapart.mechanisms.base import LocalMechanism, Mechanism
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RandomizedResponse(LocalMechanism):
     """Reports the true one of k categories with the highest odds that ε allows, else any other.
 
@@ -46,11 +46,9 @@ class RandomizedResponse(LocalMechanism):
         return three_ratios(self.epsilon, (k - 2) * fall / (1 + (k - 1) * fall))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnaryEncoding(LocalMechanism):
     """Reports a bit per category: 1 with probability ``keep`` for the true one, else ``flip``.
-
-    ``miss`` is 1 − keep, for those who know it to more digits than that difference has.
 
     >>> round(UnaryEncoding.optimised(epsilon=1).curve().delta(0.0), 6)
     0.231059
@@ -58,7 +56,9 @@ class UnaryEncoding(LocalMechanism):
 
     keep: float
     flip: float
-    miss: float | None = None
+    # What keep and flip imply, for constructors that know it to more digits.
+    miss: float | None = field(default=None, kw_only=True)
+    epsilon: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,33 +68,44 @@ class UnaryEncoding(LocalMechanism):
         miss = 1 - keep if self.miss is None else _checks.probability(miss=self.miss)
         if abs(keep + miss - 1) > 1e-15:
             _checks.refuse("miss", f"be 1 − keep ({1 - keep})", self.miss)
-        self._set(keep=keep, flip=flip, miss=miss)
+        odds = _log_odds(keep, flip, miss)
+        epsilon = odds if self.epsilon is None else _checks.at_least_zero(epsilon=self.epsilon)
+        if math.isfinite(odds) and abs(epsilon - odds) > 1e-6 * max(1.0, odds):
+            _checks.refuse("epsilon", f"be the log odds ratio of keep and flip ({odds})", epsilon)
+        self._set(keep=keep, flip=flip, miss=miss, epsilon=epsilon)
 
     @classmethod
     def symmetric(cls, epsilon: float) -> Self:
         """Every bit is flipped equally often, with odds e^(ε/2) for the truth (RAPPOR)."""
-        flip = float(expit(-_checks.finite_at_least_zero(epsilon=epsilon) / 2))
-        return cls(1 - flip, flip, miss=flip)
+        e = _checks.finite_at_least_zero(epsilon=epsilon)
+        flip = float(expit(-e / 2))
+        return cls(1 - flip, flip, miss=flip, epsilon=e)
 
     @classmethod
     def optimised(cls, epsilon: float) -> Self:
         """The least variance of a frequency estimate at this ε (Wang et al. 2017, OUE)."""
-        return cls(0.5, float(expit(-_checks.finite_at_least_zero(epsilon=epsilon))))
+        e = _checks.finite_at_least_zero(epsilon=epsilon)
+        return cls(0.5, float(expit(-e)), epsilon=e)
 
     def _present_test(self) -> TradeoffCurve:
         if self.keep == self.flip:
             return nothing()
-        miss = float(self.miss or 0.0)
+        e, miss = float(self.epsilon or 0.0), float(self.miss or 0.0)
         likely, unlikely = self.keep * (1 - self.flip), self.flip * miss
         middle = self.keep * self.flip + miss * (1 - self.flip)
-        with np.errstate(divide="ignore"):
-            odds = np.log(self.keep) - np.log(self.flip) + np.log(1 - self.flip) - np.log(miss)
         absent = np.array([unlikely, middle, likely])
-        losses = np.array([odds, 0.0, -odds])
-        return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
+        return from_atoms(np.array([e, 0.0, -e]), absent, absent[::-1].copy(), Bound.EXACT)
 
 
-@dataclass(frozen=True, eq=False)
+def _log_odds(keep: float, flip: float, miss: float) -> float:
+    if keep == flip:
+        return 0.0
+    if flip == 0 or miss == 0:
+        return math.inf
+    return math.log(keep) - math.log(flip) + math.log(1 - flip) - math.log(miss)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class _Selection(Mechanism):
     """Chooses an option by its utility, which one record changes by at most ``sensitivity``.
 
@@ -123,7 +134,8 @@ class _Selection(Mechanism):
             self._check_utilities()
 
     def _check_utilities(self) -> None:
-        absent, present = _checks.vector(absent=self.absent), _checks.vector(present=self.present)
+        absent = _checks.vector(absent=self.absent).copy()
+        present = _checks.vector(present=self.present).copy()
         if absent.shape != present.shape:
             _checks.refuse(
                 "present", f"have as many utilities as absent ({absent.size})", present.size
@@ -148,7 +160,7 @@ class _Selection(Mechanism):
         return from_atoms(present - absent, np.exp(absent), np.exp(present), Bound.EXACT)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExponentialMechanism(_Selection):
     """Chooses an option with probability proportional to exp(ε·utility/(2·sensitivity)).
 
@@ -165,7 +177,7 @@ class ExponentialMechanism(_Selection):
         return self._pair(lambda utility: np.asarray(log_softmax(utility)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PermuteAndFlip(_Selection):
     """Visits options in random order until one is taken, the better the likelier.
 
@@ -190,7 +202,7 @@ class MaxNoise(Enum):
     GUMBEL = "gumbel"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReportNoisyMax(_Selection):
     """Adds noise to every utility and reports which option comes out largest.
 

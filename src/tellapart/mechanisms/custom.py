@@ -8,14 +8,14 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from tellapart import _checks
-from tellapart.curve.atomic import from_pmfs
+from tellapart.curve.algebra import check_curve
+from tellapart.curve.atomic import from_named_pmfs
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.densities import Density, from_densities
+from tellapart.curve.densities import Density, from_named_densities
 from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CustomMechanism(Mechanism):
     """Any mechanism whose worst pair of neighbours is known, by the curve of that pair.
 
@@ -28,16 +28,14 @@ class CustomMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.test, TradeoffCurve):
-            _checks.refuse("test", "be a TradeoffCurve", self.test)
+        check_curve(test=self.test)
 
     @classmethod
     def from_pmfs(
         cls, absent: ArrayLike, present: ArrayLike, *, neighbours: Neighbours = ADD_REMOVE
     ) -> Self:
         """From the probabilities of the same outcomes without and with the record."""
-        pair = from_pmfs(_checks.pmf(absent=absent), _checks.pmf(present=present))
-        return cls(pair, neighbours=neighbours)
+        return cls(from_named_pmfs(absent=absent, present=present), neighbours=neighbours)
 
     @classmethod
     def from_densities(
@@ -51,7 +49,8 @@ class CustomMechanism(Mechanism):
         neighbours: Neighbours = ADD_REMOVE,
     ) -> Self:
         """From the densities of the output without and with the record (`Bound.LOWER`)."""
-        return cls(from_densities(absent, present, support, breaks, cells), neighbours=neighbours)
+        pair = from_named_densities(support, breaks, cells, absent=absent, present=present)
+        return cls(pair, neighbours=neighbours)
 
     def _present_test(self) -> TradeoffCurve:
         return self.test

@@ -30,8 +30,8 @@ class NoiseLaw(ABC):
         """The curve of two answers that lie this far apart."""
 
     @abstractmethod
-    def log_density(self, x: Array) -> Array:
-        """Log of the density, or of the probability for noise on the integers."""
+    def log_ratio(self, x: Array, shift: float) -> Array:
+        """How strongly x speaks for noise centred at ``shift`` rather than at 0."""
 
     @abstractmethod
     def above(self, x: Array) -> Array:
@@ -53,10 +53,11 @@ class LaplaceLaw(NoiseLaw):
     scale: float
 
     def curve(self, shift: float) -> TradeoffCurve:
-        return LaplaceCurve(shift / self.scale)
+        ratio = shift / self.scale
+        return LaplaceCurve(ratio) if ratio < math.inf else everything()
 
-    def log_density(self, x: Array) -> Array:
-        return np.asarray(-np.abs(x) / self.scale - math.log(2 * self.scale))
+    def log_ratio(self, x: Array, shift: float) -> Array:
+        return np.clip(2 * x - shift, -shift, shift) / self.scale
 
     def above(self, x: Array) -> Array:
         tail = np.exp(-np.abs(x) / self.scale) / 2
@@ -76,8 +77,8 @@ class GaussianLaw(NoiseLaw):
     def curve(self, shift: float) -> TradeoffCurve:
         return gaussian(shift / self.sigma)
 
-    def log_density(self, x: Array) -> Array:
-        return -((x / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
+    def log_ratio(self, x: Array, shift: float) -> Array:
+        return _normal_log_ratio(x / self.sigma, shift / self.sigma)
 
     def above(self, x: Array) -> Array:
         return np.asarray(ndtr(-x / self.sigma))
@@ -101,9 +102,10 @@ class TruncatedLaplaceLaw(NoiseLaw):
             return everything()
         return self._unit(shift)
 
-    def log_density(self, x: Array) -> Array:
-        mass = math.log(-2 * self.scale * math.expm1(-self.cutoff / self.scale))
-        return np.where(np.abs(x) <= self.cutoff, -np.abs(x) / self.scale - mass, -np.inf)
+    def log_ratio(self, x: Array, shift: float) -> Array:
+        inside = np.clip(2 * x - shift, -shift, shift) / self.scale
+        centred, shifted = np.abs(x) <= self.cutoff, np.abs(x - shift) <= self.cutoff
+        return np.select([centred & shifted, shifted, centred], [inside, np.inf, -np.inf], 0.0)
 
     def above(self, x: Array) -> Array:
         return self._unit(0.0).noise_above(x / self.scale)
@@ -122,6 +124,8 @@ class DiscreteLaplaceLaw(NoiseLaw):
         """Corners (a^j, a^(Δ+1−j))/(1 + a), j = Δ … 1, with a = e^(−1/scale)."""
         if shift == 0 or math.isinf(self.scale):
             return nothing()
+        if math.isinf(shift / self.scale):
+            return everything()
         steps = int(shift)
         a, whole = 1 / self.scale, 1 + math.exp(-1 / self.scale)
         # Outputs at or above the higher centre, those between, those at or below the lower.
@@ -131,11 +135,11 @@ class DiscreteLaplaceLaw(NoiseLaw):
         absent = np.concatenate([[math.exp(-a * steps) / whole], inner, [1 / whole]])
         return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
 
-    def log_density(self, x: Array) -> Array:
-        a = 1 / self.scale
-        return -a * np.abs(x) + math.log(-math.expm1(-a)) - math.log1p(math.exp(-a))
+    def log_ratio(self, x: Array, shift: float) -> Array:
+        return np.clip(2 * x - shift, -shift, shift) / self.scale
 
     def above(self, x: Array) -> Array:
+        x = np.floor(x)
         outer = np.where(x >= 0, x + 1, -x)
         tail = np.exp(-outer / self.scale) / (1 + math.exp(-1 / self.scale))
         return np.where(x >= 0, tail, 1 - tail)
@@ -144,7 +148,8 @@ class DiscreteLaplaceLaw(NoiseLaw):
         return _whole_cut(self, fpr)
 
     def at(self, x: Array) -> Array:
-        return np.exp(self.log_density(x))
+        mass = np.exp(-np.abs(x) / self.scale) * math.tanh(0.5 / self.scale)
+        return np.where(x == np.floor(x), mass, 0.0)
 
 
 @dataclass(frozen=True)
@@ -158,17 +163,21 @@ class DiscreteGaussianLaw(NoiseLaw):
             return nothing()
         return discrete.DiscreteGaussianCurve(self.sigma, shift)
 
-    def log_density(self, x: Array) -> Array:
-        return discrete.log_mass(self.sigma, x)
+    def log_ratio(self, x: Array, shift: float) -> Array:
+        return _normal_log_ratio(x / self.sigma, shift / self.sigma)
 
     def above(self, x: Array) -> Array:
-        return discrete.above(self.sigma, x)
+        return discrete.above(self.sigma, np.floor(x))
 
     def cut(self, fpr: Array) -> Array:
         return _whole_cut(self, fpr)
 
     def at(self, x: Array) -> Array:
-        return np.exp(self.log_density(x))
+        return np.where(x == np.floor(x), np.exp(discrete.log_mass(self.sigma, x)), 0.0)
+
+
+def _normal_log_ratio(x: Array, mu: float) -> Array:
+    return np.asarray(mu * (x - mu / 2))
 
 
 def _whole_cut(law: NoiseLaw, fpr: Array) -> Array:

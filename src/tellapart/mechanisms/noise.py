@@ -52,7 +52,7 @@ class AdditiveNoise(Mechanism):
         return shift_test(self.noise, self.sensitivity, absent, present)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplace(AdditiveNoise):
     """Adds Laplace noise of a given scale; ``sensitivity`` is the L1 norm for a vector answer.
 
@@ -77,7 +77,7 @@ class Laplace(AdditiveNoise):
     def with_epsilon(
         cls, epsilon: float, sensitivity: float = 1.0, *, neighbours: Neighbours = ADD_REMOVE
     ) -> Self:
-        """The mechanism whose noise gives exactly this ε: scale = sensitivity / ε."""
+        """The mechanism whose noise gives this ε: scale = sensitivity / ε."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         size = _checks.finite_above_zero(sensitivity=sensitivity)
         return cls(size / e if e else math.inf, size, neighbours=neighbours)
@@ -87,7 +87,7 @@ class Laplace(AdditiveNoise):
         return LaplaceLaw(self.scale)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(AdditiveNoise):
     """Adds normal noise of deviation sigma; ``sensitivity`` is the L2 norm for a vector answer.
 
@@ -154,7 +154,7 @@ class Gaussian(AdditiveNoise):
         size = _checks.finite_above_zero(sensitivity=sensitivity)
 
         def too_leaky(log_sigma: Any) -> Any:
-            mu = float(np.exp(-log_sigma[0]))
+            mu = max(float(np.exp(-log_sigma[0])), np.finfo(float).tiny)
             reached = GaussianCurve(mu).delta(e)
             return np.array([math.log(reached / d) if reached > 0 else -math.inf])
 
@@ -171,7 +171,7 @@ class Gaussian(AdditiveNoise):
         return GaussianLaw(self.sigma)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteLaplace(AdditiveNoise):
     """Adds two-sided geometric noise to a whole number; ``sensitivity`` is whole, too.
 
@@ -197,7 +197,7 @@ class DiscreteLaplace(AdditiveNoise):
     def with_epsilon(
         cls, epsilon: float, sensitivity: int = 1, *, neighbours: Neighbours = ADD_REMOVE
     ) -> Self:
-        """The mechanism whose noise gives exactly this ε: scale = sensitivity / ε."""
+        """The mechanism whose noise gives this ε: scale = sensitivity / ε."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         size = _checks.whole(1, sensitivity=sensitivity)
         return cls(size / e if e else math.inf, size, neighbours=neighbours)
@@ -207,7 +207,7 @@ class DiscreteLaplace(AdditiveNoise):
         return DiscreteLaplaceLaw(self.scale)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteGaussian(AdditiveNoise):
     """Adds discrete Gaussian noise to a whole number; ``sensitivity`` is whole, too.
 
@@ -230,7 +230,7 @@ class DiscreteGaussian(AdditiveNoise):
         return DiscreteGaussianLaw(self.sigma)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TruncatedLaplace(AdditiveNoise):
     """Adds Laplace noise that never exceeds a cut-off, at the price of a δ.
 
@@ -268,7 +268,10 @@ class TruncatedLaplace(AdditiveNoise):
         scale = size / e
         # log(1 + (e^ε − 1)/(2δ)) without forming e^ε
         reach = e + math.log(math.exp(-e) - math.expm1(-e) / (2 * d))
-        return cls(scale, scale * reach, size, neighbours=neighbours)
+        cutoff = scale * reach
+        while TruncatedLaplaceLaw(scale, cutoff).curve(size).delta(math.inf) > d:  # rounding
+            cutoff = math.nextafter(cutoff, math.inf)
+        return cls(scale, cutoff, size, neighbours=neighbours)
 
     @property
     def noise(self) -> TruncatedLaplaceLaw:

@@ -6,16 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+
 from tellapart import _checks
+from tellapart._numeric.safe import times_exp
 from tellapart.curve.atomic import three_ratios
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.curve.planar import PlanarLaplaceCurve
+from tellapart.curve.planar import FURTHEST, PlanarLaplaceCurve
 from tellapart.mechanisms.base import ADD_REMOVE, LocalMechanism, Mechanism, Neighbours
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Staircase(Mechanism):
     """Adds staircase noise, the least noise for a given ε (Geng and Viswanath 2014).
 
@@ -32,27 +35,30 @@ class Staircase(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        e = _checks.finite_at_least_zero(epsilon=self.epsilon)
-        best = math.exp(-e / 2) / (1 + math.exp(-e / 2))
-        share = best if self.fraction is None else self.fraction
         self._set(
-            epsilon=e,
+            epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
             sensitivity=_checks.finite_above_zero(sensitivity=self.sensitivity),
-            fraction=_checks.probability(fraction=share),
         )
+        if self.fraction is not None:
+            self._set(fraction=_checks.probability(fraction=self.fraction))
 
     def _present_test(self) -> TradeoffCurve:
         """Outputs have ratio e^ε, 1 or e^−ε; those in the middle lie on one step of both laws."""
-        share, fall = float(self.fraction or 0.0), math.exp(-self.epsilon)
-        if self.epsilon == 0:
-            return nothing()
-        # Height of the first step times the sensitivity, halved: the law's normalisation.
-        height = -math.expm1(-self.epsilon) / (2 * (share + fall * (1 - share)))
-        middle = height * abs(2 * share - 1) * (fall if share < 0.5 else 1.0)
+        fall = math.exp(-self.epsilon)
+        if self.fraction is None:
+            share = math.sqrt(fall) / (1 + math.sqrt(fall))
+            grown = math.exp(min(self.epsilon, 1400.0) / 2) * (1 - share)  # share·e^ε
+        else:
+            share = self.fraction
+            with np.errstate(over="ignore"):
+                grown = float(times_exp(share, self.epsilon))
+        rise = -math.expm1(-self.epsilon) * abs(2 * share - 1) / 2
+        below_half = share < 0.5
+        middle = rise / (grown + 1 - share if below_half else share + fall * (1 - share))
         return three_ratios(self.epsilon, middle)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UniformNoise(Mechanism):
     """Adds nothing with probability ``atom``, else noise spread evenly over ``width``.
 
@@ -92,14 +98,22 @@ class UniformNoise(Mechanism):
         size = _checks.finite_above_zero(sensitivity=sensitivity)
         p = _checks.finite_above_zero(power=power)
         atom = max(0.0, (p + 1) * d - p)
-        return cls(size * (1 - atom) / (d - atom), atom, size, neighbours=neighbours)
+        width = size * (1 - atom) / (d - atom)
+        while _revealed(width, atom, size) > d:  # rounding
+            width = math.nextafter(width, math.inf)
+        return cls(width, atom, size, neighbours=neighbours)
 
     def _present_test(self) -> TradeoffCurve:
-        outside = min(1.0, self.sensitivity / self.width)
-        return GuaranteeCurve(0.0, self.atom + (1 - self.atom) * outside, Bound.EXACT)
+        leak = _revealed(self.width, self.atom, self.sensitivity)
+        return GuaranteeCurve(0.0, leak, Bound.EXACT)
 
 
-@dataclass(frozen=True)
+def _revealed(width: float, atom: float, sensitivity: float) -> float:
+    """The chance of an output that only one of two shifted worlds can produce."""
+    return atom + (1 - atom) * min(1.0, sensitivity / width)
+
+
+@dataclass(frozen=True, repr=False)
 class PlanarLaplace(LocalMechanism):
     """Reports a place with planar Laplace noise: geo-indistinguishability.
 
@@ -118,6 +132,9 @@ class PlanarLaplace(LocalMechanism):
             epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
             distance=_checks.finite_at_least_zero(distance=self.distance),
         )
+        if self.epsilon * self.distance > FURTHEST:
+            rule = f"be at most {FURTHEST:g}"
+            _checks.refuse("epsilon times distance", rule, self.epsilon * self.distance)
 
     def _present_test(self) -> TradeoffCurve:
         shift = self.epsilon * self.distance

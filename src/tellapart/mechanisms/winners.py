@@ -20,7 +20,7 @@ from scipy.special import roots_legendre
 from tellapart._checks import Array
 from tellapart.errors import NotCertified
 
-# Further than this below the best utility the integrand has lost e^−45 of its size.
+# Further than this from a utility its factor in the integrand is exponential to e^−45.
 _DEPTH = 45.0
 
 
@@ -35,21 +35,40 @@ def permute_and_flip(utility: Array) -> Array:
 def laplace_max(utility: Array) -> Array:
     """Option r has the largest sum of utility and Laplace noise of scale 1."""
     gap = utility - utility.max()
-    # Beyond the best utility every factor is linear in t = e^−x; below it, cut at each utility.
-    far = _polynomial_wins(gap, 0.5)
-    knots = np.unique(np.concatenate([gap[gap > -_DEPTH], [-_DEPTH]]))
-    edges = np.concatenate(
-        [np.linspace(a, b, math.ceil(4 * (b - a)) + 1)[:-1] for a, b in pairwise(knots)]
-        + [knots[-1:]]
-    )
-    if len(edges) < 2:
-        return _checked(far)
+    # Beyond the best utility every factor is linear in t = e^−x: a polynomial again.
+    parts = [_polynomial_wins(gap, 0.5)]
+    lowest = gap.min() - _DEPTH
+    for low, high in pairwise(np.unique(np.append(gap, lowest))):
+        if high - low <= 2 * _DEPTH:
+            parts.append(_log_wins_between(low, high, gap))
+        else:
+            # Far from both ends each factor is a plain exponential or 1.
+            parts.append(_log_wins_between(low, low + _DEPTH, gap))
+            parts.append(_log_wins_far(low + _DEPTH, high - _DEPTH, gap))
+            parts.append(_log_wins_between(high - _DEPTH, high, gap))
+    return _checked(np.logaddexp.reduce(parts, axis=0))
+
+
+def _log_wins_between(low: float, high: float, gap: Array) -> Array:
+    """Log of the chance that r wins with a sum in (low, high), by quadrature."""
+    edges = np.linspace(low, high, math.ceil(4 * (high - low)) + 1)
     x, w = roots_legendre(32)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + x)).ravel()
-    weights = (half * w).ravel()
-    near = np.logaddexp.reduce(_log_density_of_win(points, gap) + np.log(weights)[:, None], axis=0)
-    return _checked(np.logaddexp(far, near))
+    log_weights = np.log(half * w).reshape(-1, 1)
+    log_terms = _log_density_of_win(points, gap) + log_weights
+    return np.asarray(np.logaddexp.reduce(log_terms, axis=0))
+
+
+def _log_wins_far(low: float, high: float, gap: Array) -> Array:
+    """The same where the density of a win is e^(m·x), m the number of other options above."""
+    above = gap >= high
+    m = above.sum() - np.where(above, 0, 1)
+    at_high = _log_density_of_win(np.array([high]), gap)[0]
+    length = high - low
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growing = np.log(-np.expm1(-m * length) / m)
+    return np.asarray(at_high + np.where(m == 0, math.log(length), growing))
 
 
 def _polynomial_wins(gap: Array, share: float) -> Array:
