@@ -90,7 +90,8 @@ orders = st.sampled_from([None, ta.Order.PRESENT, ta.Order.ABSENT])
 
 @st.composite
 def attacks(draw: Any) -> ta.TradeoffCurve:
-    points = draw(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=6))
+    rate = st.floats(0, 1, allow_subnormal=False)
+    points = draw(st.lists(st.tuples(rate, rate), min_size=1, max_size=6))
     return ta.attack(points=sorted(points))
 
 

@@ -17,6 +17,8 @@ def times_exp(x: Array | float, exponent: Array | float) -> Array:
 
 
 def log_ratio(numerator: Array, denominator: Array) -> Array:
-    """log(numerator / denominator) of masses: ±inf where one is 0, and no overflow between."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(numerator) - np.log(denominator))
+    """log(numerator / denominator) of masses: ±inf where one is 0, sharp where they are close."""
+    with np.errstate(all="ignore"):
+        change = (numerator - denominator) / denominator
+        apart = np.log(numerator) - np.log(denominator)
+        return np.asarray(np.where(np.abs(change) < 0.5, np.log1p(change), apart))

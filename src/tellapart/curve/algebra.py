@@ -10,8 +10,9 @@ from scipy.special import expit
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.curve.atomic import AtomicCurve, from_corners
+from tellapart.curve.atomic import AtomicCurve, from_atoms, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import NotCertified
 
 # Beyond this loss one of the two masses of an atom may vanish in double precision.
@@ -78,7 +79,8 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
     if len(members) == 1:
         return members[0]
     bound = _joint_bound([curve.bound for curve in members])
-    polygons = [one for one in members if isinstance(one, AtomicCurve) and _representable(one)]
+    shapes = [_as_polygon(one) for one in members]
+    polygons = [one for one in shapes if isinstance(one, AtomicCurve) and _representable(one)]
     if len(polygons) < len(members):
         return WorstCase(tuple(members), bound)
     corners = [one._corner(np.arange(len(one.losses) + 1)) for one in polygons]
@@ -95,9 +97,21 @@ def check_curve(**named: object) -> None:
         _checks.refuse(name, f"{rule} (a mechanism's is mechanism.curve())", one)
 
 
+def _as_polygon(curve: TradeoffCurve) -> TradeoffCurve:
+    """The same curve by its atoms, where it has finitely many."""
+    if not isinstance(curve, GuaranteeCurve):
+        return curve
+    losses = np.array([np.inf, curve.claimed_epsilon, -curve.claimed_epsilon, -np.inf])
+    fpr, fnr = curve.vertices()
+    absent = np.append(np.diff(fpr[:-1]), curve.claimed_delta)
+    absent[2] = fnr[1] * expit(curve.claimed_epsilon)  # not 1 − δ − knot, which has fewer digits
+    return from_atoms(losses, absent, absent[::-1].copy(), curve.bound)
+
+
 def _representable(curve: AtomicCurve) -> bool:
-    finite = curve.losses[np.isfinite(curve.losses)]
-    return bool(np.all(np.abs(finite) < _REPRESENTABLE))
+    finite = np.isfinite(curve.losses)
+    masses = np.minimum(curve.absent, curve.present)[finite]
+    return bool(np.all(np.abs(curve.losses[finite]) < _REPRESENTABLE) and np.all(masses > 0))
 
 
 def _joint_bound(bounds: list[Bound]) -> Bound:
@@ -116,23 +130,32 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
     check_curve(a=a)
     check_curve(b=b)
     tolerance = _checks.finite_at_least_zero(tolerance=tolerance)
+    a, b = _as_polygon(a), _as_polygon(b)
     with np.errstate(all="ignore"):
-        if isinstance(b, AtomicCurve):
-            return _no_better_at(a, b, b._sums["fpr"], tolerance)
-        if isinstance(a, AtomicCurve):
+        if isinstance(a, AtomicCurve) and not isinstance(b, AtomicCurve):
             return _profile_above(a, b, a.losses[np.isfinite(a.losses)], tolerance)
-        small = 10.0 ** np.linspace(-300, 0, 3001)
-        grid = np.concatenate([[0.0], small, expit(np.linspace(-36, 36, 3001))])
-        mirrored = _no_better_at(a.mirrored(), b.mirrored(), grid, tolerance)
-        return mirrored and _no_better_at(a, b, grid, tolerance)
+        mirrors = a.mirrored(), b.mirrored()
+        # Both halves of the curve, each seen from its own corner.
+        return all(
+            _as_strong_at(one, other, _sizes(other), tolerance) for one, other in ((a, b), mirrors)
+        )
 
 
-def _no_better_at(a: TradeoffCurve, b: TradeoffCurve, fpr: Array, tolerance: float) -> bool:
-    """A's attacker does at least as well as b's at these FPRs, by β and by TPR."""
-    beta = a._beta(fpr) <= b._beta(fpr) * (1 + tolerance) + 1e-300
-    tpr = a._tpr(fpr) * (1 + tolerance) + 1e-300 >= b._tpr(fpr)
-    # Whichever of the two is small has its digits.
-    return bool(np.all(np.where(b._beta(fpr) < 0.5, beta, tpr)))
+def _sizes(curve: TradeoffCurve) -> Array:
+    """Small FPRs that decide: a polygon's corners, or a grid down to 1e-300."""
+    if isinstance(curve, AtomicCurve):
+        corners = curve._sums["fpr"]
+        return corners[corners <= 0.5]
+    small = 10.0 ** np.linspace(-300, -16, 1000)
+    return np.concatenate([[0.0], small, expit(np.linspace(-36, 0, 3001))])
+
+
+def _as_strong_at(a: TradeoffCurve, b: TradeoffCurve, fpr: Array, tolerance: float) -> bool:
+    """A's attacker does at least as well as b's at these FPRs, by β or TPR, whichever is small."""
+    beta, tpr = b._beta(fpr), b._tpr(fpr)
+    by_beta = a._beta(fpr) <= beta * (1 + tolerance) + 1e-300
+    by_tpr = a._tpr(fpr) * (1 + tolerance) + 1e-300 >= tpr
+    return bool(np.all(np.where(beta < 0.5, by_beta, by_tpr)))
 
 
 def _profile_above(a: TradeoffCurve, b: TradeoffCurve, losses: Array, tolerance: float) -> bool:

@@ -74,33 +74,38 @@ class AtomicCurve(TradeoffCurve):
         return float(self.present[0]) if self.losses[0] == np.inf else 0.0
 
     def _beta(self, alpha: Array) -> Array:
-        atom, taken = self._segment(alpha)
+        atom, _, left = self._segment(alpha)
         _, _, fnr, _ = self._corner(atom + 1)
         at_zero = 1.0 if self.losses[0] < np.inf else self._sums["fnr"][1]
-        inside = np.minimum(fnr + self.present[atom] * (1 - taken), 1.0)
+        inside = np.minimum(fnr + self.present[atom] * left, 1.0)
         return np.where(alpha == 0, at_zero, np.where(alpha == 1, 0.0, inside))
 
     def _tpr(self, fpr: Array) -> Array:
-        atom, taken = self._segment(fpr)
+        atom, taken, _ = self._segment(fpr)
         _, tpr, _, _ = self._corner(atom)
         inside = np.minimum(tpr + self.present[atom] * taken, 1.0)
         ends = np.where(fpr == 1, 1.0, self._delta_at_infinity())
         return np.where((fpr == 0) | (fpr == 1), ends, inside)
 
-    def _segment(self, fpr: Array) -> tuple[NDArray[np.intp], Array]:
-        """The atom on which the best test of this size randomises, and how often it rejects."""
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        sums = self._sums
+        atom = np.clip(np.searchsorted(sums["tpr"], tpr, side="left") - 1, 0, len(self.losses) - 1)
+        taken = (tpr - sums["tpr"][atom]) / self.present[atom]
+        return sums["fpr"][atom] + self.absent[atom] * np.clip(taken, 0.0, 1.0)
+
+    def _segment(self, fpr: Array) -> tuple[NDArray[np.intp], Array, Array]:
+        """The atom on which the best test of this size randomises: how often it rejects, or not."""
         sums, size = self._sums, len(self.losses)
         # Counted from whichever end is near: the other running sum has no digits left there.
         up = np.searchsorted(sums["fpr"], fpr, side="left")
         down = size + 1 - np.searchsorted(sums["tnr"][::-1], 1 - fpr, side="right")
-        atom = np.clip(np.where(fpr < 0.5, up, down) - 1, 0, size - 1)
+        near_zero = fpr < 0.5
+        atom = np.clip(np.where(near_zero, up, down) - 1, 0, size - 1)
         mass = self.absent[atom]
-        taken = np.where(
-            fpr < 0.5,
-            (fpr - sums["fpr"][atom]) / mass,
-            1 - ((1 - fpr) - sums["tnr"][atom + 1]) / mass,
-        )
-        return atom, np.clip(np.where(mass > 0, taken, 1.0), 0.0, 1.0)
+        taken = np.clip((fpr - sums["fpr"][atom]) / mass, 0.0, 1.0)
+        left = np.clip(((1 - fpr) - sums["tnr"][atom + 1]) / mass, 0.0, 1.0)
+        taken, left = np.where(near_zero, taken, 1 - left), np.where(near_zero, 1 - taken, left)
+        return atom, np.where(mass > 0, taken, 1.0), np.where(mass > 0, left, 0.0)
 
     def _delta(self, epsilon: Array) -> Array:
         rejected = np.searchsorted(-self.losses, -epsilon, side="left")
@@ -110,14 +115,13 @@ class AtomicCurve(TradeoffCurve):
 
     def _epsilon(self, delta: Array) -> Array:
         profile, tilted = self._sums["profile"], self._sums["tilted"]
-        last = np.searchsorted(profile, delta, side="right") - 1
-        at = np.maximum(last, 0)
-        spent = np.where(tilted[at] > 0, (delta - profile[at]) / tilted[at], 1.0)
-        found = self.losses[at] + np.log1p(-np.clip(spent, 0.0, 1.0))
-        found = np.where(self.losses[at] == -np.inf, 0.0, found)
-        return np.where(
-            last < 0, np.inf if self.losses[0] == np.inf else found, np.maximum(found, 0)
-        )
+        last = np.maximum(np.searchsorted(profile, delta, side="right") - 1, 0)
+        spent = np.where(tilted[last] > 0, (delta - profile[last]) / tilted[last], 1.0)
+        found = np.maximum(self.losses[last] + np.log1p(-np.clip(spent, 0.0, 1.0)), 0.0)
+        limit = self._delta_at_infinity()
+        # At the limit itself the largest loss counts, also one whose mass underflows.
+        at_limit = max(self._largest_loss(), 0.0)
+        return np.select([delta < limit, delta == limit], [np.inf, at_limit], found)
 
     def _area(self) -> float:
         fnr = self._sums["fnr"]
@@ -149,9 +153,14 @@ def _running_sums(losses: Array, absent: Array, present: Array) -> dict[str, Arr
     return sums
 
 
-def from_atoms(losses: Array, absent: Array, present: Array, bound: Bound) -> AtomicCurve:
-    """Sort atoms by falling loss, drop empty ones and join those of equal loss."""
-    kept = (absent > 0) | (present > 0)
+def from_atoms(
+    losses: Array, absent: Array, present: Array, bound: Bound, *, keep_empty: bool = False
+) -> AtomicCurve:
+    """Sort atoms by falling loss, drop empty ones and join those of equal loss.
+
+    ``keep_empty`` is for masses that are 0 by underflow only: their losses do occur.
+    """
+    kept = (absent > 0) | (present > 0) | keep_empty
     keys, group = np.unique(-losses[kept], return_inverse=True)
     size = len(keys)
     p, q = (np.bincount(group, column[kept], size) for column in (absent, present))
@@ -178,9 +187,9 @@ def from_named_pmfs(**named: ArrayLike) -> AtomicCurve:
     return from_atoms(log_ratio(present, absent), absent, present, Bound.EXACT)
 
 
-def three_ratios(epsilon: float, middle: float) -> AtomicCurve:
-    """Outputs whose likelihood ratio is e^ε, 1 or e^−ε; ``middle`` is the mass of ratio 1."""
-    likely, unlikely = (1 - middle) * expit(epsilon), (1 - middle) * expit(-epsilon)
+def three_ratios(epsilon: float, outer: float, middle: float) -> AtomicCurve:
+    """Outputs whose likelihood ratio is e^±ε, of mass ``outer``, or 1, of mass ``middle``."""
+    likely, unlikely = outer * expit(epsilon), outer * expit(-epsilon)
     losses = np.array([epsilon, 0.0, -epsilon])
     absent = np.array([unlikely, middle, likely])
     return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)

@@ -86,6 +86,17 @@ class TradeoffCurve(ABC):
             return _like(asked, self._tpr(asked))
 
     @overload
+    def fpr(self, tpr: float) -> float: ...
+    @overload
+    def fpr(self, tpr: ArrayLike) -> Array: ...
+    def fpr(self, tpr: ArrayLike) -> float | Array:
+        """The least false-positive rate of any attack with this true-positive rate."""
+        asked = _checks.probabilities(tpr=tpr)
+        with np.errstate(all="ignore"):
+            found = np.where(asked <= self._delta_at_infinity(), 0.0, self._fpr(asked))
+        return _like(asked, found)
+
+    @overload
     def delta(self, epsilon: float) -> float: ...
     @overload
     def delta(self, epsilon: ArrayLike) -> Array: ...
@@ -161,6 +172,33 @@ class TradeoffCurve(ABC):
     def _tpr(self, fpr: Array) -> Array:
         return self._at_fpr(fpr)[0]
 
+    def _fpr(self, tpr: Array) -> Array:
+        """From whichever end is near: the mirrored curve knows FPR at FNR."""
+        return np.where(
+            tpr < 0.5, self._fpr_at_small(np.minimum(tpr, 0.5)), self._fpr_at_large(tpr)
+        )
+
+    def _fpr_at_large(self, tpr: Array) -> Array:
+        return self.mirrored()._beta(1 - tpr)
+
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        """By a search, as in `_at_fpr`, for the threshold that has this TPR."""
+        top, bottom = self._rates(np.array(_TOP)), self._rates(np.array(-_TOP))
+        result = np.where(tpr > top[1], bottom[0], 0.0)
+        inside = (tpr > top[1]) & (tpr < bottom[1])
+        if inside.any():
+            result[inside] = self._interpolated_fpr(tpr[inside])
+        return result
+
+    def _interpolated_fpr(self, tpr: Array) -> Array:
+        def too_many(threshold: Array) -> Array:
+            return np.log(self._rates(threshold)[1]) - np.log(tpr)
+
+        low, high = solve.falling_root(too_many, *self._threshold_range(too_many, tpr))
+        more, less = self._rates(low), self._rates(high)
+        weight = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
+        return (1 - weight) * less[0] + weight * more[0]
+
     def _delta(self, epsilon: Array) -> Array:
         fpr, tpr, _, _ = self._rates(epsilon)
         return np.maximum(0.0, tpr - times_exp(fpr, epsilon))
@@ -212,16 +250,11 @@ class TradeoffCurve(ABC):
         low, high = self._threshold_range(too_many, fpr)
         low, high = solve.falling_root(too_many, low, high)
         more, less = self._rates(low), self._rates(high)
-        weight = np.where(
-            fpr < 0.5,
-            (fpr - less[0]) / (more[0] - less[0]),
-            (less[3] - tnr) / (less[3] - more[3]),
-        )
-        weight = np.clip(weight, 0.0, 1.0)
-        return (
-            (1 - weight) * less[1] + weight * more[1],
-            (1 - weight) * less[2] + weight * more[2],
-        )
+        # Shares of the two tests, each formed where it has its digits.
+        up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
+        down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
+        up, down = np.where(fpr < 0.5, up, 1 - down), np.where(fpr < 0.5, 1 - up, down)
+        return down * less[1] + up * more[1], down * less[2] + up * more[2]
 
     def _threshold_range(self, excess: solve.Falling, like: Array) -> tuple[Array, Array]:
         smallest, largest = self._smallest_loss(), self._largest_loss()

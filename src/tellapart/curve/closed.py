@@ -82,6 +82,10 @@ class GuaranteeCurve(SymmetricCurve):
         right = 1 - times_exp(1 - self.claimed_delta - fpr, -self.claimed_epsilon)
         return np.minimum(np.where(fpr <= self._knot(), left, right), 1.0)
 
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        left = times_exp(np.maximum(tpr - self.claimed_delta, 0.0), -self.claimed_epsilon)
+        return np.where(left <= self._knot(), left, self._fpr_at_large(tpr))
+
     def _profile(self, epsilon: Array) -> Array:
         e, d = self.claimed_epsilon, self.claimed_delta
         return np.asarray(d + (1 - d) * expit(e) * -np.expm1(np.minimum(epsilon - e, 0.0)))
@@ -133,6 +137,9 @@ class LaplaceCurve(SymmetricCurve):
             return np.where(steep <= 0.5, steep, 1 - rest)
         return np.where(steep <= 0.5, 1 - steep, rest)
 
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        return times_exp(tpr, -self.shift)
+
     def _profile(self, epsilon: Array) -> Array:
         return -np.expm1(np.minimum((epsilon - self.shift) / 2, 0.0))
 
@@ -165,6 +172,9 @@ class GaussianCurve(SymmetricCurve):
 
     def _tpr(self, fpr: Array) -> Array:
         return np.asarray(ndtr(ndtri(fpr) + self.mu))
+
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        return np.asarray(ndtr(ndtri(tpr) - self.mu))
 
     def _profile(self, epsilon: Array) -> Array:
         """Φ(−√2·x) − e^ε·Φ(−√2·y) with y = x + μ/√2, free of overflow and cancellation.
@@ -231,11 +241,15 @@ class LogisticCurve(SymmetricCurve):
         )
 
     def _beta(self, alpha: Array) -> Array:
-        away = times_exp(1 - alpha, -self.shift)
-        return np.asarray(np.where(alpha == 0, 1.0, away / (away + alpha)))
+        odds = times_exp(alpha, self.shift) / (1 - alpha)
+        return np.asarray(np.where(alpha == 1, 0.0, 1 / (1 + odds)))
 
     def _tpr(self, fpr: Array) -> Array:
         return np.asarray(np.where(fpr == 0, 0.0, fpr / (fpr + times_exp(1 - fpr, -self.shift))))
+
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        away = times_exp(tpr, -self.shift)
+        return np.asarray(away / (away + 1 - tpr))
 
     def _profile(self, epsilon: Array) -> Array:
         whole = -math.expm1(-self.shift) if self.shift else 1.0

@@ -11,8 +11,10 @@ from scipy.special import ndtr
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.quadrature import integrate
+from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
-from tellapart.curve.closed import SymmetricCurve
+from tellapart.curve.closed import GaussianCurve, SymmetricCurve
 
 # Up to this deviation tails are summed; beyond it five terms of a series are as good.
 _SUMMED = 1000.0
@@ -32,13 +34,48 @@ class DiscreteGaussianCurve(SymmetricCurve):
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         # The loss shift·(2z − shift)/(2σ²) exceeds the threshold for integers z above this one.
-        cut = np.floor(self.sigma * (self.sigma * threshold / self.shift) + self.shift / 2)
+        cut = np.floor(self._level(threshold))
         return (
             above(self.sigma, cut),
             above(self.sigma, cut - self.shift),
             above(self.sigma, self.shift - cut - 1),
             above(self.sigma, -cut - 1),
         )
+
+    def _level(self, loss: Array) -> Array:
+        """The output, between integers, that has this loss."""
+        return self.sigma * (self.sigma * loss / self.shift) + self.shift / 2
+
+    def _beta(self, alpha: Array) -> Array:
+        return self._table()._beta(alpha) if self.sigma < _SUMMED else super()._beta(alpha)
+
+    def _tpr(self, fpr: Array) -> Array:
+        return self._table()._tpr(fpr) if self.sigma < _SUMMED else super()._tpr(fpr)
+
+    def _profile(self, epsilon: Array) -> Array:
+        return self._table()._delta(epsilon) if self.sigma < _SUMMED else self._expanded(epsilon)
+
+    def _table(self) -> AtomicCurve:
+        return _atoms(self.sigma, int(self.shift))
+
+    def _expanded(self, epsilon: Array) -> Array:
+        """The profile of the continuous law, corrected for the integers (see `_tail`).
+
+        Summing w = P(z − shift) − e^ε·P(z) over the integers above its zero is integrating it
+        from the half-integer before the first of them, less odd derivatives there.
+        """
+        s, shift = self.sigma, self.shift
+        zero = self._level(epsilon)
+        start = np.floor(zero) + 0.5
+
+        def w(x: Array) -> Array:
+            level = epsilon[..., None]
+            density = np.exp(level - (x / s) ** 2 / 2) / (s * math.sqrt(2 * math.pi))
+            return density * np.expm1((x - zero[..., None]) / s * (shift / s))
+
+        found = GaussianCurve(shift / s)._profile(epsilon) - integrate(w, zero, start, 8)
+        found = found + _correction(s, (start - shift) / s, 0.0)
+        return np.clip(found - _correction(s, start / s, epsilon), 0.0, 1.0)
 
     def _largest_loss(self) -> float:
         return math.inf
@@ -51,7 +88,7 @@ def above(sigma: float, x: Array) -> Array:
     """P(Z > x) for whole x, where P(Z = z) is proportional to exp(−z²/(2σ²))."""
     x = np.asarray(x, dtype=float)
     outer = np.where(x >= 0, x + 1, -x)  # sum from here on, where terms fall
-    tail = _summed(sigma, outer) if sigma < _SUMMED else _expanded(sigma, outer)
+    tail = _summed(sigma, outer) if sigma < _SUMMED else _tail(sigma, outer)
     return np.where(x >= 0, tail, 1 - tail)
 
 
@@ -82,15 +119,35 @@ def _summed(sigma: float, start: Array) -> Array:
     return np.asarray(sums[index] / _total(sigma))
 
 
-def _expanded(sigma: float, start: Array) -> Array:
-    """Midpoint Euler-Maclaurin; the first term left out is below 1e-16 of the sum."""
+def _tail(sigma: float, start: Array) -> Array:
+    """Σ_{z ≥ start} by the midpoint Euler-Maclaurin formula, for a large σ.
+
+    The first term left out is below 1e-16 of the sum, however far out.
+    """
     u = np.minimum((start - 0.5) / sigma, 40.0)
-    odd = [u, u**3 - 3 * u, u**5 - 10 * u**3 + 15 * u]
-    odd.append(u**7 - 21 * u**5 + 105 * u**3 - 105 * u)
-    weights = [-1 / 24, 7 / 5760, -31 / 967680, 127 / 154828800]
-    terms = [
-        w * h * sigma ** -(2 * k + 1) for k, (w, h) in enumerate(zip(weights, odd, strict=True))
+    return np.asarray(np.maximum(ndtr(-u) + _correction(sigma, u, 0.0), 0.0))
+
+
+def _correction(sigma: float, u: Array, log_factor: Array | float) -> Array:
+    """e^log_factor times what sums differ from integrals by: odd derivatives at u·σ."""
+    u = np.clip(u, -50.0, 50.0)
+    odd = [
+        u,
+        u**3 - 3 * u,
+        u**5 - 10 * u**3 + 15 * u,
+        u**7 - 21 * u**5 + 105 * u**3 - 105 * u,
     ]
-    correction = np.exp(-(u**2) / 2) * sum(terms)
-    tail = ndtr(-u) + correction / (sigma * math.sqrt(2 * math.pi))
-    return np.asarray(np.maximum(tail, 0.0))  # where both terms underflow
+    weights = [-1 / 24, 7 / 5760, -31 / 967680, 127 / 154828800]
+    pairs = enumerate(zip(weights, odd, strict=True))
+    total = sum(w * h * sigma ** -(2 * k + 2) for k, (w, h) in pairs)
+    return np.asarray(np.exp(log_factor - u**2 / 2) / math.sqrt(2 * math.pi) * total)
+
+
+@lru_cache(maxsize=32)
+def _atoms(sigma: float, shift: int) -> AtomicCurve:
+    """All outputs whose probability in either world a double can hold."""
+    reach = math.ceil(39 * sigma) + 1
+    z = np.arange(-reach, reach + shift + 1, dtype=np.float64)
+    losses = shift / sigma * ((z - shift / 2) / sigma)
+    absent, present = np.exp(log_mass(sigma, z)), np.exp(log_mass(sigma, z - shift))
+    return from_atoms(losses, absent, present, Bound.EXACT)

@@ -94,8 +94,9 @@ class PrivacyRegion:
         """The eight corners (FPR, FNR), counter-clockwise from (0, 1)."""
         d = self.delta
         knot = (1 - d) * float(expit(-self.epsilon))
-        corners = [(0, 1), (0, 1 - d), (knot, knot), (1 - d, 0)]
-        return np.array(corners + [(1 - x, 1 - y) for x, y in corners])
+        lower = [(0, 1), (0, 1 - d), (knot, knot), (1 - d, 0)]
+        upper = [(1, 0), (1, d), (1 - knot, 1 - knot), (d, 1)]
+        return np.array(lower + upper)
 
     def area(self) -> float:
         """The share of the unit square an attacker could reach: 0 is perfect privacy."""

@@ -10,6 +10,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
+from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import SymmetricCurve
 
@@ -31,14 +32,14 @@ class TruncatedLaplaceCurve(SymmetricCurve):
             _checks.refuse("cutoff", f"exceed half the shift {self.shift}", self.cutoff)
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        m, c = self.shift, self._largest_loss()
-        where = [threshold == np.inf, threshold >= c, threshold >= -c]
-        cut = np.select(where, [np.inf, self.cutoff, (m + threshold) / 2], m - self.cutoff)
+        m, c, leak = self.shift, self._largest_loss(), self._delta_at_infinity()
+        where = [threshold == np.inf, threshold >= c, threshold < -c]
+        near, far = (threshold + m) / 2, (threshold - m) / 2  # the cut, seen from both centres
         return (
-            self.noise_above(cut),
-            self.noise_above(cut - m),
-            self.noise_above(m - cut),
-            self.noise_above(-cut),
+            np.select(where, [0.0, 0.0, 1 - leak], self.noise_above(near)),
+            np.select(where, [0.0, leak, 1.0], self.noise_above(far)),
+            np.select(where, [1.0, 1 - leak, 0.0], self.noise_above(-far)),
+            np.select(where, [1.0, 1.0, leak], self.noise_above(-near)),
         )
 
     def noise_above(self, x: Array) -> Array:
@@ -57,10 +58,19 @@ class TruncatedLaplaceCurve(SymmetricCurve):
         return np.where(fpr <= 0.5, size, -size)
 
     def _beta(self, alpha: Array) -> Array:
-        return self.noise_above(self.shift - self.noise_cut(alpha))
+        found = self.noise_above(self.shift - self.noise_cut(alpha))
+        if self.cutoff < self.shift:
+            return found
+        # Below the lower centre the ratio is constant: a straight line down to 0.
+        line = times_exp(np.maximum(1 - alpha - self._delta_at_infinity(), 0.0), -self.shift)
+        return np.where(alpha >= 0.5, line, found)
 
     def _tpr(self, fpr: Array) -> Array:
-        return self.noise_above(self.noise_cut(fpr) - self.shift)
+        found = self.noise_above(self.noise_cut(fpr) - self.shift)
+        if self.cutoff < self.shift:
+            return found
+        line = self._delta_at_infinity() + times_exp(fpr, self.shift)
+        return np.where(line <= 0.5, line, found)
 
     def _profile(self, epsilon: Array) -> Array:
         """Rises from its limit by ∫ e^s·FPR(s) ds, each factor of which is positive."""
@@ -74,7 +84,10 @@ class TruncatedLaplaceCurve(SymmetricCurve):
         return min(self.shift, 2 * self.cutoff - self.shift)
 
     def _delta_at_infinity(self) -> float:
-        return float(self.noise_above(np.array(self.cutoff - self.shift)))
+        if self.cutoff < self.shift:
+            return float(self.noise_above(np.array(self.cutoff - self.shift)))
+        fall = times_exp(-math.expm1(-self.shift), self.shift - self.cutoff)
+        return float(fall) / (-2 * math.expm1(-self.cutoff))
 
     def _area(self) -> float:
         """∫ FNR dFPR over the output, piece by smooth piece; tails beyond e^−40 add nothing."""

@@ -43,7 +43,8 @@ class RandomizedResponse(LocalMechanism):
 
     def _present_test(self) -> TradeoffCurve:
         fall, k = math.exp(-self.epsilon), self.categories
-        return three_ratios(self.epsilon, (k - 2) * fall / (1 + (k - 1) * fall))
+        whole = 1 + (k - 1) * fall
+        return three_ratios(self.epsilon, (1 + fall) / whole, (k - 2) * fall / whole)
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,7 +158,19 @@ class _Selection(Mechanism):
     def _pair(self, log_chances: Callable[[Array], Array]) -> AtomicCurve:
         """The exact curve from the log-probabilities of every option in both worlds."""
         absent, present = (log_chances(utility) for utility in self._in_noise_units())
-        return from_atoms(present - absent, np.exp(absent), np.exp(present), Bound.EXACT)
+        return self._from_logs(present - absent, absent, present)
+
+    def _from_logs(self, losses: Array, absent: Array, present: Array) -> AtomicCurve:
+        masses = np.exp(absent), np.exp(present)
+        return from_atoms(losses, *masses, Bound.EXACT, keep_empty=True)
+
+    def _softmax_pair(self) -> AtomicCurve:
+        """The pair of the exponential mechanism, its losses not differences of logarithms."""
+        absent, present = self._in_noise_units()
+        move = present - absent
+        log_p = np.asarray(log_softmax(absent))
+        grown = float(np.sum(np.exp(log_p) * np.expm1(move)))  # e^log-ratio of totals − 1
+        return self._from_logs(move - math.log1p(grown), log_p, np.asarray(log_softmax(present)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +187,7 @@ class ExponentialMechanism(_Selection):
     def _present_test(self) -> TradeoffCurve:
         if self.absent is None:
             return LogisticCurve(self.epsilon)
-        return self._pair(lambda utility: np.asarray(log_softmax(utility)))
+        return self._softmax_pair()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,4 +238,4 @@ class ReportNoisyMax(_Selection):
             return (
                 LogisticCurve(self.epsilon) if gumbel else LaplaceCurve(self.epsilon, Bound.LOWER)
             )
-        return self._pair(log_softmax if gumbel else winners.laplace_max)
+        return self._softmax_pair() if gumbel else self._pair(winners.laplace_max)

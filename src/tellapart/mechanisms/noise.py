@@ -152,6 +152,7 @@ class Gaussian(AdditiveNoise):
         """
         e, d = _checks.finite_at_least_zero(epsilon=epsilon), _checks.inside_unit(delta=delta)
         size = _checks.finite_above_zero(sensitivity=sensitivity)
+        d *= 1 - 5e-13  # more than the rounding of δ, less than anyone can see
 
         def too_leaky(log_sigma: Any) -> Any:
             mu = max(float(np.exp(-log_sigma[0])), np.finfo(float).tiny)
@@ -160,9 +161,9 @@ class Gaussian(AdditiveNoise):
 
         start = np.zeros(1)
         low, high = solve.climb(too_leaky, start, -1.0), solve.climb(too_leaky, start, 1.0)
-        _, safe = solve.falling_root(too_leaky, low, high)
-        sigma = size * math.exp(float(safe[0]))
-        while GaussianCurve(size / sigma).delta(e) > d:  # scaling rounds once more
+        leaky, _ = solve.falling_root(too_leaky, low, high)
+        sigma = size * math.exp(float(leaky[0]))
+        while GaussianCurve(size / sigma).delta(e) > d:  # the last few ulp, in σ itself
             sigma = math.nextafter(sigma, math.inf)
         return cls(sigma, size, neighbours=neighbours)
 

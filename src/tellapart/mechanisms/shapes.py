@@ -55,7 +55,7 @@ class Staircase(Mechanism):
         rise = -math.expm1(-self.epsilon) * abs(2 * share - 1) / 2
         below_half = share < 0.5
         middle = rise / (grown + 1 - share if below_half else share + fall * (1 - share))
-        return three_ratios(self.epsilon, middle)
+        return three_ratios(self.epsilon, 1 - middle, middle)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,37 @@
+"""What an attacker gains: every risk a person cares about, read off one curve.
+
+Measures are plain functions of a curve, so anyone can add their own. A curve from below
+(`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
+"""
+
+from tellapart.risk.decisions import (
+    AttackPoint,
+    FScoreAttack,
+    bayes_error,
+    best_decision,
+    f_score,
+    f_score_attack,
+    max_posterior,
+    posterior,
+    ppv,
+    precision,
+    success,
+)
+from tellapart.risk.rates import advantage, auc, tpr
+
+__all__ = [
+    "AttackPoint",
+    "FScoreAttack",
+    "advantage",
+    "auc",
+    "bayes_error",
+    "best_decision",
+    "f_score",
+    "f_score_attack",
+    "max_posterior",
+    "posterior",
+    "ppv",
+    "precision",
+    "success",
+    "tpr",
+]

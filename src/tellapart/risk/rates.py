@@ -1,0 +1,39 @@
+"""Risks that need no prior: how far apart the two worlds are."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.curve.base import TradeoffCurve
+
+
+def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Array:
+    """How much more often an attacker accuses members than outsiders: TPR − FPR.
+
+    At a stated FPR, or the most over all of them, which is the total variation distance and
+    twice the edge over a coin in the membership game with prior 1/2.
+
+    >>> import tellapart as ta
+    >>> round(advantage(ta.guarantee(epsilon=1)), 6)
+    0.462117
+    """
+    if fpr is None:
+        return curve.delta(0.0)
+    return curve.tpr(fpr) - _checks.probabilities(fpr=fpr)
+
+
+def tpr(curve: TradeoffCurve, fpr: ArrayLike) -> float | Array:
+    """How many members an attacker finds who accuses this share of outsiders."""
+    return curve.tpr(fpr)
+
+
+def auc(curve: TradeoffCurve) -> float:
+    """The chance that an attacker ranks a random member above a random outsider.
+
+    >>> import tellapart as ta
+    >>> round(auc(ta.Laplace.with_epsilon(1).curve()), 6)
+    0.72409
+    """
+    return 1 - curve.area()
