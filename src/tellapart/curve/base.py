@@ -230,9 +230,8 @@ class TradeoffCurve(ABC):
         where the ratio has an atom, and within rounding of the curve where it has not.
         """
         top, bottom = self._rates(np.array(_TOP)), self._rates(np.array(-_TOP))
-        certain = (fpr >= bottom[0]) | (
-            1 - fpr <= bottom[3]
-        )  # everything h1 can produce is rejected already
+        # Sizes at which everything h1 can produce is rejected already.
+        certain = np.where(fpr < 0.5, fpr >= bottom[0], 1 - fpr <= bottom[3])
         tpr = np.where(certain, 1.0, top[1])
         fnr = np.where(certain, 0.0, top[2])
         inside = (fpr > top[0]) & ~certain

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, logsumexp
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -169,8 +169,11 @@ class _Selection(Mechanism):
         absent, present = self._in_noise_units()
         move = present - absent
         log_p = np.asarray(log_softmax(absent))
-        grown = float(np.sum(np.exp(log_p) * np.expm1(move)))  # e^log-ratio of totals − 1
-        return self._from_logs(move - math.log1p(grown), log_p, np.asarray(log_softmax(present)))
+        if np.max(np.abs(move)) < 0.01:
+            total = math.log1p(float(np.sum(np.exp(log_p) * np.expm1(move))))
+        else:
+            total = float(logsumexp(log_p + move))
+        return self._from_logs(move - total, log_p, np.asarray(log_softmax(present)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
