@@ -74,9 +74,11 @@ probability = _numbers_within("lie in [0, 1]", lambda x: 0 <= x <= 1, finite=Fal
 inside_unit = _numbers_within("lie strictly between 0 and 1", lambda x: 0 < x < 1, finite=False)
 
 
-def whole(least: int, **named: Any) -> int:
-    """A whole number of at least ``least``; 2.0 is welcome, 2.5 is not."""
+def whole(least: int, most: int = 10**300, /, **named: Any) -> int:
+    """A whole number from ``least`` to ``most``; 2.0 is welcome, 2.5 is not."""
     name, value = _only(named)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         refuse(name, "be a whole number", value)
     if not isinstance(value, numbers.Integral) and not _double(name, value).is_integer():
@@ -84,6 +86,8 @@ def whole(least: int, **named: Any) -> int:
     result = int(value) if isinstance(value, numbers.Integral) else int(_double(name, value))
     if result < least:
         refuse(name, f"be at least {least}", value)
+    if result > most:
+        refuse(name, f"be at most {most}", value)
     return result
 
 

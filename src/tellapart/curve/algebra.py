@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,7 +78,7 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
         check_curve(curves=one)
     if len(members) == 1:
         return members[0]
-    bound = _joint_bound([curve.bound for curve in members])
+    bound = joint_bound(members)
     shapes = [_as_polygon(one) for one in members]
     polygons = [one for one in shapes if isinstance(one, AtomicCurve) and _representable(one)]
     if len(polygons) < len(members):
@@ -114,8 +114,9 @@ def _representable(curve: AtomicCurve) -> bool:
     return bool(np.all(np.abs(curve.losses[finite]) < _REPRESENTABLE) and np.all(masses > 0))
 
 
-def _joint_bound(bounds: list[Bound]) -> Bound:
-    sides = set(bounds) - {Bound.EXACT}
+def joint_bound(curves: Sequence[TradeoffCurve]) -> Bound:
+    """The side of a worst case: that of its members, which must agree."""
+    sides = {curve.bound for curve in curves} - {Bound.EXACT}
     if len(sides) > 1:
         _checks.refuse("curves", "not mix Bound.LOWER with Bound.UPPER", sorted(map(str, sides)))
     return sides.pop() if sides else Bound.EXACT

@@ -33,9 +33,11 @@ class AtomicCurve(TradeoffCurve):
     _sums: dict[str, Array] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        size = len(self.losses)
-        if size == 0 or len(self.absent) != size or len(self.present) != size:
-            _checks.refuse("losses, absent and present", "be as long as each other", size)
+        sizes = [len(self.losses), len(self.absent), len(self.present)]
+        if sizes[0] == 0:
+            _checks.refuse("losses", "not be empty", self.losses)
+        if len(set(sizes)) > 1:
+            _checks.refuse("losses, absent and present", "have one length", sizes)
         if not np.all(np.diff(self.losses) < 0):
             _checks.refuse("losses", "fall strictly", self.losses)
         for name, masses in (("absent", self.absent), ("present", self.present)):

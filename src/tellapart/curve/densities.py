@@ -72,7 +72,7 @@ def _edges(support: tuple[float, float], breaks: Sequence[float], cells: int) ->
         _checks.refuse("breaks", "be a list of numbers", breaks)
     if inner.size and not (inner.min() > ends[0] and inner.max() < ends[1]):
         _checks.refuse("breaks", "lie strictly inside the support", breaks)
-    count = _checks.whole(1, cells=cells)
+    count = _checks.whole(1, 10_000_000, cells=cells)
     knots = np.unique(np.concatenate([ends, inner]))
     share = np.maximum(1, np.round(count * np.diff(knots) / (ends[1] - ends[0]))).astype(int)
     parts = [

@@ -18,6 +18,8 @@ from tellapart.curve.closed import GaussianCurve, SymmetricCurve
 
 # Up to this deviation tails are summed; beyond it five terms of a series are as good.
 _SUMMED = 1000.0
+# So many deviations out, no double can hold the mass.
+_UNSEEN = 40.0
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,20 @@ class DiscreteGaussianCurve(SymmetricCurve):
         from the half-integer before the first of them, less odd derivatives there.
         """
         s, shift = self.sigma, self.shift
-        zero = self._level(epsilon)
+        mu = shift / s
+        furthest = mu * (_UNSEEN + mu / 2)  # beyond this loss nothing is left
+        level = np.minimum(epsilon, furthest)
+        zero = self._level(level)
         start = np.floor(zero) + 0.5
 
         def w(x: Array) -> Array:
-            level = epsilon[..., None]
-            density = np.exp(level - (x / s) ** 2 / 2) / (s * math.sqrt(2 * math.pi))
-            return density * np.expm1((x - zero[..., None]) / s * (shift / s))
+            density = np.exp(level[..., None] - (x / s) ** 2 / 2) / (s * math.sqrt(2 * math.pi))
+            return density * np.expm1((x - zero[..., None]) / s * mu)
 
-        found = GaussianCurve(shift / s)._profile(epsilon) - integrate(w, zero, start, 8)
+        found = GaussianCurve(mu)._profile(level) - integrate(w, zero, start, 8)
         found = found + _correction(s, (start - shift) / s, 0.0)
-        return np.clip(found - _correction(s, start / s, epsilon), 0.0, 1.0)
+        found = np.clip(found - _correction(s, start / s, level), 0.0, 1.0)
+        return np.where(epsilon < furthest, found, 0.0)
 
     def _largest_loss(self) -> float:
         return math.inf
@@ -124,13 +129,14 @@ def _tail(sigma: float, start: Array) -> Array:
 
     The first term left out is below 1e-16 of the sum, however far out.
     """
-    u = np.minimum((start - 0.5) / sigma, 40.0)
+    u = np.minimum((start - 0.5) / sigma, _UNSEEN)
     return np.asarray(np.maximum(ndtr(-u) + _correction(sigma, u, 0.0), 0.0))
 
 
 def _correction(sigma: float, u: Array, log_factor: Array | float) -> Array:
     """e^log_factor times what sums differ from integrals by: odd derivatives at u·σ."""
-    u = np.clip(u, -50.0, 50.0)
+    exponent = log_factor - u**2 / 2
+    u = np.clip(u, -1e30, 1e30)
     odd = [
         u,
         u**3 - 3 * u,
@@ -140,14 +146,15 @@ def _correction(sigma: float, u: Array, log_factor: Array | float) -> Array:
     weights = [-1 / 24, 7 / 5760, -31 / 967680, 127 / 154828800]
     pairs = enumerate(zip(weights, odd, strict=True))
     total = sum(w * h * sigma ** -(2 * k + 2) for k, (w, h) in pairs)
-    return np.asarray(np.exp(log_factor - u**2 / 2) / math.sqrt(2 * math.pi) * total)
+    return np.asarray(np.exp(exponent) / math.sqrt(2 * math.pi) * total)
 
 
 @lru_cache(maxsize=32)
 def _atoms(sigma: float, shift: int) -> AtomicCurve:
     """All outputs whose probability in either world a double can hold."""
     reach = math.ceil(39 * sigma) + 1
-    z = np.arange(-reach, reach + shift + 1, dtype=np.float64)
+    around = np.arange(-reach, reach + 1, dtype=np.float64)
+    z = np.unique(np.concatenate([around, around + shift]))
     losses = shift / sigma * ((z - shift / 2) / sigma)
     absent, present = np.exp(log_mass(sigma, z)), np.exp(log_mass(sigma, z - shift))
     return from_atoms(losses, absent, present, Bound.EXACT)

@@ -12,8 +12,9 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.safe import times_exp
 from tellapart._numeric.split import to_ends
-from tellapart.curve.algebra import WorstCase, check_curve
+from tellapart.curve.algebra import WorstCase, check_curve, joint_bound
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import (
@@ -65,9 +66,9 @@ def from_json(text: str) -> TradeoffCurve:
     rule = "be a curve written by to_json"
     try:
         content = json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         _checks.refuse("text", rule, text)
-    if not isinstance(content, dict) or content.pop("tellapart_curve", None) != _FORMAT:
+    if not isinstance(content, dict) or content.pop("tellapart_curve", None) is not _FORMAT:
         _checks.refuse("text", f"{rule} (format {_FORMAT})", text)
     return _unpack(content)
 
@@ -96,13 +97,31 @@ def _plain(value: Any) -> Any:
 
 
 def _unpack(content: Any) -> TradeoffCurve:
-    if not isinstance(content, dict) or content.get("kind") not in _KINDS:
-        _checks.refuse("kind in text", f"be one of {', '.join(_KINDS)}", content)
-    kind = _KINDS[content["kind"]]
+    named = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(named, str) or named not in _KINDS:
+        _checks.refuse("kind in text", f"be one of {', '.join(_KINDS)}", named or content)
+    kind = _KINDS[named]
     names = _field_names(kind)
     if set(content) != {"kind", *names}:
         _checks.refuse("text", f"have the fields kind, {', '.join(names)}", sorted(content))
-    return kind(**{name: _value(name, content[name]) for name in names})
+    curve = kind(**{name: _value(name, content[name]) for name in names})
+    if isinstance(curve, AtomicCurve):
+        _refuse_contradiction(curve)
+    if isinstance(curve, WorstCase) and joint_bound(curve.curves) is not curve.bound:
+        rule = f"be that of the curves, {joint_bound(curve.curves).value}"
+        _checks.refuse("bound in text", rule, curve.bound.value)
+    return curve
+
+
+def _refuse_contradiction(curve: AtomicCurve) -> None:
+    """Losses must be those of their masses, as far as the masses have digits."""
+    with np.errstate(all="ignore"):
+        implied = np.where(curve.losses == np.inf, np.inf, times_exp(curve.absent, curve.losses))
+        implied = np.where((curve.absent == 0) & np.isfinite(curve.losses), curve.present, implied)
+        implied = np.where((curve.absent == 0) & (curve.losses == np.inf), curve.present, implied)
+        off = np.abs(implied - curve.present) > 1e-6 * curve.present + 1e-9
+    if off.any():
+        _checks.refuse("losses in text", "be the log ratios of present and absent", curve.losses)
 
 
 def _value(name: str, value: Any) -> Any:
@@ -110,9 +129,11 @@ def _value(name: str, value: Any) -> Any:
         if value not in [one.value for one in Bound]:
             _checks.refuse("bound in text", "be lower, exact or upper", value)
         return Bound(value)
-    if isinstance(value, list) and name == "curves":
+    if name in ("curves", "losses", "absent", "present") and not isinstance(value, list):
+        _checks.refuse(f"{name} in text", "be a list", value)
+    if name == "curves":
         return tuple(_unpack(one) for one in value)
-    if isinstance(value, list):
+    if name in ("losses", "absent", "present"):
         return np.array([_number(name, one) for one in value])
     return _number(name, value)
 

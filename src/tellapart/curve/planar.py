@@ -18,8 +18,8 @@ from tellapart.curve.closed import SymmetricCurve
 _NODES = 12
 _STEEPEST = 4.0
 _DEEPEST = 800.0
-# Beyond this the angles that matter are closer to 0 than double precision resolves.
-FURTHEST = 1e12
+# Bessel functions of larger arguments are not to be had in double precision.
+FURTHEST = 1e8
 _NEWTON = 20
 
 _ABSENT, _PRESENT = 0, 1
@@ -81,7 +81,8 @@ class PlanarLaplaceCurve(SymmetricCurve):
         low, high = np.minimum(edges[:-1], last), np.minimum(edges[1:], last)
 
         def gain(v: Array) -> Array:
-            lost = -np.expm1(level[..., None, None] - self.shift * np.cos(v))
+            below_top = (level - self.shift)[..., None, None] + 2 * self.shift * np.sin(v / 2) ** 2
+            lost = -np.expm1(below_top)
             return _density(_PRESENT, self.shift, v) * np.maximum(lost, 0.0)
 
         return np.asarray(integrate(gain, low, high, _NODES).sum(axis=-1).clip(None, 1.0))

@@ -150,7 +150,7 @@ class MechanismRegion:
 
     def boundary(self, points: int = 201) -> Array:
         """Points (FPR, FNR) around the region, counter-clockwise from (0, 1)."""
-        count = _checks.whole(3, points=points)
+        count = _checks.whole(3, 10_000_000, points=points)
         fpr = (1 - np.cos(np.linspace(0, math.pi, count))) / 2
         lower = np.stack([fpr, np.asarray(self.curve.beta(fpr))], axis=1)
         return np.concatenate([[[0.0, 1.0]], lower, [[1.0, 0.0]], 1 - lower])

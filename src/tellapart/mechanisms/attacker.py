@@ -41,7 +41,8 @@ class ShiftTest:
     def log_ratio(self, output: ArrayLike) -> float | Array:
         """How strongly an output speaks for "present": log of the likelihood ratio."""
         along = self._along(output=output)
-        return _like(along, self.law.log_ratio(along, self.shift))
+        with np.errstate(all="ignore"):
+            return _like(along, self.law.log_ratio(along, self.shift))
 
     @overload
     def threshold(self, fpr: float) -> float: ...
@@ -59,9 +60,10 @@ class ShiftTest:
         self._refuse_vectors()
         cut = self._along(threshold=threshold)
         away = self.shift - cut
-        fpr, tpr = self.law.above(cut), self.law.above(-away)
-        fnr = self.law.above(away) + self.law.at(away)
-        tnr = self.law.above(-cut) + self.law.at(cut)
+        with np.errstate(all="ignore"):
+            fpr, tpr = self.law.above(cut), self.law.above(-away)
+            fnr = self.law.above(away) + self.law.at(away)
+            tnr = self.law.above(-cut) + self.law.at(cut)
         return Rates(*(_like(cut, rate) for rate in (fpr, tpr, fnr, tnr)))
 
     @overload
@@ -110,13 +112,17 @@ def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> 
         _checks.refuse("the noise", "be finite for a test of its output", law)
     if isinstance(law, (DiscreteLaplaceLaw, DiscreteGaussianLaw)) and np.any(high % 1 + low % 1):
         _checks.refuse("absent and present", "be whole numbers", (absent, present))
-    move = high - low
+    with np.errstate(over="ignore"):
+        move = high - low
     if move.ndim and not isinstance(law, GaussianLaw) and np.count_nonzero(move) > 1:
         raise Unsupported(
             "the best test of a change in several coordinates has a formula for Gaussian noise "
             "only; this noise reveals no more than a change of the same size in one coordinate"
         )
     largest = float(np.max(np.abs(move)))
+    if math.isinf(largest):
+        rule = f"differ from absent by at most the sensitivity {sensitivity}"
+        _checks.refuse("present", rule, present)
     unit = move / largest if largest else move
     length = float(np.sqrt(np.sum(unit**2)))
     shift = largest * length

@@ -57,45 +57,42 @@ class UnaryEncoding(LocalMechanism):
 
     keep: float
     flip: float
-    # What keep and flip imply, for constructors that know it to more digits.
-    miss: float | None = field(default=None, kw_only=True)
-    epsilon: float | None = field(default=None, kw_only=True)
+    # What keep and flip imply; the constructors below know it to more digits.
+    miss: float = field(default=0.0, init=False, repr=False)
+    epsilon: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         keep, flip = _checks.probability(keep=self.keep), _checks.probability(flip=self.flip)
         if flip > keep:
             _checks.refuse("flip", f"be at most keep ({keep})", self.flip)
-        miss = 1 - keep if self.miss is None else _checks.probability(miss=self.miss)
-        if abs(keep + miss - 1) > 1e-15:
-            _checks.refuse("miss", f"be 1 − keep ({1 - keep})", self.miss)
-        odds = _log_odds(keep, flip, miss)
-        epsilon = odds if self.epsilon is None else _checks.at_least_zero(epsilon=self.epsilon)
-        if math.isfinite(odds) and abs(epsilon - odds) > 1e-6 * max(1.0, odds):
-            _checks.refuse("epsilon", f"be the log odds ratio of keep and flip ({odds})", epsilon)
-        self._set(keep=keep, flip=flip, miss=miss, epsilon=epsilon)
+        self._set(keep=keep, flip=flip, miss=1 - keep, epsilon=_log_odds(keep, flip, 1 - keep))
 
     @classmethod
     def symmetric(cls, epsilon: float) -> Self:
         """Every bit is flipped equally often, with odds e^(ε/2) for the truth (RAPPOR)."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         flip = float(expit(-e / 2))
-        return cls(1 - flip, flip, miss=flip, epsilon=e)
+        made = cls(1 - flip, flip)
+        made._set(miss=flip, epsilon=e)
+        return made
 
     @classmethod
     def optimised(cls, epsilon: float) -> Self:
         """The least variance of a frequency estimate at this ε (Wang et al. 2017, OUE)."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
-        return cls(0.5, float(expit(-e)), epsilon=e)
+        made = cls(0.5, float(expit(-e)))
+        made._set(epsilon=e)
+        return made
 
     def _present_test(self) -> TradeoffCurve:
         if self.keep == self.flip:
             return nothing()
-        e, miss = float(self.epsilon or 0.0), float(self.miss or 0.0)
-        likely, unlikely = self.keep * (1 - self.flip), self.flip * miss
-        middle = self.keep * self.flip + miss * (1 - self.flip)
+        likely, unlikely = self.keep * (1 - self.flip), self.flip * self.miss
+        middle = self.keep * self.flip + self.miss * (1 - self.flip)
         absent = np.array([unlikely, middle, likely])
-        return from_atoms(np.array([e, 0.0, -e]), absent, absent[::-1].copy(), Bound.EXACT)
+        losses = np.array([self.epsilon, 0.0, -self.epsilon])
+        return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
 
 
 def _log_odds(keep: float, flip: float, miss: float) -> float:

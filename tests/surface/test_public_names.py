@@ -1,0 +1,138 @@
+"""The public surface: exactly these names, each with a first sentence a person can read."""
+
+import inspect
+import re
+import types
+
+import pytest
+
+import tellapart as ta
+
+NAMES = [
+    "MECHANISMS",
+    "Bound",
+    "CustomMechanism",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "ExponentialMechanism",
+    "Gaussian",
+    "InvalidArgument",
+    "Laplace",
+    "MaxNoise",
+    "Mechanism",
+    "MechanismRegion",
+    "Neighbours",
+    "NotCertified",
+    "Order",
+    "PermuteAndFlip",
+    "PlanarLaplace",
+    "PrivacyRegion",
+    "RandomizedResponse",
+    "Rates",
+    "ReportNoisyMax",
+    "Staircase",
+    "TellapartError",
+    "TradeoffCurve",
+    "TruncatedLaplace",
+    "UnaryEncoding",
+    "UniformNoise",
+    "Unsupported",
+    "attack",
+    "dominates",
+    "from_densities",
+    "from_dp_accounting",
+    "from_json",
+    "from_pmfs",
+    "gap",
+    "guarantee",
+    "plausibly_deniable",
+    "to_dp_accounting",
+    "to_json",
+    "worst_case",
+]
+MOST_WORDS = 20
+
+
+def test_the_public_names_are_these():
+    assert sorted(ta.__all__) == sorted(NAMES)
+    assert len(set(ta.__all__)) == len(ta.__all__)
+
+
+def test_nothing_else_is_in_sight():
+    """Besides its modules the package shows only what it lists."""
+    shown = {name for name in vars(ta) if not name.startswith("_")}
+    modules = {name for name in shown if isinstance(getattr(ta, name), types.ModuleType)}
+    assert shown - modules == set(NAMES)
+
+
+def test_star_import_brings_the_names():
+    namespace = {}
+    exec("from tellapart import *", namespace)  # noqa: S102
+    assert set(NAMES) <= set(namespace)
+
+
+def test_there_is_a_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", ta.__version__)
+
+
+def owner(kind, attribute):
+    """Whether a class of tellapart, and not a builtin one, defines the attribute."""
+    home = next(one for one in kind.__mro__ if attribute in vars(one))
+    return home.__module__.startswith("tellapart.")
+
+
+def documented():
+    """Every public name, and every public method and property of every public class."""
+    for name in NAMES:
+        thing = getattr(ta, name)
+        if name == "MECHANISMS":  # a tuple: its module speaks for it
+            continue
+        yield name, thing
+        if not inspect.isclass(thing):
+            continue
+        for attribute, value in inspect.getmembers(thing):
+            asked = inspect.isroutine(value) or isinstance(value, property)
+            if asked and not attribute.startswith("_") and owner(thing, attribute):
+                yield f"{name}.{attribute}", value
+
+
+THINGS = dict(documented())
+
+
+def first_sentence(docstring):
+    paragraph = docstring.strip().split("\n\n")[0].replace("\n", " ")
+    return re.split(r"(?<=[.?!])\s", paragraph)[0]
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_the_first_sentence_has_at_most_twenty_words(name):
+    docstring = inspect.getdoc(THINGS[name])
+    assert docstring, f"{name} has no docstring"
+    sentence = first_sentence(docstring)
+    assert len(sentence.split()) <= MOST_WORDS, sentence
+    assert sentence[-1] in ".?!", f"{name}: the first sentence has no end: {sentence}"
+
+
+def test_the_names_that_stand_are_there():
+    """Tests and benchmarks from outside rely on these."""
+    curve = ta.guarantee(epsilon=1)
+    for method in ("beta", "tpr", "delta", "epsilon", "rates", "mirrored", "symmetrised"):
+        assert callable(getattr(curve, method))
+    signatures = {
+        ta.guarantee: ["epsilon", "delta", "pairs", "mu", "rdp", "zcdp"],
+        ta.attack: ["points"],
+        ta.from_pmfs: ["p", "q"],
+        ta.Laplace.with_epsilon: ["epsilon", "sensitivity"],
+        ta.Gaussian.classic: ["epsilon", "delta", "sensitivity"],
+        ta.Gaussian.analytic: ["epsilon", "delta", "sensitivity"],
+        ta.TradeoffCurve.beta: ["self", "alpha"],
+        ta.TradeoffCurve.tpr: ["self", "fpr"],
+        ta.TradeoffCurve.delta: ["self", "epsilon"],
+        ta.TradeoffCurve.epsilon: ["self", "delta"],
+        ta.TradeoffCurve.rates: ["self", "threshold"],
+    }
+    for function, parameters in signatures.items():
+        assert list(inspect.signature(function).parameters)[: len(parameters)] == parameters
+    assert ta.Laplace(2) == ta.Laplace(scale=2, sensitivity=1)
+    assert ta.Gaussian(2) == ta.Gaussian(sigma=2, sensitivity=1)
+    assert ta.RandomizedResponse(1) == ta.RandomizedResponse(epsilon=1, categories=2)

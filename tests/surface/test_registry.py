@@ -1,0 +1,57 @@
+"""Nothing is forgotten: every mechanism is registered, every curve class can be stored."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import tellapart as ta
+from tellapart.curve import exchange
+
+for _, name, _ in pkgutil.walk_packages(ta.__path__, "tellapart."):
+    importlib.import_module(name)
+
+
+def ours(root):
+    """All subclasses that the package itself defines."""
+    found = set()
+    for kind in root.__subclasses__():
+        if kind.__module__.startswith("tellapart."):
+            found |= {kind} | ours(kind)
+    return found
+
+
+def final(root):
+    """Those that no other class of the package extends."""
+    kinds = ours(root)
+    return {kind for kind in kinds if not any(issubclass(k, kind) for k in kinds - {kind})}
+
+
+def test_the_registry_holds_every_final_mechanism():
+    assert set(ta.MECHANISMS) == final(ta.Mechanism)
+    assert len(set(ta.MECHANISMS)) == len(ta.MECHANISMS)
+
+
+def test_every_mechanism_is_public_under_its_own_name():
+    for kind in ta.MECHANISMS:
+        assert getattr(ta, kind.__name__) is kind
+
+
+def test_the_registry_is_in_alphabetical_order():
+    names = [kind.__name__ for kind in ta.MECHANISMS]
+    assert names == sorted(names)
+
+
+def test_every_final_curve_class_can_be_stored():
+    kinds = final(ta.TradeoffCurve)
+    assert {kind.__name__: kind for kind in kinds} == exchange._KINDS
+
+
+@pytest.mark.parametrize("root", [ta.Mechanism, ta.TradeoffCurve])
+def test_a_class_is_abstract_or_final(root):
+    """Never instantiated or never extended, so that no half-built object exists."""
+    for kind in ours(root) - final(root):
+        assert inspect.isabstract(kind), f"{kind.__name__} is extended, so it must be abstract"
+    for kind in final(root):
+        assert not inspect.isabstract(kind), f"{kind.__name__} lacks methods"

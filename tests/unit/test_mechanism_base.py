@@ -1,0 +1,172 @@
+"""What all mechanisms share: orders, neighbours, frozen records."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+
+NEIGHBOURS = "neighbours must be Neighbours.ADD_REMOVE or Neighbours.REPLACE, got "
+LOCAL = "neighbours must be Neighbours.REPLACE for a mechanism run on one person's own value, got "
+
+EXAMPLES = {
+    "CustomMechanism": lambda **o: ta.CustomMechanism.from_pmfs([0.5, 0.5], [0.25, 0.75], **o),
+    "DiscreteGaussian": lambda **o: ta.DiscreteGaussian(2, 3, **o),
+    "DiscreteLaplace": lambda **o: ta.DiscreteLaplace(2, 3, **o),
+    "ExponentialMechanism": lambda **o: ta.ExponentialMechanism(1, [0, 1, 2], [1, 1, 1], **o),
+    "Gaussian": lambda **o: ta.Gaussian(2, 3, **o),
+    "Laplace": lambda **o: ta.Laplace(2, 3, **o),
+    "PermuteAndFlip": lambda **o: ta.PermuteAndFlip(1, [0, 1, 2], [1, 1, 1], **o),
+    "PlanarLaplace": lambda **o: ta.PlanarLaplace(1, 2, **o),
+    "RandomizedResponse": lambda **o: ta.RandomizedResponse(1, 3, **o),
+    "ReportNoisyMax": lambda **o: ta.ReportNoisyMax(1, [0, 1, 2], [1, 1, 1], **o),
+    "Staircase": lambda **o: ta.Staircase(1, 2, **o),
+    "TruncatedLaplace": lambda **o: ta.TruncatedLaplace(1, 5, 1, **o),
+    "UnaryEncoding": lambda **o: ta.UnaryEncoding(0.75, 0.25, **o),
+    "UniformNoise": lambda **o: ta.UniformNoise(5, 0.1, 2, **o),
+}
+CHOOSING = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
+ON_ONES_OWN_VALUE = {"PlanarLaplace", "RandomizedResponse", "UnaryEncoding"}
+
+
+@pytest.fixture(params=EXAMPLES)
+def make(request):
+    return EXAMPLES[request.param]
+
+
+def test_there_is_an_example_of_every_mechanism():
+    assert set(EXAMPLES) == {kind.__name__ for kind in ta.MECHANISMS}
+
+
+def test_a_mechanism_is_abstract():
+    with pytest.raises(TypeError, match="abstract"):
+        ta.Mechanism()
+
+
+def test_a_mechanism_is_frozen(make):
+    mechanism = make()
+    for field in dataclasses.fields(mechanism):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(mechanism, field.name, 1)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            delattr(mechanism, field.name)
+
+
+SHOWN = {
+    "CustomMechanism": "CustomMechanism(test=AtomicCurve(2 atoms, Bound.EXACT))",
+    "DiscreteGaussian": "DiscreteGaussian(sigma=2.0, sensitivity=3)",
+    "DiscreteLaplace": "DiscreteLaplace(scale=2.0, sensitivity=3)",
+    "ExponentialMechanism": "ExponentialMechanism(epsilon=1.0, absent=array([0., 1., 2.]), "
+    "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False)",
+    "Gaussian": "Gaussian(sigma=2.0, sensitivity=3.0)",
+    "Laplace": "Laplace(scale=2.0, sensitivity=3.0)",
+    "PermuteAndFlip": "PermuteAndFlip(epsilon=1.0, absent=array([0., 1., 2.]), "
+    "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False)",
+    "PlanarLaplace": "PlanarLaplace(epsilon=1.0, distance=2.0)",
+    "RandomizedResponse": "RandomizedResponse(epsilon=1.0, categories=3)",
+    "ReportNoisyMax": "ReportNoisyMax(epsilon=1.0, absent=array([0., 1., 2.]), "
+    "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False, "
+    "noise=<MaxNoise.LAPLACE: 'laplace'>)",
+    "Staircase": "Staircase(epsilon=1.0, sensitivity=2.0)",
+    "TruncatedLaplace": "TruncatedLaplace(scale=1.0, cutoff=5.0, sensitivity=1.0)",
+    "UnaryEncoding": "UnaryEncoding(keep=0.75, flip=0.25)",
+    "UniformNoise": "UniformNoise(width=5.0, atom=0.1, sensitivity=2.0)",
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_mechanism_shows_its_parameters(name):
+    assert repr(EXAMPLES[name]()) == SHOWN[name]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_neighbours_are_shown_last_and_only_where_unusual(name):
+    shown = repr(EXAMPLES[name](neighbours=ta.Neighbours.REPLACE))
+    unusual = ", neighbours=Neighbours.REPLACE)"
+    end = ")" if name in ON_ONES_OWN_VALUE else unusual
+    assert shown == SHOWN[name].removesuffix(")") + end
+
+
+def test_a_mechanism_shows_every_field_that_is_set(make):
+    """All that tells two records apart can be read."""
+    mechanism = make()
+    for field in dataclasses.fields(mechanism):
+        if not field.init:  # implied by the others
+            continue
+        unset = field.name == "neighbours" or getattr(mechanism, field.name) is None
+        assert (f"{field.name}=" in repr(mechanism)) is not unset
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(EXAMPLES) - {"CustomMechanism", "ReportNoisyMax"} - set(CHOOSING))
+)
+def test_what_is_shown_can_be_typed_in(name):
+    for options in ({}, {"neighbours": ta.Neighbours.REPLACE}):
+        mechanism = EXAMPLES[name](**options)
+        assert eval(repr(mechanism), vars(ta).copy()) == mechanism  # noqa: S307
+
+
+def test_a_fraction_given_is_shown_and_one_left_out_is_not():
+    assert repr(ta.Staircase(1, fraction=0.5)) == (
+        "Staircase(epsilon=1.0, sensitivity=1.0, fraction=0.5)"
+    )
+    assert ta.Staircase(1).fraction is None
+
+
+@pytest.mark.parametrize("bad", ["replace", None, 1, ta.Order.PRESENT])
+def test_neighbours_are_checked(make, bad):
+    message = NEIGHBOURS + repr(bad)
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}\\Z"):
+        make(neighbours=bad)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_neighbours_of_ones_own_value_replace_it(name):
+    make = EXAMPLES[name]
+    assert make(neighbours=ta.Neighbours.REPLACE).neighbours is ta.Neighbours.REPLACE
+    if name in ON_ONES_OWN_VALUE:
+        assert make().neighbours is ta.Neighbours.REPLACE
+        message = LOCAL + "<Neighbours.ADD_REMOVE: 'add or remove one record (unbounded)'>"
+        with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}\\Z"):
+            make(neighbours=ta.Neighbours.ADD_REMOVE)
+    else:
+        assert make().neighbours is ta.Neighbours.ADD_REMOVE
+
+
+@pytest.mark.parametrize("bad", ["present", 1, True, ta.Neighbours.REPLACE])
+def test_the_order_is_checked(make, bad):
+    message = f"order must be Order.PRESENT or Order.ABSENT, got {bad!r}"
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}\\Z"):
+        make().curve(order=bad)
+
+
+def test_the_two_orders_are_mirrors_and_the_curve_serves_both(make):
+    mechanism = make()
+    present, absent = mechanism.curve(ta.Order.PRESENT), mechanism.curve(order=ta.Order.ABSENT)
+    alpha, epsilon = np.linspace(0, 1, 21), np.linspace(0, 3, 13)
+    assert absent.beta(alpha) == pytest.approx(present.mirrored().beta(alpha), abs=1e-14)
+    both = mechanism.curve()
+    assert both.delta(epsilon) == pytest.approx(
+        np.maximum(present.delta(epsilon), absent.delta(epsilon)), abs=1e-14
+    )
+    assert np.all(both.beta(alpha) <= np.minimum(present.beta(alpha), absent.beta(alpha)) + 1e-14)
+
+
+def test_equal_parameters_make_equal_records():
+    for name in set(EXAMPLES) - {"CustomMechanism", *CHOOSING}:
+        make = EXAMPLES[name]
+        assert make() == make()
+        assert hash(make()) == hash(make())
+    assert ta.Laplace(1) == ta.Laplace(1.0, 1)
+    assert ta.Laplace(1) != ta.Laplace(2)
+    assert ta.Laplace(1) != ta.Laplace(1, neighbours=ta.Neighbours.REPLACE)
+
+
+def test_words_for_people():
+    assert [str(one) for one in ta.Order] == ["Order.PRESENT", "Order.ABSENT"]
+    assert [one.value for one in ta.Neighbours] == [
+        "add or remove one record (unbounded)",
+        "replace one record (bounded)",
+    ]

@@ -1,0 +1,128 @@
+"""The small numerical building blocks: products, splits, hulls and sums."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tellapart._numeric import hull
+from tellapart._numeric.quadrature import integrate
+from tellapart._numeric.safe import log_ratio, times_exp
+from tellapart._numeric.split import to_ends
+
+# -- safe ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("x", "exponent", "value"),
+    [
+        (0.5, 1.0, math.e / 2),
+        (1e-300, 700.0, 1e-300 * math.exp(700)),
+        (1e-300, 800.0, math.exp(800 - 300 * math.log(10))),
+        (1.0, -700.0, math.exp(-700)),
+        (1.0, -5000.0, 0.0),
+        (0.0, 5000.0, 0.0),
+        (0.0, math.inf, 0.0),
+        (1.0, -math.inf, 0.0),
+    ],
+)
+def test_times_exp(x, exponent, value):
+    assert times_exp(x, exponent) == pytest.approx(value, rel=1e-12, abs=0)
+
+
+def test_times_exp_may_overflow_only_where_the_product_does():
+    with np.errstate(over="ignore"):
+        assert times_exp(1.0, 5000.0) == np.inf
+
+
+def test_log_ratio_knows_empty_masses():
+    found = log_ratio(np.array([0.0, 0.5, 0.5, 5e-324]), np.array([0.5, 0.0, 0.25, 1.0]))
+    assert found.tolist() == [-np.inf, np.inf, math.log(2), math.log(5e-324)]
+    assert np.isnan(log_ratio(np.zeros(1), np.zeros(1)))
+
+
+# -- quadrature ---------------------------------------------------------------------------------
+
+
+def test_integrate_is_exact_for_polynomials_on_many_intervals():
+    low, high = np.array([0.0, -1.0, 2.0]), np.array([1.0, 1.0, 2.0])
+    found = integrate(lambda x: 5 * x**4, low, high, nodes=3)
+    assert found == pytest.approx(high**5 - low**5, abs=1e-14)
+    assert found.shape == (3,)
+
+
+# -- split --------------------------------------------------------------------------------------
+
+
+def test_splitting_a_cell_keeps_both_totals_and_both_ratios():
+    low, high = np.array([-1.0, 0.0, 0.25]), np.array([0.0, 0.5, 0.75])
+    absent = np.array([0.5, 0.25, 0.25])
+    present = absent * np.exp(np.array([-0.4, 0.3, 0.5]))
+    absent_up, present_up = to_ends(low, high, absent, present)
+    absent_down, present_down = absent - absent_up, present - present_up
+    assert present_up == pytest.approx(absent_up * np.exp(high), rel=1e-12)
+    assert present_down == pytest.approx(absent_down * np.exp(low), rel=1e-12)
+    assert np.all(absent_down >= 0)
+    assert np.all(present_down >= 0)
+
+
+def test_an_infinite_ratio_takes_no_mass_of_the_absent_world():
+    absent_up, present_up = to_ends(
+        np.array([0.0]), np.array([np.inf]), np.array([0.25]), np.array([0.5])
+    )
+    assert absent_up.tolist() == [0.0]
+    assert 0 <= present_up[0] <= 0.5
+
+
+# -- hull ---------------------------------------------------------------------------------------
+
+
+def four(points):
+    fpr, tpr = np.array(points, dtype=float).T
+    return fpr, tpr, 1 - tpr, 1 - fpr
+
+
+def test_best_points_are_the_upper_hull():
+    rates = four([(0, 0), (1, 1), (0.5, 0.6), (0.2, 0.6), (0.3, 0.5), (0.6, 0.9), (0.4, 0.75)])
+    best = hull.best_points(*rates)
+    assert [(rates[0][i], rates[1][i]) for i in best] == [(0, 0), (0.2, 0.6), (0.6, 0.9), (1, 1)]
+
+
+def test_points_on_a_line_are_no_corners():
+    best = hull.best_points(*four([(0, 0), (1, 1), (0.25, 0.25), (0.5, 0.5)]))
+    assert best.tolist() == [0, 1]
+
+
+def test_repeated_points_count_once():
+    best = hull.best_points(*four([(0, 0), (1, 1), (0.2, 0.6), (0.2, 0.6), (0, 0)]))
+    assert len(best) == 3
+
+
+def test_a_point_on_the_axis_counts():
+    best = hull.best_points(*four([(0, 0), (1, 1), (0, 0.3)]))
+    assert best.tolist() == [0, 2, 1]
+
+
+def test_active_lines_make_up_the_maximum():
+    slopes, heights = np.array([0.0, 1.0, 2.0, 1.5]), np.array([0.5, 0.2, 0.05, 0.4])
+    active, crossings = hull.active_lines(slopes, heights)
+    assert active.tolist() == [2, 1, 0]  # steepest first; the fourth is below the others
+    x = np.linspace(0, 1, 1001)
+    best = np.max(1 - heights[:, None] - np.exp(slopes)[:, None] * x, axis=0)
+    piece = np.searchsorted(np.exp(crossings), x)
+    steep, height = slopes[active][piece], heights[active][piece]
+    assert 1 - height - np.exp(steep) * x == pytest.approx(best, abs=1e-12)
+
+
+def test_of_parallel_lines_the_highest_stays():
+    active, _ = hull.active_lines(np.array([1.0, 1.0]), np.array([0.3, 0.1]))
+    assert active.tolist() == [1]
+
+
+def test_area_beneath_is_never_too_large():
+    for points in (5, 20, 400):
+        x = np.linspace(0, 1, points)
+        y = (1 - np.sqrt(x)) ** 2  # convex and falling, area 1/6
+        area = hull.area_beneath(x, y)
+        assert area <= 1 / 6
+    assert area == pytest.approx(1 / 6, abs=5e-3)

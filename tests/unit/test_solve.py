@@ -1,0 +1,86 @@
+import math
+import re
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart._numeric import solve
+
+
+def neighbours(low, high):
+    return np.abs(high - low) <= 8 * np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high))
+
+
+def test_the_bracket_closes_on_the_root_and_keeps_its_sides():
+    target = np.array([0.1, 0.5, 2.0, 7.0])
+
+    def f(x):
+        return target - x**3
+
+    low, high = solve.falling_root(f, np.zeros(4), np.full(4, 10.0))
+    assert np.all(f(low) > 0)
+    assert np.all(f(high) <= 0)
+    assert np.all(neighbours(low, high))
+    assert high == pytest.approx(np.cbrt(target), rel=1e-14)
+
+
+def test_a_jump_is_bracketed_from_both_sides():
+    def f(x):
+        return np.where(x < math.pi, 1.0, -1.0)
+
+    low, high = solve.falling_root(f, np.zeros(1), np.full(1, 100.0))
+    assert low[0] < math.pi <= high[0]
+    assert np.all(neighbours(low, high))
+
+
+def test_infinite_values_are_no_obstacle():
+    def f(x):
+        return np.where(x < 2, np.inf, np.where(x < 3, 1.0, -np.inf))
+
+    low, high = solve.falling_root(f, np.zeros(1), np.full(1, 10.0))
+    assert low[0] < 3 <= high[0]
+    assert np.all(neighbours(low, high))
+
+
+def test_a_root_at_the_upper_end_is_kept():
+    low, high = solve.falling_root(lambda x: 1 - x, np.zeros(1), np.ones(1))
+    assert high[0] == 1
+    assert low[0] < 1
+
+
+def test_its_input_is_left_alone():
+    low, high = np.zeros(2), np.full(2, 5.0)
+    solve.falling_root(lambda x: 1 - x, low, high)
+    assert low.tolist() == [0.0, 0.0]
+    assert high.tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.0, 3.0), (-3.0, 0.5), (math.nan, 3.0)])
+def test_an_interval_without_a_root_is_not_searched(low, high):
+    message = "a root was searched in an interval that does not hold one"
+    with pytest.raises(ta.NotCertified, match=f"^{re.escape(message)}\\Z"):
+        solve.falling_root(lambda x: 1 - x, np.array([low]), np.array([high]))
+
+
+def test_climb_stops_beyond_the_root_on_the_asked_side():
+    root = np.array([0.5, 30.0, 1e6])
+
+    def f(x):
+        return root - x
+
+    assert np.all(f(solve.climb(f, np.zeros(3), 1.0)) <= 0)
+    assert np.all(f(solve.climb(f, np.full(3, 2e6), -1.0)) > 0)
+
+
+def test_climb_stays_where_it_need_not_move():
+    assert solve.climb(lambda x: -np.ones_like(x), np.zeros(2), 1.0).tolist() == [0.0, 0.0]
+
+
+def test_climb_gives_up_with_a_reason():
+    message = "no threshold separates the asked rate"
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ta.NotCertified, match=f"^{re.escape(message)}\\Z"),
+    ):
+        solve.climb(lambda x: np.ones_like(x), np.zeros(1), 1.0)
