@@ -74,7 +74,7 @@ probability = _numbers_within("lie in [0, 1]", lambda x: 0 <= x <= 1, finite=Fal
 inside_unit = _numbers_within("lie strictly between 0 and 1", lambda x: 0 < x < 1, finite=False)
 
 
-def whole(least: int, most: int = 10**300, /, **named: Any) -> int:
+def whole(least: int, most: int = 10**305, /, **named: Any) -> int:
     """A whole number from ``least`` to ``most``; 2.0 is welcome, 2.5 is not."""
     name, value = _only(named)
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -87,7 +87,7 @@ def whole(least: int, most: int = 10**300, /, **named: Any) -> int:
     if result < least:
         refuse(name, f"be at least {least}", value)
     if result > most:
-        refuse(name, f"be at most {most}", value)
+        refuse(name, f"be at most {float(most):g}", value)
     return result
 
 

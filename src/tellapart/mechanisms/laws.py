@@ -78,7 +78,7 @@ class GaussianLaw(NoiseLaw):
         return gaussian(shift / self.sigma)
 
     def log_ratio(self, x: Array, shift: float) -> Array:
-        return _normal_log_ratio(x / self.sigma, shift / self.sigma)
+        return _normal_log_ratio(x - shift / 2, shift, self.sigma)
 
     def above(self, x: Array) -> Array:
         return np.asarray(ndtr(-x / self.sigma))
@@ -164,7 +164,7 @@ class DiscreteGaussianLaw(NoiseLaw):
         return discrete.DiscreteGaussianCurve(self.sigma, shift)
 
     def log_ratio(self, x: Array, shift: float) -> Array:
-        return _normal_log_ratio(x / self.sigma, shift / self.sigma)
+        return _normal_log_ratio(x - shift / 2, shift, self.sigma)
 
     def above(self, x: Array) -> Array:
         return discrete.above(self.sigma, np.floor(x))
@@ -176,8 +176,9 @@ class DiscreteGaussianLaw(NoiseLaw):
         return np.where(x == np.floor(x), np.exp(discrete.log_mass(self.sigma, x)), 0.0)
 
 
-def _normal_log_ratio(x: Array, mu: float) -> Array:
-    return np.asarray(mu * (x - mu / 2))
+def _normal_log_ratio(beyond_middle: Array, shift: float, sigma: float) -> Array:
+    ratio = beyond_middle / sigma * (shift / sigma)
+    return np.where(beyond_middle == 0, 0.0, ratio)
 
 
 def _whole_cut(law: NoiseLaw, fpr: Array) -> Array:
