@@ -175,13 +175,13 @@ def f_score_attack(
             threshold = np.log(gamma) + np.log(score) - np.log(b2 + short)
             fpr, tpr, fnr, _ = curve._rates(threshold)
             total = tpr + gamma * fpr + b2
-            better = (gamma * fpr + b2 * fnr) / total
-            improved = (better < short) & (before > 0)
+            closer, higher = (gamma * fpr + b2 * fnr) / total, (1 + b2) * tpr / total
+            # Compared where the digits are: a score near 0, or a shortfall near 0.
+            improved = np.where(score < 0.5, higher > score, closer < short) & (before > 0)
             if not improved.any():
                 break
             cut = np.where(improved, threshold, cut)
-            short = np.where(improved, better, short)
-            score = np.where(improved, (1 + b2) * tpr / total, score)
+            short, score = np.where(improved, closer, short), np.where(improved, higher, score)
     at = _like(cut, before)
     return FScoreAttack(_like(score, before), _like(short, before), at, curve.rates(at))
 
