@@ -194,7 +194,8 @@ def _precision(ratio: Array, prior: Array) -> Array:
 
 def _steepest(curve: TradeoffCurve) -> float:
     """The largest likelihood ratio an output can have, in logs."""
-    return np.inf if curve._delta_at_infinity() > 0 else curve._largest_loss()
+    with np.errstate(all="ignore"):
+        return np.inf if curve._delta_at_infinity() > 0 else curve._largest_loss()
 
 
 def _log_gamma(prior: Array) -> Array:

@@ -1,0 +1,94 @@
+"""Risks: shapes, edges and refusals."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import risk
+
+CURVE = ta.Laplace.with_epsilon(1).curve()
+LEAKY = ta.guarantee(1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: risk.ppv(CURVE, fpr=2, prior=0.5), "fpr must lie in [0, 1], got 2.0"),
+        (lambda: risk.ppv(CURVE, fpr=0.1, prior=-1), "prior must lie in [0, 1], got -1.0"),
+        (
+            lambda: risk.ppv(CURVE, fpr=[0.1, 0.2], prior=[0.1, 0.2, 0.3]),
+            "prior must fit the shape of fpr (2,), got (3,)",
+        ),
+        (
+            lambda: risk.precision(CURVE, recall="a"),
+            "recall must be a number or an array of numbers, got 'a'",
+        ),
+        (
+            lambda: risk.f_score(CURVE, weight=0),
+            "weight must be finite and greater than 0, got 0",
+        ),
+        (
+            lambda: risk.posterior(CURVE, loss=2, prior=0.5),
+            "loss must be a loss this curve can produce, from -1 to 1, got 2.0",
+        ),
+        (
+            lambda: risk.best_decision(CURVE, miss_cost=0),
+            "miss_cost must be finite and greater than 0, got 0",
+        ),
+    ],
+)
+def test_bad_input_is_refused_word_for_word(call, message):
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}$"):
+        call()
+
+
+def test_scalars_in_floats_out_and_arrays_keep_their_shape():
+    assert type(risk.ppv(CURVE, fpr=0.1, prior=0.5)) is float
+    grid = risk.ppv(CURVE, fpr=np.full((2, 1), 0.1), prior=np.full(3, 0.5))
+    assert grid.shape == (2, 3)
+    assert risk.f_score(CURVE, prior=[0.1, 0.5]).shape == (2,)
+    assert risk.bayes_error(CURVE, prior=np.full((2, 2), 0.3)).shape == (2, 2)
+
+
+def test_a_prior_of_0_or_1_is_beyond_doubt():
+    for measure, arguments in ((risk.ppv, {"fpr": 0.1}), (risk.precision, {"recall": 0.5})):
+        assert measure(CURVE, prior=0.0, **arguments) == 0
+        assert measure(CURVE, prior=1.0, **arguments) == 1
+    assert risk.bayes_error(CURVE, prior=[0.0, 1.0]).tolist() == [0, 0]
+    assert risk.f_score(CURVE, prior=[0.0, 1.0]).tolist() == [0, 1]
+    assert risk.success(CURVE, prior=1.0) == 1
+
+
+def test_ppv_at_fpr_0_is_the_limit():
+    assert risk.ppv(CURVE, fpr=0.0, prior=0.5) == pytest.approx(1 / (1 + np.exp(-1)))
+    assert risk.ppv(LEAKY, fpr=0.0, prior=1e-6) == 1
+    assert risk.max_posterior(LEAKY, prior=1e-6) == 1
+    assert risk.precision(LEAKY, recall=0.05, prior=1e-6) == 1
+
+
+def test_perfect_privacy_leaves_the_prior():
+    perfect = ta.guarantee(epsilon=0)
+    assert risk.advantage(perfect) == 0
+    assert risk.auc(perfect) == pytest.approx(0.5)
+    assert risk.ppv(perfect, fpr=0.3, prior=0.2) == pytest.approx(0.2)
+    assert risk.success(perfect, prior=0.2) == pytest.approx(0.8)
+    assert risk.f_score(perfect, weight=1, prior=0.5) == pytest.approx(2 / 3)
+
+
+def test_decisions_are_points_of_the_curve():
+    likelihood = risk.best_decision(CURVE)
+    assert likelihood.threshold == 0
+    assert likelihood.rates.tpr - likelihood.rates.fpr == pytest.approx(risk.advantage(CURVE))
+    eager = risk.best_decision(CURVE, miss_cost=2)
+    assert eager.threshold == pytest.approx(-np.log(2))
+    assert eager.rates.tpr > likelihood.rates.tpr
+
+
+def test_posterior_moves_with_the_output():
+    told = risk.posterior(CURVE, loss=[-1, 0, 1], prior=0.2)
+    assert told[0] < told[1] == pytest.approx(0.2) < told[2]
+    assert told[2] == pytest.approx(risk.max_posterior(CURVE, prior=0.2))
