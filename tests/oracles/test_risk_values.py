@@ -6,10 +6,12 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart.worlds import Adversary
 
 RECORDS = json.loads((Path(__file__).parent / "risk.json").read_text(encoding="utf-8"))
 
@@ -61,7 +63,49 @@ def gaussian_precision(given):
     return risk.precision(noise.curve(), recall=given["recall"], prior=prior(given))
 
 
+def coefficients(given):
+    try:
+        return Adversary.with_coefficients(**given).gamma
+    except ta.InvalidArgument:
+        return "inadmissible"
+
+
+def parameter_from_pr(given):
+    fpr, tpr = risk.rates_from_precision(
+        precision=given["precision"], recall=given["recall"], prior=prior(given)
+    )
+    models = {
+        "laplace": risk.laplace_epsilon,
+        "gaussian": risk.gaussian_mu,
+        "pure_dp": risk.least_epsilon,
+    }
+    return models[given["model"]](fpr=fpr, tpr=tpr)
+
+
+def realistic(given):
+    """The largest over the points that some attacker reached."""
+    right, found = zip(*given["points_precision_recall"], strict=True)
+    fpr, tpr = risk.rates_from_precision(precision=right, recall=found, prior=prior(given))
+    return float(risk.laplace_epsilon(fpr=fpr, tpr=tpr).max())
+
+
+def with_a_wrong_prior(given):
+    """The attack planned for one prior, scored under another: a point of the same curve."""
+    curve = ta.Laplace.with_epsilon(given["eps"]).curve()
+    assumed = Adversary.with_odds(given["gamma_assumed"])
+    plan = risk.f_score_attack(curve, weight=given["weight"], prior=assumed.prior)
+    rates, b2 = plan.rates, given["weight"] ** 2
+    return (1 + b2) * rates.tpr / (rates.tpr + given["gamma_true"] * rates.fpr + b2)
+
+
 ANSWERS = {
+    "audit_eps_lower": lambda g: risk.least_epsilon(**g),
+    "gamma_from_rho": coefficients,
+    "prior_odds_from_p": lambda g: [Adversary(g["p"]).gamma, Adversary(g["p"]).rho_p],
+    "infer_eps_laplace_roc": lambda g: risk.laplace_epsilon(**g),
+    "infer_parameter_from_pr": parameter_from_pr,
+    "realistic_adversary_eps_lower_laplace": realistic,
+    "f_with_assumed_prior_laplace": with_a_wrong_prior,
     "f_star_laplace": lambda g: f_attack(laplace(g), g).score,
     "one_minus_f_star_laplace": lambda g: f_attack(laplace(g), g).shortfall,
     "f_star_laplace_threshold": laplace_threshold,
@@ -84,11 +128,12 @@ ANSWERS = {
 def test_record(record):
     found, value = ANSWERS[record["quantity"]](record["inputs"]), record["value"]
     if isinstance(value, str):
-        assert found == value
+        assert str(found) == value
         return
     allowed = record["tolerance"]
-    assert math.isfinite(found)
-    assert abs(found - value) <= allowed["abs"] + allowed["rel"] * abs(value)
+    for one, wanted in zip(np.atleast_1d(found), np.atleast_1d(value), strict=True):
+        assert math.isfinite(one)
+        assert abs(one - wanted) <= allowed["abs"] + allowed["rel"] * abs(wanted)
 
 
 def test_every_answer_is_asked_for():

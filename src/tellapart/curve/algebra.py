@@ -69,7 +69,7 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
     >>> worst_case([LaplaceCurve(0.5), LaplaceCurve(1.0)]).epsilon(delta=0.0)
     1.0
     """
-    if isinstance(curves, TradeoffCurve) or not isinstance(curves, Iterable):
+    if isinstance(curves, (TradeoffCurve, np.ndarray)) or not isinstance(curves, Iterable):
         _checks.refuse("curves", "be a list of curves", curves)
     members = list(curves)
     if not members:

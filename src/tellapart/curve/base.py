@@ -269,8 +269,11 @@ class TradeoffCurve(ABC):
         return low, high
 
     def _area(self) -> float:
-        """On or below the truth, so that the attacker's AUC is never understated."""
+        """On the side of the curve: for a guarantee the attacker's AUC is never understated."""
         fpr = expit(np.linspace(-34.0, 20.0, 1 << 14))
+        if self.bound is Bound.UPPER:  # chords lie above a convex curve
+            fpr = np.concatenate([[0.0], fpr, [1.0]])
+            return float(np.trapezoid(self._beta(fpr), fpr))
         return hull.area_beneath(fpr, self._beta(fpr))
 
 

@@ -49,6 +49,7 @@ def from_named_densities(
     """As `from_densities`, for two densities that have other names."""
     edges = _edges(support, breaks, cells)
     with np.errstate(all="ignore"):
+        edges = _closer_to_zeros(edges, named)
         absent, present = (_masses(name, f, edges) for name, f in named.items())
         low, high = _end_losses(named, edges)
         mean = log_ratio(present, absent)
@@ -82,6 +83,21 @@ def _edges(support: tuple[float, float], breaks: Sequence[float], cells: int) ->
     return np.concatenate([*parts, ends[1:]])
 
 
+def _closer_to_zeros(edges: Array, named: dict[str, Density]) -> Array:
+    """Smaller and smaller cells towards edges where one density vanishes and the other does not."""
+    p, q = (_values(name, density, edges) for name, density in named.items())
+    infinite = np.isinf(log_ratio(q, p))
+    shares = 0.5 ** np.arange(1, 61)
+    width = np.diff(edges)
+    starts = np.flatnonzero(infinite[:-1] & ~infinite[1:])
+    ends = np.flatnonzero(infinite[1:] & ~infinite[:-1])
+    finer = [
+        (edges[starts, None] + width[starts, None] * shares).ravel(),
+        (edges[ends + 1, None] - width[ends, None] * shares).ravel(),
+    ]
+    return np.unique(np.concatenate([edges, *finer]))
+
+
 def _values(name: str, density: Density, x: Array) -> Array:
     if not callable(density):
         _checks.refuse(name, "be a function of an array of outputs", density)
@@ -110,4 +126,7 @@ def _end_losses(named: dict[str, Density], edges: Array) -> tuple[Array, Array]:
     first, last = (log_ratio(_values(second_name, q, x), _values(first_name, p, x)) for x in inside)
     low, high = np.fmin(first, last), np.fmax(first, last)
     missed = np.where(np.isfinite(high - low), 4e-9 * (high - low), 0.0)
-    return low - missed, high + missed
+    # At the edge itself a density may vanish, however close to it the ratio was finite.
+    at = log_ratio(_values(second_name, q, edges), _values(first_name, p, edges))
+    low, high = low - missed, high + missed
+    return np.fmin(low, np.fmin(at[:-1], at[1:])), np.fmax(high, np.fmax(at[:-1], at[1:]))

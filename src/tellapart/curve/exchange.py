@@ -68,7 +68,8 @@ def from_json(text: str) -> TradeoffCurve:
         content = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         _checks.refuse("text", rule, text)
-    if not isinstance(content, dict) or content.pop("tellapart_curve", None) is not _FORMAT:
+    written = content.pop("tellapart_curve", None) if isinstance(content, dict) else None
+    if type(written) is not int or written != _FORMAT:
         _checks.refuse("text", f"{rule} (format {_FORMAT})", text)
     return _unpack(content)
 
@@ -153,6 +154,9 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
     mesh = _checks.finite_above_zero(discretization=discretization)
     if not hasattr(pld, "get_delta_for_epsilon"):
         _checks.refuse("pld", "be a dp_accounting PrivacyLossDistribution", pld)
+    # There is no public way to ask, and an optimistic law is no guarantee.
+    if getattr(getattr(pld, "_pmf_remove", None), "_pessimistic_estimate", True) is False:
+        _checks.refuse("pld", "be a pessimistic estimate, or it is no guarantee", pld)
     limit = float(pld.get_delta_for_epsilon(1e6))
     top = mesh
     while float(pld.get_delta_for_epsilon(top)) > limit and top < 1e6:
@@ -166,7 +170,7 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
 
 
 def to_dp_accounting(curve: TradeoffCurve, discretization: float = 1e-4) -> PrivacyLossDistribution:
-    """A dp_accounting privacy-loss distribution that errs only towards the attacker.
+    """A dp_accounting privacy-loss distribution that errs, but for rounding, to the attacker.
 
     Needs the extra ``accounting``. Losses move to the two neighbouring multiples of
     ``discretization`` so that the masses of both worlds keep their totals.

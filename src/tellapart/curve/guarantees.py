@@ -20,7 +20,7 @@ from tellapart.errors import InvalidArgument
 
 Pairs = Sequence[tuple[float, float]]
 
-# A weaker Rényi promise speaks only of rates beyond double precision: it counts as none.
+# A Rényi promise weaker than this counts as none.
 _WEAKEST = 1e8
 
 
@@ -126,8 +126,10 @@ def _from_rdp(rdp: Pairs | Any) -> TradeoffCurve:
         return GuaranteeCurve(0.0, 1.0)
     per_order = int(np.clip(150_000 // kept.sum(), 200, 3000))
     logits = np.concatenate([np.linspace(-700, -38, 60), np.linspace(-38, 38, per_order)])
+    least = float(np.min(epsilons[kept]))
     orders, epsilons = (np.repeat(column[kept], logits.size) for column in (orders, epsilons))
-    return _from_lines(*supporting_lines(orders, epsilons, np.tile(logits, kept.sum())))
+    lines = supporting_lines(orders, epsilons, np.tile(logits, kept.sum()))
+    return _from_lines(*lines, divergence=least)
 
 
 def _from_zcdp(rho: float) -> TradeoffCurve:
@@ -135,18 +137,19 @@ def _from_zcdp(rho: float) -> TradeoffCurve:
         return nothing(Bound.LOWER)
     if rho > _WEAKEST:
         return GuaranteeCurve(0.0, 1.0)
-    # The order that binds at δ is near √(log(1/δ)/ρ); 26 is √log of the least double.
-    highest = max(1e3, 60 / math.sqrt(rho))
-    orders = 1 + np.geomspace(1e-3, highest, 6000)
     # Where order λ binds, TPR is ((1 − 1/λ)·e^(−ρ(λ−1)))^(λ−1); near ε = 0 several orders may.
+    # Beyond λ − 1 = 30/√ρ that TPR is less than any double.
+    orders = 1 + 30 / math.sqrt(rho) * np.geomspace(1e-6, 1, 6000)
     log_tpr = (orders - 1) * (np.log1p(-1 / orders) - rho * (orders - 1))
     logit = log_tpr - np.log(-np.expm1(log_tpr))
     fine = (logit[:, None] + np.linspace(-1.0, 1.0, 5)).ravel()
     coarse = np.tile(np.linspace(-20, 20, 200), 100)
     orders = np.concatenate([np.repeat(orders, 5), np.repeat(orders[::60], 200)])
-    return _from_lines(*supporting_lines(orders, rho * orders, np.concatenate([fine, coarse])))
+    lines = supporting_lines(orders, rho * orders, np.concatenate([fine, coarse]))
+    return _from_lines(*lines, divergence=rho)
 
 
-def _from_lines(epsilons: Array, deltas: Array) -> AtomicCurve:
-    """As `from_profile`, and no TPR exceeds 1."""
-    return from_profile(np.append(epsilons, 0.0), np.append(deltas, 1.0))
+def _from_lines(epsilons: Array, deltas: Array, divergence: float) -> AtomicCurve:
+    """As `from_profile`; and the advantage is at most √(divergence/2), by Pinsker, and 1."""
+    advantage = min(1.0, math.sqrt(divergence / 2) * (1 + 1e-12))
+    return from_profile(np.append(epsilons, 0.0), np.append(deltas, advantage))

@@ -17,8 +17,10 @@ from scipy.special import log_expit
 from tellapart._checks import Array
 from tellapart._numeric import solve
 
-# Lines closer to pure DP than rounding can tell are dropped, the rest raised by more than it.
-_ROUNDING = 1e-12
+# A weaker promise than the one given is a promise still: no exponent under this is told from 0.
+_LEAST_EXPONENT = 1e-8
+# At that exponent rounding moves a line by less than this; lines that close to 0 are dropped.
+_ROUNDING = 1e-11
 
 
 def supporting_lines(orders: Array, epsilons: Array, logits: Array) -> tuple[Array, Array]:
@@ -27,8 +29,9 @@ def supporting_lines(orders: Array, epsilons: Array, logits: Array) -> tuple[Arr
     The point on the boundary of each order is given by the logit of its TPR.
     """
     log_tpr, log_fnr = log_expit(logits), log_expit(-logits)
+    exponents = np.maximum((orders - 1) * epsilons, _LEAST_EXPONENT)
     with np.errstate(all="ignore"):
-        log_fpr = _just_outside(orders, (orders - 1) * epsilons, log_tpr, log_fnr)
+        log_fpr = _just_outside(orders, exponents, log_tpr, log_fnr)
         slope = _slope(orders, log_tpr, log_fnr, log_fpr)
         tpr, tnr = np.exp(log_tpr), -np.expm1(log_fpr)
         # A line of slope under 1 speaks of the other order of the hypotheses.
@@ -37,7 +40,7 @@ def supporting_lines(orders: Array, epsilons: Array, logits: Array) -> tuple[Arr
         delta = np.where(slope >= 0, forward, backward)
         scale = np.where(slope >= 0, tpr, tnr)
     valid = np.isfinite(slope) & (delta > _ROUNDING * scale) & (delta <= 1)
-    raised = delta + 1e-2 * _ROUNDING * scale
+    raised = delta + _ROUNDING * scale
     return np.abs(slope[valid]), np.minimum(raised[valid], 1.0)
 
 
@@ -65,8 +68,12 @@ def _just_outside(orders: Array, cap: Array, log_tpr: Array, log_fnr: Array) -> 
 def _slope(orders: Array, log_tpr: Array, log_fnr: Array, log_fpr: Array) -> Array:
     """Log of dTPR/dFPR along the boundary of the order's region."""
     one, two = _moments(orders, log_tpr, log_fnr, log_fpr)
-    share = np.exp(one - np.logaddexp(one, two))
-    other = np.exp(two - np.logaddexp(one, two))
-    down = share * np.exp(-log_fpr) + other / np.expm1(log_fpr)
-    up = share * np.exp(-log_tpr) - other * np.exp(-log_fnr)
-    return np.asarray(np.log(down) - np.log(up) + np.log1p(-1 / orders))
+    log_tnr = np.log(-np.expm1(log_fpr))
+    down = _log_difference(one - log_fpr, two - log_tnr)
+    up = _log_difference(one - log_tpr, two - log_fnr)
+    return np.asarray(down - up + np.log1p(-1 / orders))
+
+
+def _log_difference(more: Array, less: Array) -> Array:
+    """log(e^more − e^less)."""
+    return np.asarray(more + np.log(-np.expm1(less - more)))

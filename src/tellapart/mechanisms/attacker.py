@@ -14,7 +14,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import Rates, TradeoffCurve
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, GaussianLaw, NoiseLaw
+from tellapart.mechanisms.laws import NoiseLaw
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +110,11 @@ def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> 
         _checks.refuse("present", f"have the shape of absent {low.shape}", high.shape)
     if not all(math.isfinite(spread) for spread in dataclasses.astuple(law)):  # type: ignore[call-overload]
         _checks.refuse("the noise", "be finite for a test of its output", law)
-    if isinstance(law, (DiscreteLaplaceLaw, DiscreteGaussianLaw)) and np.any(high % 1 + low % 1):
+    if law.whole and np.any(high % 1 + low % 1):
         _checks.refuse("absent and present", "be whole numbers", (absent, present))
     with np.errstate(over="ignore"):
         move = high - low
-    if move.ndim and not isinstance(law, GaussianLaw) and np.count_nonzero(move) > 1:
+    if move.ndim and not law.rotational and np.count_nonzero(move) > 1:
         raise Unsupported(
             "the best test of a change in several coordinates has a formula for Gaussian noise "
             "only; this noise reveals no more than a change of the same size in one coordinate"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -24,6 +25,9 @@ class NoiseLaw(ABC):
 
     Its likelihood ratio rises with the output, so the best test of a shift is a cut-off.
     """
+
+    whole: ClassVar[bool] = False  # lives on the integers
+    rotational: ClassVar[bool] = False  # looks the same in every direction
 
     @abstractmethod
     def curve(self, shift: float) -> TradeoffCurve:
@@ -72,6 +76,8 @@ class LaplaceLaw(NoiseLaw):
 class GaussianLaw(NoiseLaw):
     """Normal noise of deviation sigma."""
 
+    rotational: ClassVar[bool] = True
+
     sigma: float
 
     def curve(self, shift: float) -> TradeoffCurve:
@@ -118,6 +124,8 @@ class TruncatedLaplaceLaw(NoiseLaw):
 class DiscreteLaplaceLaw(NoiseLaw):
     """Two-sided geometric noise: P(x) proportional to exp(−|x|/scale) on the integers."""
 
+    whole: ClassVar[bool] = True
+
     scale: float
 
     def curve(self, shift: float) -> TradeoffCurve:
@@ -155,6 +163,8 @@ class DiscreteLaplaceLaw(NoiseLaw):
 @dataclass(frozen=True)
 class DiscreteGaussianLaw(NoiseLaw):
     """P(x) proportional to exp(−x²/(2·sigma²)) on the integers."""
+
+    whole: ClassVar[bool] = True
 
     sigma: float
 

@@ -17,6 +17,12 @@ from tellapart.risk.decisions import (
     precision,
     success,
 )
+from tellapart.risk.inference import (
+    gaussian_mu,
+    laplace_epsilon,
+    least_epsilon,
+    rates_from_precision,
+)
 from tellapart.risk.rates import advantage, auc, tpr
 
 __all__ = [
@@ -28,10 +34,14 @@ __all__ = [
     "best_decision",
     "f_score",
     "f_score_attack",
+    "gaussian_mu",
+    "laplace_epsilon",
+    "least_epsilon",
     "max_posterior",
     "posterior",
     "ppv",
     "precision",
+    "rates_from_precision",
     "success",
     "tpr",
 ]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Rates, TradeoffCurve
 
 _ROUNDS = 200
@@ -44,6 +45,7 @@ def ppv(curve: TradeoffCurve, *, fpr: ArrayLike, prior: ArrayLike) -> float | Ar
     >>> round(ppv(ta.guarantee(1, 1e-5), fpr=0.01, prior=0.01), 6)
     0.026733
     """
+    check_curve(curve=curve)
     asked, before = _checks.rates_together(fpr=fpr, prior=prior)
     with np.errstate(all="ignore"):
         ratio = np.where(asked > 0, asked / curve._tpr(asked), np.exp(-_steepest(curve)))
@@ -59,6 +61,7 @@ def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5
     >>> round(precision(ta.Laplace.with_epsilon(1).curve(), recall=0.3), 6)
     0.731059
     """
+    check_curve(curve=curve)
     found, before = _checks.rates_together(recall=recall, prior=prior)
     with np.errstate(all="ignore"):
         limit = np.exp(-_steepest(curve))
@@ -73,6 +76,7 @@ def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> flo
     >>> round(posterior(ta.guarantee(epsilon=1), loss=1.0, prior=0.5), 6)
     0.731059
     """
+    check_curve(curve=curve)
     seen, before = _checks.reals(loss=loss), _checks.probabilities(prior=prior)
     largest, smallest = _steepest(curve), -_steepest(curve.mirrored())
     if np.any((seen > largest) | (seen < smallest)):
@@ -92,6 +96,7 @@ def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     >>> round(max_posterior(ta.guarantee(epsilon=1), prior=0.01), 6)
     0.026724
     """
+    check_curve(curve=curve)
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):
         return _like(_precision(np.exp(-_steepest(curve)) + 0 * before, before), before)
@@ -104,6 +109,7 @@ def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     >>> round(bayes_error(ta.guarantee(epsilon=1), prior=0.5), 6)
     0.268941
     """
+    check_curve(curve=curve)
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):
         fpr, _, fnr, _ = curve._rates(_log_gamma(before))
@@ -133,6 +139,7 @@ def best_decision(
     >>> best_decision(ta.Laplace.with_epsilon(1).curve()).threshold
     0.0
     """
+    check_curve(curve=curve)
     before = _checks.probabilities(prior=prior)
     miss = _checks.finite_above_zero(miss_cost=miss_cost)
     false = _checks.finite_above_zero(false_cost=false_cost)
@@ -163,6 +170,7 @@ def f_score_attack(
     A monotone iteration: at score F the best threshold is log(gamma·F/(1 + weight² − F)), which
     gives a score at least as large, until none is.
     """
+    check_curve(curve=curve)
     b2 = _checks.finite_above_zero(weight=weight) ** 2
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):

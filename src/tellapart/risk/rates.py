@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import TradeoffCurve
 
 
@@ -19,6 +20,7 @@ def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Arr
     >>> round(advantage(ta.guarantee(epsilon=1)), 6)
     0.462117
     """
+    check_curve(curve=curve)
     if fpr is None:
         return curve.delta(0.0)
     return curve.tpr(fpr) - _checks.probabilities(fpr=fpr)
@@ -26,6 +28,7 @@ def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Arr
 
 def tpr(curve: TradeoffCurve, fpr: ArrayLike) -> float | Array:
     """How many members an attacker finds who accuses this share of outsiders."""
+    check_curve(curve=curve)
     return curve.tpr(fpr)
 
 
@@ -36,4 +39,5 @@ def auc(curve: TradeoffCurve) -> float:
     >>> round(auc(ta.Laplace.with_epsilon(1).curve()), 6)
     0.72409
     """
+    check_curve(curve=curve)
     return 1 - curve.area()
