@@ -44,7 +44,7 @@ BAD = [
     ),
     (
         lambda: ta.CustomMechanism.from_densities(lambda x: 1.0, flat, (0, 1), cells=10),
-        "absent must return one number per point (shape (10, 8)), got 1.0",
+        "absent must return one number per point (shape (11,)), got 1.0",
     ),
     (
         lambda: ta.CustomMechanism.from_densities(flat, None, (0, 1), cells=10),

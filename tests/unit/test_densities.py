@@ -25,7 +25,7 @@ def ask(p=flat, q=flat, support=(0, 1), breaks=(), cells=10):
     return ta.from_densities(p, q, support, breaks, cells)
 
 
-ONE_EACH = "return one number per point (shape (10, 8))"
+ONE_EACH = "return one number per point (shape (11,))"
 BAD = [
     ({"support": (1, 0)}, "support must be two finite numbers, the smaller first, got (1, 0)"),
     ({"support": (0, 0)}, "support must be two finite numbers, the smaller first, got (0, 0)"),
@@ -49,7 +49,7 @@ BAD = [
     ({"cells": 10.5}, "cells must be a whole number, got 10.5"),
     ({"cells": True}, "cells must be a whole number, got True"),
     ({"p": lambda x: 1.0}, f"p must {ONE_EACH}, got 1.0"),
-    ({"q": lambda x: x[:1, :2] * 0}, f"q must {ONE_EACH}, got array([[0., 0.]])"),
+    ({"q": lambda x: x[:2] * 0}, f"q must {ONE_EACH}, got array([0., 0.])"),
     ({"q": lambda x: "x"}, f"q must {ONE_EACH}, got 'x'"),
     ({"p": lambda x: None}, f"p must {ONE_EACH}, got None"),
     ({"p": lambda x: [[]]}, f"p must {ONE_EACH}, got [[]]"),
