@@ -192,16 +192,24 @@ def test_a_huge_epsilon_is_no_infinite_one(epsilon):
         assert encoding.curve().epsilon(0) == pytest.approx(epsilon)
 
 
-def test_what_keep_and_flip_imply_is_worked_out_and_by_name_only():
-    encoding = ta.UnaryEncoding(0.75, 0.25)
-    assert encoding.miss == 0.25
-    assert encoding.epsilon == pytest.approx(2 * math.log(3), rel=1e-15)
-    assert ta.UnaryEncoding(1, 0.5).epsilon == INF
-    assert ta.UnaryEncoding(0.25, 0.25).epsilon == 0
-    with pytest.raises(TypeError, match="positional"):
+def test_more_digits_are_by_name_only_and_must_fit():
+    exact = 2 * math.log(3)
+    assert ta.UnaryEncoding(0.75, 0.25, miss=0.25, epsilon=exact).curve().epsilon(0) == exact
+    with pytest.raises(TypeError):
         ta.UnaryEncoding(0.75, 0.25, 0.25)
-    assert ta.UnaryEncoding.symmetric(200).miss == pytest.approx(math.exp(-100), rel=1e-14, abs=0)
-    assert ta.UnaryEncoding.optimised(200).epsilon == 200
+    with pytest.raises(ta.InvalidArgument, match=r"^miss must be 1 − keep \(0\.25\), got 0\.3$"):
+        ta.UnaryEncoding(0.75, 0.25, miss=0.3)
+    for wrong in (exact * (1 - 4e-7), 0.1, 3.0, math.inf):
+        with pytest.raises(ta.InvalidArgument, match=r"^epsilon must be the log odds ratio \("):
+            ta.UnaryEncoding(0.75, 0.25, epsilon=wrong)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1.0, 100.0, 800.0, 5000.0])
+def test_a_copy_of_an_encoding_is_the_same_encoding(epsilon):
+    for made in (ta.UnaryEncoding.symmetric(epsilon), ta.UnaryEncoding.optimised(epsilon)):
+        copy = dataclasses.replace(made)
+        assert copy == made
+        assert copy.curve().epsilon(0) == made.curve().epsilon(0)
 
 
 @pytest.mark.parametrize(("keep", "flip"), [(1, 0.5), (0.5, 0), (1, 0)])
@@ -210,7 +218,7 @@ def test_a_bit_that_settles_it_has_no_finite_epsilon(keep, flip):
     exact = ta.UnaryEncoding(keep, flip).curve()
     assert exact.delta(INF) >= 0.5
     assert exact.epsilon(0.49) == INF
-    with pytest.raises(TypeError):  # ε follows from the bits; nobody may say otherwise
+    with pytest.raises(ta.InvalidArgument, match=r"^epsilon must be the log odds ratio \(inf\)"):
         ta.UnaryEncoding(keep, flip, epsilon=0.1)
 
 

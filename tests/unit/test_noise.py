@@ -143,7 +143,8 @@ BAD = [
         ta.Gaussian.classic,
         {"epsilon": 9, "delta": 1e-5},
         "epsilon must be small enough for the classic calibration (its proof covers epsilon ≤ 1), "
-        "got 9.0: σ = 0.538312 has δ = 1.3588135576791792e-05 there, not 1e-05; use Gaussian.analytic",
+        "got 9.0: σ = 0.538312 has δ = 1.3588135576791792e-05 there, not 1e-05; "
+        "use Gaussian.analytic",
     ),
 ]
 

@@ -60,7 +60,7 @@ class Mechanism(ABC):
         shown = [
             f"{one.name}={getattr(self, one.name)!r}"
             for one in fields(self)
-            if one.repr and one.name != "neighbours" and getattr(self, one.name) is not None
+            if one.name != "neighbours" and getattr(self, one.name) is not None
         ]
         if self.neighbours is not next(f for f in fields(self) if f.name == "neighbours").default:
             shown.append(f"neighbours={self.neighbours}")

@@ -57,41 +57,53 @@ class UnaryEncoding(LocalMechanism):
 
     keep: float
     flip: float
-    # What keep and flip imply; the constructors below know it to more digits.
-    miss: float = field(default=0.0, init=False, repr=False)
-    epsilon: float = field(default=0.0, init=False, repr=False)
+    # What keep and flip imply, where it is known to more digits than they hold.
+    miss: float | None = field(default=None, kw_only=True)
+    epsilon: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         keep, flip = _checks.probability(keep=self.keep), _checks.probability(flip=self.flip)
         if flip > keep:
             _checks.refuse("flip", f"be at most keep ({keep})", self.flip)
-        self._set(keep=keep, flip=flip, miss=1 - keep, epsilon=_log_odds(keep, flip, 1 - keep))
+        self._set(keep=keep, flip=flip)
+        if self.miss is not None:
+            self._set(miss=_checks.probability(miss=self.miss))
+            if abs(keep + self._missed() - 1) > 1e-15:
+                _checks.refuse("miss", f"be 1 − keep ({1 - keep})", self.miss)
+        if self.epsilon is not None:
+            self._set(epsilon=_checks.at_least_zero(epsilon=self.epsilon))
+            odds = _log_odds(keep, flip, self._missed())
+            # Infinite odds of probabilities that underflow leave room for a large ε only.
+            off = abs(self.epsilon - odds) > 1e-12 * max(1.0, odds)
+            if self.epsilon < 690 if math.isinf(odds) else off:
+                _checks.refuse("epsilon", f"be the log odds ratio ({odds})", self.epsilon)
+
+    def _missed(self) -> float:
+        return 1 - self.keep if self.miss is None else self.miss
 
     @classmethod
     def symmetric(cls, epsilon: float) -> Self:
         """Every bit is flipped equally often, with odds e^(ε/2) for the truth (RAPPOR)."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         flip = float(expit(-e / 2))
-        made = cls(1 - flip, flip)
-        made._set(miss=flip, epsilon=e)
-        return made
+        return cls(1 - flip, flip, miss=flip, epsilon=e)
 
     @classmethod
     def optimised(cls, epsilon: float) -> Self:
         """The least variance of a frequency estimate at this ε (Wang et al. 2017, OUE)."""
         e = _checks.finite_at_least_zero(epsilon=epsilon)
-        made = cls(0.5, float(expit(-e)))
-        made._set(epsilon=e)
-        return made
+        return cls(0.5, float(expit(-e)), epsilon=e)
 
     def _present_test(self) -> TradeoffCurve:
         if self.keep == self.flip:
             return nothing()
-        likely, unlikely = self.keep * (1 - self.flip), self.flip * self.miss
-        middle = self.keep * self.flip + self.miss * (1 - self.flip)
+        miss = self._missed()
+        e = _log_odds(self.keep, self.flip, miss) if self.epsilon is None else self.epsilon
+        likely, unlikely = self.keep * (1 - self.flip), self.flip * miss
+        middle = self.keep * self.flip + miss * (1 - self.flip)
         absent = np.array([unlikely, middle, likely])
-        losses = np.array([self.epsilon, 0.0, -self.epsilon])
+        losses = np.array([e, 0.0, -e])
         return from_atoms(losses, absent, absent[::-1].copy(), Bound.EXACT)
 
 
