@@ -172,3 +172,8 @@ def rates_together(**named: Any) -> tuple[Array, Array]:
     except ValueError:
         refuse(second, f"fit the shape of {first} {one.shape}", two.shape)
     return one, two
+
+
+def shaped(found: Array, *asked: Array) -> float | Array:
+    """A float where only numbers were asked for, an array otherwise."""
+    return float(found) if all(one.ndim == 0 for one in asked) else np.asarray(found)

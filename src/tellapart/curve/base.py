@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from tellapart import _checks
-from tellapart._checks import Array
+from tellapart._checks import Array, shaped
 from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
 
@@ -63,7 +63,7 @@ class TradeoffCurve(ABC):
         asked = _checks.reals(threshold=threshold)
         with np.errstate(all="ignore"):
             found = self._rates(asked)
-        return Rates(*(_like(asked, rate) for rate in found))
+        return Rates(*(shaped(rate, asked) for rate in found))
 
     @overload
     def beta(self, alpha: float) -> float: ...
@@ -73,7 +73,7 @@ class TradeoffCurve(ABC):
         """The least false-negative rate of any attack with this false-positive rate."""
         asked = _checks.probabilities(alpha=alpha)
         with np.errstate(all="ignore"):
-            return _like(asked, self._beta(asked))
+            return shaped(self._beta(asked), asked)
 
     @overload
     def tpr(self, fpr: float) -> float: ...
@@ -83,7 +83,7 @@ class TradeoffCurve(ABC):
         """The largest true-positive rate of any attack with this false-positive rate."""
         asked = _checks.probabilities(fpr=fpr)
         with np.errstate(all="ignore"):
-            return _like(asked, self._tpr(asked))
+            return shaped(self._tpr(asked), asked)
 
     @overload
     def fpr(self, tpr: float) -> float: ...
@@ -94,7 +94,7 @@ class TradeoffCurve(ABC):
         asked = _checks.probabilities(tpr=tpr)
         with np.errstate(all="ignore"):
             found = np.where(asked <= self._delta_at_infinity(), 0.0, self._fpr(asked))
-        return _like(asked, found)
+        return shaped(found, asked)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -110,7 +110,7 @@ class TradeoffCurve(ABC):
             found = self._delta(asked)
             if np.any(asked == np.inf):
                 found = np.where(asked == np.inf, self._delta_at_infinity(), found)
-        return _like(asked, found)
+        return shaped(found, asked)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -120,7 +120,7 @@ class TradeoffCurve(ABC):
         """The least ε ≥ 0 for which this pair, in this order, keeps (ε, δ); inf if none does."""
         asked = _checks.probabilities(delta=delta)
         with np.errstate(all="ignore"):
-            return _like(asked, self._raised(self._epsilon(asked)))
+            return shaped(self._raised(self._epsilon(asked)), asked)
 
     def _raised(self, epsilon: Array) -> Array:
         """Two ulp up, so that rounding never promises more than the curve keeps."""
@@ -275,7 +275,3 @@ class TradeoffCurve(ABC):
             fpr = np.concatenate([[0.0], fpr, [1.0]])
             return float(np.trapezoid(self._beta(fpr), fpr))
         return hull.area_beneath(fpr, self._beta(fpr))
-
-
-def _like(asked: Array, found: Array) -> float | Array:
-    return float(found) if asked.ndim == 0 else np.asarray(found)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tellapart import _checks
-from tellapart._checks import Array
+from tellapart._checks import Array, shaped
 from tellapart.curve.base import Rates, TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.laws import NoiseLaw
@@ -42,7 +42,7 @@ class ShiftTest:
         """How strongly an output speaks for "present": log of the likelihood ratio."""
         along = self._along(output=output)
         with np.errstate(all="ignore"):
-            return _like(along, self.law.log_ratio(along, self.shift))
+            return shaped(self.law.log_ratio(along, self.shift), along)
 
     @overload
     def threshold(self, fpr: float) -> float: ...
@@ -53,7 +53,7 @@ class ShiftTest:
         asked = _checks.probabilities(fpr=fpr)
         self._refuse_vectors()
         cut = self._cut(asked)
-        return _like(asked, self.absent + self.direction * cut)
+        return shaped(self.absent + self.direction * cut, asked)
 
     def rates(self, threshold: ArrayLike) -> Rates:
         """The four rates of the attack that accuses beyond this output."""
@@ -64,7 +64,7 @@ class ShiftTest:
             fpr, tpr = self.law.above(cut), self.law.above(-away)
             fnr = self.law.above(away) + self.law.at(away)
             tnr = self.law.above(-cut) + self.law.at(cut)
-        return Rates(*(_like(cut, rate) for rate in (fpr, tpr, fnr, tnr)))
+        return Rates(*(shaped(rate, cut) for rate in (fpr, tpr, fnr, tnr)))
 
     @overload
     def accuses(self, output: float, fpr: float) -> float: ...
@@ -81,7 +81,7 @@ class ShiftTest:
         with np.errstate(all="ignore"):
             share = (size - self.law.above(cut)) / self.law.at(cut)
         share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
-        return _like(along, np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)))
+        return shaped(np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)), along)
 
     def _cut(self, fpr: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -147,10 +147,6 @@ def _answer(**named: Any) -> Array:
     if not np.isfinite(found).all():
         _checks.refuse(name, "be finite", value)
     return found
-
-
-def _like(asked: Array, found: Array) -> float | Array:
-    return float(found) if asked.ndim == 0 else np.asarray(found)
 
 
 def plausibly_deniable(likelihoods: ArrayLike, record: int, ratio: float, k: int) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tellapart import _checks
-from tellapart._checks import Array
+from tellapart._checks import Array, shaped
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Rates, TradeoffCurve
 
@@ -49,7 +49,7 @@ def ppv(curve: TradeoffCurve, *, fpr: ArrayLike, prior: ArrayLike) -> float | Ar
     asked, before = _checks.rates_together(fpr=fpr, prior=prior)
     with np.errstate(all="ignore"):
         ratio = np.where(asked > 0, asked / curve._tpr(asked), np.exp(-_steepest(curve)))
-        return _like(_precision(ratio, before), asked, before)
+        return shaped(_precision(ratio, before), asked, before)
 
 
 def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5) -> float | Array:
@@ -66,7 +66,7 @@ def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5
     with np.errstate(all="ignore"):
         limit = np.exp(-_steepest(curve))
         ratio = np.where(found > 0, np.asarray(curve.fpr(found)) / found, limit)
-        return _like(_precision(ratio, before), found, before)
+        return shaped(_precision(ratio, before), found, before)
 
 
 def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> float | Array:
@@ -84,7 +84,7 @@ def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> flo
         rule = f"be a loss this curve can produce, from {smallest:g} to {largest:g}"
         _checks.refuse("loss", rule, float(outside.flat[0]))
     with np.errstate(all="ignore"):
-        return _like(_precision(np.exp(-seen), before), seen, before)
+        return shaped(_precision(np.exp(-seen), before), seen, before)
 
 
 def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
@@ -99,7 +99,7 @@ def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     check_curve(curve=curve)
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):
-        return _like(_precision(np.exp(-_steepest(curve)) + 0 * before, before), before)
+        return shaped(_precision(np.exp(-_steepest(curve)) + 0 * before, before), before)
 
 
 def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
@@ -114,7 +114,7 @@ def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     with np.errstate(all="ignore"):
         fpr, _, fnr, _ = curve._rates(_log_gamma(before))
         error = (1 - before) * fpr + before * fnr
-        return _like(np.where((before == 0) | (before == 1), 0.0, error), before)
+        return shaped(np.where((before == 0) | (before == 1), 0.0, error), before)
 
 
 def success(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
@@ -145,7 +145,7 @@ def best_decision(
     false = _checks.finite_above_zero(false_cost=false_cost)
     with np.errstate(all="ignore"):
         threshold = _log_gamma(before) + np.log(false) - np.log(miss)
-    cut = _like(threshold, before)
+    cut = shaped(threshold, before)
     return AttackPoint(cut, curve.rates(cut))
 
 
@@ -190,8 +190,8 @@ def f_score_attack(
                 break
             cut = np.where(improved, threshold, cut)
             short, score = np.where(improved, closer, short), np.where(improved, higher, score)
-    at = _like(cut, before)
-    return FScoreAttack(_like(score, before), _like(short, before), at, curve.rates(at))
+    at = shaped(cut, before)
+    return FScoreAttack(shaped(score, before), shaped(short, before), at, curve.rates(at))
 
 
 def _precision(ratio: Array, prior: Array) -> Array:
@@ -208,8 +208,3 @@ def _steepest(curve: TradeoffCurve) -> float:
 
 def _log_gamma(prior: Array) -> Array:
     return np.asarray(np.log1p(-prior) - np.log(prior))
-
-
-def _like(found: Array, *asked: Array) -> float | Array:
-    scalar = all(one.ndim == 0 for one in asked)
-    return float(found) if scalar else np.asarray(found)

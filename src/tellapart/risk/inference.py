@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from tellapart import _checks
-from tellapart._checks import Array
+from tellapart._checks import Array, shaped
 
 
 def rates_from_precision(
@@ -33,7 +33,7 @@ def rates_from_precision(
     if np.any(fpr > 1):
         rule = f"be possible with this recall and prior (FPR would be {float(np.max(fpr)):.4g})"
         _checks.refuse("precision", rule, precision)
-    return _like(fpr), _like(found + 0 * fpr)
+    return shaped(fpr, fpr), shaped(found + 0 * fpr, fpr)
 
 
 def least_epsilon(*, fpr: ArrayLike, tpr: ArrayLike, delta: float = 0.0) -> float | Array:
@@ -43,12 +43,12 @@ def least_epsilon(*, fpr: ArrayLike, tpr: ArrayLike, delta: float = 0.0) -> floa
     2.1971
     """
     d = _checks.probability(delta=delta)
-    alpha, power = _checks.rates_together(fpr=fpr, tpr=tpr)
+    alpha, power = np.broadcast_arrays(*_checks.rates_together(fpr=fpr, tpr=tpr))
     beta, kept = 1 - power, 1 - alpha
     sides = [(kept, beta), (power, alpha), (alpha, power), (beta, kept)]
     with np.errstate(all="ignore"):
         needs = [np.where(a - d > 0, np.log(a - d) - np.log(b), 0.0) for a, b in sides]
-    return _like(np.maximum(np.max(np.broadcast_arrays(*needs), axis=0), 0.0))
+    return shaped(np.maximum(np.max(needs, axis=0), 0.0), alpha)
 
 
 def laplace_epsilon(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:
@@ -64,7 +64,7 @@ def laplace_epsilon(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:
             [0.0, np.log(power / alpha), -np.log(4 * alpha * (1 - power))],
             np.log((1 - alpha) / (1 - power)),
         )
-    return _like(found)
+    return shaped(found, alpha)
 
 
 def gaussian_mu(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:
@@ -74,7 +74,7 @@ def gaussian_mu(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:
     1.0015
     """
     alpha, power = _mirrored(fpr, tpr)
-    return _like(np.where(alpha == power, 0.0, ndtri(power) - ndtri(alpha)))
+    return shaped(np.where(alpha == power, 0.0, ndtri(power) - ndtri(alpha)), alpha)
 
 
 def _mirrored(fpr: ArrayLike, tpr: ArrayLike) -> tuple[Array, Array]:
@@ -82,7 +82,3 @@ def _mirrored(fpr: ArrayLike, tpr: ArrayLike) -> tuple[Array, Array]:
     alpha, power = _checks.rates_together(fpr=fpr, tpr=tpr)
     worse = power < alpha
     return np.where(worse, 1 - alpha, alpha), np.where(worse, 1 - power, power)
-
-
-def _like(found: Array) -> float | Array:
-    return float(found) if np.ndim(found) == 0 else np.asarray(found)
