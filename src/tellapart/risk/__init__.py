@@ -4,6 +4,7 @@ Measures are plain functions of a curve, so anyone can add their own. A curve fr
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
 """
 
+from tellapart.risk._words import words
 from tellapart.risk.decisions import (
     AttackPoint,
     FScoreAttack,
@@ -44,4 +45,5 @@ __all__ = [
     "rates_from_precision",
     "success",
     "tpr",
+    "words",
 ]
