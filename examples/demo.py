@@ -6,6 +6,7 @@ Every number printed here is read off a curve; nothing is typed in.
 from __future__ import annotations
 
 import tellapart as ta
+from tellapart import choose, risk
 
 RATES = (0.001, 0.01, 0.1)
 PEOPLE = 1_000
@@ -24,7 +25,6 @@ def main() -> None:
     """Print what ε = 1 means for an attacker."""
     promise = ta.guarantee(epsilon=1)
     laplace = ta.Laplace.with_epsilon(1)
-    caught = promise.tpr(0.01) * PEOPLE
 
     print("What does ε = 1 mean? An attacker sees an output and must say whether your record")
     print("was in the data. No attacker can do better than this:\n")
@@ -40,11 +40,17 @@ def main() -> None:
             "perfect privacy": ta.guarantee(epsilon=0),
         }
     )
-    print(f"\nIn people: an attacker who wrongly accuses {0.01 * PEOPLE:g} of {PEOPLE:,} outsiders")
-    print(f"finds at most {caught:.1f} of {PEOPLE:,} members; a coin would find {0.01 * PEOPLE:g}.")
-    advantage = promise.delta(0.0), laplace.curve().delta(0.0)
-    print(f"At any rate of false accusations, TPR exceeds FPR by at most {advantage[0]:.4f}")
-    print(f"for whatever keeps ε = 1, and by {advantage[1]:.4f} for Laplace noise.\n")
+    print("\nIn people, for an attacker who thinks 1 in 100 is a member:")
+    for sentence in risk.words(promise, prior=0.01, out_of=PEOPLE).splitlines():
+        print(f"  {sentence}")
+
+    limit = choose.at_most(0.76, risk.f_score, weight=1)
+    noise = choose.largest(ta.Laplace.with_epsilon, [limit])
+    anything = choose.largest(ta.guarantee, [limit])
+    print(f"\nWhich ε keeps an attacker's F1 under {limit.bound}, at even odds?")
+    print(
+        f"  for Laplace noise {noise.rounded(4)}, for whatever else keeps it {anything.rounded(4)}\n"
+    )
 
     attack = laplace.test(absent=10, present=11)
     cut = attack.threshold(fpr=0.1)
