@@ -5,6 +5,8 @@ Every number printed here is read off a curve; nothing is typed in.
 
 from __future__ import annotations
 
+import textwrap
+
 import tellapart as ta
 from tellapart import choose, risk
 
@@ -42,15 +44,16 @@ def main() -> None:
     )
     print("\nIn people, for an attacker who thinks 1 in 100 is a member:")
     for sentence in risk.words(promise, prior=0.01, out_of=PEOPLE).splitlines():
-        print(f"  {sentence}")
+        print(textwrap.fill(sentence, 92, initial_indent="  ", subsequent_indent="    "))
 
     limit = choose.at_most(0.76, risk.f_score, weight=1)
     noise = choose.largest(ta.Laplace.with_epsilon, [limit])
     anything = choose.largest(ta.guarantee, [limit])
     print(f"\nWhich ε keeps an attacker's F1 under {limit.bound}, at even odds?")
     print(
-        f"  for Laplace noise {noise.rounded(4)}, for whatever else keeps it {anything.rounded(4)}\n"
+        f"  Laplace noise up to ε = {noise.rounded(4)}; any mechanism up to {anything.rounded(4)}"
     )
+    print()
 
     attack = laplace.test(absent=10, present=11)
     cut = attack.threshold(fpr=0.1)
