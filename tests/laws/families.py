@@ -50,8 +50,13 @@ MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
     ta.CustomMechanism: pmf_pairs().map(lambda pair: ta.CustomMechanism.from_pmfs(*pair)),
     ta.DiscreteGaussian: st.builds(
         ta.DiscreteGaussian,
-        st.one_of(st.floats(0.2, 30), st.floats(1000, 1e6)),
+        st.floats(0.2, 30),
         st.integers(1, 5),
+    )
+    | st.builds(
+        ta.DiscreteGaussian,
+        st.one_of(st.floats(1000, 1e6), st.sampled_from([1e9, 1e12])),
+        st.one_of(st.integers(1, 5), st.integers(1000, 100_000)),
     ),
     ta.DiscreteLaplace: st.builds(ta.DiscreteLaplace, st.floats(0.05, 50), st.integers(0, 9)),
     ta.ExponentialMechanism: selections(ta.ExponentialMechanism),
@@ -96,7 +101,26 @@ def attacks(draw: Any) -> ta.TradeoffCurve:
 
 
 guarantee_pairs = st.lists(st.tuples(epsilons, deltas), min_size=1, max_size=6)
-rdp_pairs = st.lists(st.tuples(st.floats(1.1, 64), st.floats(0.01, 5)), min_size=1, max_size=4)
+divergences = st.one_of(st.floats(0.01, 5), st.sampled_from([1e-14, 1e-9, 1e-4, 60.0, 900.0]))
+rdp_pairs = st.lists(st.tuples(st.floats(1.1, 64), divergences), min_size=1, max_size=4)
+
+
+@st.composite
+def densities(draw: Any) -> ta.TradeoffCurve:
+    """Two normal laws, or two triangular ones whose ratio runs from 0 to infinity."""
+    if draw(st.booleans()):
+        return ta.from_densities(lambda x: 2 * x, lambda x: 2 * (1 - x), (0, 1), cells=2000)
+    shift = draw(st.floats(0.05, 4))
+    bells = [lambda x, c=c: np.exp(-((x - c) ** 2) / 2) / np.sqrt(2 * np.pi) for c in (0.0, shift)]
+    return ta.from_densities(*bells, (-12, 12 + shift), cells=2000)
+
+
+def there_and_back(curve: ta.TradeoffCurve, mesh: float = 0.013) -> ta.TradeoffCurve:
+    """Through a mesh that shares no loss with the thresholds that the laws ask about."""
+    return ta.from_dp_accounting(ta.to_dp_accounting(curve, mesh), mesh)
+
+
+RHOS = [0.0, 1e-14, 1e-6, 0.01, 0.5, 20.0, 400.0]
 
 CURVE_FAMILIES: dict[str, st.SearchStrategy[ta.TradeoffCurve]] = {
     "guarantee": st.builds(lambda e, d: ta.guarantee(e, d), epsilons, deltas),
@@ -104,9 +128,15 @@ CURVE_FAMILIES: dict[str, st.SearchStrategy[ta.TradeoffCurve]] = {
     "pairs": st.builds(lambda pairs: ta.guarantee(pairs=pairs), guarantee_pairs),
     "mu": st.builds(lambda mu: ta.guarantee(mu=mu), st.floats(0, 20)),
     "rdp": st.builds(lambda pairs: ta.guarantee(rdp=pairs), rdp_pairs),
-    "zcdp": st.builds(lambda rho: ta.guarantee(zcdp=rho), st.sampled_from([0.0, 0.01, 0.5, 20.0])),
+    "zcdp": st.builds(lambda rho: ta.guarantee(zcdp=rho), st.sampled_from(RHOS)),
     "attack": attacks(),
     "pmfs": pmf_pairs().map(lambda pair: ta.from_pmfs(*pair)),
+    "densities": densities(),
+    "dp_accounting": st.one_of(
+        st.builds(lambda e: ta.Laplace.with_epsilon(e).curve(), st.floats(0.05, 3)),
+        st.builds(lambda s: ta.Gaussian(s).curve(), st.floats(1, 5)),
+        pmf_pairs(most=4).map(lambda pair: ta.from_pmfs(*pair)),
+    ).map(there_and_back),
     "worst case": st.lists(
         st.one_of(
             pmf_pairs().map(lambda pair: ta.from_pmfs(*pair)),

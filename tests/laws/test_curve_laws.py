@@ -38,7 +38,9 @@ def every_curve(test: Any) -> Any:
 
 
 ALPHAS = np.concatenate([[0.0], 10.0 ** -np.arange(300, 1, -23.0), np.linspace(0.013, 1, 41)])
-LOSSES = np.concatenate([np.linspace(-12, 12, 49), [-700.0, -90.0, 45.0, 120.0, 800.0]])
+LOSSES = np.concatenate(
+    [np.linspace(-12, 12, 49), [-5000.0, -700.0, -90.0, 45.0, 120.0, 800.0, 5000.0]]
+)
 
 
 def test_the_families_cover_the_public_registry() -> None:
@@ -158,7 +160,8 @@ def test_mirroring_is_an_involution_and_inverts(curve: ta.TradeoffCurve) -> None
     assert np.all((mirror.beta(beta) <= ALPHAS + 1e-9) | (beta < 1e-290))  # or underflow
     rates, flipped = curve.rates(LOSSES), mirror.rates(-LOSSES)
     # Off the atoms, rejecting h0 in one order is accepting it in the other.
-    off = np.asarray(flipped.fpr) == pytest.approx(np.asarray(rates.fnr), abs=1e-12)
+    off = np.isclose(flipped.fpr, rates.fnr, rtol=0, atol=1e-12)
+    assert np.mean(off) > 0.8
     np.testing.assert_allclose(
         np.asarray(flipped.tpr)[off], np.asarray(rates.tnr)[off], rtol=1e-9, atol=1e-12
     )
