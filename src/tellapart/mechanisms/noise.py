@@ -267,8 +267,9 @@ class TruncatedLaplace(AdditiveNoise):
             _checks.refuse("delta", "be at most 0.5 for truncated Laplace noise", delta)
         size = _checks.finite_above_zero(sensitivity=sensitivity)
         scale = size / e
-        # log(1 + (e^ε − 1)/(2δ)), for a large ε without forming e^ε
-        reach = math.log1p(math.expm1(e) / (2 * d)) if e < 300 else e - math.log(2 * d)
+        # log(1 + (e^ε − 1)/(2δ)) without forming e^ε
+        grown = e + math.log(-math.expm1(-e)) - math.log(2 * d)
+        reach = float(np.logaddexp(0.0, grown))
         cutoff = scale * reach
         while TruncatedLaplaceLaw(scale, cutoff).curve(size).delta(math.inf) > d:  # rounding
             cutoff = math.nextafter(cutoff, math.inf)
