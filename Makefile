@@ -18,7 +18,7 @@ test: lint types contract
 	$(BIN)/python -m pytest -q -n auto
 
 test-all: lint types contract
-	$(BIN)/python -m pytest -q -n auto -m 'slow or not slow'
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto -m 'slow or not slow'
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

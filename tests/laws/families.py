@@ -17,15 +17,18 @@ epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([0.0, 1e-9, 30.0, 100.0
 positive_epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([1e-6, 30.0, 100.0]))
 deltas = st.one_of(st.floats(1e-9, 0.9), st.sampled_from([1e-15, 0.5]))
 sizes = st.floats(0.1, 10)
+chances = st.one_of(st.just(0.0), st.floats(1e-250, 1))
 neighbours = st.sampled_from(ta.Neighbours)
 
 
 @st.composite
-def pmf_pairs(draw: Any, most: int = 7) -> tuple[np.ndarray, np.ndarray]:
+def pmf_pairs(draw: Any, most: int = 7, least: float = 1e-200) -> tuple[np.ndarray, np.ndarray]:
     """Two laws on the same outcomes, with zeros, ties and very small probabilities."""
     size = draw(st.integers(2, most))
     weights = st.lists(
-        st.one_of(st.just(0.0), st.floats(0.01, 1), st.sampled_from([1e-12, 1e-200, 0.5])),
+        st.one_of(
+            st.just(0.0), st.floats(0.01, 1), st.sampled_from([max(1e-12, least), least, 0.5])
+        ),
         min_size=size,
         max_size=size,
     ).filter(lambda w: sum(w) > 0.01)
@@ -80,9 +83,7 @@ MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
     ta.UnaryEncoding: st.one_of(
         st.builds(ta.UnaryEncoding.symmetric, epsilons),
         st.builds(ta.UnaryEncoding.optimised, epsilons),
-        st.tuples(st.floats(0, 1), st.floats(0, 1)).map(
-            lambda pair: ta.UnaryEncoding(max(pair), min(pair))
-        ),
+        st.tuples(chances, chances).map(lambda pair: ta.UnaryEncoding(max(pair), min(pair))),
     ),
     ta.UniformNoise: st.one_of(
         st.builds(ta.UniformNoise, st.floats(0.1, 100), st.floats(0, 1), sizes),
@@ -115,7 +116,7 @@ def densities(draw: Any) -> ta.TradeoffCurve:
     return ta.from_densities(*bells, (-12, 12 + shift), cells=2000)
 
 
-def there_and_back(curve: ta.TradeoffCurve, mesh: float = 0.013) -> ta.TradeoffCurve:
+def there_and_back(curve: ta.TradeoffCurve, mesh: float = 0.0123) -> ta.TradeoffCurve:
     """Through a mesh that shares no loss with the thresholds that the laws ask about."""
     return ta.from_dp_accounting(ta.to_dp_accounting(curve, mesh), mesh)
 
@@ -135,7 +136,7 @@ CURVE_FAMILIES: dict[str, st.SearchStrategy[ta.TradeoffCurve]] = {
     "dp_accounting": st.one_of(
         st.builds(lambda e: ta.Laplace.with_epsilon(e).curve(), st.floats(0.05, 3)),
         st.builds(lambda s: ta.Gaussian(s).curve(), st.floats(1, 5)),
-        pmf_pairs(most=4).map(lambda pair: ta.from_pmfs(*pair)),
+        pmf_pairs(most=4, least=0.01).map(lambda pair: ta.from_pmfs(*pair)),
     ).map(there_and_back),
     "worst case": st.lists(
         st.one_of(

@@ -58,7 +58,7 @@ def _from_zcdp(rho: float, delta: float = 1e-6) -> tuple[float, float]:
 
 
 def _from_bits(m: ta.UnaryEncoding) -> tuple[float, float]:
-    if min(m.flip, missed(m)) > 1e-300:
+    if min(m.flip, missed(m)) > 0:
         return math.log(m.keep / m.flip * ((1 - m.flip) / missed(m))), 0.0
     return 0.0, m.keep - m.flip  # a bit may give all away, but only so often
 
@@ -247,7 +247,7 @@ def test_gap_is_the_least_shift_that_makes_one_dominate(
         prior = 1 / (1 + np.exp(logits))
         rates_a, rates_b = a.rates(logits), b.rates(logits)
         error = [(1 - prior) * r.fpr + prior * r.fnr for r in (rates_a, rates_b)]
-        assert np.max(error[0] - error[1]) == pytest.approx(kappa, rel=1e-3, abs=1e-5)
+        assert np.max(error[0] - error[1]) == pytest.approx(kappa, abs=3e-4)  # a quarter step
 
 
 @settings(max_examples=100, deadline=None)

@@ -157,15 +157,16 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
     # There is no public way to ask, and an optimistic law is no guarantee.
     if getattr(getattr(pld, "_pmf_remove", None), "_pessimistic_estimate", True) is False:
         _checks.refuse("pld", "be a pessimistic estimate, or it is no guarantee", pld)
-    limit = float(pld.get_delta_for_epsilon(1e6))
-    top = mesh
-    while float(pld.get_delta_for_epsilon(top)) > limit and top < 1e6:
-        top *= 2
-    steps = math.ceil(top / mesh) + 1
-    if steps > 5_000_000:
-        _checks.refuse("discretization", f"be coarser: losses reach {top:.3g}", discretization)
-    epsilons = mesh * np.arange(steps, dtype=np.float64)
-    deltas = np.clip(pld.get_delta_for_epsilon(epsilons.tolist()), 0.0, 1.0)
+    with np.errstate(all="ignore"):  # what overflows in there is multiplied by 0
+        limit = float(pld.get_delta_for_epsilon(1e6))
+        top = mesh
+        while float(pld.get_delta_for_epsilon(top)) > limit and top < 1e6:
+            top *= 2
+        steps = math.ceil(top / mesh) + 1
+        if steps > 5_000_000:
+            _checks.refuse("discretization", f"be coarser: losses reach {top:.3g}", discretization)
+        epsilons = mesh * np.arange(steps, dtype=np.float64)
+        deltas = np.clip(pld.get_delta_for_epsilon(epsilons.tolist()), 0.0, 1.0)
     return from_profile(epsilons, deltas)
 
 
