@@ -19,6 +19,7 @@ import tellapart as ta
 Pair = tuple[np.ndarray, np.ndarray]
 
 SIZES = np.array([0.01, 0.1, 0.25, 0.5, 0.75, 0.9])  # here a pair must come close to the curve
+LEAST = 1e-300  # noise without ends reaches every cell, even where its mass underflows
 STEPS = np.linspace(-6, 6, 121)  # thresholds around a centre, in units of the noise
 
 
@@ -73,13 +74,14 @@ def discrete_gaussian(mechanism: Any) -> list[Pair]:
         return [tuple(_normalised(np.exp(-(((x - c) / sigma) ** 2) / 2)) for c in (0, shift))]
 
     def below(x: np.ndarray) -> np.ndarray:
-        # Euler-Maclaurin between half-integers: the next term is of order 1/sigma⁴.
+        # Euler-Maclaurin between half-integers: the next term is of order 1/sigma⁶.
         t = x / sigma
         density = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
-        return _normal_below(t) + t * density / (24 * sigma**2)
+        slopes = t / (24 * sigma**2) + 7 * (3 * t - t**3) / (5760 * sigma**4)
+        return _normal_below(t) + slopes * density
 
     edges = np.unique(np.floor(np.concatenate([STEPS * sigma, shift + STEPS * sigma]))) + 0.5
-    return [tuple(_cells(below, edges - centre) for centre in (0, shift))]
+    return [tuple(_cells(below, edges - centre).clip(LEAST) for centre in (0, shift))]
 
 
 def staircase(mechanism: Any) -> list[Pair]:
@@ -210,7 +212,7 @@ def _normal_below(x: np.ndarray) -> np.ndarray:
 def _shifted(below: Any, shift: float, unit: float, ends: Any = ()) -> Pair:
     """Cells around both centres, of symmetric noise of which ``below`` is accurate below 0."""
     edges = np.unique(np.concatenate([STEPS * unit, shift + STEPS * unit, ends]))
-    least = 0 if len(ends) else 1e-300  # noise without ends reaches every cell, if it underflows
+    least = 0 if len(ends) else LEAST
     return _cells(below, edges).clip(least), _cells(below, edges - shift).clip(least)
 
 

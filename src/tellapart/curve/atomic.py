@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,14 +145,23 @@ def _running_sums(losses: Array, absent: Array, present: Array) -> dict[str, Arr
     # δ(a) falls at rate e^a·FPR(a); `tilted` is e^loss·FPR just below each loss.
     tilted = times_exp(sums["fpr"][1:], losses)
     faint = (sums["fpr"][1:] < 1e-250) & np.isfinite(losses)
-    if faint.any():  # the first few: FPR underflows there, log FPR does not
-        weights = np.log(present[faint]) - losses[faint]
-        tilted[faint] = np.exp(losses[faint] + np.logaddexp.accumulate(weights))
+    if faint.any():  # the first few, where FPR underflows: from the other masses instead
+        tilted[faint] = _tilted_sums(losses[faint], present[faint])
     tilted[~np.isfinite(losses)] = 0.0
     start = present[0] if losses[0] == np.inf else 0.0
     drops = tilted[:-1] * -np.expm1(losses[1:] - losses[:-1])
     sums["tilted"] = tilted
     sums["profile"] = np.concatenate([[start], start + np.cumsum(drops)])
+    return sums
+
+
+def _tilted_sums(losses: Array, present: Array) -> list[float]:
+    """Σ of present·e^(loss − their loss) over the atoms up to each one, by falling loss."""
+    total, above, sums = 0.0, math.inf, []
+    for loss, mass in zip(losses.tolist(), present.tolist(), strict=True):
+        total = total * math.exp(loss - above) + mass
+        above = loss
+        sums.append(total)
     return sums
 
 
