@@ -1,0 +1,1 @@
+"""Pictures of curves, regions and choices (extra ``plot``)."""
