@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tellapart import _checks
 from tellapart.errors import Unsupported
@@ -21,7 +21,7 @@ BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#666666"
 
 # Fixed salt and outlined text: the same numbers give the same bytes on any machine.
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "tellapart",
     "svg.fonttype": "path",
     "font.size": 10,
