@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import gammainc, ndtr, ndtri
 
 from tellapart._checks import Array
 from tellapart._numeric import solve
@@ -45,6 +45,10 @@ class NoiseLaw(ABC):
     def cut(self, fpr: Array) -> Array:
         """The least x with P(noise > x) ≤ fpr."""
 
+    @abstractmethod
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
+
     def at(self, x: Array) -> Array:
         """P(noise = x): 0 unless the noise is discrete."""
         return np.zeros_like(x)
@@ -71,6 +75,9 @@ class LaplaceLaw(NoiseLaw):
         far = np.log(2 * np.minimum(fpr, 1 - fpr))
         return np.asarray(self.scale * np.where(fpr <= 0.5, -far, far))
 
+    def deviation(self) -> float:
+        return math.sqrt(2) * self.scale
+
 
 @dataclass(frozen=True)
 class GaussianLaw(NoiseLaw):
@@ -91,6 +98,9 @@ class GaussianLaw(NoiseLaw):
 
     def cut(self, fpr: Array) -> Array:
         return np.asarray(-self.sigma * ndtri(fpr))
+
+    def deviation(self) -> float:
+        return self.sigma
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,10 @@ class TruncatedLaplaceLaw(NoiseLaw):
 
     def cut(self, fpr: Array) -> Array:
         return self.scale * self._unit(0.0).noise_cut(fpr)
+
+    def deviation(self) -> float:
+        end = self.cutoff / self.scale
+        return self.scale * math.sqrt(2 * gammainc(3, end) / -math.expm1(-end))
 
 
 @dataclass(frozen=True)
@@ -155,6 +169,12 @@ class DiscreteLaplaceLaw(NoiseLaw):
     def cut(self, fpr: Array) -> Array:
         return _whole_cut(self, fpr)
 
+    def deviation(self) -> float:
+        half = 0.5 / self.scale
+        if half > 700:
+            return 0.0
+        return 1 / (math.sqrt(2) * math.sinh(half)) if half else math.inf
+
     def at(self, x: Array) -> Array:
         mass = np.exp(-np.abs(x) / self.scale) * math.tanh(0.5 / self.scale)
         return np.where(x == np.floor(x), mass, 0.0)
@@ -181,6 +201,13 @@ class DiscreteGaussianLaw(NoiseLaw):
 
     def cut(self, fpr: Array) -> Array:
         return _whole_cut(self, fpr)
+
+    def deviation(self) -> float:
+        """Sigma itself but for terms of order e^(−2π²σ²), which rounding hides beyond σ = 2."""
+        if self.sigma > 2:
+            return self.sigma
+        x = np.arange(1.0, 100.0)
+        return float(np.sqrt(2 * np.sum(x**2 * self.at(x))))
 
     def at(self, x: Array) -> Array:
         return np.where(x == np.floor(x), np.exp(discrete.log_mass(self.sigma, x)), 0.0)

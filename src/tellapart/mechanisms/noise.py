@@ -42,6 +42,20 @@ class AdditiveNoise(Mechanism):
     def _present_test(self) -> TradeoffCurve:
         return self.noise.curve(self.sensitivity)
 
+    def deviation(self) -> float:
+        """How far the noisy answer usually lies from the true one (standard deviation)."""
+        return self.noise.deviation()
+
+    def margin(self, coverage: float = 0.95) -> float:
+        """How far the noisy answer lies from the true one at most, this share of the time.
+
+        >>> round(Laplace.with_epsilon(1).margin(0.95), 4)
+        2.9957
+        """
+        tail = (1 - _checks.inside_unit(coverage=coverage)) / 2
+        with np.errstate(all="ignore"):
+            return float(self.noise.cut(np.array([tail]))[0])
+
     def test(self, absent: Any, present: Any) -> ShiftTest:
         """The best attack on an output, when the true answers of both worlds are known.
 

@@ -42,6 +42,41 @@ class Staircase(Mechanism):
         if self.fraction is not None:
             self._set(fraction=_checks.probability(fraction=self.fraction))
 
+    def deviation(self) -> float:
+        """How far the noisy answer usually lies from the true one (standard deviation)."""
+        fall, upper, wide = self._stair()
+        gone = -math.expm1(-self.epsilon)
+        if gone == 0:
+            return math.inf
+        stairs, squares = fall / gone, fall * (1 + fall) / gone**2
+        within = upper * wide / 2 + (1 - upper) * (1 + wide) / 2
+        within_squared = upper * wide**2 / 3 + (1 - upper) * (1 + wide + wide**2) / 3
+        return self.sensitivity * math.sqrt(squares + 2 * stairs * within + within_squared)
+
+    def margin(self, coverage: float = 0.95) -> float:
+        """How far the noisy answer lies from the true one at most, this share of the time."""
+        tail = 1 - _checks.inside_unit(coverage=coverage)
+        fall, upper, wide = self._stair()
+        if self.epsilon == 0:
+            return math.inf
+        stairs = math.floor(-math.log(tail) / self.epsilon)
+        # What is still missing on the last stair, as a share of that stair.
+        share = (1 - tail * math.exp(stairs * self.epsilon)) / -math.expm1(-self.epsilon)
+        if share <= upper:
+            step = wide * share / upper if upper else 0.0
+        else:
+            step = wide + (1 - wide) * (share - upper) / (1 - upper)
+        return self.sensitivity * (stairs + step)
+
+    def _stair(self) -> tuple[float, float, float]:
+        """Stair over stair, the mass on a stair's upper step, and that step's width."""
+        fall = math.exp(-self.epsilon)
+        wide = 1 / (1 + math.exp(min(self.epsilon, 1400.0) / 2))
+        if self.fraction is not None:
+            wide = self.fraction
+        total = wide + (1 - wide) * fall
+        return fall, (wide / total if total else 1.0), wide
+
     def _present_test(self) -> TradeoffCurve:
         """Outputs have ratio e^ε, 1 or e^−ε; those in the middle lie on one step of both laws."""
         fall = math.exp(-self.epsilon)
@@ -102,6 +137,15 @@ class UniformNoise(Mechanism):
         while _revealed(width, atom, size) > d:  # rounding
             width = math.nextafter(width, math.inf)
         return cls(width, atom, size, neighbours=neighbours)
+
+    def deviation(self) -> float:
+        """How far the noisy answer usually lies from the true one (standard deviation)."""
+        return math.sqrt((1 - self.atom) / 12) * self.width
+
+    def margin(self, coverage: float = 0.95) -> float:
+        """How far the noisy answer lies from the true one at most, this share of the time."""
+        missing = _checks.inside_unit(coverage=coverage) - self.atom
+        return 0.0 if missing <= 0 else missing / (1 - self.atom) * self.width / 2
 
     def _present_test(self) -> TradeoffCurve:
         leak = _revealed(self.width, self.atom, self.sensitivity)
