@@ -9,6 +9,7 @@
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
 from tellapart.curve.base import Bound, Rates, TradeoffCurve
+from tellapart.curve._crossings import crossings
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee
@@ -65,6 +66,7 @@ __all__ = [
     "UniformNoise",
     "Unsupported",
     "attack",
+    "crossings",
     "dominates",
     "from_densities",
     "from_dp_accounting",

@@ -38,6 +38,7 @@ NAMES = [
     "UniformNoise",
     "Unsupported",
     "attack",
+    "crossings",
     "dominates",
     "from_densities",
     "from_dp_accounting",

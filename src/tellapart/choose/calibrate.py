@@ -13,13 +13,15 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.rounding import to_decimals
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError
-from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk import Reading, summary
 
 Measure = Callable[..., Any]
-Family = Callable[[float], Mechanism | TradeoffCurve]
+Family = Callable[[float], Subject]
 
 # Parameters are searched between these; beyond them no limit is taken to bind.
 _SMALLEST, _LARGEST = 1e-12, 1e12
@@ -54,11 +56,15 @@ class Limit:
     def name(self) -> str:
         """What is limited, as it was asked for."""
         name = getattr(self.measure, "__name__", repr(self.measure))
-        shown = ", ".join(f"{key}={value:g}" for key, value in self.arguments)
+        shown = ", ".join(f"{key}={_short(value)}" for key, value in self.arguments)
         return f"{name}({shown})"
 
     def __str__(self) -> str:
         return f"{self.name} {'≥' if self.least else '≤'} {self.bound:g}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else repr(value)
 
 
 def at_most(bound: float, measure: Measure, **arguments: Any) -> Limit:
@@ -81,20 +87,37 @@ def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: boo
 class Choice:
     """A parameter that keeps every limit, what binds it, and what it achieves.
 
-    The next less private double breaks ``binding``; None if no limit binds at all.
+    The next less private double breaks ``binding``; None if no limit binds at all. ``subject`` is
+    what the family makes of the parameter, ``scope`` says for whom the number holds.
     """
 
     parameter: float
     binding: Limit | None
     achieved: tuple[tuple[Limit, float], ...]
-    curve: TradeoffCurve
+    subject: Subject
     rounds_down: bool
+
+    @property
+    def curve(self) -> TradeoffCurve:
+        """The curve that is left to an attacker."""
+        return curve_of(self.subject)
+
+    @property
+    def scope(self) -> str:
+        """Whether the number is for one mechanism or for all that keep a promise."""
+        return scope(self.subject)
 
     def rounded(self, digits: int) -> float:
         """The parameter with so many decimals, rounded to the private side."""
-        shift = 10.0 ** _checks.whole(0, digits=digits)
-        toward = math.floor if self.rounds_down else math.ceil
-        return toward(self.parameter * shift) / shift
+        return to_decimals(self.parameter, _checks.whole(0, digits=digits), not self.rounds_down)
+
+    def summary(self, **arguments: float) -> tuple[Reading, ...]:
+        """What the choice achieves on every other measure: `risk.summary` of its curve."""
+        return summary(self.curve, **arguments)
+
+    def __str__(self) -> str:
+        bound = "no limit binds" if self.binding is None else f"binding: {self.binding}"
+        return f"{self.parameter:.6g} ({bound}; {self.scope})"
 
 
 def largest(family: Family, limits: Sequence[Limit], *, whole: bool = False) -> Choice:
@@ -147,10 +170,11 @@ def _choose(family: Family, limits: Sequence[Limit], grows_private: bool, whole:
         _, high = solve.falling_root(excess, np.array([leaky]), np.array([safe]))
         parameter = math.exp(sign * float(high[0]))
     parameter = _settled(family, limits, parameter, grows_private, whole)
-    curve = _curve(family, parameter)
+    subject = family(parameter)
+    curve = curve_of(subject)
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
     binding = None if leaky == safe else max(limits, key=lambda one: one.excess(curve))
-    return Choice(parameter, binding, achieved, curve, rounds_down=not grows_private)
+    return Choice(parameter, binding, achieved, subject, rounds_down=not grows_private)
 
 
 def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
@@ -164,11 +188,9 @@ def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
 
 def _curve(family: Family, parameter: float) -> TradeoffCurve:
     made = family(parameter)
-    if isinstance(made, Mechanism):
-        made = made.curve()
-    if not isinstance(made, TradeoffCurve):
+    if not isinstance(made, Subject):
         _checks.refuse("family", "return a mechanism or a curve", made)
-    return made
+    return curve_of(made)
 
 
 def _refuse_infeasible(limits: list[Limit]) -> None:

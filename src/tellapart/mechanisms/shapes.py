@@ -56,7 +56,7 @@ class Staircase(Mechanism):
     def margin(self, coverage: float = 0.95) -> float:
         """How far the noisy answer lies from the true one at most, this share of the time."""
         tail = 1 - _checks.inside_unit(coverage=coverage)
-        fall, upper, wide = self._stair()
+        _, upper, wide = self._stair()
         if self.epsilon == 0:
             return math.inf
         stairs = math.floor(-math.log(tail) / self.epsilon)

@@ -4,6 +4,7 @@ Measures are plain functions of a curve, so anyone can add their own. A curve fr
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
 """
 
+from tellapart.risk._summary import Reading, summary
 from tellapart.risk._words import words
 from tellapart.risk.decisions import (
     AttackPoint,
@@ -29,6 +30,7 @@ from tellapart.risk.rates import advantage, auc, tpr
 __all__ = [
     "AttackPoint",
     "FScoreAttack",
+    "Reading",
     "advantage",
     "auc",
     "bayes_error",
@@ -44,6 +46,7 @@ __all__ = [
     "precision",
     "rates_from_precision",
     "success",
+    "summary",
     "tpr",
     "words",
 ]

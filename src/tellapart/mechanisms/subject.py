@@ -1,0 +1,47 @@
+"""What risks, pictures and choices are about: a mechanism, or a curve that stands for many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tellapart import _checks
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.mechanisms.base import Mechanism
+
+Subject = Mechanism | TradeoffCurve
+
+
+def curve_of(subject: Subject, name: str = "subject") -> TradeoffCurve:
+    """The curve of a mechanism, or a curve itself."""
+    if isinstance(subject, Mechanism):
+        return subject.curve()
+    if not isinstance(subject, TradeoffCurve):
+        _checks.refuse(name, "be a mechanism or a curve", subject)
+    return subject
+
+
+def curves_of(subjects: Mapping[str, Subject]) -> dict[str, TradeoffCurve]:
+    """The curves behind a mapping from names to mechanisms or curves."""
+    if not isinstance(subjects, Mapping) or not subjects:
+        rule = 'map names to mechanisms or curves, as {"Laplace": ta.Laplace(1)} does'
+        _checks.refuse("subjects", rule, subjects)
+    return {str(name): curve_of(one, f"subjects[{name!r}]") for name, one in subjects.items()}
+
+
+def scope(subject: Subject) -> str:
+    """For whom a number read off this subject holds.
+
+    >>> import tellapart as ta
+    >>> scope(ta.guarantee(epsilon=1))
+    'for every mechanism that keeps this promise'
+    >>> scope(ta.Laplace(scale=1))
+    'for Laplace alone: another mechanism with the same ε may leak more'
+    """
+    if isinstance(subject, Mechanism):
+        kind = type(subject).__name__
+        return f"for {kind} alone: another mechanism with the same ε may leak more"
+    if subject.bound is Bound.LOWER:
+        return "for every mechanism that keeps this promise"
+    if subject.bound is Bound.UPPER:
+        return "for what this attack has shown: another attack may do better"
+    return "for this pair of worlds alone"

@@ -1,0 +1,117 @@
+"""Every risk of one curve side by side, each with its side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tellapart import _checks
+from tellapart._numeric.rounding import fixed
+from tellapart.curve.algebra import check_curve
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.risk.decisions import (
+    bayes_error,
+    f_score,
+    max_posterior,
+    ppv,
+    precision,
+    success,
+)
+from tellapart.risk.rates import advantage, auc
+
+
+class Reading(NamedTuple):
+    """One number read off a curve; ``relation`` says on which side of it the truth lies.
+
+    "=": exact. "≤": no attacker exceeds it (or, for an error, "≥": none errs less). For what an
+    attack has shown the sides turn round.
+    """
+
+    name: str
+    value: float
+    relation: str
+    meaning: str
+    rounds_up: bool
+
+    @property
+    def shown(self) -> str:
+        """The value in a few digits, rounded so that privacy is never overstated."""
+        return fixed(self.value, up=self.rounds_up)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.relation} {self.shown}"
+
+
+def summary(
+    curve: TradeoffCurve,
+    *,
+    prior: float = 0.5,
+    fpr: float = 0.01,
+    recall: float = 0.5,
+    weight: float = 1.0,
+    delta: float = 1e-5,
+) -> tuple[Reading, ...]:
+    """All that an attacker gains, one reading a risk.
+
+    >>> import tellapart as ta
+    >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
+    ...     print(reading)
+    advantage ≤ 0.4622
+    TPR at FPR 0.01 ≤ 0.0272
+    PPV at FPR 0.01 ≤ 0.0268
+    """
+    check_curve(curve=curve)
+    p = _checks.inside_unit(prior=prior)
+    size, found = _checks.inside_unit(fpr=fpr), _checks.inside_unit(recall=recall)
+    leak = _checks.probability(delta=delta)
+    asked: list[tuple[str, Callable[[], object], str]] = [
+        (
+            "advantage",
+            lambda: advantage(curve),
+            "the most by which members are accused more often than others",
+        ),
+        (
+            f"TPR at FPR {size:g}",
+            lambda: curve.tpr(size),
+            f"share of members found when {100 * size:g} % of the others are accused",
+        ),
+        (
+            f"PPV at FPR {size:g}",
+            lambda: ppv(curve, fpr=size, prior=p),
+            "how often such an accusation is right",
+        ),
+        (
+            f"precision at recall {found:g}",
+            lambda: precision(curve, recall=found, prior=p),
+            f"how often an accusation is right that finds {100 * found:g} % of the members",
+        ),
+        (
+            "largest posterior",
+            lambda: max_posterior(curve, prior=p),
+            "the strongest belief in membership that any output leads to",
+        ),
+        (
+            f"F-score, weight {weight:g}",
+            lambda: f_score(curve, weight=weight, prior=p),
+            "precision and recall in one number, for the best attack",
+        ),
+        ("success", lambda: success(curve, prior=p), "how often the best attacker is right"),
+        ("Bayes error", lambda: bayes_error(curve, prior=p), "how often it is wrong"),
+        ("AUC", lambda: auc(curve), "how often a member is ranked above another person"),
+        (
+            f"ε at δ = {leak:g}",
+            lambda: curve.epsilon(leak),
+            "the usual number, one view of the curve",
+        ),
+    ]
+    return tuple(
+        _reading(name, float(ask()), meaning, curve.bound)  # type: ignore[arg-type]
+        for name, ask, meaning in asked
+    )
+
+
+def _reading(name: str, value: float, meaning: str, bound: Bound) -> Reading:
+    """Larger is worse for everyone but the Bayes error."""
+    up = (name == "Bayes error") == (bound is Bound.UPPER)
+    relation = "=" if bound is Bound.EXACT else "≤" if up else "≥"
+    return Reading(name, value, relation, meaning, up)

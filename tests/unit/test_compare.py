@@ -1,0 +1,211 @@
+"""Comparisons, frontiers, crossings and summaries: values, words and refusals."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import choose, risk
+from tellapart.mechanisms.subject import scope
+
+LAPLACE, GAUSSIAN = ta.Laplace(scale=1), ta.Gaussian(sigma=1)
+
+
+# -- crossings ----------------------------------------------------------------------------------
+
+
+def test_two_promises_cross_where_their_lines_meet():
+    found = ta.crossings(ta.guarantee(1, 1e-3), ta.guarantee(0.5, 1e-2))
+    fpr = 9e-3 / (math.e - math.exp(0.5))
+    fnr = 1 - 1e-3 - math.e * fpr
+    assert found == (pytest.approx((fpr, fnr)), pytest.approx((fnr, fpr)))
+
+
+def test_crossings_in_the_far_corner_keep_their_digits():
+    found = ta.crossings(ta.guarantee(60, 0), ta.guarantee(50, 1e-30))
+    fpr = 1e-30 / (math.exp(60) - math.exp(50))
+    assert found[0].fpr == pytest.approx(fpr, rel=1e-9)
+    assert found[-1].fnr == pytest.approx(fpr, rel=1e-9)
+
+
+def test_at_a_crossing_both_have_the_same_rates_and_change_places():
+    a, b = LAPLACE.curve(), GAUSSIAN.curve()
+    for one in ta.crossings(a, b):
+        assert a.beta(one.fpr) == pytest.approx(b.beta(one.fpr), abs=1e-12)
+        around = np.array([one.fpr - 1e-4, one.fpr + 1e-4])
+        assert np.prod(np.sign(a.beta(around) - b.beta(around))) == -1
+
+
+def test_touching_is_not_crossing():
+    assert ta.crossings(ta.guarantee(1), LAPLACE.curve()) == ()
+    assert ta.crossings(LAPLACE.curve(), LAPLACE.curve()) == ()
+
+
+# -- compare ------------------------------------------------------------------------------------
+
+
+def test_who_leaks_more_in_words():
+    found = choose.compare(
+        {
+            "promise": ta.guarantee(1),
+            "response": ta.RandomizedResponse(1),
+            "Laplace": LAPLACE,
+            "Gaussian": GAUSSIAN,
+        }
+    )
+    words = [str(pair) for pair in found.pairs]
+    assert words[0] == "promise and response leak the same"
+    assert words[1] == "promise leaks at least as much as Laplace to every attacker"
+    assert words[2].startswith("promise and Gaussian change places at FPR ")
+    assert words[5] == "Laplace and Gaussian change places at FPR 0.2366, FPR 0.3886"
+    assert found.pairs[1].gap == 0
+    back = ta.gap(LAPLACE.curve(), ta.guarantee(1))
+    assert found.pairs[1].gap_back == pytest.approx(back)
+
+
+def test_the_table_has_every_risk_with_its_side():
+    subjects = {"promise": ta.guarantee(1), "Laplace": LAPLACE}
+    found = choose.compare(subjects, prior=0.01)
+    cells = found.cells()
+    assert cells[0] == ("", "promise", "Laplace")
+    assert ("advantage", "≤ 0.4622", "= 0.3935") in cells
+    assert len(cells) == 1 + len(risk.summary(ta.guarantee(1)))
+    assert found.gaps()[1][:2] == ("promise", "–")
+    assert str(found).splitlines()[-1] == str(found.pairs[0])
+    assert found.scopes[0] == "for every mechanism that keeps this promise"
+
+
+@pytest.mark.parametrize(
+    ("subjects", "message"),
+    [
+        (
+            {},
+            "subjects must map names to mechanisms or curves, as "
+            '{"Laplace": ta.Laplace(1)} does, got {}',
+        ),
+        ({"a": 3}, "subjects['a'] must be a mechanism or a curve, got 3"),
+    ],
+)
+def test_compare_refuses_word_for_word(subjects, message):
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}$"):
+        choose.compare(subjects)
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        (ta.guarantee(1), "for every mechanism that keeps this promise"),
+        (LAPLACE, "for Laplace alone: another mechanism with the same ε may leak more"),
+        (
+            ta.attack(points=[(0.1, 0.3)]),
+            "for what this attack has shown: another attack may do better",
+        ),
+        (ta.from_pmfs([0.5, 0.5], [0.4, 0.6]), "for this pair of worlds alone"),
+    ],
+)
+def test_for_whom_a_number_holds(subject, words):
+    assert scope(subject) == words
+
+
+# -- frontier -----------------------------------------------------------------------------------
+
+
+def test_the_frontier_has_error_and_risk():
+    found = choose.frontier(ta.Gaussian, [0.5, 2.0], {"advantage": risk.advantage})
+    assert (found.parameter, found.measures) == ("sigma", ("advantage",))
+    assert [row.deviation for row in found.rows] == [0.5, 2.0]
+    assert found.rows[0].margin == pytest.approx(0.5 * 1.959963984540054)
+    assert found.rows[1].risks[0] == risk.advantage(ta.Gaussian(2.0).curve())
+    assert found.rises == (True,)
+
+
+def test_what_falls_with_privacy_lost_is_rounded_down():
+    found = choose.frontier(
+        ta.Laplace.with_epsilon, [1.0], {"error": lambda c: risk.bayes_error(c, prior=0.5)}
+    )
+    assert found.rises == (False,)
+    exact = math.exp(-0.5) / 2
+    assert float(found.cells()[1][-1]) == math.floor(exact * 1e4) / 1e4
+
+
+def test_what_answers_no_number_has_no_error():
+    found = choose.frontier(ta.RandomizedResponse, [1.0])
+    assert found.rows[0].deviation is None
+    assert found.cells()[1][1:3] == ("–", "–")
+    promise = choose.frontier(ta.guarantee, [0.5, 1.0])
+    assert promise.scope == "for every mechanism that keeps this promise"
+    assert promise.bound is ta.Bound.LOWER
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: choose.frontier(3, [1.0]),
+            "family must be a function from a parameter to a mechanism, got 3",
+        ),
+        (
+            lambda: choose.frontier(ta.Laplace, [1.0], {"a": 3}),
+            "measures must map names to functions of a curve, got {'a': 3}",
+        ),
+        (
+            lambda: choose.frontier(lambda e: e, [1.0]),
+            "what family returns must be a mechanism or a curve, got 1.0",
+        ),
+    ],
+)
+def test_the_frontier_refuses_word_for_word(call, message):
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}$"):
+        call()
+
+
+# -- summary ------------------------------------------------------------------------------------
+
+
+def test_a_summary_reads_what_the_measures_say():
+    curve = LAPLACE.curve()
+    found = {one.name: one.value for one in risk.summary(curve, prior=0.01, fpr=0.05, weight=2)}
+    assert found["advantage"] == risk.advantage(curve)
+    assert found["TPR at FPR 0.05"] == curve.tpr(0.05)
+    assert found["PPV at FPR 0.05"] == risk.ppv(curve, fpr=0.05, prior=0.01)
+    assert found["F-score, weight 2"] == risk.f_score(curve, weight=2, prior=0.01)
+    assert found["Bayes error"] == risk.bayes_error(curve, prior=0.01)
+    assert found["ε at δ = 1e-05"] == curve.epsilon(1e-5)
+
+
+@pytest.mark.parametrize(
+    ("curve", "risks", "error"),
+    [
+        (ta.guarantee(1), "≤", "≥"),
+        (ta.Laplace(1).curve(), "=", "="),
+        (ta.attack(points=[(0.01, 0.03)]), "≥", "≤"),
+    ],
+)
+def test_every_reading_has_its_side(curve, risks, error):
+    for one in risk.summary(curve):
+        assert one.relation == (error if one.name == "Bayes error" else risks)
+        safe = float(one.shown) - one.value if one.value < math.inf else 0.0
+        stronger = (one.name == "Bayes error") == (curve.bound is ta.Bound.UPPER)
+        assert safe >= -1e-12 if stronger else safe <= 1e-12
+
+
+# -- choice -------------------------------------------------------------------------------------
+
+
+def test_a_choice_says_for_whom_it_holds():
+    limit = choose.at_most(0.9, risk.f_score, weight=1)
+    noise = choose.largest(ta.Laplace.with_epsilon, [limit])
+    promise = choose.largest(ta.guarantee, [limit])
+    assert (noise.rounded(4), promise.rounded(4)) == (3.2088, 2.1972)
+    assert noise.scope == "for Laplace alone: another mechanism with the same ε may leak more"
+    assert promise.scope == "for every mechanism that keeps this promise"
+    assert str(promise) == (
+        "2.19722 (binding: f_score(weight=1) ≤ 0.9; for every mechanism that keeps this promise)"
+    )
+    assert isinstance(noise.subject, ta.Laplace)
+    others = {one.name: one.value for one in noise.summary(prior=0.5)}
+    assert others["F-score, weight 1"] == pytest.approx(0.9)

@@ -1,0 +1,59 @@
+"""Rounding that keeps its side, to the last bit."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tellapart._numeric.rounding import fixed, to_decimals, to_digits
+
+finite = st.floats(-1e12, 1e12, allow_nan=False)
+
+
+@given(finite, st.integers(0, 12))
+def test_decimals_keep_their_side_and_are_close(value, decimals):
+    low, high = to_decimals(value, decimals, up=False), to_decimals(value, decimals, up=True)
+    assert low <= value <= high
+    step = 10.0**-decimals + 4 * math.ulp(value)
+    assert high - low <= step
+    assert Fraction(str(low)) * 10**decimals % 1 == 0
+
+
+@given(st.one_of(finite, st.floats(1e-300, 1e-200)), st.integers(1, 8))
+def test_digits_keep_their_side_and_are_close(value, digits):
+    low, high = to_digits(value, digits, up=False), to_digits(value, digits, up=True)
+    assert low <= value <= high
+    assert high - low <= abs(value) * 10.0 ** (1 - digits) * 1.000001
+
+
+def test_where_multiplying_first_ends_on_the_wrong_side():
+    value = math.nextafter(1.7, 2)
+    assert math.ceil(value * 10) / 10 < value <= to_decimals(value, 1, up=True)
+
+
+@given(finite)
+def test_what_is_shown_keeps_its_side_but_for_rounding(value):
+    slack = 1e-12 * abs(value)
+    low, high = float(fixed(value, up=False)), float(fixed(value, up=True))
+    assert low - slack <= value <= high + slack
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "shown"),
+    [
+        (0.46211, True, "0.4622"),
+        (0.46211, False, "0.4621"),
+        (0.03 - 4e-18, False, "0.0300"),
+        (1.2345678e-7, True, "1.235e-07"),
+        (0.0, True, "0.0000"),
+        (math.inf, True, "∞"),
+        (-math.inf, True, "−∞"),
+        (12345678.9, False, "1.234e+07"),
+    ],
+)
+def test_how_numbers_look(value, up, shown):
+    assert fixed(value, up=up) == shown
