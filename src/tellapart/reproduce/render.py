@@ -1,0 +1,110 @@
+"""Table 1 as text, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, Verdict, rounded_down, verdicts
+
+CITATION = (
+    "C. Liu, X. He, T. Chanyaswad, S. Wang and P. Mittal, “Investigating Statistical Privacy "
+    "Frameworks from the Perspective of Hypothesis Testing”, Proceedings on Privacy Enhancing "
+    "Technologies 2019, doi 10.2478/popets-2019-0045"
+)
+TITLE = "Table 1. The largest ε of Laplace noise that keeps the F-score of every attack in bounds"
+MARKS = {
+    Verdict.EXACT: " ",
+    Verdict.ROUNDED_UP: "+",
+    Verdict.TRUNCATED: "-",
+    Verdict.IMPOSSIBLE: "x",
+    Verdict.DASH_RIGHT: " ",
+    Verdict.TOO_LARGE: "!",
+    Verdict.TOO_SMALL: "<",
+    Verdict.DASH_WRONG: "?",
+}
+_WIDTH, _MARGIN = 8, 15
+_NONE = "–"
+
+
+def text(cells: Sequence[Cell]) -> str:
+    """The table for a terminal: what is printed, what is right, and every cell that differs."""
+    lines = [TITLE, "", _line("bound on F", [f"{bound:g} " for bound in BOUNDS]), ""]
+    for weight in PRINTED:
+        row = [cell for cell in cells if cell.weight == weight]
+        lines += [
+            _line(f"β = {weight:g} printed", [printed(cell) + MARKS[cell.verdict] for cell in row]),
+            _line(f"{'exact':>{_MARGIN}}", [exact(cell) + " " for cell in row]),
+        ]
+    lines += [_line("any mechanism", [_any(cells, bound) + " " for bound in BOUNDS]), ""]
+    lines += ["exact: rounded down to four decimals; – where no ε keeps the bound."]
+    lines += ["any mechanism: the largest ε that is enough whatever ε-DP mechanism is used.", ""]
+    for verdict, count in verdicts(cells).items():
+        lines.append(f"{count:3d} {verdict.value:<13} {MARKS[verdict]} {verdict.meaning}")
+    broken = [cell for cell in cells if cell.verdict in _BROKEN]
+    return "\n".join([*lines, "", *(remark(cell) for cell in broken)]) + "\n"
+
+
+def comma_separated(cells: Sequence[Cell]) -> str:
+    """The table with one row for each cell, every number with all its digits."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(record(cells[0])), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(record(cell) for cell in cells)
+    return out.getvalue()
+
+
+def as_json(cells: Sequence[Cell]) -> str:
+    """The table with its source and its counts, for a program."""
+    told = {
+        "source": CITATION,
+        "verdicts": {verdict.value: count for verdict, count in verdicts(cells).items()},
+        "cells": [record(cell) for cell in cells],
+    }
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+
+def record(cell: Cell) -> dict[str, float | str | None]:
+    """One cell under the names that the CSV and JSON files use."""
+    return {
+        "weight": cell.weight,
+        "f_score_bound": cell.bound,
+        "printed_epsilon": cell.printed,
+        "largest_epsilon_laplace": cell.largest,
+        "largest_epsilon_any_mechanism": cell.any_mechanism,
+        "f_score_of_always_accusing": cell.always,
+        "f_score_at_printed_epsilon": cell.reached,
+        "verdict": cell.verdict.value,
+    }
+
+
+def remark(cell: Cell) -> str:
+    """What is wrong with one cell, with its numbers."""
+    where = f"β = {cell.weight:g}, F ≤ {cell.bound:g}: printed {printed(cell)}"
+    if cell.verdict is Verdict.IMPOSSIBLE:
+        return f"{where}, but F = {cell.always:.4f} even at ε = 0"
+    return f"{where} gives F = {cell.reached:.6f}; the largest ε is {exact(cell)}"
+
+
+def printed(cell: Cell) -> str:
+    """The ε as the paper prints it."""
+    return _NONE if cell.printed is None else f"{cell.printed:g}"
+
+
+def exact(cell: Cell, digits: int = 4) -> str:
+    """The largest ε, rounded down so that it still keeps the bound."""
+    return _NONE if cell.largest is None else f"{rounded_down(cell.largest, digits):.{digits}f}"
+
+
+_BROKEN = {Verdict.IMPOSSIBLE, Verdict.ROUNDED_UP, Verdict.TOO_LARGE}
+
+
+def _any(cells: Sequence[Cell], bound: float) -> str:
+    found = [one.any_mechanism for one in cells if one.bound == bound and one.any_mechanism]
+    return f"{rounded_down(min(found), 4):.4f}" if found else _NONE
+
+
+def _line(name: str, values: Sequence[str]) -> str:
+    return (f"{name:<{_MARGIN}}" + "".join(f"{value:>{_WIDTH}}" for value in values)).rstrip()

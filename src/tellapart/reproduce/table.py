@@ -1,0 +1,151 @@
+"""Table 1 of the founding paper: what it prints, what is right, and what to call the difference."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from tellapart import _checks, choose, risk
+from tellapart.choose.calibrate import Family, Infeasible
+from tellapart.curve.guarantees import guarantee, nothing
+from tellapart.mechanisms.noise import Laplace
+
+# As printed (Liu et al. 2019, Table 1): one row for each weight β, None where it has a dash.
+BOUNDS = (0.55, 0.58, 0.62, 0.67, 0.76, 0.83, 0.9, 0.95)
+PRINTED: Mapping[float, tuple[float | None, ...]] = {
+    0.5: (0.22, 0.34, 0.55, 0.82, 1.42, 2.04, 3.0, 4.29),
+    0.6: (None, 0.33, 0.54, 0.83, 1.45, 2.11, 3.11, 4.43),
+    0.8: (None, None, 0.49, 0.8, 1.46, 2.16, 3.21, 4.58),
+    1.0: (None, None, None, 0.71, 1.4, 2.12, 3.2, 4.6),
+    1.5: (None, None, None, None, 1.17, 1.88, 2.99, 4.41),
+    2.0: (None, None, None, None, None, 1.61, 2.69, 4.12),
+}
+_DECIMALS = 2
+
+
+class Verdict(Enum):
+    """What became of one cell of the table, in a word or two."""
+
+    EXACT = "exact"
+    ROUNDED_UP = "rounded up"
+    TRUNCATED = "truncated"
+    IMPOSSIBLE = "impossible"
+    DASH_RIGHT = "dash is right"
+    # The paper has none of these; a table that someone altered would.
+    TOO_LARGE = "too large"
+    TOO_SMALL = "too small"
+    DASH_WRONG = "dash is wrong"
+
+    @property
+    def meaning(self) -> str:
+        """The verdict in a sentence."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Verdict.EXACT: "the exact value, whether rounded or cut to two decimals",
+    Verdict.ROUNDED_UP: "rounded up: the attack on the printed ε exceeds the bound",
+    Verdict.TRUNCATED: "cut to two decimals: safe, though not the nearest value",
+    Verdict.IMPOSSIBLE: "no ε keeps this bound: accusing everyone exceeds it even at ε = 0",
+    Verdict.DASH_RIGHT: "no ε keeps this bound, and none is printed",
+    Verdict.TOO_LARGE: "larger than any rounding: the attack on the printed ε exceeds the bound",
+    Verdict.TOO_SMALL: "smaller than any rounding: safe, with more noise than needed",
+    Verdict.DASH_WRONG: "some ε keeps this bound, and none is printed",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: a bound on the F-score, the ε that was printed for it, and the right one.
+
+    ``printed`` is None for a dash; ``largest`` and ``any_mechanism`` are None where no ε keeps
+    the bound; ``reached`` is the F-score of the best attack on Laplace noise with the printed ε.
+    """
+
+    weight: float
+    bound: float
+    printed: float | None
+    largest: float | None
+    any_mechanism: float | None
+    always: float
+    reached: float | None
+    verdict: Verdict
+
+
+def table_one() -> tuple[Cell, ...]:
+    """What every cell of the paper's table says, what it should say, and how they differ.
+
+    >>> cells = table_one()
+    >>> [count for verdict, count in verdicts(cells).items()]
+    [13, 9, 7, 4, 15]
+    """
+    rows = PRINTED.items()
+    return tuple(
+        judge(weight, bound, value)
+        for weight, row in rows
+        for bound, value in zip(BOUNDS, row, strict=True)
+    )
+
+
+def judge(weight: float, bound: float, printed: float | None) -> Cell:
+    """Whether Laplace noise with the printed ε keeps the F-score of every attack in bounds.
+
+    >>> judge(weight=0.5, bound=0.62, printed=0.55).verdict.value
+    'rounded up'
+    """
+    if printed is not None:
+        _checks.finite_above_zero(printed=printed)
+    largest = _largest(Laplace.with_epsilon, weight, bound)
+    reached = None if printed is None else _score(Laplace.with_epsilon(printed), weight)
+    return Cell(
+        weight=weight,
+        bound=bound,
+        printed=printed,
+        largest=largest,
+        any_mechanism=_largest(guarantee, weight, bound),
+        always=float(risk.f_score(nothing(), weight=weight)),
+        reached=reached,
+        verdict=_verdict(bound, printed, largest, reached),
+    )
+
+
+def verdicts(cells: Iterable[Cell]) -> dict[Verdict, int]:
+    """How many cells got each verdict; those that no cell got are left out."""
+    count = Counter(cell.verdict for cell in cells)
+    return {verdict: count[verdict] for verdict in Verdict if count[verdict]}
+
+
+def rounded_down(epsilon: float, digits: int) -> float:
+    """An ε with so many decimals that still keeps every promise made for it."""
+    shift = 10.0**digits
+    return math.floor(epsilon * shift) / shift
+
+
+def _largest(family: Family, weight: float, bound: float) -> float | None:
+    try:
+        found = choose.largest(family, [choose.at_most(bound, risk.f_score, weight=weight)])
+    except Infeasible:
+        return None
+    return found.parameter
+
+
+def _score(noise: Laplace, weight: float) -> float:
+    return float(risk.f_score(noise.curve(), weight=weight))
+
+
+def _verdict(
+    bound: float, printed: float | None, largest: float | None, reached: float | None
+) -> Verdict:
+    if printed is None or reached is None:
+        return Verdict.DASH_RIGHT if largest is None else Verdict.DASH_WRONG
+    if largest is None:
+        return Verdict.IMPOSSIBLE
+    nearest = printed == round(largest, _DECIMALS)
+    if reached > bound:
+        return Verdict.ROUNDED_UP if nearest else Verdict.TOO_LARGE
+    if printed != rounded_down(largest, _DECIMALS):
+        return Verdict.TOO_SMALL
+    return Verdict.EXACT if nearest else Verdict.TRUNCATED
