@@ -1,1 +1,31 @@
-"""Pictures of curves, regions and choices (extra ``plot``)."""
+"""Pictures of curves, regions and choices (extra ``plot``).
+
+Each function draws one picture and returns its figure; ``axes=`` draws it into a larger one.
+"""
+
+from tellapart.errors import Unsupported
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError as missing:
+    raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
+
+from tellapart.plot._regions import region_point, regions
+from tellapart.plot.choices import f_score, frontier
+from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
+from tellapart.plot.style import panels, save, style, styled
+
+__all__ = [
+    "compare",
+    "f_score",
+    "frontier",
+    "panels",
+    "precision_recall",
+    "region_point",
+    "regions",
+    "roc",
+    "save",
+    "style",
+    "styled",
+    "tradeoff",
+]

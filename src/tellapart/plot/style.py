@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from tellapart import _checks
-from tellapart.errors import Unsupported
 
-try:
-    import matplotlib as mpl
-    from matplotlib.axes import Axes
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-except ImportError as missing:
-    raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Okabe and Ito's palette: told apart by people with any kind of colour vision.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -31,6 +33,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "grid.alpha": 0.25,
+    "hatch.linewidth": 0.7,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "lines.linewidth": 2,
@@ -39,8 +42,24 @@ STYLE: dict[Any, Any] = {
 }
 
 
-# For every function that draws: ``@styled``.
-styled = mpl.rc_context(STYLE)
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw inside this: the one style, whatever the settings of the person's matplotlib."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """For every function that draws: ``@styled``."""
+
+    @functools.wraps(draw)
+    def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
+        with style():
+            return draw(*args, **kwargs)
+
+    return in_style
 
 
 class Pen(NamedTuple):
@@ -71,11 +90,27 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A figure and its axes side by side: ``figure, (left, right) = panels(2)``.
 
-    Call it, and draw, inside ``styled``.
+    Call it, and draw, inside ``style()``.
     """
     figure = Figure(figsize=(width * columns, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, list(figure.subplots(1, columns, squeeze=False)[0])
+
+
+def canvas(axes: Axes | None, *, height: float = 4.4) -> tuple[Figure, Axes]:
+    """The axes to draw into, in the one look, and their figure; new ones if none are given."""
+    if axes is None:
+        _, (axes,) = panels(height=height)
+    elif not isinstance(axes, Axes):
+        _checks.refuse("axes", "be matplotlib axes", axes)
+    # Said here as well: given axes may have been made in another style, and ticks come later.
+    axes.grid(True, alpha=0.25)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure = axes.figure
+    while not isinstance(figure, Figure):  # a part of a figure knows its parent
+        figure = figure.figure
+    return figure, axes
 
 
 @styled
