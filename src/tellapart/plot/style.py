@@ -97,20 +97,12 @@ def panels(
     return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
-def canvas(axes: Axes | None, *, height: float = 4.4) -> tuple[Figure, Axes]:
-    """The axes to draw into, in the one look, and their figure; new ones if none are given."""
-    if axes is None:
-        _, (axes,) = panels(height=height)
-    elif not isinstance(axes, Axes):
-        _checks.refuse("axes", "be matplotlib axes", axes)
-    # Said here as well: given axes may have been made in another style, and ticks come later.
-    axes.grid(True, alpha=0.25)
+def dress(axes: Axes) -> Axes:
+    """Given axes in the one look: they may have been made in another, and ticks come later."""
+    axes.grid(True, alpha=STYLE["grid.alpha"])
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    figure = axes.figure
-    while not isinstance(figure, Figure):  # a part of a figure knows its parent
-        figure = figure.figure
-    return figure, axes
+    return axes
 
 
 @styled
