@@ -38,7 +38,7 @@ def text(cells: Sequence[Cell]) -> str:
             _line(f"β = {weight:g} printed", [printed(cell) + MARKS[cell.verdict] for cell in row]),
             _line(f"{'exact':>{_MARGIN}}", [exact(cell) + " " for cell in row]),
         ]
-    lines += [_line("any mechanism", [_any(cells, bound) + " " for bound in BOUNDS]), ""]
+    lines += [_line("any mechanism", [any_mechanism(cells, bound) + " " for bound in BOUNDS]), ""]
     lines += ["exact: rounded down to four decimals; – where no ε keeps the bound."]
     lines += ["any mechanism: the largest ε that is enough whatever ε-DP mechanism is used.", ""]
     for verdict, count in verdicts(cells).items():
@@ -98,12 +98,13 @@ def exact(cell: Cell, digits: int = 4) -> str:
     return _NONE if cell.largest is None else f"{rounded_down(cell.largest, digits):.{digits}f}"
 
 
-_BROKEN = {Verdict.IMPOSSIBLE, Verdict.ROUNDED_UP, Verdict.TOO_LARGE}
-
-
-def _any(cells: Sequence[Cell], bound: float) -> str:
+def any_mechanism(cells: Sequence[Cell], bound: float) -> str:
+    """The largest ε that keeps this bound whatever the mechanism, rounded down."""
     found = [one.any_mechanism for one in cells if one.bound == bound and one.any_mechanism]
     return f"{rounded_down(min(found), 4):.4f}" if found else _NONE
+
+
+_BROKEN = {Verdict.IMPOSSIBLE, Verdict.ROUNDED_UP, Verdict.TOO_LARGE}
 
 
 def _line(name: str, values: Sequence[str]) -> str:

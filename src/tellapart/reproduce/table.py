@@ -47,7 +47,7 @@ class Verdict(Enum):
 
 _MEANINGS = {
     Verdict.EXACT: "the exact value, whether rounded or cut to two decimals",
-    Verdict.ROUNDED_UP: "rounded up: the attack on the printed ε exceeds the bound",
+    Verdict.ROUNDED_UP: "the nearest value, but the attack on the printed ε exceeds the bound",
     Verdict.TRUNCATED: "cut to two decimals: safe, though not the nearest value",
     Verdict.IMPOSSIBLE: "no ε keeps this bound: accusing everyone exceeds it even at ε = 0",
     Verdict.DASH_RIGHT: "no ε keeps this bound, and none is printed",

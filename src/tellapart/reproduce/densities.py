@@ -1,0 +1,76 @@
+"""The hypothesis test of the paper's Figures 2, 5(a), 6(a) and 7(a), drawn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from tellapart import risk
+from tellapart._checks import Array
+from tellapart.mechanisms.noise import Laplace
+from tellapart.plot.style import BLUE, GREY, VERMILLION
+
+EPSILON = 1.0
+# Noise with ε = 1 on an answer that is 0 without the record and 1 with it.
+NOISE = Laplace.with_epsilon(EPSILON)
+TEST = NOISE.test(absent=0, present=1)
+
+
+def threshold(prior: float) -> float:
+    """The output beyond which "present" is the likelier answer."""
+    loss = float(risk.best_decision(NOISE.curve(), prior=prior).threshold)
+    # Between the two answers the log-likelihood ratio is (2·output − 1)·ε.
+    return (loss / EPSILON + 1) / 2
+
+
+def draw(axes: Axes, prior: float) -> None:
+    """Both densities, each weighted by its prior (by 1 for a prior of 1/2), and the threshold."""
+    weights = (1.0, 1.0) if prior == 0.5 else (prior, 1 - prior)
+    cut = threshold(prior)
+    fpr, tpr, _ = shares(prior)
+    output = np.union1d(np.linspace(-4, 5, 181), [cut])
+    beyond = output >= cut
+    sides = [(weights[0], 1.0, VERMILLION, "-"), (weights[1], 0.0, BLUE, "--")]
+    for weight, centre, colour, dashes in sides:
+        density = weight * _density(output - centre)
+        axes.plot(output, density, color=colour, ls=dashes)
+        axes.fill_between(output[beyond], density[beyond], color=colour, alpha=0.25, lw=0)
+    top = max(weights) * EPSILON / 2
+    axes.axvline(cut, color=GREY, lw=1.5)
+    axes.text(cut + 0.12, 1.25 * top, "θ: say “present” from here on", fontsize=9)
+    axes.text(1.2, 0.97 * top, "h1: record present", fontsize=9, color=VERMILLION)
+    low = weights[1] * EPSILON / 2
+    axes.text(-0.3, 0.9 * low, "h0: record absent", fontsize=9, color=BLUE, ha="right")
+    names = ("RSR = ", "GSR = ") if prior == 0.5 else ("", "")
+    found, false = (
+        f"{name}{w * x:.3f}" for name, w, x in zip(names, weights, (tpr, fpr), strict=True)
+    )
+    _note(axes, f"true positives\n{found}", (1.55, 0.42 * top), (4.8, 0.7 * top))
+    _note(axes, f"false positives\n{false}", (1.4, 0.06 * top), (4.8, 0.36 * top))
+    axes.set(xlim=(-4, 5), ylim=(0, 1.4 * top), xticks=[0, 1])
+    axes.set_xticklabels(["Q(D′)", "Q(D)"])
+    axes.set_xlabel("noisy answer")
+    axes.set_ylabel("density" if prior == 0.5 else "prior × density")
+
+
+def _note(axes: Axes, words: str, at: tuple[float, float], where: tuple[float, float]) -> None:
+    arrow = {"arrowstyle": "-", "color": "black", "lw": 0.8}
+    axes.annotate(words, at, xytext=where, fontsize=9, ha="right", arrowprops=arrow)
+
+
+def shares(prior: float) -> tuple[float, float, float]:
+    """FPR, TPR and precision of the test drawn for this prior."""
+    rates = TEST.rates(threshold(prior))
+    fpr, tpr = float(rates.fpr), float(rates.tpr)
+    return fpr, tpr, prior * tpr / (prior * tpr + (1 - prior) * fpr)
+
+
+def printed_below_mode(x: float) -> float:
+    """Eqs 9 and 10 below the mode as the paper prints them: the exponent has the wrong sign."""
+    return 1 - 0.5 * math.exp(-x * EPSILON)
+
+
+def _density(x: Array) -> Array:
+    return np.asarray(EPSILON / 2 * np.exp(-EPSILON * np.abs(x)))
