@@ -75,11 +75,13 @@ def frontier(
     family: Family,
     parameters: Iterable[float],
     measures: Mapping[str, CurveMeasure] | None = None,
+    *,
+    name: str | None = None,
 ) -> Frontier:
     """What each parameter of a family costs in accuracy and leaves to an attacker.
 
     ``measures`` maps names to functions of a curve; left out, the advantage, the TPR at FPR 0.01
-    and the success at even odds.
+    and the success at even odds. ``name`` is what to call the parameter, if not as the family does.
 
     >>> import tellapart as ta
     >>> print(frontier(ta.Laplace.with_epsilon, [0.5, 1]))
@@ -104,7 +106,7 @@ def frontier(
     ]
     by_measure = zip(*found, strict=True)
     return Frontier(
-        parameter=next(iter(inspect.signature(family).parameters)),
+        parameter=name or next(iter(inspect.signature(family).parameters)),
         measures=tuple(asked),
         rows=tuple(rows),
         rises=tuple(max(risks) > none for risks, none in zip(by_measure, perfect, strict=True)),

@@ -23,8 +23,8 @@ from tellapart.risk import Reading, summary
 Measure = Callable[..., Any]
 Family = Callable[[float], Subject]
 
-# Parameters are searched between these; beyond them no limit is taken to bind.
-_SMALLEST, _LARGEST = 1e-12, 1e12
+# Parameters are searched from 1e-12 to this; beyond no limit is taken to bind.
+_LARGEST = 1e12
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
 
@@ -57,7 +57,7 @@ class Limit:
         """What is limited, as it was asked for."""
         name = getattr(self.measure, "__name__", repr(self.measure))
         shown = ", ".join(f"{key}={_short(value)}" for key, value in self.arguments)
-        return f"{name}({shown})"
+        return f"{name}({shown})" if shown else name
 
     def __str__(self) -> str:
         return f"{self.name} {'≥' if self.least else '≤'} {self.bound:g}"
@@ -150,31 +150,73 @@ def least(family: Family, limits: Sequence[Limit], *, whole: bool = False) -> Ch
 def _choose(family: Family, limits: Sequence[Limit], grows_private: bool, whole: bool) -> Choice:
     limits = _checked(family, limits)
     _refuse_infeasible(limits)
-    # Search in log-parameter, turned so that growing means more private.
-    sign = 1.0 if grows_private else -1.0
-
-    def curve_at(position: float) -> TradeoffCurve:
-        return _curve(family, math.exp(sign * position))
-
-    def excess(positions: Array) -> Array:
-        curve = curve_at(float(positions[0]))
-        return np.array([max(limit.excess(curve) for limit in limits)])
-
-    edge = math.log(_LARGEST)
-    start = np.zeros(1)
-    safe, leaky = _bracket(excess, start, edge)
-    _refuse_wavering(excess, leaky, safe)
-    if leaky == safe:
-        parameter = math.exp(sign * safe)
+    search = _Search(family, limits, grows_private)
+    safe, leaky = _bracket(search)
+    binds = leaky != safe and math.isfinite(search.excess(leaky))
+    if leaky != safe:
+        low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]))
+        search.refuse_wavering(leaky, safe)
+        safe, leaky = float(high[0]), float(low[0])
+    if whole:
+        parameter = _whole(search, safe)
     else:
-        _, high = solve.falling_root(excess, np.array([leaky]), np.array([safe]))
-        parameter = math.exp(sign * float(high[0]))
-    parameter = _settled(family, limits, parameter, grows_private, whole)
+        parameter = _tight(search, search.parameter(safe), search.parameter(leaky))
     subject = family(parameter)
     curve = curve_of(subject)
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    binding = None if leaky == safe else max(limits, key=lambda one: one.excess(curve))
+    binding = max(limits, key=lambda one: one.excess(curve)) if binds else None
     return Choice(parameter, binding, achieved, subject, rounds_down=not grows_private)
+
+
+class _Search:
+    """How far a family's members exceed the limits, by the logarithm of their parameter.
+
+    Turned so that a growing position means more privacy. Where the family has no member the
+    excess is infinite: nothing is allowed there.
+    """
+
+    def __init__(self, family: Family, limits: list[Limit], grows_private: bool) -> None:
+        self.grows_private = grows_private
+        self._family, self._limits = family, limits
+        self._seen: dict[float, float] = {}
+        self._refusal: InvalidArgument | None = None
+
+    def parameter(self, position: float) -> float:
+        return math.exp(position if self.grows_private else -position)
+
+    def excess(self, position: float) -> float:
+        if position not in self._seen:
+            self._seen[position] = self.excess_of(self.parameter(position))
+        return self._seen[position]
+
+    def excesses(self, positions: Array) -> Array:
+        return np.array([self.excess(float(positions[0]))])
+
+    def excess_of(self, parameter: float) -> float:
+        try:
+            curve = _curve(self._family, parameter)
+        except InvalidArgument as refusal:
+            self._refusal = self._refusal or refusal
+            return math.inf
+        return max(limit.excess(curve) for limit in self._limits)
+
+    def failure(self) -> TellapartError:
+        """Why nothing was found: a family that never had a member knows best."""
+        if self._refusal is not None and all(map(math.isinf, self._seen.values())):
+            return self._refusal
+        return Infeasible("infeasible: no parameter from 1e-12 to 1e12 keeps the limits")
+
+    def refuse_wavering(self, leaky: float, safe: float) -> None:
+        """The answer is only right for a family and measures that move one way."""
+        for position in np.linspace(leaky - 1, safe + 1, 6):
+            self.excess(float(position))
+        members = [x for _, x in sorted(self._seen.items()) if math.isfinite(x)]
+        if any(after > before + _NOISE for before, after in pairwise(members)):
+            raise NotCertified(
+                "the measures do not fall steadily with the parameter, so no single answer is "
+                "safe; use largest for a family that leaks more as it grows, least for one that "
+                "leaks less"
+            )
 
 
 def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
@@ -203,56 +245,49 @@ def _refuse_infeasible(limits: list[Limit]) -> None:
             )
 
 
-def _bracket(excess: solve.Falling, start: Array, edge: float) -> tuple[float, float]:
+def _bracket(search: _Search) -> tuple[float, float]:
     """A position that keeps the limits and one that does not; the same if none binds."""
-    step, position = 1.0, float(start[0])
-    if excess(start)[0] <= 0:
+    step, position, edge = 1.0, 0.0, math.log(_LARGEST)
+    if search.excess(position) <= 0:
         safe = position
         while position > -edge:
             position = max(position - step, -edge)
-            if excess(np.array([position]))[0] > 0:
+            if search.excess(position) > 0:
                 return safe, position
             safe, step = position, 2 * step
         return safe, safe
     leaky = position
     while position < edge:
         position = min(position + step, edge)
-        if excess(np.array([position]))[0] <= 0:
+        if search.excess(position) <= 0:
             return position, leaky
         leaky, step = position, 2 * step
-    raise Infeasible("infeasible: no parameter up to 1e12 keeps the limits")
+    raise search.failure()
 
 
-def _refuse_wavering(excess: solve.Falling, leaky: float, safe: float) -> None:
-    """The answer is only right for a family and measures that move one way."""
-    if leaky == safe:
-        return
-    positions = np.linspace(leaky - 1, safe + 1, 9)
-    values = [float(excess(np.array([x]))[0]) for x in positions]
-    if any(after > before + _NOISE for before, after in pairwise(values)):
-        raise NotCertified(
-            "the measures do not fall steadily with the parameter, so no single answer is safe; "
-            "use largest for a family that leaks more as it grows, least for one that leaks less"
-        )
-
-
-def _settled(
-    family: Family, limits: list[Limit], parameter: float, grows_private: bool, whole: bool
-) -> float:
-    """A parameter, whole if asked, that does keep the limits as computed."""
-    if whole:
-        parameter = float(
-            math.ceil(parameter - 1e-9) if grows_private else math.floor(parameter + 1e-9)
-        )
-    toward = math.inf if grows_private else 0.0
-    for _ in range(200):
-        if parameter <= 0:
-            break
-        curve = _curve(family, parameter)
-        if all(limit.excess(curve) <= 0 for limit in limits):
-            return parameter
-        if whole:
-            parameter += 1.0 if grows_private else -1.0
+def _tight(search: _Search, safe: float, leaky: float) -> float:
+    """The last double, seen from the private side, that keeps the limits as computed."""
+    if safe == leaky:
+        return safe
+    private, revealing = (math.inf, 0.0) if search.grows_private else (0.0, math.inf)
+    while search.excess_of(safe) > 0:  # exp() may have moved either end by a few ulp
+        safe = math.nextafter(safe, private)
+    while search.excess_of(leaky) <= 0:
+        safe, leaky = leaky, math.nextafter(leaky, revealing)
+    while (middle := (safe + leaky) / 2) not in (safe, leaky):
+        if search.excess_of(middle) <= 0:
+            safe = middle
         else:
-            parameter = math.nextafter(parameter, toward)
-    raise InvalidArgument("limits must leave room for a positive parameter of this family")
+            leaky = middle
+    return safe
+
+
+def _whole(search: _Search, position: float) -> float:
+    """The least private whole number that keeps the limits as computed."""
+    toward, step = (math.ceil, 1.0) if search.grows_private else (math.floor, -1.0)
+    parameter = float(toward(search.parameter(position) - step * 1e-9))
+    for _ in range(3):
+        if parameter >= 1 and search.excess_of(parameter) <= 0:
+            return parameter
+        parameter += step
+    raise InvalidArgument("limits must leave room for a positive whole parameter of this family")

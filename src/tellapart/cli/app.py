@@ -1,0 +1,56 @@
+"""``tellapart``: one line in, a readable answer out, one line when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+from rich.console import Console
+
+import tellapart
+from tellapart.cli import choosing, show, theory
+from tellapart.errors import TellapartError
+
+app = App(
+    name="tellapart",
+    help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
+    help_epilogue=(
+        "For example:\n\n"
+        "    tellapart risk --epsilon 1 --prior 0.01\n"
+        "    tellapart choose laplace --max-f-score 0.76\n"
+        "    tellapart compare laplace:epsilon=1 gaussian:epsilon=1,delta=1e-5\n\n"
+        "Every command takes --json, and --debug for a full traceback."
+    ),
+    version=f"tellapart {tellapart.__version__}",
+    help_format="markdown",
+    console=show.terminal(),
+)
+for command in (theory.risk, choosing.choose, theory.compare, theory.region, theory.reproduce):
+    app.command(command, help_epilogue="")
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run one command; 0 for an answer, 2 for bad use (1 is kept for a refuted claim)."""
+    given = list(sys.argv[1:] if tokens is None else tokens)
+    debug = "--debug" in given
+    given = [one for one in given if one != "--debug"]
+    try:
+        app(given, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (CycloptsError, TellapartError, OSError) as error:
+        if debug:
+            raise
+        Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(_line(error))
+        return 2
+    return 0
+
+
+def _line(error: Exception) -> str:
+    """What is wrong, on one line, with where to look next."""
+    said = " ".join(str(error).split())
+    hint = " (see tellapart --help)" if isinstance(error, CycloptsError) else ""
+    return f"tellapart: {said}{hint}"

@@ -1,0 +1,117 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+from rich.console import Console
+
+from tellapart import _checks
+from tellapart.cli import show
+from tellapart.worlds import Adversary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Option = Annotated[float | None, Parameter(show_default=False)]
+
+
+@Parameter(name="*", group=Group("Parameters of the mechanism", sort_key=1))
+@dataclass(frozen=True)
+class Values:
+    """Parameters by name; the same as ``name:key=value``."""
+
+    epsilon: Annotated[Option, Parameter(help="Privacy parameter ε.")] = None
+    delta: Annotated[Option, Parameter(help="Privacy parameter δ.")] = None
+    sigma: Annotated[Option, Parameter(help="Deviation of Gaussian noise.")] = None
+    scale: Annotated[Option, Parameter(help="Scale of Laplace noise.")] = None
+    sensitivity: Annotated[Option, Parameter(help="How far one record moves the answer.")] = None
+    mu: Annotated[Option, Parameter(help="μ of Gaussian differential privacy.")] = None
+
+    def given(self) -> dict[str, float]:
+        """Those that were given."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@Parameter(name="*", group=Group("What the attacker knows beforehand", sort_key=2))
+@dataclass(frozen=True)
+class Knowledge:
+    """What the attacker holds likely before looking, told in one of three ways."""
+
+    prior: Annotated[
+        Option, Parameter(help="Chance that the record is present.  [default: 0.5]")
+    ] = None
+    gamma: Annotated[Option, Parameter(help="Others per member, instead of --prior.")] = None
+    rho_p: Annotated[
+        Option, Parameter(help="The founding paper's prior coefficient, instead of --prior.")
+    ] = None
+    rho_c: Annotated[Option, Parameter(help="Its coefficient of correlated records.")] = None
+    rho_t: Annotated[Option, Parameter(help="Its coefficient of correlation in time.")] = None
+
+    def adversary(self) -> Adversary:
+        """The adversary these options describe."""
+        coefficients = (self.rho_p, self.rho_c, self.rho_t)
+        paper = any(one is not None for one in coefficients)
+        told = [self.prior is not None, self.gamma is not None, paper]
+        if sum(told) > 1:
+            rule = "be told in one way: --prior, or --gamma, or the --rho coefficients"
+            _checks.refuse("the prior", rule, {k: v for k, v in asdict(self).items() if v})
+        if self.gamma is not None:
+            return Adversary.with_odds(self.gamma)
+        if paper:
+            return Adversary.with_coefficients(*(one or 0.0 for one in coefficients))
+        return Adversary(0.5 if self.prior is None else self.prior)
+
+
+@Parameter(name="*", group=Group("Output", sort_key=3))
+@dataclass(frozen=True)
+class Output:
+    """How the answer is given."""
+
+    as_json: Annotated[
+        bool,
+        Parameter(
+            name="--json", negative="", help="Print JSON instead of text.", show_default=False
+        ),
+    ] = False
+    plot: Annotated[
+        Path | None,
+        Parameter(help="Also draw a picture: a .svg, .png or .pdf file.", show_default=False),
+    ] = None
+
+    def give(
+        self,
+        data: dict[str, Any],
+        text: Callable[[Console], None],
+        picture: Callable[[], Figure],
+    ) -> None:
+        """Draw first, so that nothing is printed about a picture that failed; then print."""
+        console = show.terminal()
+        if self.plot is not None:
+            from tellapart import plot
+
+            path = plot.save(picture(), self.plot)
+            data = {**data, "plot": str(path)}
+        if self.as_json:
+            console.file.write(json.dumps(_plain(data), ensure_ascii=False, indent=2) + "\n")
+            return
+        text(console)
+        if self.plot is not None:
+            console.print(f"\nPicture: {self.plot}", markup=False)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity: it is written as a word."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "inf" if value > 0 else "-inf"
+    return value

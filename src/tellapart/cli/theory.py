@@ -1,0 +1,296 @@
+"""Commands about what an attacker can do in theory: risk, compare, region."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+import tellapart as ta
+from tellapart import PrivacyRegion, choose
+from tellapart import risk as measures
+from tellapart._checks import refuse
+from tellapart._numeric.rounding import fixed
+from tellapart.cli import show
+from tellapart.cli.options import Knowledge, Output, Values
+from tellapart.curve.guarantees import guarantee
+from tellapart.mechanisms.named import NAMED, named
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+
+Mechanism = Annotated[str, Parameter(help=f"{', '.join(NAMED)}; or name:key=value,key=value.")]
+Fpr = Annotated[float, Parameter(help="Share of the others the attacker accuses.")]
+
+
+def risk(
+    mechanism: Mechanism = "any",
+    /,
+    *,
+    values: Values = Values(),
+    knowledge: Knowledge = Knowledge(),
+    fpr: Fpr = 0.01,
+    recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
+    weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
+    at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
+    out_of: Annotated[int, Parameter(help="Of how many people to speak.")] = 1_000,
+    output: Output = Output(),
+) -> None:
+    """What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
+
+    For example:
+
+        tellapart risk --epsilon 1 --prior 0.01
+        tellapart risk laplace --epsilon 1 --fpr 0.001
+        tellapart risk gaussian --sigma 2 --json
+        tellapart risk discrete-laplace:epsilon=1,sensitivity=3 --plot risk.svg
+    """
+    given = values.given()
+    subject = named(mechanism, **given)
+    name = _label(mechanism, given)
+    curve, prior = curve_of(subject), knowledge.adversary().prior
+    found = measures.summary(
+        curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+    )
+    sentences = measures.words(curve, prior=prior, out_of=out_of, fpr=fpr).splitlines()
+
+    def text(console: Console) -> None:
+        show.title(console, name, _described(subject))
+        show.line(console, f"Numbers hold {scope(subject)}.")
+        show.line(console, f"Before looking, the attacker holds membership for {prior:g} likely.")
+        console.print()
+        show.readings(console, found)
+        console.print()
+        for sentence in sentences:
+            show.line(console, sentence)
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.compare({name: subject})
+
+    data = {
+        "mechanism": name,
+        "scope": scope(subject),
+        "side": curve.bound.value,
+        "prior": prior,
+        "readings": [reading(one) for one in found],
+        "words": sentences,
+    }
+    output.give(data, text, picture)
+
+
+def compare(
+    *mechanisms: Mechanism,
+    knowledge: Knowledge = Knowledge(),
+    fpr: Fpr = 0.01,
+    recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
+    weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
+    at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
+    output: Output = Output(),
+) -> None:
+    """Several mechanisms side by side: every risk, who leaks more, and where that changes.
+
+    For example:
+
+        tellapart compare laplace:epsilon=1 gaussian:epsilon=1,delta=1e-5
+        tellapart compare any:epsilon=1 laplace:epsilon=1 staircase:epsilon=1 --prior 0.01
+        tellapart compare laplace:scale=1 gaussian:sigma=1.4 --plot compare.svg
+    """
+    subjects = {name: named(name) for name in mechanisms}
+    if len(subjects) < 2:
+        refuse("mechanisms", "be at least two different ones", list(mechanisms))
+    prior = knowledge.adversary().prior
+    found = choose.compare(
+        subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+    )
+
+    def text(console: Console) -> None:
+        show.title(console, "Every risk", f"for an attacker with prior {prior:g}")
+        show.table(console, found.cells())
+        console.print()
+        show.title(console, "Who leaks more")
+        for pair in found.pairs:
+            show.line(console, f"{pair}.")
+        console.print()
+        show.title(console, "By how much", "(Δ-divergence)")
+        show.line(
+            console,
+            "How much less often an attacker errs against the column than against the row, at "
+            "most. 0: the row leaks at least as much to every attacker.",
+        )
+        show.table(console, found.gaps())
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.compare(subjects)
+
+    data = {
+        "prior": prior,
+        "mechanisms": [
+            {"mechanism": name, "scope": one, "readings": [reading(x) for x in row]}
+            for name, one, row in zip(found.names, found.scopes, found.readings, strict=True)
+        ],
+        "pairs": [
+            {
+                "first": pair.first,
+                "second": pair.second,
+                "first_leaks_at_least_as_much": pair.first_leaks,
+                "second_leaks_at_least_as_much": pair.second_leaks,
+                "crossings": [one._asdict() for one in pair.crossings],
+                "gap": pair.gap,
+                "gap_back": pair.gap_back,
+                "words": str(pair),
+            }
+            for pair in found.pairs
+        ],
+    }
+    output.give(data, text, picture)
+
+
+def region(
+    *,
+    epsilon: Annotated[tuple[float, ...], Parameter(help="ε of a promise; several may be given.")],
+    delta: Annotated[tuple[float, ...], Parameter(help="δ: one for all, or one for each ε.")] = (
+        0.0,
+    ),
+    fpr: Annotated[float | None, Parameter(help="FPR of an attack.", show_default=False)] = None,
+    tpr: Annotated[float | None, Parameter(help="TPR of an attack.", show_default=False)] = None,
+    output: Output = Output(),
+) -> None:
+    """Which pairs of error rates a promise allows, and whether an attack is possible under it.
+
+    For example:
+
+        tellapart region --epsilon 1 --fpr 0.01 --tpr 0.05
+        tellapart region --epsilon 0.5 --epsilon 1 --epsilon 2 --plot regions.svg
+    """
+    if len(delta) not in (1, len(epsilon)):
+        refuse("delta", f"be given once or as often as epsilon ({len(epsilon)} times)", delta)
+    deltas = delta * len(epsilon) if len(delta) == 1 else delta
+    regions = [PrivacyRegion(e, d) for e, d in zip(epsilon, deltas, strict=True)]
+    if (fpr is None) != (tpr is None):
+        refuse("fpr and tpr", "be given together", (fpr, tpr))
+    if fpr is None or tpr is None:
+        _regions(regions, output)
+    elif len(regions) > 1:
+        refuse("epsilon", "be given once where an attack is judged", epsilon)
+    else:
+        _point(regions[0], fpr, tpr, output)
+
+
+def _regions(regions: list[PrivacyRegion], output: Output) -> None:
+    def cells(one: PrivacyRegion) -> tuple[str, ...]:
+        gain = measures.advantage(guarantee(one.epsilon, one.delta))
+        knot = one.vertices()[2]
+        share = fixed(one.area(), up=True)
+        return (
+            f"ε = {one.epsilon:g}, δ = {one.delta:g}",
+            share,
+            fixed(float(gain), True),
+            fixed(float(knot[0]), False),
+        )
+
+    def text(console: Console) -> None:
+        show.title(console, "What each promise allows", "(FPR, FNR) of any attacker")
+        head = ("promise", "share of the square", "largest advantage", "FPR = FNR at best")
+        show.table(console, [head, *map(cells, regions)])
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.regions(regions)
+
+    data = {
+        "regions": [
+            {
+                "epsilon": one.epsilon,
+                "delta": one.delta,
+                "area": one.area(),
+                "advantage": float(measures.advantage(guarantee(one.epsilon, one.delta))),
+                "corners": one.vertices().tolist(),
+            }
+            for one in regions
+        ]
+    }
+    output.give(data, text, picture)
+
+
+def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
+    failures = one.failures(fpr=fpr, fnr=1 - tpr)
+    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
+    promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
+    caveat = "Rates measured on samples prove nothing by themselves: they need a confidence limit."
+
+    def text(console: Console) -> None:
+        verdict = "impossible" if failures else "possible"
+        show.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {promise}")
+        for failure in failures:
+            show.line(console, f"{failure}.")
+        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {one.delta:g}."
+        show.line(console, needs)
+        show.line(console, caveat)
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.region_point(one, fpr=fpr, tpr=tpr)
+
+    data = {
+        "epsilon": one.epsilon,
+        "delta": one.delta,
+        "fpr": fpr,
+        "tpr": tpr,
+        "possible": not failures,
+        "failures": [{"inequality": f.inequality, "excess": f.excess} for f in failures],
+        "least_epsilon": least,
+        "caveat": caveat,
+    }
+    output.give(data, text, picture)
+
+
+def _label(mechanism: str, given: dict[str, float]) -> str:
+    options = ",".join(f"{key}={value:g}" for key, value in given.items())
+    if not options:
+        return mechanism
+    return f"{mechanism},{options}" if ":" in mechanism else f"{mechanism}:{options}"
+
+
+def _described(subject: Subject) -> str:
+    return repr(subject) if isinstance(subject, ta.Mechanism) else ""
+
+
+def reading(one: measures.Reading) -> dict[str, object]:
+    """One risk as JSON."""
+    return {
+        "name": one.name,
+        "value": one.value,
+        "relation": one.relation,
+        "shown": one.shown,
+        "meaning": one.meaning,
+    }
+
+
+def reproduce(
+    folder: Annotated[Path, Parameter(help="Where to write; made if it is missing.")] = Path(
+        "reproduction"
+    ),
+    /,
+) -> None:
+    """The founding paper's figures and Table 1, beside what is exact.
+
+    Writes Figures 2 to 9, Table 1 and the region figures of the posts, and prints Table 1 as
+    published beside the exact values, with a verdict on each cell.
+
+    For example:
+
+        tellapart reproduce
+        tellapart reproduce my-folder
+    """
+    from tellapart import reproduce as founding
+
+    founding.run(folder)
+    console = show.terminal()
+    console.print(founding.table_text(), markup=False, soft_wrap=True)
+    console.print(f"\nFigures, table and an index to open: {folder / 'index.html'}", markup=False)

@@ -1,0 +1,264 @@
+"""The command line, as someone types it: answers, JSON, pictures, refusals and exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tellapart as ta
+from tellapart import risk
+from tellapart.cli import main
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*tokens):
+        code = main(tokens)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def parsed(run):
+    def call(*tokens):
+        code, out, err = run(*tokens, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call
+
+
+# -- choose -------------------------------------------------------------------------------------
+
+
+def test_the_first_question_of_a_privacy_engineer(run):
+    code, out, err = run("choose", "laplace", "--max-f-score", "0.76", "--weight", "1")
+    assert (code, err) == (0, "")
+    assert out.startswith("epsilon = 1.4086  for laplace\n")
+    assert "The largest epsilon that keeps every limit, rounded down from 1.408612884." in out
+    assert "What binds is f_score(weight=1, prior=0.5) ≤ 0.76." in out
+    assert "for Laplace alone: another mechanism with the same ε may leak more" in out
+    assert "Whatever the mechanism, ε-DP with ε = 1.1526 keeps the limits." in out
+    assert "95 % within ±" in out
+
+
+def test_choosing_noise_rounds_up_and_several_limits_name_the_one_that_binds(parsed):
+    found = parsed(
+        "choose", "gaussian", "--max-advantage", "0.1", "--max-ppv", "0.5", "--prior", "0.001"
+    )
+    assert (found["parameter"], found["rounded"]) == ("sigma", "up")
+    assert found["value"] >= found["unrounded"]
+    assert found["binding"] == "advantage ≤ 0.1"
+    assert risk.advantage(ta.Gaussian(found["value"]).curve()) <= 0.1
+    assert found["any_mechanism"] is None
+    middle = found["frontier"][2]
+    assert (middle["value"], middle["deviation"]) == (found["value"], found["value"])
+
+
+def test_the_number_for_any_mechanism_keeps_its_delta(parsed):
+    found = parsed("choose", "gaussian:delta=1e-5", "--max-advantage", "0.3")
+    promise = ta.guarantee(found["any_mechanism"], 1e-5)
+    assert risk.advantage(promise) <= 0.3 < risk.advantage(ta.guarantee(found["value"], 1e-5))
+
+
+def test_small_answers_keep_their_digits(parsed):
+    found = parsed("choose", "laplace", "--max-advantage", "1e-6")
+    assert 0 < found["value"] <= found["unrounded"] < found["value"] * 1.001
+
+
+def test_the_coefficients_of_the_paper_are_an_attacker(parsed):
+    found = parsed("choose", "laplace", "--max-f-score", "0.9", "--rho-p", "0.2", "--rho-c", "0.1")
+    assert 1 / found["prior"] - 1 == pytest.approx(0.62)
+
+
+def test_what_never_binds_is_said(run, parsed):
+    assert run("choose", "laplace", "--max-f-score", "1")[1] == (
+        "no limit binds: every epsilon of laplace keeps them\n"
+    )
+    assert parsed("choose", "laplace", "--max-f-score", "1")["value"] is None
+
+
+def test_the_end_of_a_mechanism_is_said(run):
+    _, out, _ = run("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.9")
+    assert out.startswith("epsilon = 8.4197  for gaussian-classic:delta=1e-5\n")
+    assert "No limit binds: the mechanism is not defined beyond." in out
+
+
+# -- risk ---------------------------------------------------------------------------------------
+
+
+def test_what_does_epsilon_one_mean(run):
+    code, out, err = run("risk", "--epsilon", "1", "--prior", "0.01")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "any:epsilon=1\n  Numbers hold for every mechanism that keeps this promise."
+    )
+    assert re.search(r"^  advantage +≤ 0\.4622 ", out, re.M)
+    assert "Of 1,000 people, 10 are members." in out
+
+
+def test_risk_as_json_is_what_the_library_says(parsed):
+    found = parsed("risk", "laplace:scale=2", "--fpr", "0.05", "--prior", "0.1")
+    assert (found["mechanism"], found["side"]) == ("laplace:scale=2", "exact")
+    curve = ta.Laplace(2).curve()
+    expected = risk.summary(curve, fpr=0.05, prior=0.1)
+    assert [(one["name"], one["value"]) for one in found["readings"]] == [
+        (one.name, one.value) for one in expected
+    ]
+    assert found["words"] == risk.words(curve, fpr=0.05, prior=0.1).splitlines()
+
+
+def test_json_has_a_word_for_infinity(parsed):
+    found = parsed("risk", "gaussian", "--sigma", "1", "--at-delta", "0")
+    assert found["readings"][-1]["value"] == "inf"
+
+
+# -- compare ------------------------------------------------------------------------------------
+
+
+def test_compare_says_who_leaks_more(run, parsed):
+    names = ("any:epsilon=1", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
+    _, out, _ = run("compare", *names)
+    assert "any:epsilon=1 leaks at least as much as laplace:epsilon=1 to every attacker." in out
+    assert "By how much  (Δ-divergence)" in out
+    found = parsed("compare", *names)
+    assert [one["mechanism"] for one in found["mechanisms"]] == list(names)
+    pair = found["pairs"][0]
+    assert (pair["first_leaks_at_least_as_much"], pair["gap"]) == (True, 0)
+    assert found["pairs"][1]["crossings"][0]["fpr"] == pytest.approx(1.51963e-4, rel=1e-5)
+
+
+# -- region -------------------------------------------------------------------------------------
+
+
+def test_an_impossible_attack_is_named(run, parsed):
+    code, out, _ = run("region", "--epsilon", "1", "--fpr", "0.01", "--tpr", "0.05")
+    assert code == 0
+    assert out.startswith("impossible  FPR 0.01 with TPR 0.05, under ε = 1, δ = 0\n")
+    assert "TPR ≤ e^ε·FPR + δ fails by 0.02282." in out
+    assert "they need a confidence limit" in out
+    found = parsed("region", "--epsilon", "2.5", "--delta", "1e-4", "--fpr", ".1", "--tpr", ".9")
+    assert found["possible"] is True
+    assert found["least_epsilon"] == pytest.approx(2.1971, abs=1e-4)
+
+
+def test_several_regions(parsed):
+    found = parsed("region", "--epsilon", "0.5", "--epsilon", "1", "--delta", "0.1")
+    assert [(one["epsilon"], one["delta"]) for one in found["regions"]] == [(0.5, 0.1), (1, 0.1)]
+    assert found["regions"][1]["area"] == ta.PrivacyRegion(1, 0.1).area()
+
+
+# -- pictures -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("risk", "laplace", "--epsilon", "1"),
+        ("choose", "laplace", "--max-advantage", "0.1"),
+        ("choose", "any", "--max-advantage", "0.1"),
+        ("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.2"),
+        ("compare", "laplace:epsilon=1", "gaussian:sigma=1"),
+        ("region", "--epsilon", "1", "--epsilon", "2"),
+        ("region", "--epsilon", "1", "--fpr", "0.01", "--tpr", "0.05"),
+    ],
+)
+def test_every_command_draws(run, tmp_path, command):
+    first, second = tmp_path / "a.svg", tmp_path / "b.svg"
+    code, out, err = run(*command, "--plot", str(first))
+    assert (code, err) == (0, "")
+    assert f"Picture: {first}" in out.replace("\n", "")
+    assert run(*command, "--plot", str(second))[0] == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_text(encoding="utf-8").startswith("<?xml")
+
+
+# -- refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("risk", "mechanism must be given as any:epsilon=…,[delta=…] or any:mu=… or any:zcdp=…"),
+        ("risk laplac --epsilon 1", "mechanism must be one of any, laplace, "),
+        ("risk laplace --epsilon -1", "epsilon must be finite and at least 0, got -1.0"),
+        ("risk laplace:epsilon=1 --epsilon 2", "mechanism must give epsilon only once"),
+        ("risk --epsilon 1 --prior 2", "prior must lie in [0, 1], got 2.0"),
+        (
+            "risk --epsilon 1 --prior 0.1 --gamma 3",
+            "the prior must be told in one way: --prior, or --gamma, or the --rho coefficients",
+        ),
+        (
+            "risk --epsilon 1 --rho-p 0 --rho-c 0.6",
+            "rho_p, rho_c and rho_t must keep (2 − rho_p)(1 − rho_c)(1 − rho_t) at least 1",
+        ),
+        ("risk --epsilon one", 'Invalid value for --epsilon: unable to convert "one" into float.'),
+        ("risk --epsilon 1 --plot x.txt", "path must end in .svg, .png or .pdf, got 'x.txt'"),
+        ("risk --epsilon 1 --plot no/x.svg", "[Errno 2] No such file or directory: 'no/x.svg'"),
+        ("choose laplace", "limits must hold at least one, such as --max-advantage 0.1"),
+        (
+            "choose laplace --max-f-score 0.6",
+            "infeasible: even perfect privacy (ε = 0) has f_score(weight=1, prior=0.5) = 0.6667",
+        ),
+        ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, got "),
+        ("region --epsilon 1 --fpr 0.1", "fpr and tpr must be given together, got (0.1, None)"),
+        (
+            "region --epsilon 1 --epsilon 2 --fpr 0.1 --tpr 0.2",
+            "epsilon must be given once where an attack is judged, got (1.0, 2.0)",
+        ),
+        (
+            "region --epsilon 1 --epsilon 2 --epsilon 3 --delta 0 --delta 0.1",
+            "delta must be given once or as often as epsilon (3 times), got (0.0, 0.1)",
+        ),
+        ("nothing", 'Unknown command "nothing".'),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_code_two(run, tmp_path, monkeypatch, command, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*command.split())
+    assert (code, out) == (2, "")
+    assert err.startswith(f"tellapart: {message}")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_the_traceback(run):
+    with pytest.raises(ta.InvalidArgument):
+        run("risk", "laplace", "--epsilon", "-1", "--debug")
+
+
+# -- help, and the program itself ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["risk", "choose", "compare", "region", "reproduce"])
+def test_every_help_has_examples_that_work(run, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    examples = re.findall(rf"^\s*tellapart ({command}\b[^\n]*?)\s*$", out, re.M)
+    assert examples
+    if command == "reproduce":
+        return
+    for example in examples:
+        assert run(*example.split())[::2] == (0, "")
+
+
+def test_the_program_is_installed_and_survives_a_closed_pipe():
+    program = [sys.executable, "-m", "tellapart", "risk", "--epsilon", "1"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0
+
+
+def test_the_version(run):
+    assert run("--version")[1] == f"tellapart {ta.__version__}\n"

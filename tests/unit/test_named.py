@@ -1,0 +1,111 @@
+"""Mechanisms by name: what a short text stands for, and what it leaves open."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+import tellapart as ta
+from tellapart import choose, risk
+from tellapart.mechanisms.named import NAMED, named, named_family
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("laplace:epsilon=2", ta.Laplace.with_epsilon(2)),
+        ("laplace:scale=0.5,sensitivity=3", ta.Laplace(0.5, 3)),
+        ("gaussian:sigma=2", ta.Gaussian(2)),
+        ("gaussian:epsilon=1,delta=1e-5", ta.Gaussian.analytic(1, 1e-5)),
+        ("gaussian-classic:epsilon=1,delta=1e-5", ta.Gaussian.classic(1, 1e-5)),
+        (
+            " discrete-laplace: epsilon = 1 , sensitivity = 2 ",
+            ta.DiscreteLaplace.with_epsilon(1, 2),
+        ),
+        ("randomized-response:epsilon=1,categories=4", ta.RandomizedResponse(1, 4)),
+        ("uniform:delta=0.1", ta.UniformNoise.optimal(0.1)),
+        ("any:epsilon=1,delta=1e-5", ta.guarantee(1, 1e-5)),
+        ("any:mu=0.5", ta.guarantee(mu=0.5)),
+    ],
+)
+def test_what_a_text_stands_for(text, made):
+    assert named(text) == made
+
+
+def test_every_mechanism_with_numbers_for_parameters_has_a_name():
+    examples = {
+        way.make.__self__ if hasattr(way.make, "__self__") else way.make
+        for ways in NAMED.values()
+        for way in ways
+    }
+    kinds = {one for one in examples if isinstance(one, type)}
+    assert kinds == set(ta.MECHANISMS) - {ta.CustomMechanism}
+
+
+def test_values_may_be_given_beside_the_text():
+    assert named("laplace", epsilon=2.0) == named("laplace:epsilon=2")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("laplac", "mechanism must be one of any, laplace, gaussian, "),
+        (
+            "laplace",
+            "mechanism must be given as laplace:epsilon=…,[sensitivity=…] or "
+            "laplace:scale=…,[sensitivity=…], got 'laplace:'",
+        ),
+        (
+            "laplace:epsilon=1,epsilon=2",
+            "mechanism must give epsilon only once, got 'laplace:epsilon=1,epsilon=2'",
+        ),
+        (
+            "laplace:epsilon=x",
+            "mechanism must be written as name:key=number,key=number ('epsilon' has no number), "
+            "got 'laplace:epsilon=x'",
+        ),
+        ("laplace:epsilon=-1", "epsilon must be finite and at least 0, got -1"),
+    ],
+)
+def test_bad_texts_are_refused_word_for_word(text, message):
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}"):
+        named(text)
+
+
+def test_a_family_must_leave_one_parameter_open():
+    message = (
+        "mechanism must leave one parameter of laplace open (epsilon or scale; ways to make it: "
+        "laplace:epsilon=…,[sensitivity=…] or laplace:scale=…,[sensitivity=…]), "
+        "got 'laplace:epsilon=1'"
+    )
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}$"):
+        named_family("laplace:epsilon=1")
+
+
+WITH_DELTA = {"any", "gaussian", "gaussian-classic", "truncated-laplace"}
+FAMILIES = [f"{name}:delta=1e-5" for name in sorted(WITH_DELTA)] + [
+    name for name in NAMED if name not in {"gaussian-classic", "truncated-laplace"}
+]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_is_chosen_is_safe_and_the_next_double_is_not(name):
+    family = named_family(name)
+    search = choose.least if family.grows_private else choose.largest
+    for limit in (
+        choose.at_most(0.1, risk.advantage),
+        choose.at_most(0.3, risk.ppv, fpr=0.01, prior=0.1),
+        choose.at_most(0.75, risk.f_score),
+    ):
+        found = search(family.make, [limit])
+        assert limit.excess(found.curve) <= 0
+        beyond = math.nextafter(found.parameter, 0.0 if family.grows_private else math.inf)
+        next_one = family.make(beyond)
+        curve = next_one.curve() if isinstance(next_one, ta.Mechanism) else next_one
+        assert limit.excess(curve) > 0
+        rounded = found.rounded(3)
+        at = family.make(rounded)
+        curve = at.curve() if isinstance(at, ta.Mechanism) else at
+        assert limit.excess(curve) <= 1e-12
