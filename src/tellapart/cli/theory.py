@@ -277,6 +277,11 @@ def reproduce(
         "reproduction"
     ),
     /,
+    *,
+    as_json: Annotated[
+        bool,
+        Parameter(name="--json", negative="", help="Print Table 1 as JSON.", show_default=False),
+    ] = False,
 ) -> None:
     """The founding paper's figures and Table 1, beside what is exact.
 
@@ -290,7 +295,10 @@ def reproduce(
     """
     from tellapart import reproduce as founding
 
-    founding.run(folder)
+    done = founding.run(folder)
     console = show.terminal()
+    if as_json:
+        console.file.write(founding.table_json())
+        return
     console.print(founding.table_text(), markup=False, soft_wrap=True)
-    console.print(f"\nFigures, table and an index to open: {folder / 'index.html'}", markup=False)
+    show.line(console, f"Figures, tables and a page that shows them: {done.page}")

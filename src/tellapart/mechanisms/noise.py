@@ -168,14 +168,20 @@ class Gaussian(AdditiveNoise):
         size = _checks.finite_above_zero(sensitivity=sensitivity)
         d *= 1 - 5e-13  # more than the rounding of δ, less than anyone can see
 
+        at = np.array([e])
+
         def too_leaky(log_sigma: Any) -> Any:
-            mu = max(float(np.exp(-log_sigma[0])), np.finfo(float).tiny)
-            reached = GaussianCurve(mu).delta(e)
+            mu = max(math.exp(-log_sigma[0]), np.finfo(float).tiny)
+            reached = float(GaussianCurve(mu)._profile(at)[0])
             return np.array([math.log(reached / d) if reached > 0 else -math.inf])
 
-        start = np.zeros(1)
-        low, high = solve.climb(too_leaky, start, -1.0), solve.climb(too_leaky, start, 1.0)
-        leaky, _ = solve.falling_root(too_leaky, low, high)
+        with np.errstate(all="ignore"):
+            # The classic σ is near the answer wherever it is proved.
+            start = np.array(
+                [math.log(2 * (math.log(1.25) - math.log(d))) / 2 - math.log(max(e, 0.1))]
+            )
+            low, high = (solve.climb(too_leaky, start, step) for step in (-0.25, 0.25))
+            leaky, _ = solve.falling_root(too_leaky, low, high)
         sigma = size * math.exp(float(leaky[0]))
         while GaussianCurve(size / sigma).delta(e) > d:  # the last few ulp, in σ itself
             sigma = math.nextafter(sigma, math.inf)
