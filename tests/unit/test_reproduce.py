@@ -8,11 +8,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import tellapart as ta
 from tellapart import reproduce
-from tellapart.reproduce import figures, render
+from tellapart.reproduce import auxiliary, figures, regions, render
 
 FIGURES = [
     *(f"figure-{number}" for number in range(1, 10)),
@@ -63,6 +64,30 @@ def test_every_figure_is_valid_and_small(made, name):
     path = made.folder / f"{name}.svg"
     assert ElementTree.parse(path).getroot().tag.endswith("svg")  # noqa: S314
     assert path.stat().st_size < 200_000
+
+
+def test_figure_eight_draws_the_formula():
+    """F* = 1 − 1/s with s = √(1 + 4e^ε/γ) beyond the turning point, 2/(2 + γ) before it."""
+    (axes,) = auxiliary.figure_eight().figure.axes
+    lines = [line for line in axes.lines if len(line.get_xdata()) > 1]
+    for line, gamma in zip(lines, (1, 0.8, 0.62, 0.458), strict=True):
+        epsilon, score = line.get_xdata(), line.get_ydata()
+        beyond = epsilon >= np.log1p(1 / gamma)
+        formula = 1 - 1 / np.sqrt(1 + 4 * np.exp(epsilon) / gamma)
+        assert np.allclose(score, np.where(beyond, formula, 2 / (2 + gamma)), rtol=1e-12)
+
+
+def test_the_printed_region_is_too_large_by_what_the_caption_says():
+    """By counting points that keep Eqs 3 to 6 and points that keep all four inequalities."""
+    fpr, fnr = np.meshgrid(*2 * [(np.arange(1000) + 0.5) / 1000])
+    e = np.exp(1)
+    printed = (fpr + e * fnr >= 1) & (e * fpr + fnr >= 1) & (fpr <= e * (1 - fnr))
+    right = ta.PrivacyRegion(1).contains(fpr, fnr)
+    assert np.all(printed | ~right)
+    more, caption = np.mean(printed & ~right), regions.region_printed().caption
+    told = re.search(r"too large by ([\d.]+), (\d+) %", caption)
+    assert float(told[1]) == pytest.approx(more, abs=1e-3)
+    assert float(told[2]) == pytest.approx(100 * more / np.mean(right), abs=0.6)
 
 
 # -- the page -----------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ def page(pictures: Sequence[Picture], cells: Sequence[Cell]) -> str:
 
 
 def _figure(picture: Picture) -> list[str]:
+    plain = picture.title.replace("ρ_", "ρ")
     wide = picture.figure.get_figwidth() > _NARROW
     scrolls = f' class="wide" tabindex="0" role="region" aria-labelledby="{picture.name}"'
     differs = f"<p><strong>What differs:</strong> {_html(picture.differs)}</p>"
@@ -69,7 +70,7 @@ def _figure(picture: Picture) -> list[str]:
         f'<h2 id="{picture.name}">{_html(picture.title)}</h2>',
         "<figure>",
         f'<div{scrolls if wide else ""}><a href="{picture.name}.svg">'
-        f'<img src="{picture.name}.svg" alt="{escape(picture.title.replace("ρ_", "ρ"))}"></a></div>',
+        f'<img src="{picture.name}.svg" alt="{escape(plain)}"></a></div>',
         f"<figcaption><p>{_html(picture.shows)}</p>{differs if picture.differs else ''}",
         "</figcaption>",
         "</figure>",
