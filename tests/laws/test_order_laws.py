@@ -1,0 +1,54 @@
+"""Who leaks more: domination, crossings and gaps tell one story."""
+
+from __future__ import annotations
+
+import numpy as np
+from families import CURVE_FAMILIES, any_mechanism
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tellapart as ta
+from tellapart import choose, risk
+
+few = settings(max_examples=60, deadline=None)
+curves = st.one_of(
+    st.one_of([CURVE_FAMILIES[name] for name in ("guarantee", "pmfs", "mu")]),
+    any_mechanism().map(lambda mechanism: mechanism.curve()),
+)
+
+
+@few
+@given(curves, curves)
+def test_curves_that_cross_do_not_dominate_and_the_others_do(
+    a: ta.TradeoffCurve, b: ta.TradeoffCurve
+) -> None:
+    found = ta.crossings(a, b)
+    ordered = ta.dominates(a, b, 1e-9) or ta.dominates(b, a, 1e-9)
+    if found:
+        assert not (ta.dominates(a, b))
+        assert not (ta.dominates(b, a))
+    else:
+        assert ordered
+    for one in found:
+        assert np.isclose(a.beta(one.fpr), b.beta(one.fpr), rtol=1e-9, atol=1e-12)
+        assert np.isclose(a.beta(one.fpr), one.fnr, rtol=1e-9, atol=1e-12)
+
+
+@few
+@given(curves, curves)
+def test_crossings_do_not_care_who_is_first(a: ta.TradeoffCurve, b: ta.TradeoffCurve) -> None:
+    forth, back = ta.crossings(a, b), ta.crossings(b, a)
+    assert len(forth) == len(back)
+    assert np.allclose(np.array(forth), np.array(back), rtol=1e-9, atol=1e-12)
+
+
+@few
+@given(curves, curves, st.floats(0.01, 0.99))
+def test_the_gap_bounds_every_difference_of_errors(
+    a: ta.TradeoffCurve, b: ta.TradeoffCurve, prior: float
+) -> None:
+    """What a comparison calls Δ: no prior lets an attacker gain more by the change."""
+    pair = choose.compare({"a": a, "b": b}).pairs[0]
+    gain = risk.bayes_error(a, prior=prior) - risk.bayes_error(b, prior=prior)
+    assert -pair.gap_back - 1e-12 <= gain <= pair.gap + 1e-12
+    assert not (pair.first_leaks and pair.gap > 0)
