@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 
 from tellapart import _checks, risk
 from tellapart._checks import Array
+from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.mechanisms.subject import Subject, curves_of
 from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, sheet, square
 from tellapart.plot.style import dress, panels, styled
@@ -20,6 +22,8 @@ from tellapart.plot.style import dress, panels, styled
 _LEAST, RARE = 1e-4, 0.05
 # The losses at which curves are read, besides 0: corners nearer to each other look like one.
 _LOSSES = np.geomspace(1e-4, 700.0, 500)
+# A polygon with more corners than this looks smooth.
+_CORNERS = 2000
 
 
 class Points(NamedTuple):
@@ -35,6 +39,8 @@ def operating_points(curve: TradeoffCurve) -> Points:
     # The best tests at a threshold are the corners of a polygon, which no grid of rates hits.
     corners = np.asarray(curve.rates(np.concatenate([-_LOSSES, [0.0], _LOSSES])).fpr)
     grids = [np.linspace(0, 1, 401), np.geomspace(_LEAST, 1, 401), corners]
+    if isinstance(curve, AtomicCurve | GuaranteeCurve) and len(curve.vertices()[0]) <= _CORNERS:
+        grids.append(curve.vertices()[0])
     fpr = np.unique(np.clip(np.concatenate(grids), 0.0, 1.0))
     nobody, everybody = (0.0, 0.0, 1.0), (1.0, 1.0, 0.0)
     columns = zip(nobody, (fpr, curve.tpr(fpr), curve.beta(fpr)), everybody, strict=True)

@@ -111,6 +111,11 @@ def save(figure: Figure, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix not in {".svg", ".png", ".pdf"}:
         _checks.refuse("path", "end in .svg, .png or .pdf", str(path))
+    if figure.get_layout_engine() is not None:
+        # A layout starts from where the last one ended: begin anew, or the same picture differs.
+        for axes in figure.axes:
+            if spec := axes.get_subplotspec():
+                axes.set_subplotspec(spec)
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
     figure.savefig(target, metadata=dated[target.suffix], dpi=200)
     return target

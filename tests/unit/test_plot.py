@@ -1,0 +1,462 @@
+"""Pictures: what is drawn is what the curve says, sides are in words, files never change."""
+
+import os
+import re
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import tellapart as ta
+from tellapart import choose, plot, risk
+from tellapart.plot.style import PENS, pen
+
+LAPLACE = ta.Laplace.with_epsilon(1)
+PROMISE = ta.guarantee(epsilon=1, delta=0.1)
+FOUND = ta.attack(points=[(0.1, 0.3), (0.3, 0.6)])
+SUBJECTS = {"noise": LAPLACE, "promise": PROMISE, "attack": FOUND}
+FAMILIES = {"Laplace": ta.Laplace.with_epsilon, "any": ta.guarantee}
+REGION = ta.PrivacyRegion(epsilon=1)
+FRONTIER = choose.frontier(ta.Laplace.with_epsilon, [0.1, 0.5, 1, 2])
+
+PICTURES = {
+    "tradeoff": lambda axes=None: plot.tradeoff(SUBJECTS, axes=axes),
+    "roc": lambda axes=None: plot.roc(SUBJECTS, axes=axes),
+    "log roc": lambda axes=None: plot.roc(SUBJECTS, log=True, axes=axes),
+    "precision-recall": lambda axes=None: plot.precision_recall(SUBJECTS, axes=axes),
+    "rare": lambda axes=None: plot.precision_recall(SUBJECTS, prior=0.001, axes=axes),
+    "f_score": lambda axes=None: plot.f_score(FAMILIES, [0.5, 1, 2], axes=axes),
+    "regions": lambda axes=None: plot.regions([REGION, ta.PrivacyRegion(2, 0.1)], axes=axes),
+    "inside": lambda axes=None: plot.region_point(REGION, fpr=0.3, tpr=0.5, axes=axes),
+    "outside": lambda axes=None: plot.region_point(REGION, fpr=0.01, tpr=0.05, axes=axes),
+    "frontier": lambda axes=None: plot.frontier(FRONTIER, axes=axes),
+}
+
+
+def line(figure, label, panel=0):
+    """The data of the one line with this label, as it was drawn."""
+    (found,) = [one for one in figure.axes[panel].lines if one.get_label() == label]
+    return found.get_data()
+
+
+def legend(figure):
+    """The words of the legend, unwrapped."""
+    drawn = figure.axes[0].get_legend()
+    return [text.get_text().replace("\n", " ") for text in drawn.get_texts()]
+
+
+def collections(figure):
+    return figure.axes[0].collections
+
+
+# -- what is drawn is what the curve says ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["noise", "promise", "attack"])
+@pytest.mark.parametrize("log", [False, True])
+def test_a_roc_is_the_curve(name, log):
+    words = {"noise": "", "promise": " (no attacker does better)"}
+    label = name + words.get(name, " (some attacker does this well)")
+    fpr, tpr = line(plot.roc(SUBJECTS, log=log), label)
+    inner = slice(None, -1) if log else slice(1, -1)  # the ends are "nobody" and "everybody"
+    curve = LAPLACE.curve() if name == "noise" else SUBJECTS[name]
+    assert np.array_equal(tpr[inner], curve.tpr(fpr[inner]))
+    assert fpr[0] == (1e-4 if log else 0)
+    assert fpr[-1] == 1
+    assert len(fpr) > 500
+
+
+def test_a_tradeoff_is_the_curve_and_ends_in_both_trivial_tests():
+    fpr, fnr = line(plot.tradeoff(SUBJECTS), "promise (no attacker does better)")
+    assert np.array_equal(fnr[1:-1], PROMISE.beta(fpr[1:-1]))
+    assert (fpr[0], fnr[0]) == (0, 1)
+    assert (fpr[1], fnr[1]) == (0, 0.9)
+    assert (fpr[-1], fnr[-1]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        PROMISE,
+        ta.guarantee(epsilon=30),
+        ta.guarantee(epsilon=0.01),
+        FOUND,
+        ta.from_pmfs([0.5, 0.3, 0.2, 0.0], [0.1, 0.2, 0.6, 0.1]),
+        ta.from_pmfs([0.5 + 2e-9, 0.5 - 2e-9], [0.5, 0.5]),
+    ],
+)
+def test_every_corner_of_a_polygon_is_drawn(curve):
+    fpr, fnr = plot.tradeoff({"x": curve}).axes[0].lines[-1].get_data()
+    for x, y in zip(*curve.vertices(), strict=True):
+        assert np.min(np.abs(fpr - x) + np.abs(fnr - y)) < 1e-15
+
+
+def test_every_corner_of_an_infinite_polygon_that_can_be_seen_is_drawn():
+    curve = ta.DiscreteLaplace(2.0, sensitivity=3).curve()
+    fpr, fnr = line(plot.tradeoff({"x": curve}), "x")
+    slopes = np.unique(np.round(np.diff(fnr)[1:-1] / np.diff(fpr)[1:-1], 6))
+    assert len(slopes) == 4  # losses ±3/2 and ±1/2; a missed corner would add a slope
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.01])
+def test_precision_and_recall_are_the_curve(prior):
+    figure = plot.precision_recall({"x": LAPLACE}, prior=prior)
+    recall, precision = line(figure, "x")
+    assert (recall[0], recall[-1]) == (0, 1)
+    assert np.array_equal(precision, risk.precision(LAPLACE.curve(), recall=recall, prior=prior))
+    assert figure.axes[0].get_yscale() == ("linear" if prior == 0.5 else "log")
+    base = figure.axes[0].lines[0].get_ydata()
+    assert set(base) == {prior}
+    assert legend(figure)[-1] == f"guessing is right as often as people are members: {prior:g}"
+
+
+def test_an_f_score_is_the_measure_and_its_floor_is_marked():
+    figure = plot.f_score(FAMILIES, [0.5, 1, 2], weight=2, prior=0.25)
+    epsilons, scores = line(figure, "Laplace")
+    assert list(epsilons) == [0.5, 1, 2]
+    expected = [
+        risk.f_score(ta.Laplace.with_epsilon(e).curve(), weight=2, prior=0.25) for e in epsilons
+    ]
+    assert list(scores) == expected
+    assert legend(figure) == ["Laplace", "any (no attacker does better)", "always accuse: 0.625"]
+    assert set(figure.axes[0].lines[0].get_ydata()) == {0.625}
+
+
+@pytest.mark.parametrize(("epsilons", "scale"), [([0.01, 30], "log"), ([0, 3], "linear")])
+def test_a_wide_range_of_epsilons_is_logarithmic(epsilons, scale):
+    figure = plot.f_score({"any": ta.guarantee}, epsilons)
+    assert figure.axes[0].get_xscale() == scale
+
+
+def test_a_frontier_is_its_rows():
+    figure = plot.frontier(FRONTIER)
+    margins, values = line(figure, "advantage")
+    assert list(margins) == sorted(row.margin for row in FRONTIER.rows)
+    assert list(values) == [row.risks[0] for row in reversed(FRONTIER.rows)]
+    words = {text.get_text() for text in figure.axes[0].texts}
+    assert words == {"← more accurate", "more private →"}
+    (top,) = figure.axes[0].child_axes
+    assert [one.get_text() for one in top.get_xticklabels()] == [
+        "ε = 2",
+        "ε = 1",
+        "ε = 0.5",
+        "ε = 0.1",
+    ]
+    assert legend(figure) == [*FRONTIER.measures, FRONTIER.scope]
+
+
+def test_compare_shows_both_views_and_one_legend():
+    figure = plot.compare(SUBJECTS)
+    assert np.array_equal(*(line(figure, "noise", panel)[0][-400:] for panel in (0, 1)))
+    fpr, tpr = line(figure, "noise", 1)
+    assert np.array_equal(tpr, LAPLACE.curve().tpr(fpr))
+    assert [axes.get_legend() for axes in figure.axes] == [None, None]
+    (drawn,) = figure.legends
+    assert [text.get_text() for text in drawn.get_texts()] == [
+        "noise",
+        "promise (no attacker does better)",
+        "attack (some attacker does this well)",
+    ]
+
+
+# -- sides -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["tradeoff", "roc", "log roc", "precision-recall", "rare"])
+def test_the_sides_are_in_the_legend(name):
+    assert legend(PICTURES[name]())[:3] == [
+        "noise",
+        "promise (no attacker does better)",
+        "attack (some attacker does this well)",
+    ]
+
+
+def test_a_promise_is_shaded_below_and_an_attack_hatched_towards_guessing():
+    plain, hatched = collections(plot.tradeoff(SUBJECTS))
+    assert plain.get_hatch() is None
+    assert plain.get_paths()[0].contains_point((0.1, 0.1))
+    assert not plain.get_paths()[0].contains_point((0.45, 0.45))
+    assert hatched.get_hatch() == "////"
+    assert hatched.get_paths()[0].contains_point((0.4, 0.5))
+    assert not hatched.get_paths()[0].contains_point((0.1, 0.1))
+
+
+def test_in_a_roc_the_shades_are_on_the_other_side():
+    plain, hatched = collections(plot.roc(SUBJECTS))
+    assert plain.get_paths()[0].contains_point((0.1, 0.9))
+    assert hatched.get_paths()[0].contains_point((0.4, 0.5))
+
+
+def test_the_truth_has_no_shade():
+    assert list(collections(plot.tradeoff({"noise": LAPLACE}))) == []
+
+
+def test_lines_differ_by_more_than_colour():
+    assert len({str(one.dashes) for one in PENS}) == len(PENS) == 7
+    assert pen(7) == pen(0)
+    drawn = plot.tradeoff({str(k): LAPLACE for k in range(8)}).axes[0].lines[1:]
+    assert [one.get_color() for one in drawn] == [pen(k).colour for k in range(8)]
+
+
+# -- regions ---------------------------------------------------------------------------------------
+
+
+def test_a_region_is_drawn_through_its_corners():
+    region = ta.PrivacyRegion(epsilon=1, delta=0.1)
+    figure = plot.regions([REGION, region])
+    x, y = line(figure, "ε = 1, δ = 0.1")
+    assert np.array_equal(np.stack([x, y], axis=1)[:-1], region.vertices())
+    assert (x[-1], y[-1]) == (0, 1)
+    assert legend(figure) == ["ε = 1", "ε = 1, δ = 0.1", "guessing: all that ε = 0 allows"]
+    title = figure.axes[0].get_legend().get_title().get_text()
+    assert title == "What each promise allows (no attacker does better):"
+
+
+def test_a_smaller_region_lies_over_a_larger_one():
+    figure = plot.regions([ta.PrivacyRegion(1), ta.PrivacyRegion(3), ta.PrivacyRegion(2)])
+    one, three, two = (patch.get_zorder() for patch in figure.axes[0].patches)
+    assert one > two > three
+
+
+def test_an_impossible_attack_is_told_why():
+    figure = plot.region_point(REGION, fpr=0.01, tpr=0.05)
+    assert figure.axes[0].get_title() == "Impossible if ε = 1 is kept"
+    assert legend(figure) == [
+        "what ε = 1 allows: no attacker does better",
+        "the attack: FPR 0.01, TPR 0.05",
+        "TPR ≤ e^ε·FPR + δ fails by 0.02282",
+        "Rates measured on samples need an audit: it says with what confidence this holds.",
+    ]
+
+
+def test_a_possible_attack_is_marked_so():
+    figure = plot.region_point(ta.PrivacyRegion(1, 0.1), fpr=0.1, tpr=0.3)
+    assert figure.axes[0].get_title() == "Possible if ε = 1, δ = 0.1 is kept"
+    assert legend(figure)[1] == "the attack: FPR 0.1, TPR 0.3; all four inequalities hold"
+    assert not any("fails" in entry for entry in legend(figure))
+
+
+def test_inside_and_outside_differ_by_more_than_colour():
+    shapes = []
+    for tpr in (0.3, 0.9):
+        drawn = plot.region_point(REGION, fpr=0.2, tpr=tpr).axes[0].lines
+        shapes.append({one.get_marker() for one in drawn if isinstance(one.get_marker(), str)})
+        places = [one.get_data() for one in drawn if len(one.get_xdata()) == 1]
+        assert places == [([0.2], [pytest.approx(1 - tpr)])] * 3
+    assert "x" not in shapes[0]
+    assert {"x", "s"} <= shapes[1]
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.01, 1, 2])
+@pytest.mark.parametrize("delta", [0, 0.1])
+@pytest.mark.parametrize("rates", [(0.0, 1.0), (0.1, 0.95), (0.9, 0.02), (1.0, 0.0)])
+def test_the_broken_inequality_is_drawn_where_it_is_an_equality(epsilon, delta, rates):
+    """A point of the line breaks the inequality as soon as it moves outwards, not before."""
+    region = ta.PrivacyRegion(epsilon, delta)
+    fpr, tpr = rates
+    failures = region.failures(fpr=fpr, fnr=1 - tpr)
+    figure = plot.region_point(region, fpr=fpr, tpr=tpr)
+    assert len(failures) > 0
+    outwards = 1e-6 if fpr > tpr else -1e-6
+    for failure in failures:
+        xs, ys = line(figure, str(failure))
+        x, y = np.mean(xs), np.mean(ys)
+        moved = region.failures(fpr=x + outwards, fnr=np.clip(y + outwards, 0, 1))
+        kept = region.failures(fpr=x - outwards, fnr=np.clip(y - outwards, 0, 1))
+        assert failure.inequality in {one.inequality for one in moved}
+        assert failure.inequality not in {one.inequality for one in kept}
+
+
+# -- files and style -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_returns_its_figure_or_draws_into_given_axes(name):
+    assert isinstance(PICTURES[name](), Figure)
+    figure, (left, right) = plot.panels(2, height=6)
+    assert PICTURES[name](right) is figure
+    assert not left.lines
+    assert right.lines
+
+
+def test_a_part_of_a_figure_gives_the_whole():
+    figure = Figure()
+    part = figure.subfigures(1, 2)[0]
+    assert plot.tradeoff(SUBJECTS, axes=part.subplots()) is figure
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_leaves_the_picture(name):
+    figure = PICTURES[name]()
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    words, whole = axes.get_tightbbox(), figure.bbox
+    assert words.x0 >= whole.x0
+    assert words.x1 <= whole.x1
+    assert words.y0 >= whole.y0
+    assert words.y1 <= whole.y1
+    under = axes.xaxis.get_tightbbox(figure.canvas.get_renderer())
+    assert axes.get_legend().get_window_extent().y1 < under.y0
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("name", ["tradeoff", "outside"])
+def test_saving_again_gives_the_same_bytes(tmp_path, suffix, name):
+    figure = PICTURES[name]()
+    first, again, anew = (
+        plot.save(one, tmp_path / f"{k}.{suffix}").read_bytes()
+        for k, one in enumerate([figure, figure, PICTURES[name]()])
+    )
+    assert first == again == anew
+
+
+SCRIPT = """
+import sys, tellapart as ta
+from tellapart import plot
+subjects = {"noise": ta.Laplace(1), "promise": ta.guarantee(1), "attack": ta.attack([(0.1, 0.3)])}
+plot.save(plot.compare(subjects), sys.argv[1])
+"""
+
+
+def run(*arguments, **environment):
+    return subprocess.run(  # noqa: S603
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def test_two_processes_write_the_same_bytes(tmp_path):
+    files = [tmp_path / "one.svg", tmp_path / "two.svg"]
+    for seed, file in enumerate(files):
+        done = run("-c", SCRIPT, str(file), PYTHONHASHSEED=str(seed))
+        assert done.returncode == 0, done.stderr
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert len(files[0].read_bytes()) > 10_000
+
+
+def test_a_persons_own_settings_neither_change_a_picture_nor_are_changed(tmp_path):
+    usual = plot.save(plot.tradeoff(SUBJECTS), tmp_path / "a.svg").read_bytes()
+    with mpl.rc_context({"lines.linewidth": 9, "font.size": 30, "axes.facecolor": "black"}):
+        before = dict(mpl.rcParams)
+        other = plot.save(plot.tradeoff(SUBJECTS), tmp_path / "b.svg").read_bytes()
+        assert dict(mpl.rcParams) == before
+    assert usual == other
+
+
+def test_pyplot_stays_out(tmp_path):
+    asked = f"{SCRIPT}\nprint('matplotlib.pyplot' in sys.modules)"
+    done = run("-c", asked, str(tmp_path / "x.svg"))
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_names_are_shown_as_they_are():
+    names = ["_hidden", "$x", "a name so long that it must be broken " * 4]
+    figure = plot.tradeoff(dict.fromkeys(names, LAPLACE))
+    figure.draw_without_rendering()
+    assert legend(figure) == [name.strip() for name in names]
+
+
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+sys.meta_path.insert(0, Blocker())
+import tellapart
+try:
+    from tellapart.plot import {name}
+except tellapart.Unsupported as refusal:
+    print(refusal)
+"""
+
+
+@pytest.mark.parametrize("name", ["tradeoff", "style"])
+def test_without_matplotlib_it_says_what_to_install(name):
+    done = run("-c", BLOCKED.replace("{name}", name))
+    assert (done.stdout, done.stderr) == ("pictures need: pip install 'tellapart[plot]'\n", "")
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+NAMES = 'subjects must map names to mechanisms or curves, as {"Laplace": ta.Laplace(1)} does, got '
+FUNCTIONS = (
+    'families must map names to functions of ε, as {"Laplace": ta.Laplace.with_epsilon} does, got '
+)
+PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is, got "
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plot.tradeoff({}), NAMES + "{}"),
+        (lambda: plot.roc(LAPLACE), NAMES + "Laplace(scale=1.0, sensitivity=1.0)"),
+        (
+            lambda: plot.compare({"x": 3}),
+            "subjects['x'] must be a mechanism or a curve, got 3",
+        ),
+        (
+            lambda: plot.precision_recall(SUBJECTS, prior=0),
+            "prior must lie strictly between 0 and 1, got 0",
+        ),
+        (lambda: plot.tradeoff(SUBJECTS, axes=3), "axes must be matplotlib axes, got 3"),
+        (lambda: plot.f_score({}, [1, 2]), FUNCTIONS + "{}"),
+        (lambda: plot.f_score(ta.guarantee, [1, 2]), FUNCTIONS + "<function guarantee at 0x"),
+        (
+            lambda: plot.f_score({"x": 3}, [1, 2]),
+            "families['x'] must be a function of ε, got 3",
+        ),
+        (
+            lambda: plot.f_score({"x": lambda e: e}, [1, 2]),
+            "what families['x'] returns must be a mechanism or a curve, got 1.0",
+        ),
+        (lambda: plot.f_score(FAMILIES, [1, 1]), "epsilons must rise strictly, got [1, 1]"),
+        (lambda: plot.f_score(FAMILIES, [1]), "epsilons must hold at least two numbers, got [1]"),
+        (lambda: plot.f_score(FAMILIES, [-1, 1]), "epsilons must be at least 0, got -1.0"),
+        (lambda: plot.f_score(FAMILIES, []), "epsilons must not be empty, got []"),
+        (
+            lambda: plot.f_score(FAMILIES, [1, 2], weight=0),
+            "weight must be finite and greater than 0, got 0",
+        ),
+        (lambda: plot.regions([]), PROMISES + "[]"),
+        (lambda: plot.regions(REGION), PROMISES + "PrivacyRegion(epsilon=1.0, delta=0.0)"),
+        (lambda: plot.regions([REGION, 1]), "regions[1] must be a PrivacyRegion, got 1"),
+        (
+            lambda: plot.region_point(1, fpr=0.1, tpr=0.2),
+            "region must be a PrivacyRegion, got 1",
+        ),
+        (lambda: plot.region_point(REGION, fpr=2, tpr=0.2), "fpr must lie in [0, 1], got 2"),
+        (lambda: plot.region_point(REGION, fpr=0.1, tpr=-1), "tpr must lie in [0, 1], got -1"),
+        (lambda: plot.frontier([]), "found must be what choose.frontier(...) returns, got []"),
+        (
+            lambda: plot.frontier(choose.frontier(ta.guarantee, [0.5, 1])),
+            "found must have margins, as the frontier of noise on a number has, got "
+            "FrontierRow(parameter=0.5, deviation=None, margin=None, risks=(",
+        ),
+        (
+            lambda: plot.frontier(choose.frontier(lambda e: ta.DiscreteLaplace(1 / e), [10])),
+            "found must have margins that are finite and greater than 0, got "
+            "FrontierRow(parameter=10.0, ",
+        ),
+        (
+            lambda: plot.save(plot.tradeoff(SUBJECTS), "x.gif"),
+            "path must end in .svg, .png or .pdf, got 'x.gif'",
+        ),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ta.InvalidArgument, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+def test_the_first_sentence_has_at_most_twenty_words(name):
+    first = re.split(r"(?<=[.?!:])\s", getattr(plot, name).__doc__.strip())[0]
+    assert len(first.split()) <= 20
