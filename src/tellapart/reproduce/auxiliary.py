@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from tellapart import risk
+from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.noise import Laplace
 from tellapart.plot.style import GREY, panels, pen, styled
 from tellapart.reproduce import densities
@@ -155,8 +156,8 @@ def _printed_score(epsilon: float, gamma: float) -> float:
     return float(2 * (root - 1) / (2 * root))
 
 
-def _at(curve: object, who: Adversary) -> float:
-    return float(risk.precision(curve, recall=0.3, prior=who.prior))  # type: ignore[arg-type]
+def _at(curve: TradeoffCurve, who: Adversary) -> float:
+    return float(risk.precision(curve, recall=0.3, prior=who.prior))
 
 
 def _test(who: Adversary) -> str:
