@@ -8,10 +8,11 @@ from __future__ import annotations
 import textwrap
 
 import tellapart as ta
-from tellapart import choose, risk
+from tellapart import choose, reproduce, risk
 
 RATES = (0.001, 0.01, 0.1)
 PEOPLE = 1_000
+FOLDER = "build/demo"
 
 
 def table(rows: dict[str, ta.TradeoffCurve]) -> None:
@@ -66,6 +67,11 @@ def main() -> None:
     print("Someone reports an attack with FPR 0.01 and TPR 0.05 against a promise of ε = 1:")
     for failure in region.failures(fpr=0.01, fnr=0.95):
         print(f"  impossible if the promise holds: {failure}")
+
+    print("\nEvery figure and table of the founding paper, with what is wrong in print:")
+    for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
+        print(f"  {count:2d} cells of its Table 1: {verdict.value}")
+    print(f"\nOpen {reproduce.run(FOLDER).page} to see them; try `.venv/bin/tellapart --help`.")
 
 
 if __name__ == "__main__":

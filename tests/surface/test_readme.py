@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tellapart.cli import main
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -105,6 +107,45 @@ def test_every_python_block_runs_and_keeps_its_promises(page, tmp_path, monkeypa
     monkeypatch.setenv("MPLBACKEND", "Agg")
     count = run_page(text, page.name)
     assert count == len(re.findall(r"^ *(?:`{3,}|~{3,})[ \t]*(?:python|py|pycon)\b", text, re.M))
+
+
+def typed(text):
+    """(command, the lines shown under it) of each `$ tellapart …` in a shell block."""
+    for _, code in blocks(text, SHELLS):
+        for part in re.split(r"^\$ ", code, flags=re.M)[1:]:
+            command, *shown = part.splitlines()
+            if command.startswith("tellapart "):
+                yield command.partition(" #")[0].split()[1:], shown
+
+
+def shows(printed, shown):
+    """Whether the shown lines are the printed ones, in order; `...` stands for any number."""
+    pattern = "".join(
+        r"(?:[^\n]*\n)*?" if row == "..." else re.escape(row) + r" *\n" for row in shown
+    )
+    return re.fullmatch(pattern, printed) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_command_shown_prints_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for tokens, shown in typed(page.read_text(encoding="utf-8")):
+        code = main(tokens)
+        printed = capsys.readouterr().out
+        assert code == 0
+        assert not shown or shows(printed, shown), f"{' '.join(tokens)}\n{printed}"
+
+
+def test_the_readme_shows_commands_and_what_is_shown_must_be_printed():
+    assert list(typed((ROOT / "README.md").read_text(encoding="utf-8")))
+    printed = "one\ntwo  \nthree\n"
+    assert shows(printed, ["one", "two", "three"])
+    assert shows(printed, ["one", "..."])
+    assert shows(printed, ["...", "two", "..."])
+    assert not shows(printed, ["one", "three"])
+    assert not shows(printed, ["one", "two", "tree"])
+    assert not shows(printed, ["one", "two"])
 
 
 def test_the_readme_shows_code():

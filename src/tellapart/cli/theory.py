@@ -285,7 +285,7 @@ def reproduce(
 ) -> None:
     """The founding paper's figures and Table 1, beside what is exact.
 
-    Writes Figures 2 to 9, Table 1 and the region figures of the posts, and prints Table 1 as
+    Writes Figures 1 to 9, Table 1 and the region figures of the posts, and prints Table 1 as
     published beside the exact values, with a verdict on each cell.
 
     For example:
