@@ -110,7 +110,7 @@ def test_precision_and_recall_are_the_curve(prior):
     assert figure.axes[0].get_yscale() == ("linear" if prior == 0.5 else "log")
     base = figure.axes[0].lines[0].get_ydata()
     assert set(base) == {prior}
-    assert legend(figure)[-1] == f"guessing is right as often as people are members: {prior:g}"
+    assert legend(figure)[-1] == f"guessing is right as often as the prior: {prior:g}"
 
 
 def test_an_f_score_is_the_measure_and_its_floor_is_marked():
@@ -235,7 +235,7 @@ def test_an_impossible_attack_is_told_why():
 def test_a_possible_attack_is_marked_so():
     figure = plot.region_point(ta.PrivacyRegion(1, 0.1), fpr=0.1, tpr=0.3)
     assert figure.axes[0].get_title() == "Possible if ε = 1, δ = 0.1 is kept"
-    assert legend(figure)[1] == "the attack: FPR 0.1, TPR 0.3; all four inequalities hold"
+    assert legend(figure)[1] == "the attack: FPR 0.1, TPR 0.3; no inequality fails"
     assert not any("fails" in entry for entry in legend(figure))
 
 

@@ -89,7 +89,7 @@ def region_point(
     entries = [_filled(page.axes, region, Pen(BLUE, "-"))._replace(label=allowed)]
     words = f"the attack: FPR {alpha:.4g}, TPR {power:.4g}"
     if not failures:
-        words += "; all four inequalities hold"
+        words += "; no inequality fails"
     entries.append(Entry(_marked(page.axes, alpha, 1 - power, inside=not failures), words))
     for failure, dashes in zip(failures, ("-", (0, (4, 1))), strict=False):
         x, y = _edge(region, failure.inequality)

@@ -121,7 +121,7 @@ def precision_recall(
         right = np.asarray(risk.precision(curve, recall=recall, prior=before))
         lines.append(Line(name, curve.bound, recall, right, unreachable=1.0, guessing=before))
     base = guess(page.axes, [0, 1], [before, before])
-    words = f"guessing is right as often as people are members: {before:.4g}"
+    words = f"guessing is right as often as the prior: {before:.4g}"
     return page.finished([*draw(page.axes, lines), Entry(base, words)], shape=0.85)
 
 
