@@ -236,7 +236,7 @@ def test_a_possible_attack_is_marked_so():
     figure = plot.region_point(ta.PrivacyRegion(1, 0.1), fpr=0.1, tpr=0.3)
     assert figure.axes[0].get_title() == "Possible if ε = 1, δ = 0.1 is kept"
     assert legend(figure)[1] == "the attack: FPR 0.1, TPR 0.3; no inequality fails"
-    assert not any("fails" in entry for entry in legend(figure))
+    assert not any("fails by" in entry for entry in legend(figure))
 
 
 def test_inside_and_outside_differ_by_more_than_colour():
