@@ -165,6 +165,7 @@ def test_several_regions(parsed):
         ("risk", "laplace", "--epsilon", "1"),
         ("choose", "laplace", "--max-advantage", "0.1"),
         ("choose", "any", "--max-advantage", "0.1"),
+        ("choose", "discrete-laplace", "--max-advantage", "0.5"),
         ("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.2"),
         ("compare", "laplace:epsilon=1", "gaussian:sigma=1"),
         ("region", "--epsilon", "1", "--epsilon", "2"),

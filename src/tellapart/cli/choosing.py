@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -221,6 +221,7 @@ def _picture(name: str, subject: Subject, family: NamedFamily, value: float, lim
     from tellapart import plot
 
     around = _cost(family, limits, [value * 2 ** (step / 4) for step in range(-16, 17)])
-    if around.rows[0].margin is None:
+    rows = tuple(row for row in around.rows if row.margin)  # no error has no place on a log axis
+    if len(rows) < 2:
         return plot.compare({name: subject})
-    return plot.frontier(around)
+    return plot.frontier(replace(around, rows=rows))
