@@ -25,7 +25,6 @@ app = App(
     ),
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",
-    console=show.terminal(),
 )
 for command in (theory.risk, choosing.choose, theory.compare, theory.region, theory.reproduce):
     app.command(command, help_epilogue="")
@@ -37,7 +36,13 @@ def main(tokens: Sequence[str] | None = None) -> int:
     debug = "--debug" in given
     given = [one for one in given if one != "--debug"]
     try:
-        app(given, exit_on_error=False, print_error=False, result_action="return_value")
+        app(
+            given,
+            console=show.terminal(),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
