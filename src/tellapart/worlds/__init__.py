@@ -1,5 +1,6 @@
-"""What an adversary knows beforehand."""
+"""What an adversary knows beforehand, and what it asks."""
 
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.one_sided import OneSided
 
-__all__ = ["Adversary", "PriorRange"]
+__all__ = ["Adversary", "OneSided", "PriorRange"]
