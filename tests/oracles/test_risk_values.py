@@ -11,7 +11,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.worlds import Adversary
+from tellapart.worlds import Adversary, OneSided
 
 RECORDS = json.loads((Path(__file__).parent / "risk.json").read_text(encoding="utf-8"))
 
@@ -98,6 +98,12 @@ def with_a_wrong_prior(given):
     return (1 + b2) * rates.tpr / (rates.tpr + given["gamma_true"] * rates.fpr + b2)
 
 
+def uniform_tpr(given):
+    noise = ta.Laplace.with_epsilon(given["eps"], given["record_max"])
+    question = OneSided(noise, cut=given["cut"], low=0, high=given["record_max"])
+    return question.curve().tpr(given["alpha"])
+
+
 ANSWERS = {
     "audit_eps_lower": lambda g: risk.least_epsilon(**g),
     "gamma_from_rho": coefficients,
@@ -106,6 +112,7 @@ ANSWERS = {
     "infer_parameter_from_pr": parameter_from_pr,
     "realistic_adversary_eps_lower_laplace": realistic,
     "f_with_assumed_prior_laplace": with_a_wrong_prior,
+    "composite_uniform_tpr": uniform_tpr,
     "f_star_laplace": lambda g: f_attack(laplace(g), g).score,
     "one_minus_f_star_laplace": lambda g: f_attack(laplace(g), g).shortfall,
     "f_star_laplace_threshold": laplace_threshold,
