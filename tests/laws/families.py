@@ -12,6 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import tellapart as ta
+from tellapart import worlds
 
 epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([0.0, 1e-9, 30.0, 100.0]))
 positive_epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([1e-6, 30.0, 100.0]))
@@ -147,6 +148,36 @@ CURVE_FAMILIES: dict[str, st.SearchStrategy[ta.TradeoffCurve]] = {
         min_size=1,
         max_size=3,
     ).map(ta.worst_case),
+}
+
+widths = st.one_of(st.floats(0.01, 20), st.sampled_from([1e-9, 1e-4, 300.0, 1e5]))
+distances = st.one_of(st.floats(0, 12), st.sampled_from([0.0, 1e-7, 80.0]))
+
+
+@st.composite
+def uniform_questions(draw: Any, noise: Any) -> ta.TradeoffCurve:
+    """Whether a value that is as likely anywhere is at most 0."""
+    return worlds.OneSided(noise, cut=0, low=-draw(widths), high=draw(widths)).curve()
+
+
+@st.composite
+def finite_questions(draw: Any, noise: Any) -> ta.TradeoffCurve:
+    """Whether one of a few values, the first at most 0 and the second not, is at most 0."""
+    values = [-draw(distances), draw(distances.filter(bool))]
+    signed = st.tuples(st.sampled_from([-1, 1]), distances).map(lambda pair: pair[0] * pair[1])
+    values += draw(st.lists(signed, max_size=4))
+    chances = st.lists(st.floats(0.01, 1), min_size=len(values), max_size=len(values))
+    weights = np.array(draw(chances))
+    question = worlds.OneSided(noise, cut=0, low=-100, high=100)
+    return question.curve(values, weights / weights.sum())
+
+
+# Curves of what an adversary holds likely; `test_one_sided_laws` runs the laws of curves on them.
+WORLD_FAMILIES: dict[str, st.SearchStrategy[ta.TradeoffCurve]] = {
+    "uniform Laplace": uniform_questions(ta.Laplace(1)),
+    "uniform Gaussian": uniform_questions(ta.Gaussian(1)),
+    "finite Laplace": finite_questions(ta.Laplace(1)),
+    "finite Gaussian": finite_questions(ta.Gaussian(1)),
 }
 
 
