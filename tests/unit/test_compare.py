@@ -58,9 +58,10 @@ def test_who_leaks_more_in_words():
         }
     )
     words = [str(pair) for pair in found.pairs]
-    assert words[0] == "promise and response leak the same"
-    assert words[1] == "promise leaks at least as much as Laplace to every attacker"
-    assert words[2].startswith("promise and Gaussian change places at FPR ")
+    assert words[0] == "promise allows as much as response leaks, to every attacker"
+    assert words[1] == "promise allows at least as much as Laplace leaks, to every attacker"
+    assert words[2].startswith("what promise allows and what Gaussian leaks change places at FPR ")
+    assert words[3] == "response leaks at least as much as Laplace leaks, to every attacker"
     assert words[5] == "Laplace and Gaussian change places at FPR 0.2366, FPR 0.3886"
     assert found.pairs[1].gap == 0
     back = ta.gap(LAPLACE.curve(), ta.guarantee(1))
@@ -72,7 +73,7 @@ def test_the_table_has_every_risk_with_its_side():
     found = choose.compare(subjects, prior=0.01)
     cells = found.cells()
     assert cells[0] == ("", "promise", "Laplace")
-    assert ("advantage", "≤ 0.4622", "= 0.3935") in cells
+    assert ("advantage", "≤ 0.4622", "≈ 0.3935") in cells
     assert len(cells) == 1 + len(risk.summary(ta.guarantee(1)))
     assert found.gaps()[1][:2] == ("promise", "–")
     assert str(found).splitlines()[-1] == str(found.pairs[0])
@@ -187,9 +188,10 @@ def test_a_summary_reads_what_the_measures_say():
 )
 def test_every_reading_has_its_side(curve, risks, error):
     for one in risk.summary(curve):
-        assert one.relation == (error if one.name == "Bayes error" else risks)
-        safe = float(one.shown) - one.value if one.value < math.inf else 0.0
-        stronger = (one.name == "Bayes error") == (curve.bound is ta.Bound.UPPER)
+        assert one.relation == (error if one.key == "bayes_error" else risks)
+        assert one.shown[0] in ("=≈" if one.relation == "=" else one.relation)
+        safe = float(one.shown.split()[1]) - one.value if one.value < math.inf else 0.0
+        stronger = (one.key == "bayes_error") == (curve.bound is ta.Bound.UPPER)
         assert safe >= -1e-12 if stronger else safe <= 1e-12
 
 

@@ -34,10 +34,14 @@ BAD = [
     ),
     (
         lambda: ta.PrivacyRegion(1).contains(0.1, None),
-        "fnr must be a number or an array of numbers, got None",
+        "fnr or tpr must be given, and only one of them, got (None, None)",
     ),
     (lambda: ta.PrivacyRegion(1).failures([0.1], 0.1), "fpr must be a number, got [0.1]"),
-    (lambda: ta.PrivacyRegion(1).failures(0.1, None), "fnr must be a number, got None"),
+    (
+        lambda: ta.PrivacyRegion(1).failures(0.1, 0.2, tpr=0.8),
+        "fnr or tpr must be given, and only one of them, got (0.2, 0.8)",
+    ),
+    (lambda: ta.PrivacyRegion(1).failures(0.1, tpr="x"), "tpr must be a number, got 'x'"),
     (lambda: ta.PrivacyRegion(1).failures(1.1, 0), "fpr must lie in [0, 1], got 1.1"),
     (lambda: ta.MechanismRegion(None), f"curve must {HINT}, got None"),
     (lambda: ta.MechanismRegion(3), f"curve must {HINT}, got 3"),
@@ -306,3 +310,12 @@ def test_corners_and_boundaries_belong_to_the_caller():
         before = fresh().copy()
         fresh()[:] = 7.0
         assert np.array_equal(fresh(), before)
+
+
+def test_tiny_rates_keep_their_digits_if_the_tpr_is_given():
+    region = ta.PrivacyRegion(1)
+    assert region.contains(fpr=1e-20, tpr=1e-20)
+    (failure,) = region.failures(fpr=1e-20, tpr=1e-19)
+    assert failure.inequality == "TPR ≤ e^ε·FPR + δ"
+    assert failure.excess == pytest.approx(1e-19 - math.e * 1e-20, rel=1e-9)
+    assert region.contains(fpr=[0.1, 0.2], tpr=[0.9, 0.3]).tolist() == [False, True]

@@ -17,7 +17,7 @@ def test_a_promise_in_words():
         "Of 1,000 people, 10 are members.",
         "An attacker who wrongly accuses 1 % of the others (9.9 of 990) finds at most 0.28 of the "
         "10 members; a guess would find 0.1.",
-        "Of 100 such accusations, at most 2.7 are right; of 100 guesses, 1.",
+        "Of 100 such accusations, at most 2.68 are right; of 100 guesses, 1.",
         "No output raises the odds of membership from 1 to 99 to more than 1 to 36.4.",
         "Whatever share it accuses, it finds members at most 46.3 percentage points more often "
         "than it accuses others.",
@@ -35,6 +35,22 @@ def test_unbounded_losses_are_as_good_as_certain():
     told = risk.words(ta.Gaussian(1).curve(), prior=0.001, out_of=100_000).splitlines()
     assert told[0] == "Of 100,000 people, 100 are members."
     assert told[3] == "Some outputs, however rare, make membership as good as certain."
+
+
+def test_a_promise_only_allows_what_a_mechanism_need_not_have():
+    told = risk.words(ta.guarantee(1, 1e-5)).splitlines()
+    assert told[3] == "Some outputs, however rare, may make membership as good as certain."
+
+
+def test_small_leaks_are_told_apart():
+    said = [risk.words(ta.guarantee(e)).splitlines()[3] for e in (0.001, 0.01, 0.09)]
+    ends = [one.rsplit("more than ", 1)[1] for one in said]
+    assert ends == ["1.0011 to 1.", "1.011 to 1.", "1.095 to 1."]
+
+
+def test_part_of_a_person_is_an_average():
+    told = risk.words(ta.guarantee(1), prior=1 / 3, out_of=1).splitlines()
+    assert told[0] == "Of 1 person, 0.3333 are members on average."
 
 
 @settings(max_examples=100, deadline=None)

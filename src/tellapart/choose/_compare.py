@@ -10,7 +10,7 @@ from tellapart._numeric.rounding import fixed
 from tellapart.choose._text import aligned
 from tellapart.curve._crossings import Crossing, crossings
 from tellapart.curve.algebra import dominates, gap
-from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curves_of, scope
 from tellapart.risk import Reading, summary
 
@@ -26,6 +26,7 @@ class Pair:
 
     first: str
     second: str
+    bounds: tuple[Bound, Bound]
     first_leaks: bool
     second_leaks: bool
     crossings: tuple[Crossing, ...]
@@ -33,15 +34,25 @@ class Pair:
     gap_back: float
 
     def __str__(self) -> str:
-        a, b = self.first, self.second
+        a, b = (
+            (name, f"{name} {_VERBS[bound]}")
+            for name, bound in zip((self.first, self.second), self.bounds, strict=True)
+        )
         if self.first_leaks and self.second_leaks:
-            return f"{a} and {b} leak the same"
+            return f"{a[1]} as much as {b[1]}, to every attacker"
         if self.first_leaks:
-            return f"{a} leaks at least as much as {b} to every attacker"
+            return f"{a[1]} at least as much as {b[1]}, to every attacker"
         if self.second_leaks:
-            return f"{b} leaks at least as much as {a} to every attacker"
+            return f"{b[1]} at least as much as {a[1]}, to every attacker"
         where = ", ".join(f"FPR {one.fpr:.4g}" for one in self.crossings)
-        return f"{a} and {b} change places at {where}" if where else f"{a} and {b} change places"
+        change = f" change places at {where}" if where else " change places"
+        if set(self.bounds) == {Bound.EXACT}:
+            return f"{a[0]} and {b[0]}{change}"
+        return f"what {a[1]} and what {b[1]}{change}"
+
+
+# A promise allows what a mechanism that keeps it need not leak.
+_VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class Comparison:
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """One row a risk and one column a subject, as text, its head first."""
         rows = (
-            (column[0].name, *(f"{one.relation} {one.shown}" for one in column))
+            (column[0].name, *(one.shown for one in column))
             for column in zip(*self.readings, strict=True)
         )
         return (("", *self.names), *rows)
@@ -97,4 +108,4 @@ def compare(subjects: Mapping[str, Subject], **arguments: float) -> Comparison:
 def _pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
     more, less = dominates(a, b), dominates(b, a)
     where = () if more or less else crossings(a, b)
-    return Pair(first, second, more, less, where, gap(a, b), gap(b, a))
+    return Pair(first, second, (a.bound, b.bound), more, less, where, gap(a, b), gap(b, a))

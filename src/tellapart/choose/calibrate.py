@@ -204,7 +204,14 @@ class _Search:
         """Why nothing was found: a family that never had a member knows best."""
         if self._refusal is not None and all(map(math.isinf, self._seen.values())):
             return self._refusal
-        return Infeasible("infeasible: no parameter from 1e-12 to 1e12 keeps the limits")
+        best = max(position for position, x in self._seen.items() if math.isfinite(x))
+        curve = _curve(self._family, self.parameter(best))
+        worst = max(self._limits, key=lambda limit: limit.excess(curve))
+        return Infeasible(
+            f"infeasible: even the most private one tried, with parameter "
+            f"{self.parameter(best):.3g}, has {worst.name} = {worst.value(curve):.4g}, and "
+            f"{worst} is asked"
+        )
 
     def refuse_wavering(self, leaky: float, safe: float) -> None:
         """The answer is only right for a family and measures that move one way."""

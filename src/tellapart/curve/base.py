@@ -174,9 +174,10 @@ class TradeoffCurve(ABC):
 
     def _fpr(self, tpr: Array) -> Array:
         """From whichever end is near: the mirrored curve knows FPR at FNR."""
-        return np.where(
-            tpr < 0.5, self._fpr_at_small(np.minimum(tpr, 0.5)), self._fpr_at_large(tpr)
-        )
+        few = tpr < 0.5
+        if not few.any():
+            return self._fpr_at_large(tpr)
+        return np.where(few, self._fpr_at_small(np.minimum(tpr, 0.5)), self._fpr_at_large(tpr))
 
     def _fpr_at_large(self, tpr: Array) -> Array:
         return self.mirrored()._beta(1 - tpr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,35 +52,61 @@ class PrivacyRegion:
         object.__setattr__(self, "delta", _checks.probability(delta=self.delta))
 
     @overload
-    def contains(self, fpr: float, fnr: float) -> bool: ...
+    def contains(
+        self, fpr: float, fnr: float | None = None, *, tpr: float | None = None
+    ) -> bool: ...
     @overload
-    def contains(self, fpr: ArrayLike, fnr: ArrayLike) -> NDArray[np.bool_]: ...
-    def contains(self, fpr: ArrayLike, fnr: ArrayLike) -> bool | NDArray[np.bool_]:
-        """Whether the point keeps all four inequalities, to the last bit but rounding."""
-        alpha, beta = _checks.rates_together(fpr=fpr, fnr=fnr)
-        inside = np.ones(np.broadcast_shapes(alpha.shape, beta.shape), dtype=bool)
-        for _, excess in self._excesses(alpha, beta):
-            inside &= excess <= 0
+    def contains(
+        self, fpr: ArrayLike, fnr: ArrayLike | None = None, *, tpr: ArrayLike | None = None
+    ) -> NDArray[np.bool_]: ...
+    def contains(
+        self, fpr: ArrayLike, fnr: ArrayLike | None = None, *, tpr: ArrayLike | None = None
+    ) -> bool | NDArray[np.bool_]:
+        """Whether the point keeps all four inequalities, to the last bit but rounding.
+
+        Give the FNR or the TPR, whichever is known with its digits.
+        """
+        excesses = [excess for _, excess in self._excesses(fpr, fnr, tpr)]
+        inside = np.all(np.stack(excesses) <= 0, axis=0)
         return bool(inside) if inside.ndim == 0 else inside
 
-    def failures(self, fpr: float, fnr: float) -> tuple[Failure, ...]:
-        """The inequalities this point breaks, worst first; none if it lies inside."""
-        alpha, beta = _checks.probability(fpr=fpr), _checks.probability(fnr=fnr)
-        every = [(name, float(x)) for name, x in self._excesses(np.array(alpha), np.array(beta))]
+    def failures(
+        self, fpr: float, fnr: float | None = None, *, tpr: float | None = None
+    ) -> tuple[Failure, ...]:
+        """The inequalities this point breaks, worst first; none if it lies inside.
+
+        Give the FNR or the TPR, whichever is known with its digits.
+        """
+        for name, rate in (("fpr", fpr), ("fnr", fnr), ("tpr", tpr)):
+            if rate is not None:
+                _checks.probability(**{name: rate})
+        every = [(name, float(x)) for name, x in self._excesses(fpr, fnr, tpr)]
         return _worst_first([(name, x) for name, x in every if x > 0])
 
-    def _excesses(self, fpr: Array, fnr: Array) -> list[tuple[str, Array]]:
+    def _excesses(
+        self, fpr: ArrayLike, fnr: ArrayLike | None, tpr: ArrayLike | None
+    ) -> list[tuple[str, Array]]:
         """Left − right of each "left ≤ e^ε·right + δ", 0 where they agree up to rounding."""
-        tpr, tnr = 1 - fnr, 1 - fpr
+        if (fnr is None) == (tpr is None):
+            _checks.refuse("fnr or tpr", "be given, and only one of them", (fnr, tpr))
         ulp = 4 * np.finfo(float).eps
         # A complement is known to an ulp of 1 only, a rate that was given to an ulp of itself.
-        sides: list[tuple[str, Array, Array, Any, Any]] = [
-            ("TNR ≤ e^ε·FNR + δ", tnr, fnr, ulp, ulp * fnr),
-            ("TPR ≤ e^ε·FPR + δ", tpr, fpr, ulp, ulp * fpr),
-            ("FPR ≤ e^ε·TPR + δ", fpr, tpr, ulp * fpr, ulp * (tpr > 0)),
-            ("FNR ≤ e^ε·TNR + δ", fnr, tnr, ulp * fnr, ulp * (tnr > 0)),
+        if tpr is None:
+            alpha, beta = _checks.rates_together(fpr=fpr, fnr=fnr)
+            power = 1 - beta
+            beta_off, power_off = ulp * beta, ulp * (power > 0)
+        else:
+            alpha, power = _checks.rates_together(fpr=fpr, tpr=tpr)
+            beta = 1 - power
+            beta_off, power_off = ulp * (beta > 0), ulp * power
+        tnr = 1 - alpha
+        alpha_off, tnr_off = ulp * alpha, ulp * (tnr > 0)
+        return [
+            ("TNR ≤ e^ε·FNR + δ", self._excess(tnr, beta, tnr_off, beta_off)),
+            ("TPR ≤ e^ε·FPR + δ", self._excess(power, alpha, power_off, alpha_off)),
+            ("FPR ≤ e^ε·TPR + δ", self._excess(alpha, power, alpha_off, power_off)),
+            ("FNR ≤ e^ε·TNR + δ", self._excess(beta, tnr, beta_off, tnr_off)),
         ]
-        return [(name, self._excess(a, b, da, db)) for name, a, b, da, db in sides]
 
     def _excess(
         self, left: Array, right: Array, left_off: Array | float, right_off: Array | float

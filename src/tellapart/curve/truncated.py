@@ -72,6 +72,12 @@ class TruncatedLaplaceCurve(SymmetricCurve):
         line = self._delta_at_infinity() + times_exp(fpr, self.shift)
         return np.where(line <= 0.5, line, found)
 
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        if self.cutoff < self.shift:
+            return self.noise_above(self.noise_cut(tpr) + self.shift)
+        line = np.maximum(tpr - self._delta_at_infinity(), 0.0)
+        return np.asarray(times_exp(line, -self.shift))
+
     def _profile(self, epsilon: Array) -> Array:
         """Rises from its limit by ∫ e^s·FPR(s) ds, each factor of which is positive."""
         m, a, c = self.shift, self.cutoff, self._largest_loss()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -23,10 +24,13 @@ from tellapart.risk.rates import advantage, auc
 class Reading(NamedTuple):
     """One number read off a curve; ``relation`` says on which side of it the truth lies.
 
+    ``key`` is its name without the arguments, the same for every curve.
+
     "=": exact. "≤": no attacker exceeds it (or, for an error, "≥": none errs less). For what an
     attack has shown the sides turn round.
     """
 
+    key: str
     name: str
     value: float
     relation: str
@@ -35,11 +39,16 @@ class Reading(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The value in a few digits, rounded so that privacy is never overstated."""
-        return fixed(self.value, up=self.rounds_up)
+        """The value in a few digits with its relation, rounded so that privacy is not overstated.
+
+        "≈" stands before an exact value whose digits were cut.
+        """
+        digits = fixed(self.value, up=self.rounds_up)
+        cut = math.isfinite(self.value) and abs(float(digits) - self.value) > 1e-12
+        return f"{'≈' if self.relation == '=' and cut else self.relation} {digits}"
 
     def __str__(self) -> str:
-        return f"{self.name} {self.relation} {self.shown}"
+        return f"{self.name} {self.shown}"
 
 
 def summary(
@@ -64,54 +73,66 @@ def summary(
     p = _checks.inside_unit(prior=prior)
     size, found = _checks.inside_unit(fpr=fpr), _checks.inside_unit(recall=recall)
     leak = _checks.probability(delta=delta)
-    asked: list[tuple[str, Callable[[], object], str]] = [
+    asked: list[tuple[str, str, Callable[[], object], str]] = [
         (
+            "advantage",
             "advantage",
             lambda: advantage(curve),
             "how much more it accuses members, at most",
         ),
         (
+            "tpr",
             f"TPR at FPR {size:g}",
             lambda: curve.tpr(size),
             "share of members it finds",
         ),
         (
+            "ppv",
             f"PPV at FPR {size:g}",
             lambda: ppv(curve, fpr=size, prior=p),
             "share of its accusations that are right",
         ),
         (
+            "precision",
             f"precision at recall {found:g}",
             lambda: precision(curve, recall=found, prior=p),
             f"the same, when it finds {100 * found:g} % of them",
         ),
         (
+            "max_posterior",
             "largest posterior",
             lambda: max_posterior(curve, prior=p),
             "strongest belief an output can lead to",
         ),
         (
+            "f_score",
             f"F-score, weight {weight:g}",
             lambda: f_score(curve, weight=weight, prior=p),
             "its best mix of precision and recall",
         ),
-        ("success", lambda: success(curve, prior=p), "how often it is right, at best"),
-        ("Bayes error", lambda: bayes_error(curve, prior=p), "how often it is wrong, at best"),
-        ("AUC", lambda: auc(curve), "ranks a member above another person"),
+        ("success", "success", lambda: success(curve, prior=p), "how often it is right, at best"),
         (
+            "bayes_error",
+            "Bayes error",
+            lambda: bayes_error(curve, prior=p),
+            "how often it is wrong, at best",
+        ),
+        ("auc", "AUC", lambda: auc(curve), "ranks a member above another person"),
+        (
+            "epsilon",
             f"ε at δ = {leak:g}",
             lambda: curve.epsilon(leak),
             "the usual number, one view of the curve",
         ),
     ]
     return tuple(
-        _reading(name, float(ask()), meaning, curve.bound)  # type: ignore[arg-type]
-        for name, ask, meaning in asked
+        _reading(key, name, float(ask()), meaning, curve.bound)  # type: ignore[arg-type]
+        for key, name, ask, meaning in asked
     )
 
 
-def _reading(name: str, value: float, meaning: str, bound: Bound) -> Reading:
+def _reading(key: str, name: str, value: float, meaning: str, bound: Bound) -> Reading:
     """Larger is worse for everyone but the Bayes error."""
-    up = (name == "Bayes error") == (bound is Bound.UPPER)
+    up = (key == "bayes_error") == (bound is Bound.UPPER)
     relation = "=" if bound is Bound.EXACT else "≤" if up else "≥"
-    return Reading(name, value, relation, meaning, up)
+    return Reading(key, name, value, relation, meaning, up)

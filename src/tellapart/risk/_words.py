@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tellapart import _checks
+from tellapart._numeric.rounding import to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.risk.decisions import max_posterior, ppv
@@ -22,7 +23,7 @@ def words(
     >>> import tellapart as ta
     >>> told = words(ta.guarantee(epsilon=1), prior=0.01).splitlines()
     >>> print(told[2])
-    Of 100 such accusations, at most 2.7 are right; of 100 guesses, 1.
+    Of 100 such accusations, at most 2.68 are right; of 100 guesses, 1.
     >>> print(told[3])
     No output raises the odds of membership from 1 to 99 to more than 1 to 36.4.
     """
@@ -34,8 +35,8 @@ def words(
     shown = curve.bound is Bound.UPPER
     limit = "at least" if shown else "at most"
 
-    def risk(value: float) -> str:
-        return _number(value, up=not shown)
+    def risk(value: float, digits: int = 2) -> str:
+        return _number(value, up=not shown, digits=digits)
 
     found = float(curve.tpr(size)) * members
     right = 100 * float(ppv(curve, fpr=size, prior=before))
@@ -43,12 +44,12 @@ def words(
     return "\n".join(
         [
             f"Of {_plain(people)} {_noun(people, 'person', 'people')}, {_plain(members)} "
-            f"{_noun(members, 'is a member', 'are members')}.",
+            f"{_noun(members, 'is a member', 'are members')}{_average(members)}.",
             f"An attacker who wrongly accuses {_plain(100 * size)} % of the others "
             f"({_plain(size * others)} of {_plain(others)}) finds {limit} {risk(found)} of the "
             f"{_plain(members)} {_noun(members, 'member', 'members')}; "
             f"a guess would find {_plain(size * members)}.",
-            f"Of 100 such accusations, {limit} {risk(right)} {_noun(right, 'is', 'are')} right; "
+            f"Of 100 such accusations, {limit} {risk(right, 3)} {_noun(right, 'is', 'are')} right; "
             f"of 100 guesses, {_plain(100 * before)}.",
             _odds(curve, before, shown),
             f"Whatever share it accuses, it finds members {limit} {risk(lead)} percentage "
@@ -61,7 +62,9 @@ def _odds(curve: TradeoffCurve, prior: float, shown: bool) -> str:
     belief = float(max_posterior(curve, prior=prior))
     start = f"the odds of membership from {_against(prior, up=not shown)}"
     if belief >= 1:
-        return "Some outputs, however rare, make membership as good as certain."
+        # A promise only allows such outputs; a mechanism that keeps it need not have any.
+        verb = "may make" if curve.bound is Bound.LOWER else "make"
+        return f"Some outputs, however rare, {verb} membership as good as certain."
     end = _against(belief, up=not shown)
     if shown:
         return f"Some output raises {start} to at least {end}."
@@ -71,27 +74,31 @@ def _odds(curve: TradeoffCurve, prior: float, shown: bool) -> str:
 def _against(belief: float, up: bool) -> str:
     """Odds with a 1 on the smaller side; rounded towards a stronger belief if asked."""
     if belief <= 0.5:
-        return f"1 to {_number((1 - belief) / belief, up=not up)}"
-    return f"{_number(belief / (1 - belief), up=up)} to 1"
+        return f"1 to {_number((1 - belief) / belief, up=not up, digits=3)}"
+    return f"{_number(belief / (1 - belief), up=up, digits=3)} to 1"
 
 
-def _number(value: float, up: bool) -> str:
-    """Three digits at most, rounded to the asked side; a value that is exact stays itself."""
-    if value == 0:
-        return "0"
-    digits = 1 if value >= 10 else 2
-    scale = 10.0 ** (digits - 1 - math.floor(math.log10(abs(value)))) if value < 10 else 10.0
-    if value >= 100:
-        scale = 1.0
-    scaled = value * scale
-    nearest = round(scaled)
-    if abs(scaled - nearest) > 1e-9 * abs(scaled):
-        nearest = math.ceil(scaled) if up else math.floor(scaled)
-    return _plain(nearest / scale)
+def _number(value: float, up: bool, digits: int = 2) -> str:
+    """A few digits, rounded to the asked side; a value that is exact stays itself.
+
+    Near 1 the digits that matter are those of what is beyond it.
+    """
+    beyond = abs(value - 1)
+    if digits > 2 and 0 < beyond < 0.1:
+        digits += min(-math.floor(math.log10(beyond)) - 1, 6)
+    digits = max(digits, 3 if value >= 10 else 0, math.floor(math.log10(value)) + 1 if value else 0)
+    nearest = float(f"{value:.{digits - 1}e}")
+    if abs(nearest - value) > 1e-9 * abs(value):
+        nearest = to_digits(value, digits, up)
+    return f"{nearest:,.0f}" if nearest >= 1000 else f"{nearest:.{digits}g}"
 
 
 def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:,.4g}"
+
+
+def _average(count: float) -> str:
+    return "" if abs(count - round(count)) < 1e-9 * max(count, 1) else " on average"
 
 
 def _noun(count: float, one: str, many: str) -> str:

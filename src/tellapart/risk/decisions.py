@@ -171,7 +171,7 @@ def f_score_attack(
     gives a score at least as large, until none is.
     """
     check_curve(curve=curve)
-    b2 = _checks.finite_above_zero(weight=weight) ** 2
+    b2 = _squared(weight)
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):
         gamma = (1 - before) / before
@@ -192,6 +192,13 @@ def f_score_attack(
             short, score = np.where(improved, closer, short), np.where(improved, higher, score)
     at = shaped(cut, before)
     return FScoreAttack(shaped(score, before), shaped(short, before), at, curve.rates(at))
+
+
+def _squared(weight: float) -> float:
+    b = _checks.finite_above_zero(weight=weight)
+    if not 1e-150 <= b <= 1e150:  # its square must be a double
+        _checks.refuse("weight", "lie between 1e-150 and 1e150", weight)
+    return b**2
 
 
 def _precision(ratio: Array, prior: Array) -> Array:
