@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -127,7 +128,10 @@ def test_json_has_a_word_for_infinity(parsed):
 def test_compare_says_who_leaks_more(run, parsed):
     names = ("any:epsilon=1", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
     _, out, _ = run("compare", *names)
-    assert "any:epsilon=1 leaks at least as much as laplace:epsilon=1 to every attacker." in out
+    assert (
+        "any:epsilon=1 allows at least as much as laplace:epsilon=1 leaks, to every attacker."
+        in out
+    )
     assert "By how much  (Δ-divergence)" in out
     found = parsed("compare", *names)
     assert [one["mechanism"] for one in found["mechanisms"]] == list(names)
@@ -194,6 +198,30 @@ def test_every_command_draws(run, tmp_path, command):
         ("risk laplace:epsilon=1 --epsilon 2", "mechanism must give epsilon only once"),
         ("risk --epsilon 1 --prior 2", "prior must lie in [0, 1], got 2.0"),
         (
+            "risk --epsilon 1 --prior 1",
+            "the prior must lie strictly between 0 and 1, got {'prior': 1.0}",
+        ),
+        (
+            "risk --epsilon 1 --gamma 0",
+            "the prior must lie strictly between 0 and 1, got {'gamma': 0.0}",
+        ),
+        ("risk --epsilon 1 --at-delta 2", "at_delta must lie in [0, 1], got 2.0"),
+        ("risk --epsilon 1 --out-of 1.5", "out_of must be a whole number"),
+        ("risk laplace --epsilon 1 --weight 1e200", "weight must lie between 1e-150 and 1e150"),
+        ("risk laplace:epsilon=1,,", "mechanism must be written as name:key=number,key=number"),
+        ("choose laplace --max-advantage 10", "--max-advantage must lie in [0, 1], got 10.0"),
+        ("choose laplace --max-advantage nan", "--max-advantage must not be NaN, got nan"),
+        (
+            "choose laplace --max-advantage 0.1 --parameter foo",
+            "parameter must be one that 'laplace' leaves open (epsilon, scale), got 'foo'",
+        ),
+        (
+            "choose gaussian --max-posterior 0.9",
+            "infeasible: even the most private one tried, with parameter 1e+12, has "
+            "max_posterior(prior=0.5) = 1, and max_posterior(prior=0.5) ≤ 0.9 is asked",
+        ),
+        ("region --epsilon 1 --fpr 0.1 --tpr 1.5", "tpr must lie in [0, 1], got 1.5"),
+        (
             "risk --epsilon 1 --prior 0.1 --gamma 3",
             "the prior must be told in one way: --prior, or --gamma, or the --rho coefficients",
         ),
@@ -203,7 +231,7 @@ def test_every_command_draws(run, tmp_path, command):
         ),
         ("risk --epsilon one", 'Invalid value for --epsilon: unable to convert "one" into float.'),
         ("risk --epsilon 1 --plot x.txt", "path must end in .svg, .png or .pdf, got 'x.txt'"),
-        ("risk --epsilon 1 --plot no/x.svg", "[Errno 2] No such file or directory: 'no/x.svg'"),
+        ("risk --epsilon 1 --plot no/x.svg", "No such file or directory: no/x.svg"),
         ("choose laplace", "limits must hold at least one, such as --max-advantage 0.1"),
         (
             "choose laplace --max-f-score 0.6",
@@ -229,6 +257,60 @@ def test_bad_use_is_one_line_and_exit_code_two(run, tmp_path, monkeypatch, comma
     assert err.startswith(f"tellapart: {message}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare any:epsilon=1 laplace:epsilon=1 gaussian:epsilon=1,delta=1e-5",
+        "choose laplace --max-f-score 0.76 --max-advantage 0.9",
+        "region --epsilon 0.5 --epsilon 1",
+        "risk gaussian --sigma 2",
+    ],
+)
+def test_no_terminal_is_too_narrow_to_show_every_number(run, monkeypatch, command, width):
+    monkeypatch.setenv("COLUMNS", "300")
+    wide = run(*command.split())[1]
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = run(*command.split())[1]
+    number = r"(?<![\w.])\d+\.\d{2,}(?:e-\d+)?(?!\d)"
+    assert sorted(re.findall(number, narrow)) == sorted(re.findall(number, wide))
+    assert max(map(len, narrow.splitlines())) <= max(width, 45)
+
+
+def test_pure_guessing_is_possible_however_rare(parsed):
+    found = parsed("region", "--epsilon", "1", "--fpr", "1e-20", "--tpr", "1e-20")
+    assert (found["possible"], found["least_epsilon"]) == (True, 0.0)
+
+
+def test_choose_takes_parameters_by_name(parsed):
+    by_name = parsed("choose", "gaussian", "--delta", "1e-6", "--max-advantage", "0.1")
+    by_text = parsed("choose", "gaussian:delta=1e-6", "--max-advantage", "0.1")
+    assert by_name["value"] == by_text["value"]
+
+
+def test_readings_have_stable_keys(parsed):
+    found = parsed("risk", "laplace:epsilon=1", "--fpr", "0.05")
+    assert [one["key"] for one in found["readings"]] == [
+        "advantage", "tpr", "ppv", "precision", "max_posterior",
+        "f_score", "success", "bayes_error", "auc", "epsilon",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+@pytest.mark.parametrize("extra", [[], ["--json"], ["--help"]])
+def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "tellapart", "risk", "--epsilon", "1", *extra],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == b""
+    if extra == ["--json"]:
+        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-05"
 
 
 def test_debug_shows_the_traceback(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import choosing, show, theory
+from tellapart.cli import choosing, founding, show, theory
 from tellapart.errors import TellapartError
 
 app = App(
@@ -26,13 +27,16 @@ app = App(
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",
 )
-for command in (theory.risk, choosing.choose, theory.compare, theory.region, theory.reproduce):
+for command in (theory.risk, choosing.choose, theory.compare, theory.region, founding.reproduce):
     app.command(command, help_epilogue="")
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command; 0 for an answer, 2 for bad use (1 is kept for a refuted claim)."""
     given = list(sys.argv[1:] if tokens is None else tokens)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
+            stream.reconfigure(errors="replace")
     debug = "--debug" in given
     given = [one for one in given if one != "--debug"]
     try:
@@ -57,5 +61,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
 def _line(error: Exception) -> str:
     """What is wrong, on one line, with where to look next."""
     said = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     hint = " (see tellapart --help)" if isinstance(error, CycloptsError) else ""
     return f"tellapart: {said}{hint}"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
 
+from tellapart import _checks, risk
 from tellapart import choose as choosing
-from tellapart import risk
 from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed, to_decimals, to_digits
 from tellapart.choose import Choice, Frontier, Infeasible, Limit, at_least, at_most
 from tellapart.cli import show
-from tellapart.cli.options import Knowledge, Option, Output
-from tellapart.cli.theory import Fpr, Mechanism, reading
+from tellapart.cli.options import Knowledge, Option, Output, Values
+from tellapart.cli.theory import Fpr, Mechanism, label, reading
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.named import NamedFamily, named_family
@@ -51,6 +51,9 @@ class Limits:
             (self.max_success, risk.success, {"prior": prior}),
             (self.max_auc, risk.auc, {}),
         ]
+        for option, bound in asdict(self).items():
+            if bound is not None:
+                _checks.probability(**{f"--{option.replace('_', '-')}": bound})
         found = [at_most(bound, f, **args) for bound, f, args in known if bound is not None]
         if self.min_bayes_error is not None:
             found.append(at_least(self.min_bayes_error, risk.bayes_error, prior=prior))
@@ -64,13 +67,18 @@ def choose(
     /,
     *,
     limits: Limits = Limits(),
+    values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
     fpr: Fpr = 0.01,
     recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
     weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
     parameter: Annotated[
         str | None,
-        Parameter(help="Which parameter to choose.  [default: ε if open]", show_default=False),
+        Parameter(
+            help="Which parameter to choose, such as epsilon, sigma or scale; left out, ε "
+            "where the mechanism has one, else the noise.",
+            show_default=False,
+        ),
     ] = None,
     output: Output = Output(),
 ) -> None:
@@ -83,11 +91,13 @@ def choose(
 
         tellapart choose laplace --max-f-score 0.76 --weight 1
         tellapart choose gaussian --max-advantage 0.1 --max-ppv 0.05 --prior 0.001
-        tellapart choose gaussian:delta=1e-6,sensitivity=3 --min-bayes-error 0.4
+        tellapart choose gaussian --delta 1e-6 --sensitivity 3 --min-bayes-error 0.4
         tellapart choose any --max-tpr 0.02 --fpr 0.01 --plot choice.svg
     """
-    family = named_family(mechanism, parameter)
-    prior = knowledge.adversary().prior
+    given = values.given()
+    family = named_family(mechanism, parameter, **given)
+    mechanism = label(mechanism, given)
+    prior = knowledge.prior_inside()
     asked = limits.listed(prior, fpr, recall, weight)
     search = choosing.least if family.grows_private else choosing.largest
     found = search(family.make, asked)
@@ -110,9 +120,12 @@ def choose(
         show.title(console, "What else an attacker gains", f"with prior {prior:g}")
         show.readings(console, others)
         console.print()
-        show.title(console, "What it costs", "and what more or less would")
+        if cost.rows[0].margin is None:
+            show.title(console, "What more or less", "would mean")
+        else:
+            show.title(console, "What it costs", "and what more or less would")
         at = [row.parameter for row in cost.rows].index(value)
-        show.table(console, cost.cells(), marked=at)
+        show.table(console, _cost_cells(cost), marked=at)
 
     def picture() -> Any:
         return _picture(mechanism, subject, family, value, asked)
@@ -209,6 +222,13 @@ def _cost(family: NamedFamily, limits: list[Limit], values: list[float]) -> Fron
     )
 
 
+def _cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
+    """The table, without its errors where there are none."""
+    if cost.rows[0].margin is None:
+        return [(row[0], *row[3:]) for row in cost.cells()]
+    return list(cost.cells())
+
+
 def _exists(family: NamedFamily, value: float) -> bool:
     try:
         family.make(value)
@@ -224,4 +244,4 @@ def _picture(name: str, subject: Subject, family: NamedFamily, value: float, lim
     rows = tuple(row for row in around.rows if row.margin)  # no error has no place on a log axis
     if len(rows) < 2:
         return plot.compare({name: subject})
-    return plot.frontier(replace(around, rows=rows))
+    return plot.frontier(replace(around, rows=rows), chosen=value)

@@ -33,6 +33,7 @@ class Values:
     scale: Annotated[Option, Parameter(help="Scale of Laplace noise.")] = None
     sensitivity: Annotated[Option, Parameter(help="How far one record moves the answer.")] = None
     mu: Annotated[Option, Parameter(help="μ of Gaussian differential privacy.")] = None
+    zcdp: Annotated[Option, Parameter(help="ρ of zero-concentrated differential privacy.")] = None
 
     def given(self) -> dict[str, float]:
         """Those that were given."""
@@ -61,12 +62,22 @@ class Knowledge:
         told = [self.prior is not None, self.gamma is not None, paper]
         if sum(told) > 1:
             rule = "be told in one way: --prior, or --gamma, or the --rho coefficients"
-            _checks.refuse("the prior", rule, {k: v for k, v in asdict(self).items() if v})
+            _checks.refuse(
+                "the prior", rule, {k: v for k, v in asdict(self).items() if v is not None}
+            )
         if self.gamma is not None:
             return Adversary.with_odds(self.gamma)
         if paper:
             return Adversary.with_coefficients(*(one or 0.0 for one in coefficients))
         return Adversary(0.5 if self.prior is None else self.prior)
+
+    def prior_inside(self) -> float:
+        """The prior, which must leave something to find out."""
+        found = self.adversary().prior
+        if not 0 < found < 1:
+            told = {name: value for name, value in asdict(self).items() if value is not None}
+            _checks.refuse("the prior", "lie strictly between 0 and 1", told)
+        return found
 
 
 @Parameter(name="*", group=Group("Output", sort_key=3))
@@ -99,11 +110,18 @@ class Output:
             path = plot.save(picture(), self.plot)
             data = {**data, "plot": str(path)}
         if self.as_json:
-            console.file.write(json.dumps(_plain(data), ensure_ascii=False, indent=2) + "\n")
+            console.file.write(
+                json.dumps(_plain(data), ensure_ascii=_narrow(console), indent=2) + "\n"
+            )
             return
         text(console)
         if self.plot is not None:
             console.print(f"\nPicture: {self.plot}", markup=False)
+
+
+def _narrow(console: Console) -> bool:
+    """Whether the other end cannot read every letter; JSON can spell them all in ASCII."""
+    return "utf" not in console.encoding.lower()
 
 
 def _plain(value: Any) -> Any:

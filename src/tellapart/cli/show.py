@@ -1,4 +1,4 @@
-"""Answers as terminal text."""
+"""Answers as terminal text: nothing is cut off, however narrow the terminal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import textwrap
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tellapart.risk import Reading
 
-# A column's name is wrapped only beyond this.
-_HEAD = 14
+Row = Sequence[str]
+
+_INDENT = "  "
 
 
 class _Terminal(Console):
@@ -24,43 +23,80 @@ class _Terminal(Console):
 
 def terminal() -> Console:
     """Where answers go."""
-    return _Terminal(highlight=False)
+    return _Terminal(highlight=False, soft_wrap=True)
 
 
 def title(console: Console, name: str, rest: str = "") -> None:
     """What the answer is about."""
-    console.print(Text.assemble((name, "bold"), f"  {rest}" if rest else ""))
+    if len(name) + 2 + len(rest) <= console.width:
+        console.print(Text.assemble((name, "bold"), f"  {rest}" if rest else ""))
+    else:
+        console.print(Text(name, style="bold"))
+        line(console, rest)
 
 
 def line(console: Console, text: str) -> None:
     """One indented sentence, wrapped where the terminal ends."""
-    wrapped = textwrap.fill(text, console.width, initial_indent="  ", subsequent_indent="  ")
-    console.print(Text(wrapped))
+    console.print(Text(_wrapped(text, console.width, _INDENT)))
 
 
-def table(console: Console, cells: Sequence[Sequence[str]], marked: int | None = None) -> None:
-    """Rows of text, the head first; names to the left, numbers to the right."""
+def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> None:
+    """Rows of text, the head first: side by side where they fit, else one block a row."""
     head, *rows = cells
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for index, name in enumerate(head):
-        widest = max(len(row[index]) for row in rows)
-        shown.add_column(
-            name,
-            justify="right" if index else "left",
-            overflow="fold",
-            min_width=max(widest, min(len(name), _HEAD)),
-        )
-    for index, row in enumerate(rows):
-        shown.add_row(*map(Text, row), style="bold" if index == marked else "")
-    console.print(Padding(shown, (0, 0, 0, 2), expand=False))
+    widths = [
+        max(1, min(len(name), 14), *(len(row[k]) for row in rows)) for k, name in enumerate(head)
+    ]
+    room = console.width - len(_INDENT) - sum(widths) - 2 * (len(widths) - 1)
+    if room < 0:
+        _blocks(console, head, rows)
+        return
+    for k, name in enumerate(head):
+        more = min(max(len(name) - widths[k], 0), room)
+        widths[k], room = widths[k] + more, room - more
+    folded = [_folded(name, width) for name, width in zip(head, widths, strict=True)]
+    depth = max(map(len, folded))
+    lifted = [[""] * (depth - len(one)) + one for one in folded]
+    for row in zip(*lifted, strict=True):
+        console.print(Text(_spaced(row, widths), style="bold"))
+    for index, cell_row in enumerate(rows):
+        style = "bold" if index == marked else ""
+        console.print(Text(_spaced(cell_row, widths), style=style))
 
 
 def readings(console: Console, found: Sequence[Reading]) -> None:
     """Every risk, with its side and what it means."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    shown.add_column(no_wrap=True)
-    shown.add_column(justify="right", no_wrap=True)
-    shown.add_column(style="dim")
+    name = max(len(one.name) for one in found)
+    value = max(len(one.shown) for one in found)
     for one in found:
-        shown.add_row(one.name, f"{one.relation} {one.shown}", one.meaning)
-    console.print(Padding(shown, (0, 0, 0, 2), expand=False))
+        start = f"{_INDENT}{one.name:<{name}}  {one.shown:>{value}}"
+        if len(start) + 2 + len(one.meaning) <= console.width:
+            console.print(Text(start).append(f"  {one.meaning}", style="dim"))
+        else:
+            console.print(Text(f"{_INDENT}{one.name} {one.shown}"))
+            console.print(Text(_wrapped(one.meaning, console.width, 2 * _INDENT), style="dim"))
+
+
+def _folded(name: str, width: int) -> list[str]:
+    """A long name on several lines, broken where its parts end."""
+    return (
+        textwrap.wrap(name.replace(":", ": ").replace(",", ", "), width)
+        if len(name) > width
+        else [name]
+    )
+
+
+def _spaced(row: Row, widths: Sequence[int]) -> str:
+    first, *others = zip(row, widths, strict=True)
+    cells = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+    return f"{_INDENT}{'  '.join(cells)}".rstrip()
+
+
+def _blocks(console: Console, head: Row, rows: Sequence[Row]) -> None:
+    for name, *values in rows:
+        console.print(Text(_wrapped(name, console.width, _INDENT), style="bold"))
+        for label, value in zip(head[1:], values, strict=True):
+            console.print(Text(_wrapped(f"{label} {value}", console.width, 2 * _INDENT)))
+
+
+def _wrapped(text: str, width: int, indent: str) -> str:
+    return textwrap.fill(text, max(width, 20), initial_indent=indent, subsequent_indent=indent)

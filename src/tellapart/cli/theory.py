@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
 import tellapart as ta
-from tellapart import PrivacyRegion, choose
+from tellapart import PrivacyRegion, _checks, choose
 from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
@@ -33,7 +32,7 @@ def risk(
     recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
     weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
     at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
-    out_of: Annotated[int, Parameter(help="Of how many people to speak.")] = 1_000,
+    out_of: Annotated[float, Parameter(help="Of how many people to speak.")] = 1_000,
     output: Output = Output(),
 ) -> None:
     """What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
@@ -47,17 +46,19 @@ def risk(
     """
     given = values.given()
     subject = named(mechanism, **given)
-    name = _label(mechanism, given)
-    curve, prior = curve_of(subject), knowledge.adversary().prior
+    name = label(mechanism, given)
+    curve, prior = curve_of(subject), knowledge.prior_inside()
+    people = _checks.whole(1, out_of=out_of)
+    _checks.probability(at_delta=at_delta)
     found = measures.summary(
         curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
     )
-    sentences = measures.words(curve, prior=prior, out_of=out_of, fpr=fpr).splitlines()
+    sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
 
     def text(console: Console) -> None:
         show.title(console, name, _described(subject))
         show.line(console, f"Numbers hold {scope(subject)}.")
-        show.line(console, f"Before looking, the attacker holds membership for {prior:g} likely.")
+        show.line(console, f"Before looking, the attacker gives membership a chance of {prior:g}.")
         console.print()
         show.readings(console, found)
         console.print()
@@ -100,7 +101,8 @@ def compare(
     subjects = {name: named(name) for name in mechanisms}
     if len(subjects) < 2:
         refuse("mechanisms", "be at least two different ones", list(mechanisms))
-    prior = knowledge.adversary().prior
+    prior = knowledge.prior_inside()
+    _checks.probability(at_delta=at_delta)
     found = choose.compare(
         subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
     )
@@ -151,7 +153,9 @@ def compare(
 
 def region(
     *,
-    epsilon: Annotated[tuple[float, ...], Parameter(help="ε of a promise; several may be given.")],
+    epsilon: Annotated[
+        tuple[float, ...], Parameter(help="ε of a promise; several may be given.", negative="")
+    ],
     delta: Annotated[tuple[float, ...], Parameter(help="δ: one for all, or one for each ε.")] = (
         0.0,
     ),
@@ -218,7 +222,7 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
 
 
 def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
-    failures = one.failures(fpr=fpr, fnr=1 - tpr)
+    failures = one.failures(fpr=fpr, tpr=tpr)
     least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
     promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
     caveat = "Rates measured on samples prove nothing by themselves: they need a confidence limit."
@@ -250,7 +254,8 @@ def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
     output.give(data, text, picture)
 
 
-def _label(mechanism: str, given: dict[str, float]) -> str:
+def label(mechanism: str, given: dict[str, float]) -> str:
+    """The mechanism as one text, options included."""
     options = ",".join(f"{key}={value:g}" for key, value in given.items())
     if not options:
         return mechanism
@@ -264,41 +269,10 @@ def _described(subject: Subject) -> str:
 def reading(one: measures.Reading) -> dict[str, object]:
     """One risk as JSON."""
     return {
+        "key": one.key,
         "name": one.name,
         "value": one.value,
         "relation": one.relation,
         "shown": one.shown,
         "meaning": one.meaning,
     }
-
-
-def reproduce(
-    folder: Annotated[Path, Parameter(help="Where to write; made if it is missing.")] = Path(
-        "reproduction"
-    ),
-    /,
-    *,
-    as_json: Annotated[
-        bool,
-        Parameter(name="--json", negative="", help="Print Table 1 as JSON.", show_default=False),
-    ] = False,
-) -> None:
-    """The founding paper's figures and Table 1, beside what is exact.
-
-    Writes Figures 1 to 9, Table 1 and the region figures of the posts, and prints Table 1 as
-    published beside the exact values, with a verdict on each cell.
-
-    For example:
-
-        tellapart reproduce
-        tellapart reproduce my-folder
-    """
-    from tellapart import reproduce as founding
-
-    done = founding.run(folder)
-    console = show.terminal()
-    if as_json:
-        console.file.write(founding.table_json())
-        return
-    console.print(founding.table_text(), markup=False, soft_wrap=True)
-    show.line(console, f"Figures, tables and a page that shows them: {done.page}")

@@ -134,7 +134,10 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
         if set(values) <= {*way.needs, *way.takes} and len(open_ones) == 1:
             found.setdefault(open_ones.pop(), way)
     if parameter is not None:
-        found = {key: way for key, way in found.items() if key == parameter}
+        if parameter not in found:
+            rule = f"be one that {text!r} leaves open ({', '.join(found) or 'none'})"
+            _checks.refuse("parameter", rule, parameter)
+        found = {parameter: found[parameter]}
     if not found:
         options = " or ".join(one for way in NAMED[name] for one in way.needs)
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
@@ -152,7 +155,7 @@ def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]
     if name not in NAMED:
         _checks.refuse("mechanism", f"be one of {', '.join(NAMED)}", text)
     values = dict(given)
-    for item in filter(None, rest.split(",")):
+    for item in rest.split(",") if rest else []:
         key, _, value = (part.strip() for part in item.partition("="))
         if key in values:
             _checks.refuse("mechanism", f"give {key} only once", text)
