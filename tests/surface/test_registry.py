@@ -43,8 +43,9 @@ def test_the_registry_is_in_alphabetical_order():
     assert names == sorted(names)
 
 
-def test_every_final_curve_class_can_be_stored():
-    kinds = final(ta.TradeoffCurve)
+def test_every_final_curve_class_of_the_curve_package_can_be_stored():
+    """What data models make of priors is computed anew; `to_json` refuses it in words."""
+    kinds = {one for one in final(ta.TradeoffCurve) if one.__module__.startswith("tellapart.curve")}
     assert {kind.__name__: kind for kind in kinds} == exchange._KINDS
 
 
