@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ LAWS = [
 ]
 # Stored curves are those of `tellapart.curve`; a question is stored by its few numbers.
 LAWS.remove("test_json_returns_the_same_curve")
+BOTH_ORDERS = "test_symmetrised_is_the_worst_of_both_orders"
 
 NOISES = {
     "Laplace": st.builds(ta.Laplace, st.floats(0.05, 50)),
@@ -34,11 +36,27 @@ NOISES = {
 SIZES = np.concatenate([[0.0], 10.0 ** -np.arange(250, 1, -31.0), np.linspace(0.013, 1, 21)])
 
 
-@pytest.mark.parametrize("family", WORLD_FAMILIES)
-@pytest.mark.parametrize("law", LAWS)
+def pairs() -> Iterator[Any]:
+    """Each law with each family; searches within searches are for `make test-all`."""
+    for law in LAWS:
+        for family in WORLD_FAMILIES:
+            long = law == BOTH_ORDERS and "Gaussian" in family
+            yield pytest.param(law, family, marks=[pytest.mark.slow] if long else [])
+
+
+@pytest.mark.parametrize(("law", "family"), pairs())
 def test_all_laws_of_curves(law: str, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CURVE_FAMILIES, family, WORLD_FAMILIES[family])
     getattr(test_curve_laws, law)(family)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.one_of(WORLD_FAMILIES["uniform Gaussian"], WORLD_FAMILIES["finite Gaussian"]))
+def test_both_orders_at_once(curve: ta.TradeoffCurve) -> None:
+    both, alphas = curve.symmetrised(), np.linspace(0.05, 0.95, 7)
+    least = np.minimum(curve.beta(alphas), curve.mirrored().beta(alphas))
+    assert np.all(both.beta(alphas) <= least + 1e-12)
+    assert both.epsilon(1e-3) == max(curve.epsilon(1e-3), curve.mirrored().epsilon(1e-3))
 
 
 @pytest.mark.parametrize("noise", NOISES)

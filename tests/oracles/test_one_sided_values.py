@@ -140,6 +140,8 @@ SPREADS = {
     "two": (([0.75], [1.0]), ([0.25], [1.0])),
     "points": (([0.5, 2.0, 8.0], [0.25, 0.5, 0.25]), ([0.0, 1.0, 1.5], [0.5, 0.375, 0.125])),
     "far-points": (([0.25, 60.0], [0.5, 0.5]), ([0.0, 90.0], [0.875, 0.125])),
+    "gap": (([45.0, 50.0], [0.5, 0.5]), ([30.0], [1.0])),
+    "half-gap": (([0.0625, 80.0], [0.5, 0.5]), ([2.0**-7], [1.0])),
     "near-points": (([2.0**-30, 2.0**-28], [0.5, 0.5]), ([0.0, 2.0**-29], [0.25, 0.75])),
 }
 NOISES = {
@@ -225,6 +227,8 @@ def losses(pair, noise):
         rounding = 4 * np.finfo(float).eps * abs(loss) / slope
         if rounding < 1e-6:
             yield float(loss), RELATIVE + rounding
+    if noise == "gaussian" and high - low > 1:
+        yield from ((loss, 1e-11) for loss in (-3.0, -0.5, 0.0, 0.5, 3.0))
 
 
 @CASES

@@ -44,7 +44,10 @@ class GaussianSide(Side):
 
     @abstractmethod
     def share(self, output: Array) -> Array:
-        """Mean of 1 − m(t + d)/m(t), each d weighed by its density at −t; m is Mills' ratio."""
+        """Mean of 1 − m(t + d)/m(t), m being Mills' ratio, for an output t across the cut.
+
+        Each d is weighed by how likely its centre, at −d, makes t.
+        """
 
     @abstractmethod
     def mean(self, falling: Callable[[Array], Array]) -> float:
@@ -179,7 +182,7 @@ def _fall_of_mills(t: Array, d: Array) -> Array:
     )
     far = np.where(d * (1 + np.abs(t)) >= 1, 1 - _mills(t + d) / _mills(t), close / _mills(t))
     # Far below the cut Mills' ratio overflows; what moves it there is the density.
-    low = -np.expm1(_exponent(-t, -d) + log_ndtr(-t - d) - log_ndtr(-t))
+    low = -np.expm1(d * (t + d / 2) + log_ndtr(-t - d) - log_ndtr(-t))
     return np.where((t < _DEEP) & (t + d < 0), low, far)
 
 

@@ -2,7 +2,8 @@
 
 h1 has its centres above the cut, h0 below, so the likelihood ratio rises with the output and the
 best test accuses beyond an output t. Rates are means of noise tails at t; a threshold on the
-ratio is mapped to its t. As no output is certain, nothing is randomised but within a rounding.
+ratio is mapped to its t. Outputs are continuous, so a t gives any size without a coin; where the
+ratio is constant, at both ends for Laplace noise, all t are equally good.
 
 The profile is a sum of two positive parts: what the centres of h1 add to a centre at the cut,
 and what a centre at the cut adds to those of h0.
