@@ -44,7 +44,7 @@ def pairs() -> Iterator[Any]:
             yield pytest.param(law, family, marks=[pytest.mark.slow] if long else [])
 
 
-@pytest.mark.parametrize(("law", "family"), pairs())
+@pytest.mark.parametrize(("law", "family"), [*pairs()])
 def test_all_laws_of_curves(law: str, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CURVE_FAMILIES, family, WORLD_FAMILIES[family])
     getattr(test_curve_laws, law)(family)
