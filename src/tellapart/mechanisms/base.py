@@ -5,9 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
+
+if TYPE_CHECKING:
+    from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
 
 
 class Order(Enum):
@@ -50,6 +54,26 @@ class Mechanism(ABC):
         if order is None:
             return test.symmetrised()
         return test if _checks.member(Order, order=order) is Order.PRESENT else test.mirrored()
+
+    # Imported where they are used: what is made of mechanisms is a mechanism itself.
+
+    def sampled(self, rate: float) -> Sampled:
+        """The mechanism on a Poisson sample: each record is seen with probability ``rate``."""
+        from tellapart.mechanisms.combine import Sampled
+
+        return Sampled(self, rate)
+
+    def repeated(self, times: int) -> Repeated:
+        """The mechanism so many times over, all outputs seen."""
+        from tellapart.mechanisms.combine import Repeated
+
+        return Repeated(self, times)
+
+    def then(self, other: Mechanism) -> Sequence:
+        """The mechanism and then another, which may depend on the first output."""
+        from tellapart.mechanisms.combine import Sequence
+
+        return Sequence((self, other))
 
     @abstractmethod
     def _present_test(self) -> TradeoffCurve:

@@ -1,0 +1,141 @@
+"""From steps to the curve of all of them: exact shortcuts first, the contour engine otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, gammaln
+
+from tellapart._checks import Array
+from tellapart.curve.algebra import joint_bound
+from tellapart.curve.atomic import AtomicCurve, from_atoms
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
+from tellapart.curve.composed import ComposedCurve
+from tellapart.curve.guarantees import nothing
+from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw, Swapped
+from tellapart.curve.mixture_loss import MixtureLoss
+from tellapart.errors import Unsupported
+
+Steps = tuple[tuple[LossLaw, int], ...]
+
+# Compositions of finitely many outcomes with more atoms than this are left to other engines.
+_MOST_ATOMS = 300_000
+
+
+def law_of(curve: TradeoffCurve) -> LossLaw:
+    """The law of the loss behind one ordered curve."""
+    make = _LAWS.get(type(curve))
+    if make is None:
+        kind = type(curve).__name__
+        raise Unsupported(f"steps with a {kind} cannot be composed yet")
+    return make(curve)
+
+
+def _atoms(curve: AtomicCurve) -> LossLaw:
+    if not np.isfinite(curve.losses).all():
+        raise Unsupported("steps that may reveal all (δ at every ε) cannot be composed yet")
+    return AtomicLoss(curve.losses, curve.absent)
+
+
+def _promise(curve: GuaranteeCurve) -> LossLaw:
+    """All that pure ε allows is randomised response."""
+    if curve.claimed_delta > 0:
+        raise Unsupported("steps that may reveal all (δ at every ε) cannot be composed yet")
+    e = curve.claimed_epsilon
+    return AtomicLoss(np.array([e, -e]), expit(np.array([-e, e])))
+
+
+_LAWS: dict[type[TradeoffCurve], Callable[[Any], LossLaw]] = {
+    GaussianCurve: lambda curve: GaussianLoss(curve.mu),
+    LaplaceCurve: lambda curve: LaplaceLoss(curve.shift),
+    AtomicCurve: _atoms,
+    GuaranteeCurve: _promise,
+}
+
+
+def sampled_law(law: LossLaw, rate: float) -> LossLaw:
+    """The step taken on a Poisson sample: h1 is the mixture (1 − rate)·P + rate·Q."""
+    if rate == 1:
+        return law
+    if isinstance(law, GaussianLoss):
+        return MixtureLoss(law.mu, (1 - rate, rate))
+    if isinstance(law, MixtureLoss):
+        thinner = tuple(rate * weight for weight in law.weights)
+        return MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:]))
+    if isinstance(law, AtomicLoss):
+        return AtomicLoss(np.log1p(rate * np.expm1(law.losses)), law.absent)
+    raise Unsupported(f"a {type(law).__name__} step cannot be sampled yet")
+
+
+def composed(steps: Iterable[tuple[LossLaw, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:
+    """The curve of independent (or adaptively chosen) steps, seen together."""
+    merged = _merged(steps)
+    if not merged:
+        return nothing()
+    if len(merged) == 1 and isinstance(merged[0][0], GaussianLoss) and merged[0][1] == 1:
+        return GaussianCurve(merged[0][0].mu, bound)
+    if len(merged) == 1 and isinstance(merged[0][0], LaplaceLoss) and merged[0][1] == 1:
+        return LaplaceCurve(merged[0][0].shift, bound)
+    atoms = _all_atoms(merged)
+    if atoms is not None:
+        return from_atoms(*atoms, bound)
+    return ComposedCurve(merged, bound)
+
+
+def _merged(steps: Iterable[tuple[LossLaw, int]]) -> Steps:
+    """Equal steps counted together, all Gaussian ones as one, what reveals nothing left out."""
+    square = 0.0
+    counts: dict[LossLaw, int] = {}
+    for law, count in steps:
+        if isinstance(law, GaussianLoss):
+            square += count * law.mu**2
+        elif law.largest > 0:
+            counts[law] = counts.get(law, 0) + count
+    if square > 0:
+        counts[GaussianLoss(math.sqrt(square))] = 1
+    return tuple(counts.items())
+
+
+def _all_atoms(steps: Steps) -> tuple[Array, Array, Array] | None:
+    """Losses and both masses of all outcomes, where they are few enough to list."""
+    losses, logs = np.zeros(1), np.zeros(1)
+    for law, count in steps:
+        if not isinstance(law, AtomicLoss) or law.losses.size > 4:
+            return None
+        size = math.comb(count + law.losses.size - 1, law.losses.size - 1)
+        if size * losses.size > _MOST_ATOMS:
+            return None
+        step_losses, step_logs = _power(law, count)
+        losses = np.add.outer(losses, step_losses).ravel()
+        logs = np.add.outer(logs, step_logs).ravel()
+    return losses, np.exp(logs), np.exp(logs + losses)
+
+
+def _power(law: AtomicLoss, count: int) -> tuple[Array, Array]:
+    """All outcomes of a step taken so often, by how often each of its atoms occurs."""
+    counts = _counts(law.losses.size, count)
+    ways = gammaln(count + 1) - gammaln(counts + 1).sum(axis=1)
+    return counts @ law.losses, ways + counts @ np.log(law.absent)
+
+
+def _counts(kinds: int, total: int) -> Array:
+    """Every way to write ``total`` as an ordered sum of so many whole numbers."""
+    rows = np.arange(total + 1, dtype=float)[:, None] if kinds > 1 else np.empty((1, 0))
+    for _ in range(kinds - 2):
+        rest = (total - rows.sum(axis=1)).astype(int)
+        start = np.repeat(rows, rest + 1, axis=0)
+        last = np.concatenate([np.arange(n + 1) for n in rest])
+        rows = np.column_stack([start, last])
+    return np.column_stack([rows, total - rows.sum(axis=1)])
+
+
+def joint(parts: Sequence[TradeoffCurve]) -> Bound:
+    """The side of a composition: that of its parts."""
+    return joint_bound(parts)
+
+
+__all__ = ["Steps", "Swapped", "composed", "law_of", "sampled_law"]

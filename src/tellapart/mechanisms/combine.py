@@ -1,0 +1,154 @@
+"""Trees of mechanisms: on a sample of the data, many times over, one after another.
+
+A tree is inert data, like the mechanisms in it; its curve is that of all its outputs seen
+together. Later steps may be chosen after earlier outputs were seen: as every step keeps its own
+curve whatever came before, so does the composition (Dong, Roth and Su 2022, Theorem 4).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+
+from tellapart import _checks
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.compose import composed, law_of, sampled_law
+from tellapart.curve.guarantees import nothing
+from tellapart.curve.losses import LossLaw
+from tellapart.curve.sampled import SampledCurve
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.base import Mechanism, Neighbours
+
+Step = tuple[Mechanism, int]
+
+
+@dataclass(frozen=True, repr=False)
+class Combined(Mechanism):
+    """A mechanism made of others, whose neighbours are theirs."""
+
+    neighbours: Neighbours = field(init=False)
+
+    def __repr__(self) -> str:
+        """As it was built: the neighbours are those of its parts."""
+        own = [one.name for one in fields(self) if one.name != "neighbours"]
+        return f"{type(self).__name__}({', '.join(f'{x}={getattr(self, x)!r}' for x in own)})"
+
+    @abstractmethod
+    def steps(self) -> tuple[Step, ...]:
+        """The steps and how often each is taken: no repetition or sequence among them."""
+
+    def _present_test(self) -> TradeoffCurve:
+        steps = self.steps()
+        if len(steps) == 1 and steps[0][1] == 1:
+            return steps[0][0]._present_test()
+        laws = [(*_law(step), count) for step, count in steps]
+        bound = Bound.LOWER if any(side is Bound.LOWER for _, side, _ in laws) else Bound.EXACT
+        return composed([(law, count) for law, _, count in laws], bound)
+
+
+def _law(step: Mechanism) -> tuple[LossLaw, Bound]:
+    if isinstance(step, Sampled):
+        law, bound = _law(step.base)
+        return sampled_law(law, step.rate), bound
+    test = step._present_test()
+    return law_of(test), test.bound
+
+
+@dataclass(frozen=True, repr=False)
+class Sampled(Combined):
+    """A step that sees each record with probability ``rate``, independently (Poisson sampling).
+
+    >>> import tellapart as ta
+    >>> round(ta.Laplace.with_epsilon(1).sampled(0.1).curve().epsilon(delta=0.0), 6)
+    0.158565
+    """
+
+    base: Mechanism
+    rate: float
+
+    def __post_init__(self) -> None:
+        _check_mechanism(base=self.base)
+        if self.base.neighbours is not Neighbours.ADD_REMOVE:
+            raise Unsupported(
+                "Poisson sampling is for neighbours that add or remove one record, not for "
+                f"{type(self.base).__name__} with {self.base.neighbours}"
+            )
+        self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
+
+    def steps(self) -> tuple[Step, ...]:
+        return ((self, 1),)
+
+    def _present_test(self) -> TradeoffCurve:
+        if self.rate == 0:
+            return nothing()
+        base = self.base._present_test()
+        return base if self.rate == 1 else SampledCurve(base, self.rate)
+
+
+@dataclass(frozen=True, repr=False)
+class Repeated(Combined):
+    """The same step so many times, all outputs seen.
+
+    >>> import tellapart as ta
+    >>> ta.Gaussian(sigma=4).repeated(16).curve() == ta.Gaussian(sigma=1).curve()
+    True
+    """
+
+    base: Mechanism
+    times: int
+
+    def __post_init__(self) -> None:
+        _check_mechanism(base=self.base)
+        times = _checks.whole(1, 10**15, times=self.times)
+        self._set(times=times, neighbours=self.base.neighbours)
+
+    def steps(self) -> tuple[Step, ...]:
+        return tuple((step, count * self.times) for step, count in _steps(self.base))
+
+
+@dataclass(frozen=True, repr=False)
+class Sequence(Combined):
+    """Mechanisms one after another, all outputs seen; build one with ``then`` or `compose`."""
+
+    parts: tuple[Mechanism, ...]
+
+    def __post_init__(self) -> None:
+        parts = tuple(self.parts) if isinstance(self.parts, Iterable) else ()
+        if not parts:
+            _checks.refuse("parts", "be a list of at least one mechanism", self.parts)
+        for one in parts:
+            _check_mechanism(parts=one)
+        kinds = {one.neighbours for one in parts}
+        if len(kinds) > 1:
+            rule = "all have the same neighbours"
+            _checks.refuse("parts", rule, sorted(str(one) for one in kinds))
+        self._set(parts=parts, neighbours=kinds.pop())
+
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(step for part in self.parts for step in _steps(part))
+
+
+def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
+    """Several mechanisms run on the same data, all outputs seen together.
+
+    >>> import tellapart as ta
+    >>> both = compose([ta.Gaussian(sigma=5), ta.Gaussian(sigma=5)])
+    >>> round(both.curve().epsilon(delta=1e-5), 6) == round(
+    ...     ta.Gaussian(sigma=5).repeated(2).curve().epsilon(delta=1e-5), 6
+    ... )
+    True
+    """
+    if isinstance(mechanisms, Mechanism) or not isinstance(mechanisms, Iterable):
+        _checks.refuse("mechanisms", "be a list of mechanisms", mechanisms)
+    return Sequence(tuple(mechanisms))
+
+
+def _steps(mechanism: Mechanism) -> tuple[Step, ...]:
+    return mechanism.steps() if isinstance(mechanism, Combined) else ((mechanism, 1),)
+
+
+def _check_mechanism(**named: object) -> None:
+    ((name, one),) = named.items()
+    if not isinstance(one, Mechanism):
+        _checks.refuse(name, "be a mechanism", one)
