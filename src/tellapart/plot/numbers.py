@@ -56,7 +56,8 @@ class _Whole(ScalarFormatter):
         self.set_scientific(False)
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        largest = max((abs(one) for one in self.locs), default=1.0)
+        ends = (0.0, 1.0) if self.axis is None else self.axis.get_view_interval()
+        largest = max(abs(one) for one in ends)
         return super().__call__(x, pos) if 1e-3 <= largest < 1e6 else written(x)
 
 
