@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import tellapart as ta
 from tellapart import plot
@@ -38,12 +39,17 @@ def careful(axes: Axes) -> None:
 
 
 @plot.styled
-def main() -> None:
-    """Write docs/picture.svg."""
+def draw() -> Figure:
+    """Both, side by side."""
     figure, (left, right) = plot.panels(2)
     promise(left)
     careful(right)
-    print(plot.save(figure, HERE / "picture.svg"))
+    return figure
+
+
+def main() -> None:
+    """Write docs/picture.svg."""
+    print(plot.save(draw(), HERE / "picture.svg"))
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ Every number printed here is read off a curve; nothing is typed in.
 
 from __future__ import annotations
 
+import math
 import textwrap
 
 import tellapart as ta
 from tellapart import choose, reproduce, risk
+from tellapart._numeric.rounding import to_decimals
 
 RATES = (0.001, 0.01, 0.1)
 PEOPLE = 1_000
@@ -16,12 +18,19 @@ FOLDER = "build/demo"
 
 
 def table(rows: dict[str, ta.TradeoffCurve]) -> None:
-    """The best attack on each curve at a few false-positive rates."""
+    """The best attack on each curve at a few false-positive rates, rounded up."""
     heads = [f"at FPR {rate:g}" for rate in RATES]
-    print(f"  {'TPR of the best attack':44}" + "".join(f"{head:>14}" for head in heads))
+    print(f"  {'TPR of the best attack, rounded up':44}" + "".join(f"{head:>14}" for head in heads))
     for name, curve in rows.items():
-        found = curve.tpr(RATES)
-        print(f"  {name:44}" + "".join(f"{rate:>14.5f}" for rate in found))
+        print(f"  {name:44}" + "".join(f"{at_most(rate):>14.5f}" for rate in curve.tpr(RATES)))
+
+
+def at_most(rate: float) -> float:
+    """Five decimals that no attacker exceeds: the nearest ones might be less than the truth."""
+    nearest = round(float(rate), 5)
+    if math.isclose(nearest, rate, rel_tol=1e-12):  # the last bit of a double is no rate
+        return nearest
+    return to_decimals(rate, 5, up=True)
 
 
 def main() -> None:

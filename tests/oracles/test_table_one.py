@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
+from tellapart.reproduce import render, scores
 from tellapart.reproduce.table import (
     BOUNDS,
     PRINTED,
     Verdict,
     judge,
-    rounded_down,
+    laplace_score,
     table_one,
     verdicts,
 )
@@ -108,7 +113,7 @@ def test_the_verdicts_count_thirteen_nine_seven_four_and_fifteen_dashes():
 
 
 def test_which_cells_they_are():
-    """As listed when the founding documents were checked by hand."""
+    """Cell by cell, as the closed form of the largest ε has it."""
     where = {verdict: {(c.weight, c.bound) for c in cells(verdict)} for verdict in Verdict}
     assert where[Verdict.IMPOSSIBLE] == {(0.5, 0.55), (0.8, 0.62), (1.5, 0.76), (2, 0.83)}
     assert where[Verdict.ROUNDED_UP] == {
@@ -181,8 +186,58 @@ def test_a_tampered_value_changes_the_verdict(weight, bound, printed, verdict):
 def test_rounding_down_keeps_the_bound():
     for cell in CELLS.values():
         if cell.largest is not None:
-            published = rounded_down(cell.largest, 2)
-            assert f_score(published, cell.weight) <= cell.bound
+            for decimals in (2, 4):
+                published = float(render.exact(cell, decimals))
+                assert 0 <= cell.largest - published < 10**-decimals
+                assert f_score(published, cell.weight) <= cell.bound
+
+
+@pytest.mark.parametrize("decimals", [2, 4])
+@given(thousandths=st.integers(1, 10**6), ulps=st.integers(-2, 2))
+def test_an_epsilon_shown_is_never_above_the_right_one(decimals, thousandths, ulps):
+    """Not by the last bit either: 0.049999999999999996 times 100 is 5, and is not 0.05."""
+    largest = thousandths / 1000
+    for _ in range(abs(ulps)):
+        largest = math.nextafter(largest, math.copysign(math.inf, ulps))
+    cell = replace(CELLS[1, 0.9], largest=largest)
+    shown = Fraction(render.exact(cell, decimals))
+    assert 0 <= Fraction(largest) - shown < Fraction(1, 10**decimals)
+
+
+@given(weight=st.floats(0.1, 10), bound=st.floats(0.3, 0.99))
+@settings(deadline=None, max_examples=40)
+def test_some_epsilon_is_enough_for_any_mechanism_exactly_above_the_floor(weight, bound):
+    """The floor is what accusing everyone scores: (1 + β²)/(2 + β²)."""
+    floor = (1 + weight**2) / (2 + weight**2)
+    assume(abs(bound - floor) > 1e-9)
+    cell = judge(weight, bound, None)
+    assert (cell.any_mechanism is None) == (cell.largest is None) == (bound < floor)
+    if cell.any_mechanism is not None:
+        assert math.isclose(cell.any_mechanism, math.log(bound / (1 - bound)), rel_tol=1e-9)
+        assert risk.f_score(ta.guarantee(cell.any_mechanism), weight=weight) <= bound
+
+
+def test_the_row_for_any_mechanism_is_not_enough_where_a_cell_has_no_epsilon():
+    """Which is why the words that go with it say for which β it holds."""
+    broken = 0
+    for cell in CELLS.values():
+        shown = render.any_mechanism(list(CELLS.values()), cell.bound)
+        if shown != "–":
+            score = risk.f_score(ta.guarantee(float(shown)), weight=cell.weight)
+            assert (score <= cell.bound) == (cell.any_mechanism is not None)
+            broken += score > cell.bound
+    assert broken > 0
+    assert "for each β where some ε keeps the bound" in " ".join(render.ANY_MECHANISM)
+    assert "below F = (1 + β²)/(2 + β²) none does" in " ".join(render.ANY_MECHANISM)
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.5, 0.7])
+@pytest.mark.parametrize("weight", PRINTED)
+def test_up_to_the_turning_point_the_best_attack_accuses_everyone(weight, prior):
+    turn = scores.turning_point(weight, prior)
+    floor = laplace_score(0, weight, prior)
+    assert laplace_score(0.999 * turn, weight, prior) == pytest.approx(floor, rel=1e-12)
+    assert laplace_score(1.001 * turn + 1e-3, weight, prior) > floor * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("printed", [0, -1, math.inf])

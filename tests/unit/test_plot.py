@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import tellapart as ta
 from tellapart import choose, plot, risk
+from tellapart.plot.numbers import written
 from tellapart.plot.style import PENS, pen
 
 LAPLACE = ta.Laplace.with_epsilon(1)
@@ -116,7 +117,8 @@ def test_precision_and_recall_are_the_curve(prior):
 def test_an_f_score_is_the_measure_and_its_floor_is_marked():
     figure = plot.f_score(FAMILIES, [0.5, 1, 2], weight=2, prior=0.25)
     epsilons, scores = line(figure, "Laplace")
-    assert list(epsilons) == [0.5, 1, 2]
+    assert {0.5, 1, 2} <= set(epsilons)
+    assert (epsilons[0], epsilons[-1]) == (0.5, 2)
     expected = [
         risk.f_score(ta.Laplace.with_epsilon(e).curve(), weight=2, prior=0.25) for e in epsilons
     ]
@@ -129,6 +131,16 @@ def test_an_f_score_is_the_measure_and_its_floor_is_marked():
 def test_a_wide_range_of_epsilons_is_logarithmic(epsilons, scale):
     figure = plot.f_score({"any": ta.guarantee}, epsilons)
     assert figure.axes[0].get_xscale() == scale
+
+
+@pytest.mark.parametrize("epsilons", [[0, 3], [1, 9], [0.05, 5], [0.05, 1, 2, 5], [1e-3, 30]])
+def test_an_f_score_is_smooth_whatever_the_numbers_given(epsilons):
+    """On its own axis no step is longer than a hundredth of it: a kink would be the curve's."""
+    figure = plot.f_score({"Laplace": ta.Laplace.with_epsilon}, epsilons)
+    drawn, _ = line(figure, "Laplace")
+    places = figure.axes[0].transScale.transform([[one, 1] for one in drawn]).T[0]
+    assert (drawn[0], drawn[-1]) == (epsilons[0], epsilons[-1])
+    assert np.max(np.diff(places)) <= 0.01 * (places[-1] - places[0])
 
 
 def test_a_frontier_is_its_rows():
@@ -146,6 +158,43 @@ def test_a_frontier_is_its_rows():
         "ε = 0.1",
     ]
     assert legend(figure) == [*FRONTIER.measures, FRONTIER.scope]
+
+
+def top_words(figure):
+    (top,) = figure.axes[0].child_axes
+    return [one.get_text() for one in top.get_xticklabels()]
+
+
+@pytest.mark.parametrize("chosen", [0.5, 1.4086, 123.4567, 1 / 3])
+def test_the_chosen_parameter_is_marked_on_every_line_and_named_in_full(chosen):
+    rows = [chosen * 2 ** (step / 4) for step in range(-16, 17)]
+    figure = plot.frontier(choose.frontier(ta.Laplace.with_epsilon, rows), chosen=chosen)
+    (row,) = choose.frontier(ta.Laplace.with_epsilon, [chosen]).rows
+    drawn = [one for one in figure.axes[0].lines if len(one.get_xdata()) == 1]
+    assert [one.get_data() for one in drawn] == [([row.margin], [risk]) for risk in row.risks]
+    upright = [one for one in figure.axes[0].lines if list(one.get_ydata()) == [0, 1]]
+    assert [list(one.get_xdata()) for one in upright] == [[row.margin] * 2]
+    assert f"chosen: ε = {chosen:.10g}" in top_words(figure)
+    assert sum("chosen" in words for words in top_words(figure)) == 1
+
+
+def test_without_a_choice_nothing_is_marked():
+    figure = plot.frontier(FRONTIER)
+    assert len(figure.axes[0].lines) == len(FRONTIER.measures)
+    assert not any("chosen" in words for words in top_words(figure))
+
+
+def test_every_dot_on_a_frontier_has_its_parameter_on_top():
+    figure = plot.frontier(WIDE["widths"], chosen=1.5)
+    margins, _ = line(figure, "advantage")
+    (top,) = figure.axes[0].child_axes
+    dots = margins[figure.axes[0].lines[0].get_markevery()]
+    assert list(top.get_xticks()) == list(dots)
+
+
+def test_rows_that_differ_have_different_names():
+    found = choose.frontier(ta.Laplace.with_epsilon, [1, 1.0001])
+    assert top_words(plot.frontier(found)) == ["ε = 1.0001", "ε = 1"]
 
 
 def test_compare_shows_both_views_and_one_legend():
@@ -195,10 +244,18 @@ def test_the_truth_has_no_shade():
 
 
 def test_lines_differ_by_more_than_colour():
-    assert len({str(one.dashes) for one in PENS}) == len(PENS) == 7
-    assert pen(7) == pen(0)
-    drawn = plot.tradeoff({str(k): LAPLACE for k in range(8)}).axes[0].lines[1:]
-    assert [one.get_color() for one in drawn] == [pen(k).colour for k in range(8)]
+    assert len({str(one.dashes) for one in PENS}) == len({one.colour for one in PENS}) == 7
+    for start in range(0, 49, 7):  # each seven differ in both, and all of them in one
+        seven = [pen(start + k) for k in range(7)]
+        assert len({one.colour for one in seven}) == len({str(one.dashes) for one in seven}) == 7
+    assert len({pen(k) for k in range(49)}) == 49
+    assert pen(49) == pen(0)
+
+
+def test_a_picture_of_many_lines_has_no_two_alike():
+    drawn = plot.tradeoff({str(k): LAPLACE for k in range(49)}).axes[0].lines[1:]
+    assert [one.get_color() for one in drawn] == [pen(k).colour for k in range(49)]
+    assert len({(one.get_color(), str(one._unscaled_dash_pattern)) for one in drawn}) == 49
 
 
 # -- regions ---------------------------------------------------------------------------------------
@@ -210,7 +267,7 @@ def test_a_region_is_drawn_through_its_corners():
     x, y = line(figure, "ε = 1, δ = 0.1")
     assert np.array_equal(np.stack([x, y], axis=1)[:-1], region.vertices())
     assert (x[-1], y[-1]) == (0, 1)
-    assert legend(figure) == ["ε = 1", "ε = 1, δ = 0.1", "guessing: all that ε = 0 allows"]
+    assert legend(figure) == ["ε = 1", "ε = 1, δ = 0.1", "guessing: all that ε = δ = 0 allows"]
     title = figure.axes[0].get_legend().get_title().get_text()
     assert title == "What each promise allows (no attacker does better):"
 
@@ -230,6 +287,50 @@ def test_an_impossible_attack_is_told_why():
         "TPR ≤ e^ε·FPR + δ fails by 0.02282",
         "Rates measured on samples need an audit: it says with what confidence this holds.",
     ]
+
+
+def test_tiny_rates_are_judged_with_all_their_digits():
+    """As 1 − TPR this attack would have the FNR of one who accuses nobody."""
+    figure = plot.region_point(REGION, fpr=1e-20, tpr=1e-19)
+    assert figure.axes[0].get_title() == "Impossible if ε = 1 is kept"
+    figure = plot.region_point(REGION, fpr=1e-20, tpr=2.7e-20)
+    assert figure.axes[0].get_title() == "Possible if ε = 1 is kept"
+
+
+def mark(figure):
+    """Where the mark beside the point stands: its centre and half its size, on the screen."""
+    figure.axes[0].apply_aspect()
+    (badge,) = [one for one in figure.axes[0].lines if one.get_markersize() == 13]
+    x, y = badge.get_transform().transform([badge.get_xdata()[0], badge.get_ydata()[0]])
+    return np.array([x, y]), 13 / 2 * figure.dpi / 72
+
+
+RATES = [0.0, 0.001, 0.27, 0.5, 0.98, 1.0]
+
+
+@pytest.mark.parametrize("region", [(0, 0), (0.1, 0.01), (1, 0), (5, 0.1)], ids=str)
+@pytest.mark.parametrize("fpr", RATES)
+def test_a_mark_is_on_the_axes_and_that_of_a_possible_attack_in_the_region(region, fpr):
+    promise = ta.PrivacyRegion(*region)
+    for tpr in RATES:
+        figure = plot.region_point(promise, fpr=fpr, tpr=tpr)
+        place, half = mark(figure)
+        axes = figure.axes[0]
+        assert np.all(place - half >= axes.bbox.min)
+        assert np.all(place + half <= axes.bbox.max)
+        if promise.contains(fpr=fpr, tpr=tpr):
+            x, y = axes.transData.inverted().transform(place)
+            wider = ta.PrivacyRegion(promise.epsilon + 1e-9, promise.delta + 1e-9)
+            assert wider.contains(fpr=x, fnr=y)
+
+
+@pytest.mark.parametrize("rates", [(0, 0.001), (0, 1), (1, 0), (0.01, 0.05), (0.9, 0.5), (1, 0.9)])
+def test_the_mark_of_an_impossible_attack_is_beyond_the_edge_where_there_is_room(rates):
+    figure = plot.region_point(REGION, fpr=rates[0], tpr=rates[1])
+    place, _ = mark(figure)
+    x, y = figure.axes[0].transData.inverted().transform(place)
+    assert not REGION.contains(fpr=x, fnr=y)
+    assert (x + y < 1) == (rates[0] < rates[1])
 
 
 def test_a_possible_attack_is_marked_so():
@@ -300,6 +401,110 @@ def test_nothing_leaves_the_picture(name):
     assert words.y1 <= whole.y1
     under = axes.xaxis.get_tightbbox(figure.canvas.get_renderer())
     assert axes.get_legend().get_window_extent().y1 < under.y0
+
+
+# -- numbers on axes -------------------------------------------------------------------------------
+
+LOW, HIGH = 1e-9, 1 - 1e-7
+WIDE = {
+    "three": choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2]),
+    "one": choose.frontier(ta.Laplace.with_epsilon, [1]),
+    "near": choose.frontier(ta.Laplace.with_epsilon, [1, 1.0001]),
+    "far": choose.frontier(ta.Laplace.with_epsilon, np.geomspace(1e-3, 30, 40)),
+    "further": choose.frontier(ta.Laplace.with_epsilon, np.geomspace(1e-9, 1e3, 100)),
+    "widths": choose.frontier(ta.UniformNoise, np.linspace(1.5, 50, 12)),
+    "many": choose.frontier(lambda e: ta.Laplace.with_epsilon(e), np.linspace(0.5, 50, 300)),
+}
+NUMBERED = {
+    **PICTURES,
+    **{name: lambda axes=None, found=found: plot.frontier(found, axes=axes)
+       for name, found in WIDE.items()},
+    **{f"chosen {k}": lambda axes=None, k=k: plot.frontier(
+        WIDE["far"], chosen=WIDE["far"].rows[k].parameter, axes=axes) for k in (0, 3, 20, 39)},
+    "large prior": lambda axes=None: plot.f_score(FAMILIES, [0.1, 5], prior=0.999, axes=axes),
+    "larger prior": lambda axes=None: plot.f_score(FAMILIES, [0.1, 5], prior=HIGH, axes=axes),
+    "small prior": lambda axes=None: plot.f_score(FAMILIES, [0, 30], prior=LOW, axes=axes),
+    "small epsilons": lambda axes=None: plot.f_score(FAMILIES, [0, 1e-6], axes=axes),
+    "large epsilons": lambda axes=None: plot.f_score(FAMILIES, [1e6, 3e6], axes=axes),
+    "many epsilons": lambda axes=None: plot.f_score(FAMILIES, [1e-3, 1], axes=axes),
+    "precise": lambda axes=None: plot.precision_recall(SUBJECTS, prior=HIGH, axes=axes),
+    "imprecise": lambda axes=None: plot.precision_recall(SUBJECTS, prior=LOW, axes=axes),
+}  # fmt: skip
+
+
+def labels(axis):
+    """The labels of an axis that are on it, with where they are."""
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    low, high = sorted(axis.get_view_interval())
+    shown = [one for one in ticks if low <= one.get_loc() <= high]
+    both = [label for one in shown for label in (one.label1, one.label2)]
+    return [(one.get_text(), one.get_window_extent()) for one in both
+            if one.get_visible() and one.get_text()]  # fmt: skip
+
+
+@pytest.mark.parametrize("mine", [True, False])
+@pytest.mark.parametrize("name", NUMBERED)
+def test_every_number_on_an_axis_is_whole_and_apart_from_the_next(name, mine):
+    if mine:
+        figure = NUMBERED[name]()
+        (axes,) = figure.axes
+    else:
+        figure, (axes, _) = plot.panels(2, height=6)
+        axes.plot([1e9, 1e9 + 1], [1, 2])  # axes that were used before, with an offset
+        axes.clear()
+        NUMBERED[name](axes)
+    figure.draw_without_rendering()
+    for axis in (axes.xaxis, axes.yaxis):
+        assert axis.get_offset_text().get_text() == ""
+    for axis in (axes.xaxis, axes.yaxis, *(one.xaxis for one in axes.child_axes)):
+        shown = labels(axis)
+        assert shown
+        assert not [words for words, _ in shown if re.search(r"\$|\de", words)]
+        boxes = [box for _, box in shown]
+        apart = [one.overlaps(two) for k, one in enumerate(boxes) for two in boxes[:k]]
+        assert not any(apart), [words for words, _ in shown]
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_every_axis_has_two_numbers_to_read_others_from(name):
+    figure = NUMBERED[name]()
+    figure.draw_without_rendering()
+    for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
+        assert len(labels(axis)) >= 2
+
+
+@pytest.mark.parametrize("value", [0, 1, 2, 0.5, 0.0001, 0.0003, 99999, 123456.7, 1e-5, 3e7, 1e-12])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_written_number_is_that_number(value, sign):
+    words = written(sign * value)
+    plain = words.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    if words != plain:
+        head, _, power = words.rpartition("10")
+        exponent = int(power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")))
+        head = head.rstrip("·")
+        plain = f"{'-1' if head == '-' else head or '1'}e{exponent}"
+    assert float(plain) == sign * value
+
+
+def test_a_short_number_has_no_power():
+    assert [written(x) for x in (0.0001, 1, 1000, 1e5)] == ["0.0001", "1", "1000", "100000"]
+    assert [written(x) for x in (1e-5, 2e-5, 1e6)] == ["10⁻⁵", "2·10⁻⁵", "10⁶"]
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_a_suffix_counts_in_any_case(tmp_path, suffix, start):
+    figure = plot.tradeoff({"noise": LAPLACE})
+    small = plot.save(figure, tmp_path / f"a.{suffix}").read_bytes()
+    assert small.startswith(start)
+    for other in (suffix.upper(), suffix.title()):
+        path = plot.save(figure, tmp_path / f"b.{other}")
+        assert path.name == f"b.{other}"
+        assert path.read_bytes() == small
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
@@ -445,6 +650,11 @@ PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)]
             "found must have margins that are finite and greater than 0, got "
             "FrontierRow(parameter=10.0, ",
         ),
+        (
+            lambda: plot.frontier(FRONTIER, chosen=3),
+            "chosen must be the parameter of one of the rows of found, got 3",
+        ),
+        (lambda: plot.frontier(FRONTIER, chosen="1"), "chosen must be a number, got '1'"),
         (
             lambda: plot.save(plot.tradeoff(SUBJECTS), "x.gif"),
             "path must end in .svg, .png or .pdf, got 'x.gif'",

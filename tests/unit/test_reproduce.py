@@ -4,15 +4,17 @@ import csv
 import io
 import json
 import re
+import runpy
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart import reproduce
+from tellapart import plot, reproduce
 from tellapart.reproduce import auxiliary, figures, regions, render
 
 FIGURES = [
@@ -64,6 +66,45 @@ def test_every_figure_is_valid_and_small(made, name):
     path = made.folder / f"{name}.svg"
     assert ElementTree.parse(path).getroot().tag.endswith("svg")  # noqa: S314
     assert path.stat().st_size < 200_000
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def drawn_by(svg):
+    """The version of matplotlib that an SVG says it was drawn by."""
+    return re.search(r"Matplotlib v([\w.]+)", svg.decode())[1]
+
+
+def panels(svg):
+    root = ElementTree.fromstring(svg)  # noqa: S314
+    return sum(one.get("id", "").startswith("axes_") for one in root.iter())
+
+
+def is_fresh(kept, anew):
+    """The same bytes; from another matplotlib, as many axes."""
+    if drawn_by(kept) == drawn_by(anew):
+        return kept == anew
+    return panels(kept) == panels(anew) > 0
+
+
+@pytest.mark.parametrize("name", [path.stem for path in DOCS.glob("*.svg")])
+def test_every_picture_of_the_documents_is_what_would_be_drawn_now(made, tmp_path, name):
+    if name == "picture":  # of the README; all others are figures made anew
+        draw = runpy.run_path(str(DOCS / "picture.py"))["draw"]
+        anew = plot.save(draw(), tmp_path / "picture.svg").read_bytes()
+    else:
+        anew = (made.folder / f"{name}.svg").read_bytes()
+    assert is_fresh((DOCS / f"{name}.svg").read_bytes(), anew)
+
+
+def test_a_stale_picture_is_noticed(made):
+    one, two = ((made.folder / f"figure-{k}.svg").read_bytes() for k in (2, 3))
+    assert is_fresh(one, one)
+    assert not is_fresh(one, one + b" ")
+    older = one.replace(f"Matplotlib v{mpl.__version__}".encode(), b"Matplotlib v3.0.1")
+    assert is_fresh(older, one)
+    assert not is_fresh(older, two)
 
 
 def test_figure_eight_draws_the_formula():
@@ -149,6 +190,50 @@ def test_captions_say_what_differs(page):
     assert not re.search(r"\bnan\b|ρ_|e\^", page)
 
 
+def test_nobody_speaks_of_themselves(page):
+    """What is published speaks of the texts and of tellapart, not of how it was made."""
+    errata = (DOCS / "errata.md").read_text(encoding="utf-8")
+    for text in (page, errata):
+        assert re.findall(r"\b(?:we|us|our|ours|my)\b", text, re.I) == []
+
+
+# -- the errata ---------------------------------------------------------------------------------
+
+FENCE = re.compile(r"^```.*?^```", re.M | re.S)
+# "Eqs 9, 10 and 24", "Section 5.3.1", "Figure 3(b)": names, not numbers.
+NAMES = re.compile(
+    r"\b(?:Eqs?\.?|Sections?|Figures?|Theorems?|Table|Corollary|proof in) "
+    r"\d[\d.]*(?:\([a-z]\))?(?:(?:, | and | to )\d[\d.]*)*"
+)
+
+
+def numbers(text):
+    """Numbers of two digits or more, a percentage as a share."""
+    text = re.sub(r"10<sup>−(\d+)</sup>", r"1e-\1", NAMES.sub("", text))
+    found = re.findall(r"(?<![\w.])(\d+(?:\.\d+)?(?:e-?\d+)?)( %)?", text)
+    return {
+        float(one) / (100 if percent else 1)
+        for one, percent in found
+        if len(one) > 1 and not re.match(r"0\d", one)  # 00 and 01 are bits
+    }
+
+
+SECTIONS = re.split(r"^## ", (DOCS / "errata.md").read_text(encoding="utf-8"), flags=re.M)[1:]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda one: one.splitlines()[0])
+def test_every_number_in_the_prose_of_the_errata_is_in_a_block_of_its_section(section):
+    """And what a block shows is run by the tests of the documents."""
+    code = "\n".join(FENCE.findall(section))
+    shown = {round(one, 12) for one in numbers(code)}
+    assert {round(one, 12) for one in numbers(FENCE.sub("", section))} <= shown
+
+
+def test_numbers_are_found_in_prose():
+    text = "Eqs 9, 10 and 24: 13 of 33 at ε = 1.61, FPR 10 %, δ = 10<sup>−4</sup>, Section 5.3.1"
+    assert numbers(text) == {13, 33, 1.61, 0.1, 1e-4}
+
+
 # -- the table ----------------------------------------------------------------------------------
 
 
@@ -164,6 +249,16 @@ def test_the_text_shows_every_number_and_fits_a_terminal():
         "β = 2, F ≤ 0.83: printed 1.61, but F = 0.8333 even at ε = 0",
     ):
         assert line in text.splitlines()
+
+
+def test_wherever_any_mechanism_stands_it_says_for_which_weights(page):
+    """The row has one ε for a column; some β of the column have none."""
+    told = " ".join(render.ANY_MECHANISM)
+    for words in (reproduce.table_text(), page, json.loads(reproduce.table_json())["note"]):
+        assert told in " ".join(words.split())
+    for one in json.loads(reproduce.table_json())["cells"]:
+        none = one["largest_epsilon_any_mechanism"] is None
+        assert (one["note"] == "no ε keeps this bound, whatever the mechanism") == none
 
 
 def test_csv_and_json_hold_every_digit():

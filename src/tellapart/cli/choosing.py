@@ -244,4 +244,5 @@ def _picture(name: str, subject: Subject, family: NamedFamily, value: float, lim
     rows = tuple(row for row in around.rows if row.margin)  # no error has no place on a log axis
     if len(rows) < 2:
         return plot.compare({name: subject})
-    return plot.frontier(replace(around, rows=rows), chosen=value)
+    chosen = value if any(row.parameter == value for row in rows) else None
+    return plot.frontier(replace(around, rows=rows), chosen=chosen)

@@ -10,8 +10,9 @@ try:
 except ImportError as missing:
     raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
 
+from tellapart.plot._frontier import frontier
 from tellapart.plot._regions import region_point, regions
-from tellapart.plot.choices import f_score, frontier
+from tellapart.plot.choices import f_score
 from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
 from tellapart.plot.style import panels, save, style, styled
 

@@ -14,10 +14,14 @@ from matplotlib.path import Path
 from matplotlib.transforms import ScaledTranslation
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart.curve.region import PrivacyRegion
 from tellapart.plot.sheet import Entry, guess, sheet, square
 from tellapart.plot.style import BLACK, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
+# The size of a mark beside a point, in points, and the ways in which it may stand aside.
+_BADGE = 13
+_WAYS = np.array([(np.cos(turn), np.sin(turn)) for turn in np.pi * (np.arange(48) - 6) / 24])
 _TICK = Path([(-0.55, 0.0), (-0.15, -0.45), (0.6, 0.5)])
 _NOTE = "Rates measured on samples need an audit: it says with what confidence this holds."
 
@@ -32,7 +36,7 @@ def regions(regions: Sequence[PrivacyRegion], *, axes: Axes | None = None) -> Fi
     asked, page = _checked(regions), sheet(axes)
     _errors(page.axes)
     entries = [_filled(page.axes, region, pen(index)) for index, region in enumerate(asked)]
-    entries.append(Entry(guess(page.axes, [0, 1], [1, 0]), "guessing: all that ε = 0 allows"))
+    entries.append(Entry(guess(page.axes, [0, 1], [1, 0]), "guessing: all that ε = δ = 0 allows"))
     return page.finished(entries, title="What each promise allows (no attacker does better):")
 
 
@@ -81,7 +85,7 @@ def region_point(
     """
     _check_region("region", region)
     alpha, power = _checks.probability(fpr=fpr), _checks.probability(tpr=tpr)
-    failures = region.failures(fpr=alpha, fnr=1 - power)
+    failures = region.failures(fpr=alpha, tpr=power)
     page = sheet(axes)
     _errors(page.axes)
     guess(page.axes, [0, 1], [1, 0])
@@ -90,7 +94,9 @@ def region_point(
     words = f"the attack: FPR {alpha:.4g}, TPR {power:.4g}"
     if not failures:
         words += "; no inequality fails"
-    entries.append(Entry(_marked(page.axes, alpha, 1 - power, inside=not failures), words))
+    aside = _aside(page.axes, region, alpha, 1 - power, inside=not failures)
+    mark = _marked(page.axes, alpha, 1 - power, aside, inside=not failures)
+    entries.append(Entry(mark, words))
     for failure, dashes in zip(failures, ("-", (0, (4, 1))), strict=False):
         x, y = _edge(region, failure.inequality)
         (line,) = page.axes.plot(x, y, color=VERMILLION, ls=dashes, lw=3, label=str(failure))
@@ -101,16 +107,18 @@ def region_point(
     return page.finished(entries)
 
 
-def _marked(axes: Axes, x: float, y: float, inside: bool) -> tuple[Line2D, Line2D]:
+def _marked(
+    axes: Axes, x: float, y: float, aside: tuple[float, float], inside: bool
+) -> tuple[Line2D, Line2D]:
     """A tick on a green disc or a cross on a vermillion square, beside the point itself."""
-    right, up = _aside(x, y, inside)
+    right, up = aside
     beside = axes.transData + ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
     shape, sign, colour = ("o", _TICK, GREEN) if inside else ("s", "x", VERMILLION)
     axes.annotate(
         "", (x, y), (right, up), textcoords="offset points", arrowprops={"arrowstyle": "-"}
     )
     axes.plot(x, y, "o", ms=4, color=BLACK, zorder=4)
-    (badge,) = axes.plot(x, y, shape, ms=13, color=colour, mec="white", transform=beside)
+    (badge,) = axes.plot(x, y, shape, ms=_BADGE, color=colour, mec="white", transform=beside)
     (mark,) = axes.plot(x, y, ls="none", marker=sign, ms=7, mec="white", mfc="none", mew=2)
     mark.set_transform(beside)
     for artist in (badge, mark):
@@ -118,14 +126,40 @@ def _marked(axes: Axes, x: float, y: float, inside: bool) -> tuple[Line2D, Line2
     return badge, mark
 
 
-def _aside(x: float, y: float, inside: bool) -> tuple[float, float]:
-    """Some points away from the edge of the region, where a mark hides no line, but on the axes."""
-    sign = -1 if (x + y < 1) != inside else 1
-    room = [one > 0.1 for one in ((x, y) if sign < 0 else (1 - x, 1 - y))]
-    if not any(room):
-        return -sign * 15, -sign * 15
-    length = 22 / sum(room) ** 0.5
-    return sign * length * room[0], sign * length * room[1]
+def _aside(
+    axes: Axes, region: PrivacyRegion, x: float, y: float, inside: bool
+) -> tuple[float, float]:
+    """Where a mark stands, in points from its point: on the axes, and on its side of the edge.
+
+    A possible attack is marked towards the centre, an impossible one away from it; without room
+    there the line to the mark gets longer, and at last leads to the centre all the same.
+    """
+    extent = axes.get_window_extent()  # to become a square
+    side = 72 * min(extent.width, extent.height) / axes.figure.dpi
+    point = float(np.ptp(axes.get_xlim())) / side
+    centre = np.array([0.5 - x, 0.5 - y])
+    for length in (22, 44, 66, 88):
+        ways = [way for way in length * _WAYS if _stands(region, x, y, point * way, point, inside)]
+        if ways:
+            right, up = max(ways, key=lambda way: float(way @ centre) * (1 if inside else -1))
+            return float(right), float(up)
+    right, up = 22 * centre / (float(np.hypot(*centre)) or 1.0)
+    return float(right), float(up)
+
+
+def _stands(
+    region: PrivacyRegion, x: float, y: float, way: Array, point: float, inside: bool
+) -> bool:
+    """Whether a mark there is wholly on the axes, and where its point is: in or beyond an edge."""
+    fpr, fnr = x + float(way[0]), y + float(way[1])
+    half = _BADGE / 2 * point
+    if min(fpr, fnr) < half or max(fpr, fnr) > 1 - half:
+        return False
+    if inside:
+        return region.contains(fpr=fpr, fnr=fnr)
+    inwards = half if x + y < 1 else -half  # all of it must be beyond the edge
+    near = (fpr + inwards, fnr + inwards)
+    return (sum(near) < 1) == (x + y < 1) and not region.contains(fpr=near[0], fnr=near[1])
 
 
 def _edge(region: PrivacyRegion, inequality: str) -> tuple[list[float], list[float]]:

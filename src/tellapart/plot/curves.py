@@ -15,6 +15,7 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.mechanisms.subject import Subject, curves_of
+from tellapart.plot.numbers import plain
 from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, sheet, square
 from tellapart.plot.style import dress, panels, styled
 
@@ -140,6 +141,8 @@ def compare(subjects: Mapping[str, Subject]) -> Figure:
     figure, (left, right) = panels(2, height=4.3 + 0.19 * len(curves))
     entries = _tradeoff(dress(left), curves)
     _roc(dress(right), curves, log=True)
+    for axes in (left, right):
+        plain(axes)
     drawn = figure.legend(
         [entry.handle for entry in entries],
         [""] * len(entries),

@@ -16,6 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import Bound
+from tellapart.plot.numbers import plain
 from tellapart.plot.style import GREY, STYLE, Pen, dress, panels, pen
 
 WORDS = {
@@ -61,6 +62,7 @@ class Sheet(NamedTuple):
         wide; ``under`` is more room above the legend, in inches.
         """
         figure, axes = self.figure, self.axes
+        plain(axes)
         shift = ScaledTranslation(0, -_UNDER - under, figure.dpi_scale_trans)
         drawn = axes.legend(
             [entry.handle for entry in entries],

@@ -81,8 +81,9 @@ PENS = (
 
 
 def pen(index: int) -> Pen:
-    """The look of the index-th line of a picture; they repeat after seven."""
-    return PENS[index % len(PENS)]
+    """The look of the index-th line of a picture; no two of the first 49 are alike."""
+    shift, place = divmod(index, len(PENS))
+    return Pen(PENS[place].colour, PENS[(place + shift) % len(PENS)].dashes)
 
 
 def panels(
@@ -109,13 +110,14 @@ def dress(axes: Axes) -> Axes:
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a picture; the suffix (.svg, .png or .pdf) says as what."""
     target = Path(path)
-    if target.suffix not in {".svg", ".png", ".pdf"}:
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in dated:
         _checks.refuse("path", "end in .svg, .png or .pdf", str(path))
     if figure.get_layout_engine() is not None:
         # A layout starts from where the last one ended: begin anew, or the same picture differs.
         for axes in figure.axes:
             if spec := axes.get_subplotspec():
                 axes.set_subplotspec(spec)
-    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
-    figure.savefig(target, metadata=dated[target.suffix], dpi=200)
+    figure.savefig(target, format=kind, metadata=dated[kind], dpi=200)
     return target

@@ -10,8 +10,10 @@ from tellapart import risk
 from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.noise import Laplace
 from tellapart.plot.style import GREY, panels, pen, styled
-from tellapart.reproduce import densities
+from tellapart.reproduce import densities, scores
 from tellapart.reproduce.picture import Picture
+from tellapart.reproduce.scores import Scored
+from tellapart.reproduce.table import laplace_score
 from tellapart.worlds import Adversary
 
 NOBODY = Adversary.with_coefficients(0.0)
@@ -128,16 +130,10 @@ def _precision(axes: Axes, who: Adversary, before: Adversary) -> None:
 
 
 def _scores(axes: Axes, known: list[tuple[str, Adversary]]) -> None:
-    """The largest F1 against ε for several attackers, with their turning points."""
-    epsilons = np.linspace(0, 5, 251)
-    offset = len(_KNOWLEDGE) - len(known)
-    for index, (name, who) in enumerate(known):
-        colour, dashes = pen(index + offset)
-        scores = [_score(epsilon, who) for epsilon in epsilons]
-        axes.plot(epsilons, scores, color=colour, ls=dashes, label=f"{name} (γ = {who.gamma:.3g})")
-        turn = np.log1p(1 / who.gamma)
-        axes.plot([turn], [_score(0.0, who)], "o", color=colour, ms=6)
-    axes.set(xlim=(0, 5), ylim=(0.6, 1), xlabel="ε", ylabel="largest F1")
+    """The largest F1 for the last of the attackers, in the pens they have among all of them."""
+    lines = [Scored(f"{name} (γ = {who.gamma:.3g})", prior=who.prior) for name, who in known]
+    scores.draw(axes, lines, first=len(_KNOWLEDGE) - len(known))
+    axes.set(ylim=(0.6, 1), ylabel="largest F1")
     axes.legend(loc="lower right", title="the attacker knows")
 
 
@@ -147,7 +143,7 @@ def _titles(*axes: Axes) -> None:
 
 
 def _score(epsilon: float, who: Adversary) -> float:
-    return float(risk.f_score(Laplace.with_epsilon(epsilon).curve(), weight=1, prior=who.prior))
+    return laplace_score(epsilon, 1.0, who.prior)
 
 
 def _printed_score(epsilon: float, gamma: float) -> float:

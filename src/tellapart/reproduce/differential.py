@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from tellapart import plot, risk
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.plot import panels, styled
-from tellapart.plot.style import pen
-from tellapart.reproduce import densities
+from tellapart.reproduce import densities, scores
 from tellapart.reproduce.picture import Picture
+from tellapart.reproduce.scores import Scored
 
 _WEIGHTS = (0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
 
@@ -82,7 +81,7 @@ def figure_four() -> Picture:
         name="figure-4",
         title="Figure 4. Precision and recall under Gaussian noise",
         shows="Classical noise σ = √(2·log(1.25/δ))·ΔQ/ε with (a) δ = 0.01 and (b) ε = 0.5. The "
-        "text does not say which values were drawn; these are ours.",
+        "text does not say which values were drawn; these are tellapart’s.",
         differs="The paper prints ΔQ/ε under the root, which agrees only where ε = ΔQ. For ε = "
         f"{epsilon:g} and δ = {delta:g} that noise reaches δ = {reached:.2g}, "
         f"{reached / delta:.0f} times what is promised.",
@@ -91,20 +90,13 @@ def figure_four() -> Picture:
 
 
 def _scores(axes: Axes) -> None:
-    epsilons = np.linspace(0, 5, 251)
-    for index, weight in enumerate(_WEIGHTS):
-        colour, dashes = pen(index)
-        values = [_score(float(epsilon), weight) for epsilon in epsilons]
-        turn = math.log1p(weight**2)
-        words = f"β = {weight:g}, turning at ε = {turn:.4f}"
-        axes.plot(epsilons, values, color=colour, ls=dashes, label=words)
-        axes.plot([turn], [_score(0.0, weight)], "o", color=colour, ms=6)
-    axes.set(xlim=(0, 5), ylim=(0.5, 1.005), xlabel="ε", ylabel="largest F-score of any attack")
+    words = "β = {:g}, turning at ε = {:.4f}"
+    scores.draw(
+        axes,
+        [Scored(words.format(one, scores.turning_point(one)), weight=one) for one in _WEIGHTS],
+    )
+    axes.set(ylim=(0.5, 1.005), ylabel="largest F-score of any attack")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.13), handlelength=3)
-
-
-def _score(epsilon: float, weight: float) -> float:
-    return float(risk.f_score(Laplace.with_epsilon(epsilon).curve(), weight=weight))
 
 
 def _printed_sigma(epsilon: float, delta: float) -> float:

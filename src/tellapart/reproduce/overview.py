@@ -39,8 +39,7 @@ def figure_one() -> Picture:
         name="figure-1",
         title="Figure 1. The procedure",
         shows="From a mechanism to a choice of ε, with the call of tellapart that takes each step.",
-        differs="The published drawing is not part of the text we worked from; this one follows "
-        "Section 3.",
+        differs="Drawn after the words of Section 3, not after the published drawing.",
         figure=figure,
     )
 

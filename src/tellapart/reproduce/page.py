@@ -87,8 +87,8 @@ def _table(cells: Sequence[Cell]) -> list[str]:
     return [
         f'<h2 id="table-1">{_html(render.TITLE)}</h2>',
         "<p>In each cell: the ε that is printed, the largest ε that keeps the bound (rounded "
-        "down), and what became of the printed one. The last row is enough for any ε-DP "
-        "mechanism, of which Laplace noise is not the worst.</p>",
+        "down), and what became of the printed one. The last row is for any ε-DP mechanism, of "
+        f"which Laplace noise is not the worst: {_html(' '.join(render.ANY_MECHANISM))}</p>",
         '<div class="wide" tabindex="0" role="region" aria-labelledby="table-1">',
         f'<table><thead><tr><th scope="col">bound on F</th>{heads}</tr></thead>',
         "<tbody>",

@@ -7,7 +7,8 @@ import io
 import json
 from collections.abc import Sequence
 
-from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, Verdict, rounded_down, verdicts
+from tellapart._numeric.rounding import to_decimals
+from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, Verdict, verdicts
 
 CITATION = (
     "C. Liu, X. He, T. Chanyaswad, S. Wang and P. Mittal, “Investigating Statistical Privacy "
@@ -25,6 +26,11 @@ MARKS = {
     Verdict.TOO_SMALL: "<",
     Verdict.DASH_WRONG: "?",
 }
+# What the last row promises, and to whom it promises nothing.
+ANY_MECHANISM = (
+    "the largest ε that is enough whatever ε-DP mechanism is used, for each β",
+    "where some ε keeps the bound; below F = (1 + β²)/(2 + β²) none does.",
+)
 _WIDTH, _MARGIN = 8, 15
 _NONE = "–"
 
@@ -40,7 +46,7 @@ def text(cells: Sequence[Cell]) -> str:
         ]
     lines += [_line("any mechanism", [any_mechanism(cells, bound) + " " for bound in BOUNDS]), ""]
     lines += ["exact: rounded down to four decimals; – where no ε keeps the bound."]
-    lines += ["any mechanism: the largest ε that is enough whatever ε-DP mechanism is used.", ""]
+    lines += [f"any mechanism: {ANY_MECHANISM[0]}", f"{'':15}{ANY_MECHANISM[1]}", ""]
     for verdict, count in verdicts(cells).items():
         lines.append(f"{count:3d} {verdict.value:<13} {MARKS[verdict]} {verdict.meaning}")
     broken = [cell for cell in cells if cell.verdict in _BROKEN]
@@ -60,6 +66,7 @@ def as_json(cells: Sequence[Cell]) -> str:
     """The table with its source and its counts, for a program."""
     told = {
         "source": CITATION,
+        "note": f"largest_epsilon_any_mechanism: {' '.join(ANY_MECHANISM)}",
         "verdicts": {verdict.value: count for verdict, count in verdicts(cells).items()},
         "cells": [record(cell) for cell in cells],
     }
@@ -77,6 +84,7 @@ def record(cell: Cell) -> dict[str, float | str | None]:
         "f_score_of_always_accusing": cell.always,
         "f_score_at_printed_epsilon": cell.reached,
         "verdict": cell.verdict.value,
+        "note": None if cell.any_mechanism else "no ε keeps this bound, whatever the mechanism",
     }
 
 
@@ -95,13 +103,17 @@ def printed(cell: Cell) -> str:
 
 def exact(cell: Cell, digits: int = 4) -> str:
     """The largest ε, rounded down so that it still keeps the bound."""
-    return _NONE if cell.largest is None else f"{rounded_down(cell.largest, digits):.{digits}f}"
+    return _rounded(cell.largest, digits)
 
 
 def any_mechanism(cells: Sequence[Cell], bound: float) -> str:
-    """The largest ε that keeps this bound whatever the mechanism, rounded down."""
-    found = [one.any_mechanism for one in cells if one.bound == bound and one.any_mechanism]
-    return f"{rounded_down(min(found), 4):.4f}" if found else _NONE
+    """The largest ε that keeps this bound whatever the mechanism, for every β that has one."""
+    column = [cell.any_mechanism for cell in cells if cell.bound == bound]
+    return _rounded(min((one for one in column if one is not None), default=None), 4)
+
+
+def _rounded(epsilon: float | None, digits: int) -> str:
+    return _NONE if epsilon is None else f"{to_decimals(epsilon, digits, up=False):.{digits}f}"
 
 
 _BROKEN = {Verdict.IMPOSSIBLE, Verdict.ROUNDED_UP, Verdict.TOO_LARGE}

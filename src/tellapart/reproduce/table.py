@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks, choose, risk
+from tellapart._numeric.rounding import to_decimals
 from tellapart.choose.calibrate import Family, Infeasible
 from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.mechanisms.noise import Laplace
@@ -99,7 +99,7 @@ def judge(weight: float, bound: float, printed: float | None) -> Cell:
     if printed is not None:
         _checks.finite_above_zero(printed=printed)
     largest = _largest(Laplace.with_epsilon, weight, bound)
-    reached = None if printed is None else _score(Laplace.with_epsilon(printed), weight)
+    reached = None if printed is None else laplace_score(printed, weight)
     return Cell(
         weight=weight,
         bound=bound,
@@ -118,10 +118,10 @@ def verdicts(cells: Iterable[Cell]) -> dict[Verdict, int]:
     return {verdict: count[verdict] for verdict in Verdict if count[verdict]}
 
 
-def rounded_down(epsilon: float, digits: int) -> float:
-    """An ε with so many decimals that still keeps every promise made for it."""
-    shift = 10.0**digits
-    return math.floor(epsilon * shift) / shift
+def laplace_score(epsilon: float, weight: float, prior: float = 0.5) -> float:
+    """The F-score of the best attack on Laplace noise with this ε."""
+    curve = Laplace.with_epsilon(epsilon).curve()
+    return float(risk.f_score(curve, weight=weight, prior=prior))
 
 
 def _largest(family: Family, weight: float, bound: float) -> float | None:
@@ -130,10 +130,6 @@ def _largest(family: Family, weight: float, bound: float) -> float | None:
     except Infeasible:
         return None
     return found.parameter
-
-
-def _score(noise: Laplace, weight: float) -> float:
-    return float(risk.f_score(noise.curve(), weight=weight))
 
 
 def _verdict(
@@ -146,6 +142,6 @@ def _verdict(
     nearest = printed == round(largest, _DECIMALS)
     if reached > bound:
         return Verdict.ROUNDED_UP if nearest else Verdict.TOO_LARGE
-    if printed != rounded_down(largest, _DECIMALS):
+    if printed != to_decimals(largest, _DECIMALS, up=False):
         return Verdict.TOO_SMALL
     return Verdict.EXACT if nearest else Verdict.TRUNCATED

@@ -1,0 +1,162 @@
+"""A picture for choosing: what less risk costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.choose import Frontier, FrontierRow
+from tellapart.plot.numbers import written
+from tellapart.plot.sheet import WORDS, Entry, sheet
+from tellapart.plot.style import BLACK, GREY, pen, styled
+
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "sigma": "σ", "mu": "μ", "rho": "ρ"}
+# The letters on top, and the least room between two words there, in points.
+_SIZE, _GAP = 8.5, 9.0
+
+
+@styled
+def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None = None) -> Figure:
+    """What less risk costs: each measure against the error of the answer.
+
+    The error is the half-width of the interval that covers 95 % of the noise; as many points as
+    have room carry their parameter, on top. ``chosen`` is the parameter of one row, to be marked.
+    """
+    rows = _by_error(found)
+    mark = _index(rows, chosen)
+    page = sheet(axes)
+    margins = np.array([row.margin for row in rows])
+    page.axes.set(xscale="log", xlabel="error of the answer (95 % within ±)", ylabel="risk")
+    entries = []
+    for index, measure in enumerate(found.measures):
+        values = [row.risks[index] for row in rows]
+        look, label = pen(index), measure + WORDS[found.bound]
+        (line,) = page.axes.plot(margins, values, color=look.colour, ls=look.dashes, label=label)
+        entries.append(Entry(line, label))
+    if min(min(row.risks) for row in rows) >= 0:
+        page.axes.set_ylim(bottom=0)
+    words = _named(found.parameter, rows, mark)
+    shown = _with_room(_places(page.axes, margins), words, mark)
+    for entry in entries:
+        entry.handle.set(marker="o", markevery=shown)
+    if mark is not None:
+        _mark(page.axes, rows[mark])
+    _directions(page.axes)
+    _on_top(page.axes, margins, words, shown, mark)
+    entries.append(Entry(Line2D([], [], ls="none"), found.scope))
+    return page.finished(entries, shape=0.85, under=0.2)
+
+
+def _by_error(found: object) -> tuple[FrontierRow, ...]:
+    if not isinstance(found, Frontier):
+        _checks.refuse("found", "be what choose.frontier(...) returns", found)
+    for row in found.rows:
+        if row.margin is None:
+            rule = "have margins, as the frontier of noise on a number has"
+            _checks.refuse("found", rule, row)
+        if not 0 < row.margin < math.inf:
+            _checks.refuse("found", "have margins that are finite and greater than 0", row)
+    return tuple(sorted(found.rows, key=lambda row: row.margin or 0.0))
+
+
+def _index(rows: Sequence[FrontierRow], chosen: object) -> int | None:
+    if chosen is None:
+        return None
+    value = _checks.number(chosen=chosen)
+    for index, row in enumerate(rows):
+        if row.parameter == value:
+            return index
+    # Between two rows nothing is known but the line that was drawn there.
+    return _checks.refuse("chosen", "be the parameter of one of the rows of found", chosen)
+
+
+def _named(parameter: str, rows: Sequence[FrontierRow], mark: int | None) -> list[str]:
+    """What each point is called, in digits enough to tell them apart; the chosen one in full."""
+    symbol = _SYMBOLS.get(parameter, parameter)
+    for digits in range(3, 11):
+        words = [f"{symbol} = {written(float(f'{row.parameter:.{digits}g}'))}" for row in rows]
+        if len(set(words)) == len(rows):
+            break
+    if mark is not None:
+        words[mark] = f"chosen: {symbol} = {written(rows[mark].parameter)}"
+    return words
+
+
+def _places(axes: Axes, margins: Array) -> Array:
+    """How far along the axis each error is, in points."""
+    low, high = np.log(axes.get_xlim())
+    wide = 72 * axes.get_window_extent().width / axes.figure.dpi
+    return np.asarray(wide * (np.log(margins) - low) / (high - low))
+
+
+def _with_room(places: Array, words: Sequence[str], mark: int | None) -> list[int]:
+    """Points whose words do not touch: the chosen one, the ends, and what fits between.
+
+    The next one taken is always the one with the most room.
+    """
+    half = np.array([_width(one, bold=index == mark) / 2 for index, one in enumerate(words)])
+    taken = [0] if mark is None else [mark]
+    for end in (0, len(places) - 1):
+        if _room(end, taken, places, half) > _GAP:
+            taken.append(end)
+    while True:
+        best = max(range(len(places)), key=lambda k: _room(k, taken, places, half))
+        if _room(best, taken, places, half) <= _GAP:
+            return sorted(taken)
+        taken.append(best)
+
+
+def _width(words: str, *, bold: bool) -> float:
+    font = FontProperties(size=_SIZE, weight="bold" if bold else "normal")
+    return text_to_path.get_text_width_height_descent(words, font, ismath=False)[0]
+
+
+def _room(index: int, taken: list[int], places: Array, half: Array) -> float:
+    """The room between one point's words and the nearest of those taken."""
+    gaps = np.abs(places[taken] - places[index]) - half[taken] - half[index]
+    return float(gaps.min())
+
+
+def _mark(axes: Axes, row: FrontierRow) -> None:
+    """A line through the chosen point, and a dot where it meets each measure."""
+    margin = row.margin or 0.0
+    axes.axvline(margin, color=GREY, lw=1.2, ls=(0, (2, 2)), zorder=1.5)
+    for risk in row.risks:
+        axes.plot([margin], [risk], "o", ms=9, mfc="none", mec=BLACK, mew=1.4, zorder=4)
+
+
+def _directions(axes: Axes) -> None:
+    for x, side, words in ((0, "left", "← more accurate"), (1, "right", "more private →")):
+        axes.annotate(
+            words,
+            (x, 0),
+            xycoords="axes fraction",
+            xytext=(0, -36),
+            textcoords="offset points",
+            ha=side,
+            va="top",
+            color=GREY,
+            fontsize=9,
+        )
+
+
+def _on_top(
+    axes: Axes, margins: Array, words: Sequence[str], shown: Sequence[int], mark: int | None
+) -> None:
+    top = axes.secondary_xaxis("top")
+    top.xaxis.set_major_locator(FixedLocator([float(margins[k]) for k in shown]))
+    top.xaxis.set_minor_locator(NullLocator())
+    labels = top.set_xticklabels([words[k] for k in shown], fontsize=_SIZE)
+    for index, label in zip(shown, labels, strict=True):
+        label.set(parse_math=False, fontweight="bold" if index == mark else "normal")
+    top.spines["top"].set_visible(False)
