@@ -26,6 +26,7 @@ from tellapart.mechanisms.choice import (
     ReportNoisyMax,
     UnaryEncoding,
 )
+from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, compose
 from tellapart.mechanisms.custom import CustomMechanism
 from tellapart.mechanisms.noise import (
     DiscreteGaussian,
@@ -57,7 +58,10 @@ __all__ = [
     "PrivacyRegion",
     "RandomizedResponse",
     "Rates",
+    "Repeated",
     "ReportNoisyMax",
+    "Sampled",
+    "Sequence",
     "Staircase",
     "TellapartError",
     "TradeoffCurve",
@@ -66,6 +70,7 @@ __all__ = [
     "UniformNoise",
     "Unsupported",
     "attack",
+    "compose",
     "crossings",
     "dominates",
     "from_densities",

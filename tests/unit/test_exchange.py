@@ -305,7 +305,7 @@ class Bare(ta.TradeoffCurve):
 @pytest.mark.parametrize("curve_of_ones_own", [Homemade(1.0), Bare()], ids=["dataclass", "bare"])
 def test_what_cannot_be_read_back_is_not_written(curve_of_ones_own):
     name = type(curve_of_ones_own).__name__
-    message = f"a {name} cannot be stored: only promises and the curves of mechanisms can"
+    message = f"a {name} cannot be stored: keep what it was made from"
     for unknown in (curve_of_ones_own, ta.worst_case([LAPLACE, curve_of_ones_own])):
         with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
             ta.to_json(unknown)

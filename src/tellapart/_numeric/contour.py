@@ -127,7 +127,8 @@ class Line:
         scale = 1.0
         for _ in range(6):
             found = self._halved(panels, end, settled, 1e-10 * scale)
-            total = abs(float(self._values(*(part[None] for part in found))[0]))
+            y, weight, log = found
+            total = abs(float(self._values(y[None], weight[None], log[None])[0]))
             if total >= 0.1 * scale:
                 return found
             scale = total
@@ -169,7 +170,7 @@ class Line:
     def _values(self, y: Array, weight: Array, log: Complex) -> Array:
         z = self.c + 1j * y
         wave = np.exp(log - self.value - 1j * y * self.t) / (z * (z - 1))
-        return (wave * weight).sum(axis=1).real
+        return np.asarray((wave * weight).sum(axis=1).real)
 
 
 class Atlas:
@@ -204,7 +205,7 @@ class Atlas:
         if self._value[end] - c * t + max(t, 0.0) < _VANISHED and not 0 < c < 1:
             return False
         steps = side * 2.0 ** np.arange(2, -24, -1) / spread
-        value, mean, variance = self._law.cumulants(c + steps)
+        value, mean, variance = self._law.cumulants(np.asarray(c + steps, float))
         with np.errstate(all="ignore"):
             # How many digits the old line loses at the new one's t.
             lost = self._value[end] - c * mean - (value - (c + steps) * mean)
@@ -223,7 +224,7 @@ class Atlas:
         while not logs[-1] <= log_delta.min() and self._extend(1):
             logs = self._saddle()
         known = np.isfinite(logs)
-        return np.interp(-log_delta, -logs[known], np.array(self._t)[known])
+        return np.asarray(np.interp(-log_delta, -logs[known], np.array(self._t)[known]))
 
     def guess_fpr(self, fpr: Array) -> Array:
         """About where FPR(t) has these values: as for a normal law about each rung."""
@@ -235,7 +236,7 @@ class Atlas:
             rows = self._normal()
         size = np.log(fpr) - np.log1p(-fpr)
         known = rows - np.log(-np.expm1(rows))
-        return np.interp(-size, -known, np.array(self._t))
+        return np.asarray(np.interp(-size, -known, np.array(self._t)))
 
     def _normal(self) -> Array:
         """About log FPR at each rung, falling."""

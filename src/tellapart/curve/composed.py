@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,7 @@ from tellapart._checks import Array
 from tellapart._numeric.contour import Atlas, Line
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.losses import Complex, Cumulants, LossLaw
-from tellapart.errors import NotCertified
-
-_ROUNDS = 60
+from tellapart.curve.threshold import Tails, ThresholdCurve
 
 
 class Total:
@@ -39,19 +36,8 @@ class Total:
         return np.asarray(sum(parts))
 
 
-class Tails(NamedTuple):
-    """What a threshold on the loss achieves, each number with its own digits."""
-
-    fpr: Array
-    tpr: Array
-    fnr: Array
-    tnr: Array
-    delta: Array
-    density: Array  # of the loss under h0
-
-
 @dataclass(frozen=True)
-class ComposedCurve(TradeoffCurve):
+class ComposedCurve(ThresholdCurve):
     """Independent steps seen together: each (law of the loss, how often), in one order.
 
     Right to about 1e-10, relatively; `NotCertified` where the laws are too rough for a contour.
@@ -88,16 +74,6 @@ class ComposedCurve(TradeoffCurve):
     def _smallest_loss(self) -> float:
         return self._ends[0]
 
-    def _delta_at_infinity(self) -> float:
-        return 0.0
-
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        found = self._tails(threshold)
-        return found.fpr, found.tpr, found.fnr, found.tnr
-
-    def _delta(self, epsilon: Array) -> Array:
-        return self._tails(epsilon).delta
-
     def _tails(self, t: Array) -> Tails:
         least, largest = self._ends
         flat = np.ravel(t).astype(float)
@@ -125,80 +101,63 @@ class ComposedCurve(TradeoffCurve):
             for k in np.unique(nearest)
         ]
 
-    def _beta(self, alpha: Array) -> Array:
-        return self._at(alpha).fnr
+    def _guess_fpr(self, fpr: Array) -> Array:
+        return self._atlas.guess_fpr(fpr)
 
-    def _tpr(self, fpr: Array) -> Array:
-        return self._at(fpr).tpr
+    def _guess_delta(self, log_delta: Array) -> Array:
+        return self._atlas.guess(log_delta)
 
-    def _at(self, fpr: Array) -> Tails:
-        """The tails at the threshold with this FPR."""
-        flat = np.ravel(fpr).astype(float)
-        out = np.empty((len(Tails._fields), flat.size))
-        out[:, flat <= 0] = np.array([0.0, 0, 1, 1, 0, 0])[:, None]
-        out[:, flat >= 1] = np.array([1.0, 1, 0, 0, 1, 0])[:, None]
-        inside = np.flatnonzero((flat > 0) & (flat < 1))
-        if inside.size:
-            out[:, inside] = self._solved_fpr(flat[inside])
-        return Tails(*out.reshape(-1, *np.shape(fpr)))
+    def symmetrised(self) -> TradeoffCurve:
+        mirror = self.mirrored()
+        return self if mirror is self else EitherOrder(self)
 
-    def _solved_fpr(self, fpr: Array) -> Tails:
-        """Newton's method for log FPR, or log TNR where that is smaller."""
-        few = fpr < 0.5
-        target = np.where(few, np.log(fpr), np.log1p(-fpr))
-        low, high = (np.full(fpr.shape, end) for end in self._ends)
-        t = self._atlas.guess_fpr(fpr)
-        for _ in range(_ROUNDS):
-            t = np.where((t > low) & (t < high), t, _middle(low, high))
-            tails = self._tails(t)
-            value = np.where(few, tails.fpr, tails.tnr)
-            with np.errstate(all="ignore"):
-                off = np.log(value) - target
-                step = np.where(few, off, -off) * value / tails.density
-            above = np.where(few, off > 0, off < 0)
-            low, high = np.where(above, t, low), np.where(above, high, t)
-            moved = np.where(np.isfinite(step), t + step, np.nan)
-            if np.all((np.abs(off) <= 1e-13) | (np.abs(step) <= 1e-14 * np.abs(t))):
-                return tails
-            t = moved
-        raise NotCertified("no threshold has this FPR to the digits of a contour")
+
+@dataclass(frozen=True)
+class EitherOrder(ThresholdCurve):
+    """The lower convex envelope of a composition and its mirror: what holds for both orders."""
+
+    present: ComposedCurve
+
+    @property
+    def bound(self) -> Bound:  # type: ignore[override]
+        return self.present.bound
+
+    def mirrored(self) -> EitherOrder:
+        return self
+
+    def _largest_loss(self) -> float:
+        return max(self.present._ends[1], -self.present._ends[0])
+
+    def _smallest_loss(self) -> float:
+        return -self._largest_loss()
+
+    def _tails(self, t: Array) -> Tails:
+        """At each slope the order with the larger profile; below 0 all is seen in the mirror."""
+        size = np.abs(t)
+        orders = (self.present, self.present.mirrored())
+        both = [np.stack(one._tails(size)) for one in orders]
+        fpr, tpr, fnr, tnr, delta, density = np.where(both[0][4] >= both[1][4], *both)
+        back = t < 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            lifted = np.where(density > 0, density * np.exp(size), 0.0)
+        return Tails(
+            np.where(back, fnr, fpr),
+            np.where(back, tnr, tpr),
+            np.where(back, fpr, fnr),
+            np.where(back, tpr, tnr),
+            np.where(back, np.exp(-size) * delta - np.expm1(-size), delta),
+            np.where(back, lifted, density),
+        )
 
     def _epsilon(self, delta: Array) -> Array:
-        """Newton's method for log δ(t), whose slope is known: −e^t·FPR/δ."""
-        flat = np.ravel(delta).astype(float)
-        found = np.zeros(flat.shape)
-        at_zero = float(self._tails(np.zeros(1)).delta[0])
-        open_ones = np.flatnonzero((flat < at_zero) & (flat > 0))
-        found[flat <= 0] = self._ends[1]
-        if open_ones.size:
-            found[open_ones] = self._solved(np.log(flat[open_ones]))
-        return found.reshape(np.shape(delta))
+        orders = (self.present, self.present.mirrored())
+        return np.asarray(np.maximum(*(one._epsilon(delta) for one in orders)))
 
-    def _solved(self, target: Array) -> Array:
-        """The least sound ε ≥ 0 for each log δ below that of ε = 0."""
-        low, high = np.zeros(target.shape), np.full(target.shape, self._ends[1])
-        t = self._atlas.guess(target)
-        for _ in range(_ROUNDS):
-            t = np.where((t > low) & (t < high), t, _middle(low, high))
-            tails = self._tails(t)
-            with np.errstate(all="ignore"):
-                log = np.log(tails.delta)
-                step = (log - target) * tails.delta / (np.exp(t) * tails.fpr)
-            above = log > target
-            low, high = np.where(above, t, low), np.where(above, high, t)
-            moved = np.where(np.isfinite(step), t + step, np.nan)
-            if np.all(np.abs(moved - t) <= 1e-13 * np.maximum(1.0, np.abs(t))):
-                return np.maximum(moved, 0.0)
-            t = moved
-        raise NotCertified("no ε has this δ to the digits of a contour")
+    def _guess_fpr(self, fpr: Array) -> Array:
+        return self.present._guess_fpr(fpr)
 
-
-def _middle(low: Array, high: Array) -> Array:
-    """Between two ends, either of which may be infinite."""
-    with np.errstate(invalid="ignore"):
-        middle = (low + high) / 2
-    one = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
-    return np.where(np.isfinite(middle), middle, np.where(np.isfinite(one), one, 0.0))
+    def _guess_delta(self, log_delta: Array) -> Array:
+        return self.present._guess_delta(log_delta)
 
 
 def _read(line: Line, t: Array) -> Tails:

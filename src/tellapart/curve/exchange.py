@@ -77,9 +77,7 @@ def from_json(text: str) -> TradeoffCurve:
 def _pack(curve: TradeoffCurve) -> dict[str, Any]:
     kind = type(curve)
     if _KINDS.get(kind.__name__) is not kind:
-        raise Unsupported(
-            f"a {kind.__name__} cannot be stored: only promises and the curves of mechanisms can"
-        )
+        raise Unsupported(f"a {kind.__name__} cannot be stored: keep what it was made from")
     fields = {name: _plain(getattr(curve, name)) for name in _field_names(kind)}
     return {"kind": kind.__name__, **fields}
 

@@ -44,7 +44,7 @@ class LossLaw(ABC):
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The logarithm of M(c + iy) at y = 0, step, 2·step, …; faster where a law knows how."""
-        return self.along(c, step * np.arange(points))
+        return self.along(c, step * np.arange(points, dtype=float))
 
     def swapped(self) -> LossLaw:
         """The same step with the hypotheses exchanged."""
@@ -92,7 +92,7 @@ class GaussianLoss(LossLaw):
         return Cumulants(square * c * (c - 1) / 2, square * (c - 0.5), square + 0 * c)
 
     def along(self, c: float, y: Array) -> Complex:
-        return self.mu**2 / 2 * (c * (c - 1) - y**2 + 1j * y * (2 * c - 1))
+        return np.asarray(self.mu**2 / 2 * (c * (c - 1) - y**2 + 1j * y * (2 * c - 1)), complex)
 
     def swapped(self) -> LossLaw:
         return self
@@ -136,7 +136,7 @@ class LaplaceLoss(LossLaw):
         series = np.exp(-top) * (1 + a**2 / 6 * (1 + a**2 / 20))
         middle = m * np.where(small, series, between)
         both = (np.exp(a - top) + np.exp(-a - top)) / 2
-        return np.log(both + middle / 2) + top - m / 2
+        return np.asarray(np.log(both + middle / 2) + top - m / 2)
 
     def swapped(self) -> LossLaw:
         return self
@@ -187,4 +187,4 @@ class AtomicLoss(LossLaw):
         logs = c * self.losses + np.log(self.absent)
         top = float(logs.max())
         wave = np.exp(1j * np.multiply.outer(y, self.losses))
-        return np.log(wave @ np.exp(logs - top)) + top
+        return np.asarray(np.log(wave @ np.exp(logs - top)) + top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class MixtureLoss(LossLaw):
     def least(self) -> float:  # type: ignore[override]
         return math.log(self.weights[0]) if self.weights[0] > 0 else -math.inf
 
-    def _loss(self, x: Array | Complex) -> Array | Complex:
+    def _loss(self, x: NDArray[Any]) -> NDArray[Any]:
         """The logarithm of Σ weights[j]·exp(j·mu·x − (j·mu)²/2), of a real or complex output."""
         if len(self.weights) == 2:
             q = self.weights[1]
@@ -45,7 +45,7 @@ class MixtureLoss(LossLaw):
         logs = np.log(np.array(self.weights)[j]) - (j * self.mu) ** 2 / 2
         terms = np.multiply.outer(x, j * self.mu) + logs
         top = terms.real.max(axis=-1)
-        return np.log(np.exp(terms - top[..., None]).sum(axis=-1)) + top
+        return np.asarray(np.log(np.exp(terms - top[..., None]).sum(axis=-1)) + top)
 
     def _span(self, c: Array) -> tuple[float, float]:
         """Where the tilted law e^(c·loss)·N(0, 1) lives, for all of these tilts."""
@@ -112,7 +112,7 @@ class MixtureLoss(LossLaw):
         fastest = 45 * max(self.mu / math.tan(shift * self.mu), 1 / shift)
         mesh = self._step(tilts, min(furthest * self.mu * steps, fastest))
         x = np.arange(low - 0.5, high + 0.5, mesh) + 1j * shift
-        return _Line(np.asarray(self._loss(x)), math.log(mesh) - _LOG_ROOT - x * x / 2)
+        return _Line(self._loss(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
 
 
 class _Line(NamedTuple):
@@ -126,14 +126,13 @@ class _Line(NamedTuple):
         z = c + 1j * y
         if self._near_one(c, float(y.max())):
             excess = np.expm1(np.multiply.outer(z, self.loss))
-            return np.log1p(
-                (excess - np.multiply.outer(z, np.expm1(self.loss))) @ np.exp(self.base)
-            )
+            drift = np.multiply.outer(z, np.expm1(self.loss))
+            return np.asarray(np.log1p((excess - drift) @ np.exp(self.base)))
         size = self.base.real + c * self.loss.real - float(y.min()) * self.loss.imag
         top = float(size.max())
         alive = size > top - _NEGLIGIBLE
         terms = np.multiply.outer(z, self.loss[alive]) + self.base[alive] - top
-        return np.log(np.exp(terms).sum(axis=-1)) + top
+        return np.asarray(np.log(np.exp(terms).sum(axis=-1)) + top)
 
     def moments_on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The same on a mesh: e^((j + k)·w) − 1 from those of j and k, without new sines."""
@@ -145,11 +144,11 @@ class _Line(NamedTuple):
             mass = np.exp(self.base)
             excess = _product(outer, inner, mass)
             z = (starts[:, None] + 1j * step * np.arange(block)).ravel()
-            return np.log1p(excess - z * (np.expm1(self.loss) @ mass))[:points]
+            return np.asarray(np.log1p(excess - z * (np.expm1(self.loss) @ mass))[:points])
         top = float((self.base.real + c * self.loss.real).max())
         outer = np.exp(np.multiply.outer(starts, self.loss) + self.base - top)
         found = (outer @ (1 + inner).T).ravel()
-        return (np.log(found) + top)[:points]
+        return np.asarray((np.log(found) + top)[:points])
 
     def _near_one(self, c: float, furthest: float) -> bool:
         """Whether M stays so near 1 that the part of the sum with mean 0 is better left out."""

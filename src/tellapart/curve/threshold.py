@@ -1,0 +1,146 @@
+"""Curves known by the tails of their loss: everything else is Newton's method."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._checks import Array
+from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import NotCertified
+
+_ROUNDS = 100
+# Beyond these shares of an end of the loss nothing, or everything, is accused.
+_NOTHING, _EVERYTHING = (0.0, 0.0, 1.0, 1.0, 0.0, 0.0), (1.0, 1.0, 0.0, 0.0, 1.0, 0.0)
+
+
+class Tails(NamedTuple):
+    """What a threshold on the loss achieves, each number with its own digits."""
+
+    fpr: Array
+    tpr: Array
+    fnr: Array
+    tnr: Array
+    delta: Array
+    density: Array  # of the loss under h0
+
+
+# A falling function of the threshold and its slope, from the tails at some thresholds.
+Off = Callable[[Tails, Array, NDArray[np.intp]], tuple[Array, Array]]
+
+
+class ThresholdCurve(TradeoffCurve):
+    """A curve whose tails at any threshold can be computed, with a density between its ends."""
+
+    @abstractmethod
+    def _tails(self, t: Array) -> Tails:
+        """The tails at thresholds, which may lie anywhere."""
+
+    @abstractmethod
+    def _guess_fpr(self, fpr: Array) -> Array:
+        """About where the FPR has these values."""
+
+    @abstractmethod
+    def _guess_delta(self, log_delta: Array) -> Array:
+        """About where log δ has these values."""
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        found = self._tails(threshold)
+        return found.fpr, found.tpr, found.fnr, found.tnr
+
+    def _delta(self, epsilon: Array) -> Array:
+        return self._tails(epsilon).delta
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
+
+    def _beta(self, alpha: Array) -> Array:
+        return self._at(alpha).fnr
+
+    def _tpr(self, fpr: Array) -> Array:
+        return self._at(fpr).tpr
+
+    def _at(self, fpr: Array) -> Tails:
+        """The best test of this FPR, randomised where no threshold has it."""
+        flat = np.ravel(fpr).astype(float)
+        out = np.empty((len(Tails._fields), flat.size))
+        out[:, flat <= 0] = np.array(_NOTHING)[:, None]
+        out[:, flat >= 1] = np.array(_EVERYTHING)[:, None]
+        inside = np.flatnonzero((flat > 0) & (flat < 1))
+        if inside.size:
+            out[:, inside] = self._solved_fpr(flat[inside])
+        return Tails(*out.reshape(-1, *np.shape(fpr)))
+
+    def _solved_fpr(self, fpr: Array) -> Array:
+        few = fpr < 0.5
+        sign = np.where(few, 1.0, -1.0)
+        target = np.where(few, np.log(fpr), np.log1p(-fpr))
+
+        def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
+            value = np.where(few[part], tails.fpr, tails.tnr)
+            return sign[part] * (np.log(value) - target[part]), -tails.density / value
+
+        t, found, hit = self._newton(off, self._guess_fpr(fpr), self._smallest_loss())
+        # Where the FPR jumps over what was asked, the curve is the line that supports it there.
+        with np.errstate(over="ignore"):
+            lift = np.exp(t) * fpr
+        tpr = np.clip(found[4] + lift, 0.0, 1.0)
+        found[1] = np.where(hit, found[1], tpr)
+        found[2] = np.where(hit, found[2], 1 - tpr)
+        return found
+
+    def _epsilon(self, delta: Array) -> Array:
+        """Where log δ, whose slope is −e^ε·FPR/δ, has its value."""
+        flat = np.ravel(delta).astype(float)
+        found = np.where(flat <= 0, self._largest_loss(), 0.0)
+        asked = np.flatnonzero((flat > 0) & (flat < self._delta(np.zeros(1))[0]))
+        if asked.size:
+            target = np.log(flat[asked])
+
+            def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
+                slope = -np.exp(np.log(tails.fpr) + t - np.log(tails.delta))
+                return np.log(tails.delta) - target[part], slope
+
+            found[asked] = np.maximum(self._newton(off, self._guess_delta(target), 0.0)[0], 0.0)
+        return found.reshape(np.shape(delta))
+
+    def _newton(self, off: Off, t: Array, least: float) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Roots of a falling function between ``least`` and the largest loss.
+
+        Newton's steps, halving where they leave the bracket. Returns the roots, the tails there,
+        and whether the function has a root there or jumps over it.
+        """
+        t = np.array(t, dtype=float)
+        low, high = np.full(t.shape, least), np.full(t.shape, self._largest_loss())
+        found, hit = np.empty((len(Tails._fields), t.size)), np.ones(t.shape, dtype=bool)
+        todo = np.arange(t.size)
+        for _ in range(_ROUNDS):
+            now, left, right = t[todo], low[todo], high[todo]
+            now = np.where((now > left) & (now < right), now, _middle(left, right))
+            tails = self._tails(now)
+            with np.errstate(all="ignore"):
+                away, slope = off(tails, now, todo)
+                step = -away / slope
+            low[todo], high[todo] = np.where(away > 0, now, left), np.where(away > 0, right, now)
+            close = (np.abs(away) <= 1e-12) | (np.abs(step) <= 1e-14 * np.abs(now))
+            narrow = high[todo] - low[todo] <= 1e-14 * np.abs(now) + 1e-300
+            hit[todo] = close
+            t[todo] = np.where(close, now + np.where(np.isfinite(step), step, 0.0), now + step)
+            t[todo[narrow & ~close]] = now[narrow & ~close]
+            found[:, todo] = tails
+            todo = todo[~(close | narrow)]
+            if not todo.size:
+                return t, found, hit
+        raise NotCertified("the digits of a contour do not settle this number")
+
+
+def _middle(low: Array, high: Array) -> Array:
+    """Between two ends, either of which may be infinite."""
+    with np.errstate(invalid="ignore"):
+        middle = (low + high) / 2
+    one = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
+    return np.where(np.isfinite(middle), middle, np.where(np.isfinite(one), one, 0.0))
