@@ -25,7 +25,10 @@ def curves_of(subjects: Mapping[str, Subject]) -> dict[str, TradeoffCurve]:
     if not isinstance(subjects, Mapping) or not subjects:
         rule = 'map names to mechanisms or curves, as {"Laplace": ta.Laplace(1)} does'
         _checks.refuse("subjects", rule, subjects)
-    return {str(name): curve_of(one, f"subjects[{name!r}]") for name, one in subjects.items()}
+    for name in subjects:
+        if not isinstance(name, str):
+            _checks.refuse("subjects", "have names that are texts", name)
+    return {name: curve_of(one, f"subjects[{name!r}]") for name, one in subjects.items()}
 
 
 def scope(subject: Subject) -> str:
