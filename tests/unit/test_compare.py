@@ -133,7 +133,7 @@ def test_compare_refuses_word_for_word(subjects, message):
     ("subject", "words"),
     [
         (ta.guarantee(1), "for every mechanism that keeps this promise"),
-        (LAPLACE, "for Laplace alone: another mechanism with the same ε may leak more"),
+        (LAPLACE, "for Laplace alone: another mechanism with the same ε, δ may leak more"),
         (
             ta.attack(points=[(0.1, 0.3)]),
             "for what this attack has shown: another attack may do better",
@@ -263,7 +263,7 @@ def test_a_choice_says_for_whom_it_holds():
     noise = choose.largest(ta.Laplace.with_epsilon, [limit])
     promise = choose.largest(ta.guarantee, [limit])
     assert (noise.rounded(4), promise.rounded(4)) == (3.2088, 2.1972)
-    assert noise.scope == "for Laplace alone: another mechanism with the same ε may leak more"
+    assert noise.scope == "for Laplace alone: another mechanism with the same ε, δ may leak more"
     assert promise.scope == "for every mechanism that keeps this promise"
     assert str(promise) == (
         "2.19722 (binding: f_score(weight=1) ≤ 0.9; for every mechanism that keeps this promise)"

@@ -38,11 +38,11 @@ def scope(subject: Subject) -> str:
     >>> scope(ta.guarantee(epsilon=1))
     'for every mechanism that keeps this promise'
     >>> scope(ta.Laplace(scale=1))
-    'for Laplace alone: another mechanism with the same ε may leak more'
+    'for Laplace alone: another mechanism with the same ε, δ may leak more'
     """
     if isinstance(subject, Mechanism):
         kind = type(subject).__name__
-        return f"for {kind} alone: another mechanism with the same ε may leak more"
+        return f"for {kind} alone: another mechanism with the same ε, δ may leak more"
     if subject.bound is Bound.LOWER:
         return "for every mechanism that keeps this promise"
     if subject.bound is Bound.UPPER:
