@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from families import CURVE_FAMILIES, any_mechanism
 from hypothesis import given, settings
@@ -52,3 +54,21 @@ def test_the_gap_bounds_every_difference_of_errors(
     gain = risk.bayes_error(a, prior=prior) - risk.bayes_error(b, prior=prior)
     assert -pair.gap_back - 1e-12 <= gain <= pair.gap + 1e-12
     assert not (pair.first_leaks and pair.gap > 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.one_of(st.just(0.0), st.floats(0, 2000)),
+    st.one_of(st.just(0.0), st.floats(0, 2000)),
+    st.sampled_from([ta.guarantee, ta.RandomizedResponse, ta.Laplace.with_epsilon]),
+)
+def test_of_two_pure_promises_the_larger_leaks_more_however_large(
+    one: float, other: float, family: Any
+) -> None:
+    """Also where doubles no longer hold the masses; beyond 700 nothing is told apart."""
+    small, large = sorted((one, other))
+    a, b = (x.curve() if isinstance(x, ta.Mechanism) else x for x in map(family, (small, large)))
+    assert ta.dominates(b, a)
+    if small < 600 and large > small + 0.01:
+        assert not ta.dominates(a, b)
+        assert choose.compare({"a": a, "b": b}).pairs[0].gap > 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
@@ -91,3 +94,112 @@ def test_infeasible_says_why():
         "infeasible: even perfect privacy (ε = 0) has f_score(weight=1) = 0.6667, "
         "and f_score(weight=1) ≤ 0.6 is asked"
     )
+
+
+# -- what binds, and which way a family moves ---------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_binds_is_what_the_next_double_breaks(order):
+    limits = [choose.at_most(0.99, risk.success, prior=0.01), SMALL][::order]
+    found = choose.least(ta.Gaussian, limits)
+    assert found.binding is SMALL
+    beyond = ta.Gaussian(math.nextafter(found.parameter, 0)).curve()
+    assert [one for one in limits if one.excess(beyond) > 0] == [SMALL]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.02, 0.6), st.floats(0.52, 0.98), st.floats(0.011, 0.5))
+def test_the_binding_limit_is_the_one_that_binds_alone(lead, score, power):
+    limits = [
+        choose.at_most(lead, risk.advantage),
+        choose.at_most(score, risk.success, prior=0.5),
+        choose.at_most(power, risk.tpr, fpr=0.01),
+    ]
+    alone = [choose.largest(ta.Laplace.with_epsilon, [one]).parameter for one in limits]
+    found = choose.largest(ta.Laplace.with_epsilon, limits)
+    assert found.parameter == min(alone)
+    assert alone[limits.index(found.binding)] == min(alone)
+
+
+def test_a_limit_binds_also_where_the_search_met_the_end_of_the_family():
+    def family(epsilon):
+        return ta.Gaussian.classic(epsilon, 1e-5)
+
+    found = choose.largest(family, [choose.at_most(0.65, risk.success, prior=0.5)])
+    assert str(found.binding) == "success(prior=0.5) ≤ 0.65"
+    ends = choose.largest(family, [choose.at_most(0.99, risk.success, prior=0.5)])
+    assert ends.binding is None
+    with pytest.raises(ta.InvalidArgument):
+        family(math.nextafter(ends.parameter, math.inf))
+
+
+def test_a_limit_that_jumps_to_infinity_binds():
+    def epsilon(curve):
+        return curve.epsilon(1e-6)
+
+    found = choose.largest(lambda d: ta.guarantee(1.0, min(d, 1.0)), [choose.at_most(2, epsilon)])
+    assert found.parameter == 1e-6
+    assert found.binding is not None
+
+
+@pytest.mark.parametrize(
+    ("search", "family", "limit", "answer"),
+    [
+        (choose.largest, lambda k: ta.DiscreteLaplace(10.0, k), 0.2, 4),
+        (choose.least, lambda k: ta.RandomizedResponse(1.0, categories=k), 0.1, 16),
+        (choose.largest, lambda k: ta.DiscreteGaussian(40.0, k), 0.2, 20),
+    ],
+)
+def test_families_that_take_whole_numbers_only(search, family, limit, answer):
+    found = search(family, [choose.at_most(limit, risk.advantage)], whole=True)
+    step = 1 if search is choose.largest else -1
+    assert found.parameter == answer
+    assert (
+        risk.advantage(family(answer).curve())
+        <= limit
+        < risk.advantage(family(answer + step).curve())
+    )
+    assert found.binding is not None
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.9])
+@pytest.mark.parametrize(
+    ("search", "family"),
+    [(choose.largest, ta.Gaussian), (choose.least, ta.Laplace.with_epsilon)],
+)
+def test_a_family_that_moves_the_other_way_is_refused(search, family, bound):
+    with pytest.raises(ta.NotCertified, match="do not fall steadily with the parameter"):
+        search(family, [choose.at_most(bound, risk.advantage)])
+
+
+def test_a_measure_that_wavers_is_refused():
+    def wavering(curve):
+        return math.sin(40 * risk.advantage(curve))
+
+    with pytest.raises(ta.NotCertified, match="do not fall steadily"):
+        choose.largest(ta.Laplace.with_epsilon, [choose.at_most(0.5, wavering)])
+
+
+def test_a_family_far_from_one_is_found():
+    def family(x):
+        if not 5 <= x <= 10:
+            raise ta.InvalidArgument(f"x must lie in [5, 10], got {x}")
+        return ta.Laplace.with_epsilon(x / 10)
+
+    found = choose.largest(family, [choose.at_most(0.3, risk.advantage)])
+    assert found.parameter == pytest.approx(-20 * math.log1p(-0.3), rel=1e-12)
+
+
+def test_arguments_that_do_not_fit_the_measure_are_refused_at_once():
+    message = r"arguments must fit ppv of a curve \(missing a required argument: 'prior'\)"
+    with pytest.raises(ta.InvalidArgument, match=f"^{message}, got "):
+        choose.at_most(0.1, risk.ppv, fpr=0.1)
+
+
+def test_a_choice_prints_a_number_that_keeps_its_limits():
+    limit = choose.at_most(0.11, risk.advantage)
+    shown = float(str(choose.largest(ta.Laplace.with_epsilon, [limit])).split()[0])
+    assert limit.excess(ta.Laplace.with_epsilon(shown).curve()) <= 0
+    with pytest.raises(ta.InvalidArgument, match="digits must be at most 300"):
+        choose.largest(ta.Laplace.with_epsilon, [limit]).rounded(10**20)

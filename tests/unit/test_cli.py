@@ -46,7 +46,7 @@ def test_the_first_question_of_a_privacy_engineer(run):
     assert out.startswith("epsilon = 1.4086  for laplace\n")
     assert "The largest epsilon that keeps every limit, rounded down from 1.408612884." in out
     assert "What binds is f_score(weight=1, prior=0.5) ≤ 0.76." in out
-    assert "for Laplace alone: another mechanism with the same ε may leak more" in out
+    assert "for Laplace alone: another mechanism with the same ε, δ may leak more" in out
     assert "Whatever the mechanism, ε-DP with ε = 1.1526 keeps the limits." in out
     assert "95 % within ±" in out
 

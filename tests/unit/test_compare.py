@@ -45,6 +45,22 @@ def test_touching_is_not_crossing():
     assert ta.crossings(LAPLACE.curve(), LAPLACE.curve()) == ()
 
 
+def test_curves_that_nearly_touch_are_told_from_those_that_cross():
+    """A lead of 1e-7 counts, rounding does not."""
+    promise = ta.guarantee(1.0)
+    close = ta.guarantee(pairs=[(1.0 + 1e-7, 0.0), (0.9, 0.05)])
+    assert len(ta.crossings(promise, close)) == 2
+    same = ta.from_pmfs([0.1, 0.2, 0.7], [0.7, 0.2, 0.1])
+    assert ta.crossings(same, ta.from_pmfs([0.7, 0.1, 0.2], [0.1, 0.7, 0.2])) == ()
+
+
+def test_narrow_crossings_are_found():
+    """Two changes of place within a hundredth of the FPR axis."""
+    a = ta.guarantee(pairs=[(1.0, 0.0), (0.5, 0.1)])
+    b = ta.guarantee(pairs=[(1.0, 0.001), (0.5, 0.0995)])
+    assert len(ta.crossings(a, b)) == 2
+
+
 # -- compare ------------------------------------------------------------------------------------
 
 
@@ -80,9 +96,26 @@ def test_the_table_has_every_risk_with_its_side():
     assert found.scopes[0] == "for every mechanism that keeps this promise"
 
 
+def test_gaps_are_read_from_row_to_column_and_rounded_up():
+    subjects = {"weak": ta.Laplace(2), "strong": LAPLACE, "Gaussian": GAUSSIAN}
+    table = choose.compare(subjects).gaps()
+    curves = {name: one.curve() for name, one in subjects.items()}
+    assert table[0] == ("", *subjects)
+    for row in table[1:]:
+        for name, cell in zip(subjects, row[1:], strict=True):
+            if name == row[0]:
+                assert cell == "–"
+            else:
+                exact = ta.gap(curves[row[0]], curves[name])
+                assert exact <= float(cell) <= exact + 1.1e-4
+    assert float(table[1][2]) > 0.05  # against the strong one an attacker errs less
+    assert float(table[2][1]) == 0
+
+
 @pytest.mark.parametrize(
     ("subjects", "message"),
     [
+        ({1: ta.guarantee(1)}, "subjects must have names that are texts, got 1"),
         (
             {},
             "subjects must map names to mechanisms or curves, as "
@@ -100,7 +133,7 @@ def test_compare_refuses_word_for_word(subjects, message):
     ("subject", "words"),
     [
         (ta.guarantee(1), "for every mechanism that keeps this promise"),
-        (LAPLACE, "for Laplace alone: another mechanism with the same ε may leak more"),
+        (LAPLACE, "for Laplace alone: another mechanism with the same ε, δ may leak more"),
         (
             ta.attack(points=[(0.1, 0.3)]),
             "for what this attack has shown: another attack may do better",
@@ -133,6 +166,25 @@ def test_what_falls_with_privacy_lost_is_rounded_down():
     assert float(found.cells()[1][-1]) == math.floor(exact * 1e4) / 1e4
 
 
+def test_a_flat_measure_is_still_rounded_to_its_side():
+    found = choose.frontier(ta.Laplace.with_epsilon, [0.1, 0.2], {"F1": risk.f_score})
+    assert found.rises == (True,)
+    assert [row[-1] for row in found.cells()[1:]] == ["0.6667", "0.6667"]
+
+
+def test_what_an_attack_has_shown_is_rounded_down():
+    def family(tpr):
+        return ta.attack(points=[(0.1, tpr)])
+
+    found = choose.frontier(family, [0.33333], {"TPR": lambda c: c.tpr(0.1)})
+    assert found.bound is ta.Bound.UPPER
+    assert found.cells()[1][-1] == "0.3333"
+
+
+def test_no_zero_is_negative():
+    assert choose.frontier(ta.Laplace.with_epsilon, [0]).cells()[1][3] == "0.0000"
+
+
 def test_what_answers_no_number_has_no_error():
     found = choose.frontier(ta.RandomizedResponse, [1.0])
     assert found.rows[0].deviation is None
@@ -152,6 +204,14 @@ def test_what_answers_no_number_has_no_error():
         (
             lambda: choose.frontier(ta.Laplace, [1.0], {"a": 3}),
             "measures must map names to functions of a curve, got {'a': 3}",
+        ),
+        (
+            lambda: choose.frontier(ta.Laplace, None),
+            "parameters must be a list of numbers, got None",
+        ),
+        (
+            lambda: choose.frontier(ta.Laplace, [1.0], 3),
+            "measures must map names to functions of a curve, got 3",
         ),
         (
             lambda: choose.frontier(lambda e: e, [1.0]),
@@ -203,7 +263,7 @@ def test_a_choice_says_for_whom_it_holds():
     noise = choose.largest(ta.Laplace.with_epsilon, [limit])
     promise = choose.largest(ta.guarantee, [limit])
     assert (noise.rounded(4), promise.rounded(4)) == (3.2088, 2.1972)
-    assert noise.scope == "for Laplace alone: another mechanism with the same ε may leak more"
+    assert noise.scope == "for Laplace alone: another mechanism with the same ε, δ may leak more"
     assert promise.scope == "for every mechanism that keeps this promise"
     assert str(promise) == (
         "2.19722 (binding: f_score(weight=1) ≤ 0.9; for every mechanism that keeps this promise)"

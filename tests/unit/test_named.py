@@ -26,6 +26,15 @@ from tellapart.mechanisms.named import NAMED, named, named_family
         ),
         ("randomized-response:epsilon=1,categories=4", ta.RandomizedResponse(1, 4)),
         ("uniform:delta=0.1", ta.UniformNoise.optimal(0.1)),
+        ("unary-encoding:epsilon=1", ta.UnaryEncoding.optimised(1)),
+        ("symmetric-unary-encoding:epsilon=1", ta.UnaryEncoding.symmetric(1)),
+        ("exponential:epsilon=1", ta.ExponentialMechanism(1)),
+        ("permute-and-flip:epsilon=1", ta.PermuteAndFlip(1)),
+        ("noisy-max:epsilon=1", ta.ReportNoisyMax(1)),
+        ("planar-laplace:epsilon=1,distance=2", ta.PlanarLaplace(1, 2)),
+        ("truncated-laplace:epsilon=1,delta=1e-5", ta.TruncatedLaplace.with_epsilon(1, 1e-5)),
+        ("staircase:epsilon=1,fraction=0.2", ta.Staircase(1, fraction=0.2)),
+        ("discrete-gaussian:sigma=2,sensitivity=3", ta.DiscreteGaussian(2, 3)),
         ("any:epsilon=1,delta=1e-5", ta.guarantee(1, 1e-5)),
         ("any:mu=0.5", ta.guarantee(mu=0.5)),
     ],
@@ -72,6 +81,25 @@ def test_values_may_be_given_beside_the_text():
 def test_bad_texts_are_refused_word_for_word(text, message):
     with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}"):
         named(text)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: named(3), "mechanism must be a text such as laplace:epsilon=1, got 3"),
+        (lambda: named("laplace", foo="x"), "foo must be a number, got 'x'"),
+    ],
+)
+def test_what_is_no_text_is_refused(call, message):
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}$"):
+        call()
+
+
+@pytest.mark.parametrize("text", ["truncated-laplace:scale=1", "unary-encoding:keep=0.9"])
+def test_cut_offs_and_flips_hide_more_as_they_grow(text):
+    family = named_family(text)
+    found = choose.least(family.make, [choose.at_most(0.5, risk.advantage)])
+    assert risk.advantage(found.curve) <= 0.5
 
 
 def test_a_family_must_leave_one_parameter_open():

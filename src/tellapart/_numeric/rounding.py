@@ -33,6 +33,7 @@ def fixed(value: float, up: bool) -> str:
     """
     if not math.isfinite(value):
         return "∞" if value > 0 else "−∞"
+    value += 0.0  # −0 is 0
     plain = value == 0 or 1e-3 <= abs(value) < 1e6
     nearest = round(value, 4) if plain else float(f"{value:.3e}")
     if abs(nearest - value) > 1e-12 * abs(value):

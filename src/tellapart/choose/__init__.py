@@ -2,7 +2,9 @@
 
 from tellapart.choose._compare import Comparison, Pair, compare
 from tellapart.choose._frontier import Frontier, FrontierRow, frontier
-from tellapart.choose.calibrate import Choice, Infeasible, Limit, at_least, at_most, largest, least
+from tellapart.choose._search import Infeasible
+from tellapart.choose.calibrate import Choice, largest, least
+from tellapart.choose.limit import Limit, at_least, at_most
 
 __all__ = [
     "Choice",

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from tellapart import _checks
 from tellapart._numeric.rounding import fixed
+from tellapart.choose._search import Family
 from tellapart.choose._text import aligned
-from tellapart.choose.calibrate import Family
 from tellapart.curve.algebra import joint_bound
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.guarantees import nothing
+from tellapart.curve.guarantees import everything, nothing
 from tellapart.mechanisms.noise import AdditiveNoise
 from tellapart.mechanisms.shapes import Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject, curve_of, scope
@@ -88,28 +88,29 @@ def frontier(
     epsilon  deviation  95 % within ±  advantage  TPR at FPR 0.01  success at even odds
         0.5     2.8285         5.9915     0.2212           0.0165                0.6106
           1     1.4143         2.9958     0.3935           0.0272                0.6968
-    for Laplace alone: another mechanism with the same ε may leak more
+    for Laplace alone: another mechanism with the same ε, δ may leak more
     """
     if not callable(family):
         _checks.refuse("family", "be a function from a parameter to a mechanism", family)
-    values = _checks.vector(parameters=list(parameters))
-    asked = dict(_USUAL if measures is None else measures)
-    if not asked or not all(map(callable, asked.values())):
+    listed = list(parameters) if isinstance(parameters, Iterable) else parameters
+    values = _checks.vector(parameters=listed)
+    asked = _USUAL if measures is None else measures
+    if not isinstance(asked, Mapping) or not asked or not all(map(callable, asked.values())):
         _checks.refuse("measures", "map names to functions of a curve", measures)
     subjects = [family(float(value)) for value in values]
     curves = [curve_of(one, "what family returns") for one in subjects]
     found = [tuple(_number(name, f, one) for name, f in asked.items()) for one in curves]
-    perfect = [_number(name, f, nothing()) for name, f in asked.items()]
+    # Whether a measure grows as privacy is lost, it shows at the two ends of all curves.
+    rises = [_number(x, f, everything()) >= _number(x, f, nothing()) for x, f in asked.items()]
     rows = [
         FrontierRow(float(value), *_errors(one), risks)
         for value, one, risks in zip(values, subjects, found, strict=True)
     ]
-    by_measure = zip(*found, strict=True)
     return Frontier(
         parameter=name or next(iter(inspect.signature(family).parameters)),
         measures=tuple(asked),
         rows=tuple(rows),
-        rises=tuple(max(risks) > none for risks, none in zip(by_measure, perfect, strict=True)),
+        rises=tuple(rises),
         scope=scope(subjects[0]),
         bound=joint_bound(curves),
     )

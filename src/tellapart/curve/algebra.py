@@ -98,8 +98,8 @@ def check_curve(**named: object) -> None:
 
 
 def _as_polygon(curve: TradeoffCurve) -> TradeoffCurve:
-    """The same curve by its atoms, where it has finitely many."""
-    if not isinstance(curve, GuaranteeCurve):
+    """The same curve by its atoms, where it has finitely many that doubles can hold."""
+    if not isinstance(curve, GuaranteeCurve) or curve.claimed_epsilon >= _REPRESENTABLE:
         return curve
     losses = np.array([np.inf, curve.claimed_epsilon, -curve.claimed_epsilon, -np.inf])
     fpr, fnr = curve.vertices()
@@ -144,11 +144,14 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
 
 def _sizes(curve: TradeoffCurve) -> Array:
     """Small FPRs that decide: a polygon's corners, or a grid down to 1e-300."""
+    corners = np.zeros(0)
     if isinstance(curve, AtomicCurve):
         corners = curve._sums["fpr"]
-        return corners[corners <= 0.5]
+        corners = corners[corners <= 0.5]
+        if _representable(curve):
+            return corners
     small = 10.0 ** np.linspace(-300, -16, 1000)
-    return np.concatenate([[0.0], small, expit(np.linspace(-36, 0, 3001))])
+    return np.concatenate([[0.0], small, expit(np.linspace(-36, 0, 3001)), corners])
 
 
 def _as_strong_at(a: TradeoffCurve, b: TradeoffCurve, fpr: Array, tolerance: float) -> bool:

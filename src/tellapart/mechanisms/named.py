@@ -86,7 +86,7 @@ NAMED: Mapping[str, tuple[Way, ...]] = {
 }
 
 # A larger value of these means more noise.
-_NOISE = {"sigma", "scale", "width"}
+_NOISE = {"sigma", "scale", "width", "cutoff", "flip"}
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,12 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
 
 
 def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]:
+    if not isinstance(text, str):
+        _checks.refuse("mechanism", "be a text such as laplace:epsilon=1", text)
     name, _, rest = text.strip().partition(":")
     if name not in NAMED:
         _checks.refuse("mechanism", f"be one of {', '.join(NAMED)}", text)
-    values = dict(given)
+    values = {key: _checks.number(**{key: value}) for key, value in given.items()}
     for item in rest.split(",") if rest else []:
         key, _, value = (part.strip() for part in item.partition("="))
         if key in values:

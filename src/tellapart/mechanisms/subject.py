@@ -25,7 +25,10 @@ def curves_of(subjects: Mapping[str, Subject]) -> dict[str, TradeoffCurve]:
     if not isinstance(subjects, Mapping) or not subjects:
         rule = 'map names to mechanisms or curves, as {"Laplace": ta.Laplace(1)} does'
         _checks.refuse("subjects", rule, subjects)
-    return {str(name): curve_of(one, f"subjects[{name!r}]") for name, one in subjects.items()}
+    for name in subjects:
+        if not isinstance(name, str):
+            _checks.refuse("subjects", "have names that are texts", name)
+    return {name: curve_of(one, f"subjects[{name!r}]") for name, one in subjects.items()}
 
 
 def scope(subject: Subject) -> str:
@@ -35,11 +38,11 @@ def scope(subject: Subject) -> str:
     >>> scope(ta.guarantee(epsilon=1))
     'for every mechanism that keeps this promise'
     >>> scope(ta.Laplace(scale=1))
-    'for Laplace alone: another mechanism with the same ε may leak more'
+    'for Laplace alone: another mechanism with the same ε, δ may leak more'
     """
     if isinstance(subject, Mechanism):
         kind = type(subject).__name__
-        return f"for {kind} alone: another mechanism with the same ε may leak more"
+        return f"for {kind} alone: another mechanism with the same ε, δ may leak more"
     if subject.bound is Bound.LOWER:
         return "for every mechanism that keeps this promise"
     if subject.bound is Bound.UPPER:

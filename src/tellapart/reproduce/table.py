@@ -9,7 +9,7 @@ from enum import Enum
 
 from tellapart import _checks, choose, risk
 from tellapart._numeric.rounding import to_decimals
-from tellapart.choose.calibrate import Family, Infeasible
+from tellapart.choose._search import Family, Infeasible
 from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.mechanisms.noise import Laplace
 

@@ -1,0 +1,70 @@
+"""How much of a risk someone can accept."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tellapart import _checks
+from tellapart.curve.base import TradeoffCurve
+
+Measure = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One risk and how much of it is acceptable. Build one with `at_most` or `at_least`."""
+
+    bound: float
+    measure: Measure
+    arguments: tuple[tuple[str, Any], ...]
+    least: bool = False
+
+    def value(self, curve: TradeoffCurve) -> float:
+        """The risk this curve has."""
+        found = self.measure(curve, **dict(self.arguments))
+        return _checks.number(**{f"the value of {self.name}": found})
+
+    def excess(self, curve: TradeoffCurve) -> float:
+        """How far the risk lies beyond the limit; at most 0 where it is kept."""
+        off = self.value(curve) - self.bound
+        return -off if self.least else off
+
+    @property
+    def name(self) -> str:
+        """What is limited, as it was asked for."""
+        name = getattr(self.measure, "__name__", repr(self.measure))
+        shown = ", ".join(f"{key}={_short(value)}" for key, value in self.arguments)
+        return f"{name}({shown})" if shown else name
+
+    def __str__(self) -> str:
+        return f"{self.name} {'≥' if self.least else '≤'} {self.bound:g}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else repr(value)
+
+
+def at_most(bound: float, measure: Measure, **arguments: Any) -> Limit:
+    """A risk that may not exceed this: ``at_most(0.1, risk.advantage)``."""
+    return _limit(bound, measure, arguments, least=False)
+
+
+def at_least(bound: float, measure: Measure, **arguments: Any) -> Limit:
+    """A number that may not fall below this: ``at_least(0.4, risk.bayes_error, prior=0.5)``."""
+    return _limit(bound, measure, arguments, least=True)
+
+
+def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: bool) -> Limit:
+    if not callable(measure):
+        _checks.refuse("measure", "be a function of a curve, such as risk.advantage", measure)
+    try:
+        inspect.signature(measure).bind(None, **arguments)
+    except TypeError as misfit:
+        name = getattr(measure, "__name__", repr(measure))
+        _checks.refuse("arguments", f"fit {name} of a curve ({misfit})", arguments)
+    except ValueError:  # some built-in functions have no signature to look at
+        pass
+    return Limit(_checks.finite(bound=bound), measure, tuple(arguments.items()), least)
