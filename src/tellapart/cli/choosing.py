@@ -93,6 +93,7 @@ def choose(
         tellapart choose gaussian --max-advantage 0.1 --max-ppv 0.05 --prior 0.001
         tellapart choose gaussian --delta 1e-6 --sensitivity 3 --min-bayes-error 0.4
         tellapart choose any --max-tpr 0.02 --fpr 0.01 --plot choice.svg
+        tellapart choose dpsgd --sampling-rate 0.01 --steps 1000 --max-advantage 0.1
     """
     given = values.given()
     family = named_family(mechanism, parameter, **given)
@@ -100,7 +101,7 @@ def choose(
     prior = knowledge.prior_inside()
     asked = limits.listed(prior, fpr, recall, weight)
     search = choosing.least if family.grows_private else choosing.largest
-    found = search(family.make, asked)
+    found = search(family.make, asked, whole=family.whole)
     if found.binding is None and not 1e-11 < found.parameter < 1e11:
         _unbound(family, mechanism, asked, output)
         return

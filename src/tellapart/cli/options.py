@@ -33,6 +33,14 @@ class Values:
     scale: Annotated[Option, Parameter(help="Scale of Laplace noise.")] = None
     sensitivity: Annotated[Option, Parameter(help="How far one record moves the answer.")] = None
     mu: Annotated[Option, Parameter(help="μ of Gaussian differential privacy.")] = None
+    noise_multiplier: Annotated[
+        Option, Parameter(help="Noise of DP-SGD, in units of the clipping norm.")
+    ] = None
+    sampling_rate: Annotated[Option, Parameter(help="Share of the records in a batch.")] = None
+    steps: Annotated[Option, Parameter(help="Number of batches.")] = None
+    epochs: Annotated[Option, Parameter(help="Passes over the data, instead of --steps.")] = None
+    batch_size: Annotated[Option, Parameter(help="Expected size of a batch.")] = None
+    data_size: Annotated[Option, Parameter(help="Number of records.")] = None
     zcdp: Annotated[Option, Parameter(help="ρ of zero-concentrated differential privacy.")] = None
 
     def given(self) -> dict[str, float]:

@@ -43,6 +43,7 @@ def risk(
         tellapart risk laplace --epsilon 1 --fpr 0.001
         tellapart risk gaussian --sigma 2 --json
         tellapart risk discrete-laplace:epsilon=1,sensitivity=3 --plot risk.svg
+        tellapart risk dpsgd --noise-multiplier 1 --sampling-rate 0.01 --steps 1000
     """
     given = values.given()
     subject = named(mechanism, **given)

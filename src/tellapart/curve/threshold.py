@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ Off = Callable[[Tails, Array, NDArray[np.intp]], tuple[Array, Array]]
 
 class ThresholdCurve(TradeoffCurve):
     """A curve whose tails at any threshold can be computed, with a density between its ends."""
+
+    _area_points: ClassVar[int] = 1 << 11  # each costs a root
 
     @abstractmethod
     def _tails(self, t: Array) -> Tails:

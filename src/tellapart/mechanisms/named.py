@@ -28,6 +28,7 @@ from tellapart.mechanisms.noise import (
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
+from tellapart.mechanisms.training import dp_sgd
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,16 @@ NAMED: Mapping[str, tuple[Way, ...]] = {
     "permute-and-flip": (Way(PermuteAndFlip, ("epsilon",)),),
     "noisy-max": (Way(ReportNoisyMax, ("epsilon",)),),
     "planar-laplace": (Way(PlanarLaplace, ("epsilon",), ("distance",)),),
+    "dpsgd": (
+        Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps")),
+        Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size")),
+    ),
 }
 
 # A larger value of these means more noise.
-_NOISE = {"sigma", "scale", "width", "cutoff", "flip"}
+_NOISE = {"sigma", "scale", "width", "cutoff", "flip", "noise_multiplier"}
+# These come in whole numbers only.
+_WHOLE = {"steps", "categories", "data_size"}
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,11 @@ class NamedFamily:
     def grows_private(self) -> bool:
         """Whether a larger parameter means more noise."""
         return self.parameter in _NOISE
+
+    @property
+    def whole(self) -> bool:
+        """Whether the parameter comes in whole numbers only."""
+        return self.parameter in _WHOLE
 
 
 def named(text: str, **given: float) -> Subject:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.combine import Combined
 
 Subject = Mechanism | TradeoffCurve
 
@@ -41,7 +42,7 @@ def scope(subject: Subject) -> str:
     'for Laplace alone: another mechanism with the same ε, δ may leak more'
     """
     if isinstance(subject, Mechanism):
-        kind = type(subject).__name__
+        kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__
         return f"for {kind} alone: another mechanism with the same ε, δ may leak more"
     if subject.bound is Bound.LOWER:
         return "for every mechanism that keeps this promise"
