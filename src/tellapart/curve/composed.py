@@ -12,7 +12,7 @@ from tellapart._checks import Array
 from tellapart._numeric.contour import Atlas, Line
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.losses import Complex, Cumulants, LossLaw
-from tellapart.curve.threshold import Tails, ThresholdCurve
+from tellapart.curve.threshold import Off, Tails, ThresholdCurve, off_fpr, off_tpr
 
 
 class Total:
@@ -102,7 +102,19 @@ class ComposedCurve(ThresholdCurve):
         ]
 
     def _guess_fpr(self, fpr: Array) -> Array:
-        return self._atlas.guess_fpr(fpr)
+        rough = self._atlas.guess_fpr(fpr)
+        if fpr.size < 200:
+            return rough
+        # Many are worth a table: the root is then a step or two away.
+        low, high = float(rough.min()), float(rough.max())
+        margin = 0.1 * (high - low)
+        table = np.linspace(low - margin, high + margin, 96)
+        tails = self._tails(table)
+        with np.errstate(all="ignore"):
+            logit = np.log(tails.fpr) - np.log(tails.tnr)
+            asked = np.log(fpr) - np.log1p(-fpr)
+        known = np.isfinite(logit)
+        return np.asarray(np.interp(-asked, -logit[known], table[known]))
 
     def _guess_delta(self, log_delta: Array) -> Array:
         return self._atlas.guess(log_delta)
@@ -148,6 +160,34 @@ class EitherOrder(ThresholdCurve):
             np.where(back, np.exp(-size) * delta - np.expm1(-size), delta),
             np.where(back, lifted, density),
         )
+
+    def _solved_fpr(self, fpr: Array) -> Array:
+        """Few false accusations by one order, many by its mirror, a line of slope −1 between."""
+        start = self.present._tails(np.zeros(1))
+        knots = sorted((float(start.fpr[0]), float(start.fnr[0])))
+        found = np.empty((len(Tails._fields), fpr.size))
+        between = (fpr >= knots[0]) & (fpr <= knots[1])
+        tpr = start.delta[0] + fpr[between]
+        found[:, between] = [fpr[between], tpr, 1 - tpr, 1 - fpr[between], tpr * 0, tpr * 0]
+        few, many = fpr < knots[0], fpr > knots[1]
+        if few.any():
+            found[:, few] = self._one_side(fpr[few], off_fpr(fpr[few]))
+        if many.any():
+            # In the mirror the FNR is what was the FPR.
+            seen = self._one_side(fpr[many], off_tpr(1 - fpr[many]))
+            found[:, many] = seen[[2, 3, 0, 1, 4, 5]]
+        return found
+
+    def _one_side(self, fpr: Array, off: Off) -> Array:
+        """By the order that usually leaks more; where it does not, by both."""
+        present, mirror = self.present, self.present.mirrored()
+        guess, top = present._guess_fpr(np.minimum(fpr, 1 - fpr)), self._largest_loss()
+        t, found, _ = present._newton(off, guess, 0.0, top)
+        beaten = np.flatnonzero(mirror._tails(t).delta > found[4] * (1 + 1e-12))
+        if beaten.size:
+            part = super()._solved_fpr(fpr[beaten])
+            found[:, beaten] = part if fpr[beaten[0]] < 0.5 else part[[2, 3, 0, 1, 4, 5]]
+        return found
 
     def _epsilon(self, delta: Array) -> Array:
         orders = (self.present, self.present.mirrored())

@@ -78,15 +78,8 @@ class ThresholdCurve(TradeoffCurve):
         return Tails(*out.reshape(-1, *np.shape(fpr)))
 
     def _solved_fpr(self, fpr: Array) -> Array:
-        few = fpr < 0.5
-        sign = np.where(few, 1.0, -1.0)
-        target = np.where(few, np.log(fpr), np.log1p(-fpr))
-
-        def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
-            value = np.where(few[part], tails.fpr, tails.tnr)
-            return sign[part] * (np.log(value) - target[part]), -tails.density / value
-
-        t, found, hit = self._newton(off, self._guess_fpr(fpr), self._smallest_loss())
+        ends = self._smallest_loss(), self._largest_loss()
+        t, found, hit = self._newton(off_fpr(fpr), self._guess_fpr(fpr), *ends)
         # Where the FPR jumps over what was asked, the curve is the line that supports it there.
         with np.errstate(over="ignore"):
             lift = np.exp(t) * fpr
@@ -107,17 +100,20 @@ class ThresholdCurve(TradeoffCurve):
                 slope = -np.exp(np.log(tails.fpr) + t - np.log(tails.delta))
                 return np.log(tails.delta) - target[part], slope
 
-            found[asked] = np.maximum(self._newton(off, self._guess_delta(target), 0.0)[0], 0.0)
+            ends = 0.0, self._largest_loss()
+            found[asked] = np.maximum(self._newton(off, self._guess_delta(target), *ends)[0], 0.0)
         return found.reshape(np.shape(delta))
 
-    def _newton(self, off: Off, t: Array, least: float) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Roots of a falling function between ``least`` and the largest loss.
+    def _newton(
+        self, off: Off, t: Array, least: float, most: float
+    ) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Roots of a falling function between two thresholds.
 
         Newton's steps, halving where they leave the bracket. Returns the roots, the tails there,
         and whether the function has a root there or jumps over it.
         """
         t = np.array(t, dtype=float)
-        low, high = np.full(t.shape, least), np.full(t.shape, self._largest_loss())
+        low, high = np.full(t.shape, least), np.full(t.shape, most)
         found, hit = np.empty((len(Tails._fields), t.size)), np.ones(t.shape, dtype=bool)
         todo = np.arange(t.size)
         for _ in range(_ROUNDS):
@@ -138,6 +134,30 @@ class ThresholdCurve(TradeoffCurve):
             if not todo.size:
                 return t, found, hit
         raise NotCertified("the digits of a contour do not settle this number")
+
+
+def off_fpr(fpr: Array) -> Off:
+    """How far the FPR is off, by its logarithm or that of the TNR, whichever is smaller."""
+    few = fpr < 0.5
+    sign = np.where(few, 1.0, -1.0)
+    target = np.where(few, np.log(fpr), np.log1p(-fpr))
+
+    def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
+        value = np.where(few[part], tails.fpr, tails.tnr)
+        return sign[part] * (np.log(value) - target[part]), -tails.density / value
+
+    return off
+
+
+def off_tpr(tpr: Array) -> Off:
+    """How far the TPR is off, by its logarithm; its density is e^t times that of the FPR."""
+    target = np.log(tpr)
+
+    def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
+        slope = -np.exp(t + np.log(tails.density) - np.log(tails.tpr))
+        return np.log(tails.tpr) - target[part], slope
+
+    return off
 
 
 def _middle(low: Array, high: Array) -> Array:
