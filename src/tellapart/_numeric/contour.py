@@ -201,24 +201,31 @@ class Atlas:
         self.masses = float(np.exp(value[0])), float(np.exp(value[2]))
         self._c = [0.5]
         self._t = [float(mean[1])]
-        self._spread = [math.sqrt(float(variance[1]))]
+        self.deviation = math.sqrt(float(variance[1]))
+        self._spread = [self.deviation]
         self._value = [float(value[1])]
         self._first = 0  # the position of c = 1/2 among the rungs
         self._lines: dict[float, Line] = {}
 
     def rungs(self, low: float, high: float) -> tuple[Array, Array]:
         """Saddle points and their t, reaching at least from low to high."""
-        while self._t[0] > low and self._extend(-1):
-            pass
-        while self._t[-1] < high and self._extend(1):
-            pass
+        for side, end, asked in ((-1, 0, low), (1, -1, high)):
+            while side * (asked - self._t[end]) > 0 and self._extend(side):
+                pass
+            if side * (asked - self._t[end]) > 4 * self._spread[end] and not self._vanished(end):
+                raise NotCertified("the law of the loss changes too fast for a contour")
         return np.array(self._c), np.array(self._t)
 
+    def _vanished(self, end: int) -> bool:
+        """Whether no double holds the rates beyond this end."""
+        c, t = self._c[end], self._t[end]
+        return self._value[end] - c * t + max(t, 0.0) < _VANISHED and not 0 < c < 1
+
     def _extend(self, side: int) -> bool:
-        """One more line on a side, unless no double holds the rates beyond."""
+        """One more line on a side, unless the law ends there or no double holds its rates."""
         end = 0 if side < 0 else -1
         c, t, spread = self._c[end], self._t[end], self._spread[end]
-        if self._value[end] - c * t + max(t, 0.0) < _VANISHED and not 0 < c < 1:
+        if self._vanished(end):
             return False
         steps = side * 2.0 ** np.arange(2, -24, -1) / spread
         value, mean, variance = self._law.cumulants(np.asarray(c + steps, float))
@@ -227,7 +234,7 @@ class Atlas:
             lost = self._value[end] - c * mean - (value - (c + steps) * mean)
             fits = np.flatnonzero((lost < 1) & (side * (mean - t) > 0) & (variance > 0))
         if not fits.size:
-            raise NotCertified("the law of the loss changes too fast for a contour")
+            return False
         at = int(fits[0])
         new = (c + steps[at], mean[at], math.sqrt(variance[at]), value[at])
         for column, value in zip((self._c, self._t, self._spread, self._value), new, strict=True):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tellapart._checks import Array
 from tellapart._numeric.contour import Atlas, Line
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.losses import Complex, Cumulants, LossLaw
+from tellapart.curve.laplace_sum import LaplaceSum
+from tellapart.curve.losses import Complex, Cumulants, LaplaceLoss, LossLaw
 from tellapart.curve.threshold import Off, Tails, ThresholdCurve, off_fpr, off_tpr
 
 
@@ -19,20 +20,26 @@ class Total:
     """The moments of a whole composition: each step's, as often as it is taken."""
 
     def __init__(self, steps: tuple[tuple[LossLaw, int], ...]) -> None:
-        self._steps = steps
         self.least = sum(count * law.least for law, count in steps)
         self.largest = sum(count * law.largest for law, count in steps)
+        # Many different Laplace steps are summed as one table, not in a loop.
+        laplace = [(law.shift, count) for law, count in steps if isinstance(law, LaplaceLoss)]
+        self._parts: list[tuple[LossLaw | LaplaceSum, int]] = list(steps)
+        if len(laplace) > 3:
+            shifts, counts = np.array(laplace, dtype=float).T
+            self._parts = [one for one in steps if not isinstance(one[0], LaplaceLoss)]
+            self._parts.append((LaplaceSum(shifts, counts), 1))
 
     def cumulants(self, c: Array) -> Cumulants:
-        parts = [(count, law.cumulants(c)) for law, count in self._steps]
+        parts = [(count, law.cumulants(c)) for law, count in self._parts]
         value, mean, variance = (sum(n * part[k] for n, part in parts) for k in range(3))
         return Cumulants(np.asarray(value), np.asarray(mean), np.asarray(variance))
 
     def along(self, c: float, y: Array) -> Complex:
-        return np.asarray(sum(count * law.along(c, y) for law, count in self._steps))
+        return np.asarray(sum(count * law.along(c, y) for law, count in self._parts))
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
-        parts = (count * law.on_mesh(c, step, points) for law, count in self._steps)
+        parts = (count * law.on_mesh(c, step, points) for law, count in self._parts)
         return np.asarray(sum(parts))
 
 
@@ -119,6 +126,9 @@ class ComposedCurve(ThresholdCurve):
     def _guess_delta(self, log_delta: Array) -> Array:
         return self._atlas.guess(log_delta)
 
+    def _deviation(self) -> float:
+        return self._atlas.deviation
+
     def symmetrised(self) -> TradeoffCurve:
         mirror = self.mirrored()
         return self if mirror is self else EitherOrder(self)
@@ -198,6 +208,9 @@ class EitherOrder(ThresholdCurve):
 
     def _guess_delta(self, log_delta: Array) -> Array:
         return self.present._guess_delta(log_delta)
+
+    def _deviation(self) -> float:
+        return self.present._deviation()
 
 
 def _read(line: Line, t: Array) -> Tails:

@@ -50,6 +50,10 @@ class ThresholdCurve(TradeoffCurve):
     def _guess_delta(self, log_delta: Array) -> Array:
         """About where log δ has these values."""
 
+    @abstractmethod
+    def _deviation(self) -> float:
+        """About how far the loss strays from its mean."""
+
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         found = self._tails(threshold)
         return found.fpr, found.tpr, found.fnr, found.tnr
@@ -92,7 +96,12 @@ class ThresholdCurve(TradeoffCurve):
         """Where log δ, whose slope is −e^ε·FPR/δ, has its value."""
         flat = np.ravel(delta).astype(float)
         found = np.where(flat <= 0, self._largest_loss(), 0.0)
-        asked = np.flatnonzero((flat > 0) & (flat < self._delta(np.zeros(1))[0]))
+        asked = np.flatnonzero(flat > 0)
+        guess = self._guess_delta(np.log(flat[asked])) if asked.size else found
+        # Far from ε = 0 there is no need to know what happens there.
+        if asked.size and guess.min() < 3 * self._deviation():
+            sure = flat[asked] < self._delta(np.zeros(1))[0]
+            asked, guess = asked[sure], guess[sure]
         if asked.size:
             target = np.log(flat[asked])
 
@@ -101,7 +110,7 @@ class ThresholdCurve(TradeoffCurve):
                 return np.log(tails.delta) - target[part], slope
 
             ends = 0.0, self._largest_loss()
-            found[asked] = np.maximum(self._newton(off, self._guess_delta(target), *ends)[0], 0.0)
+            found[asked] = np.maximum(self._newton(off, guess, *ends)[0], 0.0)
         return found.reshape(np.shape(delta))
 
     def _newton(
