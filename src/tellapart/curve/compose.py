@@ -16,6 +16,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
 from tellapart.curve.composed import ComposedCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.curve.laplace_folds import MOST_FOLDS, laplace_folds, laplace_two
 from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw, Swapped
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.errors import Unsupported
@@ -78,12 +79,28 @@ def composed(steps: Iterable[tuple[LossLaw, int]], bound: Bound = Bound.EXACT) -
         return nothing()
     if len(merged) == 1 and isinstance(merged[0][0], GaussianLoss) and merged[0][1] == 1:
         return GaussianCurve(merged[0][0].mu, bound)
-    if len(merged) == 1 and isinstance(merged[0][0], LaplaceLoss) and merged[0][1] == 1:
-        return LaplaceCurve(merged[0][0].shift, bound)
+    few = _few_laplace(merged, bound)
+    if few is not None:
+        return few
     atoms = _all_atoms(merged)
     if atoms is not None:
         return from_atoms(*atoms, bound)
     return ComposedCurve(merged, bound)
+
+
+def _few_laplace(steps: Steps, bound: Bound) -> TradeoffCurve | None:
+    """Laplace steps alone, where they are few enough for a formula."""
+    shifts = [law.shift for law, _ in steps if isinstance(law, LaplaceLoss)]
+    if len(shifts) != len(steps):
+        return None
+    counts = [count for _, count in steps]
+    if counts == [1]:
+        return LaplaceCurve(shifts[0], bound)
+    if counts == [1, 1]:
+        return laplace_two(shifts[0], shifts[1], bound)
+    if len(steps) == 1 and counts[0] <= MOST_FOLDS:
+        return laplace_folds(shifts[0], counts[0], bound)
+    return None
 
 
 def _merged(steps: Iterable[tuple[LossLaw, int]]) -> Steps:

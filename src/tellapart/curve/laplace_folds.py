@@ -1,0 +1,128 @@
+"""A few Laplace steps, exactly: their loss has atoms that no contour resolves.
+
+The measure √(dP·dQ) of the loss of one Laplace step of shift m is e^(−m/2) times two halves at ±m
+and a density of 1/4 between them. Products of steps convolve it: into atoms, and a polynomial on
+each panel between their possible places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.curve.base import Bound
+from tellapart.curve.closed import SymmetricCurve
+
+# Beyond this many folds the polynomials of a panel lose digits, and contours do not.
+MOST_FOLDS = 10
+LogWeight = Callable[[Array], Array]
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+@dataclass(frozen=True, eq=False)
+class PanelsCurve(SymmetricCurve):
+    """A symmetric law of the loss with atoms, and polynomials between some edges.
+
+    ``places`` and ``atoms`` give e^(top/2)·√(dP·dQ) at its atoms, ``edges`` and ``powers`` its
+    density, by powers of the distance from a panel's left edge in units of the panel.
+    """
+
+    top: float
+    places: Array
+    atoms: Array
+    edges: Array
+    powers: Array
+    bound: Bound = Bound.EXACT
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        t = np.clip(threshold, -2 * self.top, 2 * self.top)
+        # Under h0 the measure is tilted by e^(−loss/2), under h1 by e^(loss/2); what is not above
+        # is, seen in the mirror, at or above.
+        return (
+            self._above(t, _down, strict=True),
+            self._above(t, _up, strict=True),
+            self._above(-t, _down, strict=False),
+            self._above(-t, _up, strict=False),
+        )
+
+    def _profile(self, epsilon: Array) -> Array:
+        """∫ (e^(x/2) − e^(ε − x/2)) over losses x > ε, a sum of positive terms."""
+        at = np.asarray(epsilon, dtype=float)
+        inside = np.minimum(at, self.top)[..., None]
+
+        def log_gain(x: Array) -> Array:
+            return np.asarray(x / 2 + np.log(-np.expm1(np.minimum(inside - x, -0.0))))
+
+        return np.where(at >= self.top, 0.0, self._above(np.minimum(at, self.top), log_gain, True))
+
+    def _above(self, t: Array, log_weight: LogWeight, strict: bool) -> Array:
+        """The weighted mass of losses above t, or at it if not strict."""
+        edge = t[..., None]
+        inside = self.places > edge if strict else self.places >= edge
+        with np.errstate(all="ignore"):
+            logs = log_weight(self.places + 0 * edge) - self.top / 2
+            found = np.where(inside, self.atoms * np.exp(logs), 0.0).sum(axis=-1)
+            for low, high, powers in zip(self.edges[:-1], self.edges[1:], self.powers, strict=True):
+                start = np.clip(edge, low, high)
+                half = (high - start) / 2
+                x = start + half * (1 + _NODES)
+                density = np.polynomial.polynomial.polyval((x - low) / (high - low), powers)
+                logs = log_weight(x) - self.top / 2
+                part = half * _WEIGHTS * density * np.exp(logs)
+                found = found + np.where(start[..., 0] < high, part.sum(axis=-1), 0.0)
+        return np.asarray(found)
+
+    def _largest_loss(self) -> float:
+        return self.top
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
+
+
+def _down(x: Array) -> Array:
+    return -x / 2
+
+
+def _up(x: Array) -> Array:
+    return x / 2
+
+
+def laplace_folds(shift: float, folds: int, bound: Bound = Bound.EXACT) -> PanelsCurve:
+    """Laplace noise seen so many times, each time ``shift`` apart in units of its scale."""
+    k, m = folds, shift
+    places = m * (2 * np.arange(k + 1.0) - k)
+    atoms = np.array([math.comb(k, i) for i in range(k + 1)]) / 2.0**k
+    powers = np.zeros((k, k))
+    box = np.zeros((k, k))  # the j-fold box of width 1 on its panels, by powers
+    box[0, 0] = 1.0
+    for j in range(1, k + 1):
+        points = np.array([math.comb(k - j, i) for i in range(k - j + 1)]) / 2.0 ** (k - j)
+        weight = math.comb(k, j) * (m / 2) ** j / (2 * m)
+        for i, share in enumerate(points):
+            powers[i : i + j] += weight * share * box[:j]
+        box = _next_box(box)
+    return PanelsCurve(k * m, places, atoms, places, powers, bound)
+
+
+def laplace_two(one: float, other: float, bound: Bound = Bound.EXACT) -> PanelsCurve:
+    """Two Laplace steps of different shifts."""
+    small, large = sorted((one, other))
+    top, knee = small + large, large - small
+    edges = np.array([-top, -knee, knee, top])
+    flat = 0.25 + small / 8
+    powers = np.array([[0.25, small / 8], [flat, 0.0], [flat, -small / 8]])
+    return PanelsCurve(top, edges, np.full(4, 0.25), edges, powers, bound)
+
+
+def _next_box(box: Array) -> Array:
+    """One box more: ∫ of the panel up to v, and of the panel before from v on."""
+    grown = np.zeros((box.shape[0], box.shape[1] + 1))
+    grown[:, 1:] = box / np.arange(1, box.shape[1] + 1)
+    before = np.vstack([np.zeros(grown.shape[1]), grown[:-1]])
+    found = grown - before
+    found[1:, 0] += grown.sum(axis=1)[:-1]
+    return np.asarray(found[:, :-1])
