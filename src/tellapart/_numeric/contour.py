@@ -227,13 +227,17 @@ class Atlas:
         c, t, spread = self._c[end], self._t[end], self._spread[end]
         if self._vanished(end):
             return False
-        steps = side * 2.0 ** np.arange(2, -24, -1) / spread
-        value, mean, variance = self._law.cumulants(np.asarray(c + steps, float))
-        with np.errstate(all="ignore"):
-            # How many digits the old line loses at the new one's t.
-            lost = self._value[end] - c * mean - (value - (c + steps) * mean)
-            fits = np.flatnonzero((lost < 1) & (side * (mean - t) > 0) & (variance > 0))
-        if not fits.size:
+        # Long steps first; the short ones are for laws that change fast.
+        for sizes in (np.arange(2.0, -2, -1), np.arange(-2.0, -24, -1)):
+            steps = side * 2.0**sizes / spread
+            value, mean, variance = self._law.cumulants(np.asarray(c + steps, float))
+            with np.errstate(all="ignore"):
+                # How many digits the old line loses at the new one's t.
+                lost = self._value[end] - c * mean - (value - (c + steps) * mean)
+                fits = np.flatnonzero((lost < 1) & (side * (mean - t) > 0) & (variance > 0))
+            if fits.size:
+                break
+        else:
             return False
         at = int(fits[0])
         new = (c + steps[at], mean[at], math.sqrt(variance[at]), value[at])

@@ -106,7 +106,7 @@ def real(search: Search) -> tuple[float, float | None]:
     if safe == leaky:
         return search.parameter(safe), None
     low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]))
-    for position in np.linspace(leaky - 0.25, safe + 0.25, 6):  # seen, for the sake of monotonicity
+    for position in np.linspace(leaky - 0.25, safe + 0.25, 4):  # seen, for the sake of monotonicity
         search.excess(search.parameter(float(position)))
     return _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
 
