@@ -36,6 +36,7 @@ from tellapart.mechanisms.noise import (
     TruncatedLaplace,
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
+from tellapart.mechanisms.training import dp_sgd, matrix_mechanism
 
 __all__ = [
     "MECHANISMS",
@@ -73,12 +74,14 @@ __all__ = [
     "compose",
     "crossings",
     "dominates",
+    "dp_sgd",
     "from_densities",
     "from_dp_accounting",
     "from_json",
     "from_pmfs",
     "gap",
     "guarantee",
+    "matrix_mechanism",
     "plausibly_deniable",
     "to_dp_accounting",
     "to_json",
