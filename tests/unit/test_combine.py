@@ -1,0 +1,181 @@
+"""Trees of mechanisms: what they refuse, word for word, and what they are as data."""
+
+import re
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+
+STEP = ta.Gaussian(1)
+OTHERS = ta.Gaussian(1, neighbours=ta.Neighbours.REPLACE)
+
+
+def _refused(message, make):
+    with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}$"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        (-0.1, "rate must lie in [0, 1], got -0.1"),
+        (1.0000001, "rate must lie in [0, 1], got 1.0000001"),
+        (np.inf, "rate must lie in [0, 1], got inf"),
+        (np.nan, "rate must not be NaN, got nan"),
+        ("half", "rate must be a number, got 'half'"),
+        (True, "rate must be a number, got True"),
+        (None, "rate must be a number, got None"),
+    ],
+)
+def test_a_rate_is_a_probability(rate, message):
+    _refused(message, lambda: STEP.sampled(rate))
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (0, "times must be at least 1, got 0"),
+        (-3, "times must be at least 1, got -3"),
+        (2.5, "times must be a whole number, got 2.5"),
+        (np.inf, "times must be a whole number, got inf"),
+        (np.nan, "times must be a whole number, got nan"),
+        ("10", "times must be a whole number, got '10'"),
+        (True, "times must be a whole number, got True"),
+        (10**16, "times must be at most 1e+15, got 10000000000000000"),
+    ],
+)
+def test_steps_are_counted(times, message):
+    _refused(message, lambda: STEP.repeated(times))
+
+
+def test_counts_may_be_whole_doubles():
+    for times in (3.0, np.int64(3), np.array(3)):
+        assert STEP.repeated(times) == STEP.repeated(3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: STEP.then(0.5), "parts must be a mechanism, got 0.5"),
+        (lambda: ta.compose([STEP, "Gaussian"]), "parts must be a mechanism, got 'Gaussian'"),
+        (lambda: ta.compose([STEP, None]), "parts must be a mechanism, got None"),
+        (lambda: ta.compose([]), "parts must be a list of at least one mechanism, got ()"),
+        (
+            lambda: ta.compose(STEP),
+            "mechanisms must be a list of mechanisms, got Gaussian(sigma=1.0, sensitivity=1.0)",
+        ),
+        (lambda: ta.compose(3), "mechanisms must be a list of mechanisms, got 3"),
+    ],
+)
+def test_parts_are_mechanisms(make, message):
+    _refused(message, make)
+
+
+def test_a_curve_is_no_mechanism():
+    with pytest.raises(ta.InvalidArgument, match=r"^parts must be a mechanism, got "):
+        STEP.then(STEP.curve())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: STEP.then(OTHERS),
+        lambda: OTHERS.then(STEP),
+        lambda: ta.compose([STEP, ta.RandomizedResponse(1)]),
+        lambda: STEP.repeated(3).then(OTHERS.repeated(2)),
+        lambda: STEP.sampled(0.5).then(OTHERS),
+    ],
+)
+def test_neighbours_do_not_mix(make):
+    _refused(
+        "parts must all have the same neighbours, "
+        "got ['Neighbours.ADD_REMOVE', 'Neighbours.REPLACE']",
+        make,
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "kind"),
+    [
+        (OTHERS, "Gaussian"),
+        (ta.RandomizedResponse(1), "RandomizedResponse"),
+        (OTHERS.repeated(2), "Repeated"),
+    ],
+)
+def test_poisson_samples_are_for_records_that_come_and_go(base, kind):
+    message = (
+        "Poisson sampling is for neighbours that add or remove one record, "
+        f"not for {kind} with Neighbours.REPLACE"
+    )
+    with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}$"):
+        base.sampled(0.5)
+
+
+def test_neighbours_are_those_of_the_parts():
+    assert STEP.sampled(0.1).repeated(2).neighbours is ta.Neighbours.ADD_REMOVE
+    assert OTHERS.repeated(2).then(OTHERS).neighbours is ta.Neighbours.REPLACE
+
+
+def test_a_tree_is_a_value_that_shows_how_it_was_built():
+    tree = STEP.sampled(0.5).repeated(3).then(ta.Laplace(2))
+    assert tree == ta.Gaussian(1).sampled(0.5).repeated(3).then(ta.Laplace(2))
+    assert hash(tree) == hash(ta.Gaussian(1).sampled(0.5).repeated(3).then(ta.Laplace(2)))
+    assert tree != STEP.sampled(0.5).repeated(4).then(ta.Laplace(2))
+    assert repr(tree) == (
+        "Sequence(parts=(Repeated(base=Sampled(base=Gaussian(sigma=1.0, sensitivity=1.0), "
+        "rate=0.5), times=3), Laplace(scale=2.0, sensitivity=1.0)))"
+    )
+
+
+def test_no_noise_is_refused_and_no_leak_adds_nothing():
+    _refused("sigma must be greater than 0, got 0", lambda: ta.Gaussian(0).sampled(0.5))
+    silent = ta.RandomizedResponse(0.0).repeated(10).curve()
+    assert silent.delta(0.0) == 0
+
+
+@pytest.mark.xfail(strict=True, reason="the logarithm of a rate of 0 is taken")
+def test_a_step_nobody_is_in_adds_nothing():
+    plain, more = STEP.curve(), STEP.then(STEP.sampled(0.0).repeated(10**6)).curve()
+    assert more.delta(1.0) == pytest.approx(plain.delta(1.0), rel=1e-14)
+
+
+@contextmanager
+def _at_most(seconds):
+    """Interrupt what takes longer."""
+
+    def stop(_signal, _frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+NEVER_ENDS = pytest.mark.xfail(strict=True, reason="rungs are added one at a time, without end")
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps"),
+    [
+        *((sigma, steps) for sigma in (1e-3, 1e-2) for steps in (10, 10**6, 10**12)),
+        *(pytest.param(0.1, steps, marks=NEVER_ENDS) for steps in (10, 10**6, 10**12)),
+    ],
+)
+def test_where_doubles_overflow_there_is_an_answer_or_a_clear_refusal(sigma, steps):
+    curve = ta.Gaussian(sigma).sampled(0.5).repeated(steps).curve()
+    try:
+        with _at_most(5):
+            found = [curve.delta(0.0), curve.delta(1.0), curve.epsilon(1e-6), curve.beta(1e-6)]
+    except ta.NotCertified:
+        return
+    assert not np.isnan(found).any()
+    assert 0 <= found[1] <= found[0] <= 1
+    assert found[2] >= 0
+    assert 0 <= found[3] <= 1
