@@ -182,6 +182,16 @@ def test_sums_read_off_on_the_right_side():
             assert excess <= found.most_excess(asked)[0]
 
 
+def test_below_its_window_a_sum_still_knows_no_less_than_the_mass_there():
+    """A large tilt leaves the bulk out of the window, yet it lies above these points."""
+    parts = [Part(0, np.array([0.5, 0.5]), 400)]
+    found = composed(parts, 1.0, 4.0)
+    assert found.start > 250
+    for at in (100.0, 190.0, 200.0, 210.0, 240.0):
+        truth = sum(math.comb(400, k) for k in range(int(at) + 1, 401)) / 2**400
+        assert found.least_above(np.array([at]))[0] <= truth <= found.most_above(np.array([at]))[0]
+
+
 def test_sums_have_digits_far_below_those_of_a_plain_fft():
     parts = [Part(0, np.array([0.5, 0.5]), 200)]
     found = composed(parts, 1.0, math.log(9.0))

@@ -83,8 +83,8 @@ class Sum:
     def most_above(self, at: Array) -> Array:
         """No less than the mass above each grid point."""
         found, slip = self._decayed(self.tilt, at)
-        beyond = self.above * self._reach(self.tilt, at)
-        return self._scaled(found + slip + self.error * self._counted(self.tilt, at) + beyond, at)
+        wrong = slip + self.error * self._counted(self.tilt, at) + self._unseen(at)
+        return self._scaled(found + wrong, at)
 
     def least_above(self, at: Array) -> Array:
         """No more than the mass above each grid point."""
@@ -97,7 +97,7 @@ class Sum:
         found, slip = self._decayed(self.tilt, at)
         less, slip_less = self._decayed(self.tilt + 1, at)
         counted = self._counted(self.tilt, at) - self._counted(self.tilt + 1, at)
-        wrong = slip + slip_less + self.error * counted + self.above * self._reach(self.tilt, at)
+        wrong = slip + slip_less + self.error * counted + self._unseen(at)
         return self._scaled(np.maximum(found - less, 0.0) + wrong, at)
 
     def _scaled(self, value: Array, at: Array, side: int = 1) -> Array:
@@ -106,8 +106,10 @@ class Sum:
         exponent = exponent + side * (self.log_error + 8 * _U * (4 + np.abs(exponent)))
         return np.exp(np.minimum(np.log(np.maximum(value, 1e-300)) + exponent, 1.0)) * (value > 0)
 
-    def _reach(self, rate: float, at: Array) -> Array:
-        return np.exp(-rate * self.mesh * np.maximum(self.end - at, 0.0))
+    def _unseen(self, at: Array) -> Array:
+        """The mass above each grid point but outside the window, as it counts there, at most."""
+        after = np.exp(-self.tilt * self.mesh * np.maximum(self.end - at, 0.0))
+        return np.asarray(self.above * after + np.where(at < self.start - 1, self.below, 0.0))
 
     def _counted(self, rate: float, at: Array) -> Array:
         """Σ of e^(−rate·(k − at)·mesh) over the window's grid points k > at."""

@@ -19,6 +19,8 @@ def from_two_profiles(epsilons: Array, ahead: Array, back: Array) -> AtomicCurve
 
     ε ≥ 0 for both. Each line holds on its own, so that leaving one out only helps an attacker.
     """
+    # δ(0) is the same for both: it is the largest advantage.
+    ahead, back = (np.where(epsilons == 0, np.minimum(ahead, back), x) for x in (ahead, back))
     left, right = _Chain(epsilons, ahead), _Chain(epsilons, back)
     while True:
         (e, d), (f, g) = left.last(), right.last()
