@@ -139,13 +139,16 @@ QUESTIONS = [
 BROKEN = {
     (sigma, rate, steps, order)
     for sigma, rate, steps, order in QUESTIONS
-    if (sigma, rate) not in {(4, 0.5), (20, 0.9), (2, 0.999)} and steps > 1
+    if (sigma, rate) not in {(4, 0.5), (20, 0.9), (2, 0.999)}
+    and steps > 1
+    and (sigma, rate, steps) != (1, 0.1, 3)
 }
 
 
 def _question(*question):
-    reason = "few steps at a small rate: digits lost, numbers infinite, or no answer"
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if question in BROKEN else []
+    reason = "a contour refuses few steps at a small rate: brackets answer there"
+    refused = pytest.mark.xfail(strict=True, raises=ta.NotCertified, reason=reason)
+    marks = [refused] if question in BROKEN else []
     return pytest.param(*question, marks=marks)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc, log_ndtr
+from scipy.special import log_ndtr
 
 from tellapart._checks import Array
 from tellapart.errors import NotCertified
@@ -26,11 +26,13 @@ Complex = NDArray[np.complex128]
 
 # No double is smaller than e^−745.
 _VANISHED = -760.0
+# A sum that is smaller than this share of its terms has lost too many digits.
+_CANCELS = 1e-6
+_REFUSED = "a contour has too few digits here; ask the mechanism for a bracket(...) instead"
 # e^−36: what is left out, relative to what is summed.
 _DIGITS = 36.0
-# More points than this on a uniform mesh, and panels that grow are cheaper.
-_MOST_UNIFORM = 600
-_SHORT, _LONG = np.polynomial.legendre.leggauss(10), np.polynomial.legendre.leggauss(20)
+# Laws that need more points than this are too rough for a contour.
+_MOST_POINTS = 20_000
 
 
 class Moments(Protocol):
@@ -56,34 +58,31 @@ class Sums(NamedTuple):
 class Line:
     """A vertical line with points and weights that serve every t near the one it was made for."""
 
-    def __init__(self, law: Moments, c: float, t: float) -> None:
+    def __init__(self, law: Moments, c: float, t: float, room: float) -> None:
         self.c, self.t = c, t
         value, _, variance = (float(x[0]) for x in law.cumulants(np.array([c])))
         self.value, self.spread = value, math.sqrt(variance)
         self._law = law
-        end, settled = self._end()
-        period = self._period()
-        if settled and end * period / (2 * math.pi) <= _MOST_UNIFORM:
-            step = 2 * math.pi / period
-            y = step * np.arange(int(end / step) + 2)
-            weight = np.full(y.shape, step)
-            weight[0] /= 2
-            log = law.on_mesh(c, step, y.size)
-            self._mesh = step
-        else:
-            y, weight, log = self._panels(end, settled)
-            self._mesh = 0.0
-        z = c + 1j * y
+        self._mesh = 2 * math.pi / (self._period() + 2 * room)
+        points = int(self._end() / self._mesh) + 2
+        if points > _MOST_POINTS:
+            raise NotCertified(_REFUSED)
+        weight = np.full(points, self._mesh / math.pi)
+        weight[0] /= 2
+        z = c + 1j * self._mesh * np.arange(points)
         kernels = np.stack([1 / z, 1 / (z - 1), 1 / (z * (z - 1)), np.ones_like(z)], axis=1)
-        self._y = y
-        self._terms = (np.exp(log - value) * weight / math.pi)[:, None] * kernels
+        log = law.on_mesh(c, self._mesh, points)
+        self._terms = (np.exp(log - value) * weight)[:, None] * kernels
+        self._size = np.abs(self._terms).sum(axis=0)
 
     def sums(self, t: Array) -> Sums:
-        """All integrals at these t."""
-        if self._mesh:
-            return Sums(*self._on_mesh(t).T)
-        wave = np.exp(-1j * np.multiply.outer(t, self._y))
-        return Sums(*(wave @ self._terms).real.T)
+        """All integrals at these t; refused where so much cancels that few digits are left."""
+        found = self._on_mesh(t)
+        cancelled = np.abs(found[:, :3]) < _CANCELS * self._size[:3]
+        alive = self.scale(t) + np.maximum(t, 0.0) > _VANISHED
+        if np.any(cancelled & alive[:, None]):
+            raise NotCertified(_REFUSED)
+        return Sums(*found.T)
 
     def _on_mesh(self, t: Array) -> Array:
         """On a mesh, waves are products of a few waves: far fewer sines."""
@@ -102,25 +101,19 @@ class Line:
         """The logarithm of what `sums` left out."""
         return self.value - self.c * t
 
-    def _far(self) -> float:
-        """How far t lies from the nearest end of the losses."""
-        return min(self.t - self._law.least, self._law.largest - self.t)
-
-    def _end(self) -> tuple[float, bool]:
-        """Where the integrand is dead; failing that, where a smooth end to it does no harm."""
-        far = self._far()
-        last = max(2000 / far, 300 / self.spread) if far > 0 else math.inf
-        y = np.geomspace(2, 2**31, 61) / self.spread
+    def _end(self) -> float:
+        """Where the integrand is dead."""
         pole = min(abs(self.c), abs(self.c - 1))
+        y = np.geomspace(2, 2**31, 61) / self.spread
         for start in range(0, y.size, 6):
             some = y[start : start + 6]
             size = self._law.along(self.c, some).real - self.value - np.log1p(some / pole)
             dead = np.flatnonzero(size < -_DIGITS - 2)
             if dead.size:
-                return float(some[dead[0]]), True
-            if some[-1] > last:
-                return float(last), False
-        raise NotCertified("the law of the loss is not smooth enough for a contour")
+                return float(some[dead[0]])
+            if some[-1] > _MOST_POINTS * self._mesh:
+                break
+        raise NotCertified(_REFUSED)
 
     def _period(self) -> float:
         """A mesh of 2π/period confuses t with t ± period: make that harmless on both sides."""
@@ -133,60 +126,6 @@ class Line:
                 bound = (value - self.value - side * away * self.t + _DIGITS + 3) / away
             reach.append(float(np.where(np.isfinite(bound), bound, math.inf).min()))
         return 1.15 * max(reach)
-
-    def _panels(self, end: float, settled: bool) -> tuple[Array, Array, Complex]:
-        """Gauss-Legendre panels that grow with y and are halved where two rules disagree."""
-        edges = [0.0, 1 / self.spread]
-        while edges[-1] < end:
-            edges.append(min(1.6 * edges[-1], end))
-        panels = np.stack([edges[:-1], edges[1:]], axis=1)
-        scale = 1.0
-        for _ in range(6):
-            found = self._halved(panels, end, settled, 1e-10 * scale)
-            y, weight, log = found
-            total = abs(float(self._values(y[None], weight[None], log[None])[0]))
-            if total >= 0.1 * scale:
-                return found
-            scale = total
-        raise NotCertified("the contour integral cancels itself")
-
-    def _halved(
-        self, todo: Array, end: float, settled: bool, allowed: float
-    ) -> tuple[Array, Array, Complex]:
-        kept: list[tuple[Array, Array, Complex]] = []
-        for _ in range(24):
-            rough = self._panel(todo, _SHORT, end, settled)
-            fine = self._panel(todo, _LONG, end, settled)
-            # The longer rule is better than the difference by about as many digits again.
-            bad = np.abs(self._values(*rough) - self._values(*fine)) > allowed
-            kept.append(tuple(part[~bad].ravel() for part in fine))  # type: ignore[arg-type]
-            if not bad.any():
-                y, weight, log = (np.concatenate(column) for column in zip(*kept, strict=True))
-                return y, weight, log
-            low, high = todo[bad].T
-            middle = (low + high) / 2
-            todo = np.concatenate([np.stack([low, middle], 1), np.stack([middle, high], 1)])
-            if len(todo) > 20_000:
-                break
-        raise NotCertified("the contour integral did not settle")
-
-    def _panel(
-        self, edges: Array, rule: tuple[Array, Array], end: float, settled: bool
-    ) -> tuple[Array, Array, Complex]:
-        nodes, weights = rule
-        half = np.diff(edges, axis=1) / 2
-        y = edges.mean(axis=1, keepdims=True) + half * nodes
-        weight = half * weights
-        if not settled:
-            # A smooth end to an oscillation that goes on for ever: a sharp one would ring.
-            width = end / 14
-            weight = weight * erfc((y - end / 2) / width) / 2
-        return y, weight, self._law.along(self.c, y.ravel()).reshape(y.shape)
-
-    def _values(self, y: Array, weight: Array, log: Complex) -> Array:
-        z = self.c + 1j * y
-        wave = np.exp(log - self.value - 1j * y * self.t) / (z * (z - 1))
-        return np.asarray((wave * weight).sum(axis=1).real)
 
 
 class Atlas:
@@ -213,7 +152,7 @@ class Atlas:
             while side * (asked - self._t[end]) > 0 and self._extend(side):
                 pass
             if side * (asked - self._t[end]) > 4 * self._spread[end] and not self._vanished(end):
-                raise NotCertified("the law of the loss changes too fast for a contour")
+                raise NotCertified(_REFUSED)
         return np.array(self._c), np.array(self._t)
 
     def _vanished(self, end: int) -> bool:
@@ -288,16 +227,26 @@ class Atlas:
     def line(self, c: float, t: float) -> Line:
         """The line for a rung, pushed off the poles at 0 and 1."""
         if c not in self._lines:
-            spread = self._spread[self._c.index(c)]
-            self._lines[c] = Line(self._law, _off_poles(c, spread), t)
+            at = self._c.index(c)
+            spread = self._spread[at]
+            near = [self._t[k] for k in (at - 1, at + 1) if 0 <= k < len(self._t)]
+            room = max([4 * spread, *(abs(one - t) for one in near)])
+            self._lines[c] = Line(self._law, self._off_poles(c, t, spread), t, room)
         return self._lines[c]
 
+    def _off_poles(self, c: float, t: float, spread: float) -> float:
+        """A line near c that keeps about a deviation's distance from 0 and 1.
 
-def _off_poles(c: float, spread: float) -> float:
-    """A line near c that keeps a deviation's distance from 0 and 1, or half-way between them."""
-    gap = 1 / spread
-    if 0 < c < 1 and min(c, 1 - c) >= gap:
-        return c
-    if 0 < c < 1 and gap < 0.5:
-        return min(max(c, gap), 1 - gap)
-    return max(c, 1 + gap) if c >= 0.5 else min(c, -gap)
+        Nearer where the law is so skewed that such a distance would cost digits.
+        """
+        gaps = 2.0 ** -np.arange(8) / spread
+        if 0 < c < 1 and min(c, 1 - c) >= gaps[0]:
+            return c
+        if 0 < c < 1 and gaps[0] < 0.5:
+            return min(max(c, float(gaps[0])), 1 - float(gaps[0]))
+        moved = np.maximum(c, 1 + gaps) if c >= 0.5 else np.minimum(c, -gaps)
+        value = self._law.cumulants(moved)[0] - moved * t
+        here = float(self._law.cumulants(np.array([c]))[0][0]) - c * t
+        with np.errstate(invalid="ignore"):
+            cheap = np.flatnonzero(value - here < 3)
+        return float(moved[cheap[0] if cheap.size else -1])

@@ -104,7 +104,9 @@ class Sum:
         """Back from the tilted world, rounded to a side."""
         exponent = self.log - self.tilt * self.mesh * at
         exponent = exponent + side * (self.log_error + 8 * _U * (4 + np.abs(exponent)))
-        return np.exp(np.minimum(np.log(np.maximum(value, 1e-300)) + exponent, 1.0)) * (value > 0)
+        found = np.exp(np.minimum(np.log(np.maximum(value, 1e-300)) + exponent, 1.0))
+        # What no double holds is not nothing, seen from above.
+        return np.where(value > 0, np.maximum(found, 1e-300) if side > 0 else found, 0.0)
 
     def _unseen(self, at: Array) -> Array:
         """The mass above each grid point but outside the window, as it counts there, at most."""

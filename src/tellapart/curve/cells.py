@@ -150,8 +150,8 @@ def _error(rate: Array, rough: float) -> Array:
     return np.asarray(part + 1e-305 * (rate < 1e-290))
 
 
-def _ends(law: LossLaw, mesh: float, tail: float) -> tuple[int, int]:
-    """Grid points between which all losses lie, but for less than ``tail``."""
+def _reach(law: LossLaw, tail: float) -> tuple[float, float]:
+    """Losses between which all lie, but for less than ``tail`` on either side."""
     deviation = math.sqrt(float(law.cumulants(np.array([0.5])).variance[0]))
     away = deviation * np.geomspace(1e-2, 1e7, 400)
     with np.errstate(all="ignore"):
@@ -160,6 +160,24 @@ def _ends(law: LossLaw, mesh: float, tail: float) -> tuple[int, int]:
         raise NotCertified("the losses of a step reach too far for a grid")
     top = min(float(away[int(np.argmax(beyond <= tail))]), law.largest)
     bottom = max(-float(away[int(np.argmax(before <= tail))]), law.least)
+    return bottom, top
+
+
+def _ends(law: LossLaw, mesh: float, tail: float) -> tuple[int, int]:
+    bottom, top = _reach(law, tail)
     if not (top - bottom) / mesh < MOST_POINTS:
         raise NotCertified(f"the losses of a step need more than {MOST_POINTS} grid points")
     return math.floor(bottom / mesh) - 1, math.ceil(top / mesh) + 1
+
+
+def sketched(law: LossLaw, tail: float) -> tuple[Array, Array]:
+    """Some losses and about how likely each is under h1, finest near 0: a guide, not a bound."""
+    bottom, top = _reach(law, tail)
+    away = max(-bottom, top) * np.geomspace(1e-6, 1.0, 1000)
+    edges = np.concatenate([[bottom - 1e-9], -away[::-1], [0.0], away])
+    edges = edges[(edges >= bottom - 1e-9) & (edges <= top)]
+    fpr, tpr, fnr, tnr = law.rates(np.append(edges, top))
+    absent, _ = _differences(fpr, tnr, 0.0)
+    present, _ = _differences(tpr, fnr, 0.0)
+    kept = (absent > 0) & (present > 0)
+    return log_ratio(present[kept], absent[kept]), present[kept]

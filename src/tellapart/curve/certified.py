@@ -20,8 +20,8 @@ from tellapart._checks import Array
 from tellapart._numeric.convolve import Sum, composed
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.cells import Pieces, in_pieces
-from tellapart.curve.composed import Total
 from tellapart.curve.guarantees import nothing
+from tellapart.curve.guide import Guide
 from tellapart.curve.losses import AtomicLoss, GaussianLoss, LossLaw, Swapped
 from tellapart.curve.outlines import from_points_of_two, from_two_profiles
 from tellapart.errors import NotCertified
@@ -43,42 +43,27 @@ class Bracket(NamedTuple):
     upper: TradeoffCurve
 
 
-class Target(NamedTuple):
-    """Where the bracket is to be narrow: a tilt for the asked δ, about its ε, and a first mesh."""
-
-    delta: float
-    tilt: float
-    epsilon: float
-    mesh: float
-
-
 @dataclass(frozen=True)
 class Ordered:
     """One order of all steps on a grid: bounds on what any attacker, and some attacker, does."""
 
     pieces: tuple[tuple[Pieces, int], ...]
-    target: Target
     mesh: float
-    more: int  # tilts besides those that usually do
-
-    @cached_property
-    def _tilts(self) -> list[float]:
-        """Down from the one for the asked δ: each serves some six deviations of the loss."""
-        rungs = max(1, math.ceil(math.sqrt(-2 * math.log(self.target.delta)) / 6)) + self.more
-        return [self.target.tilt * k / rungs for k in range(rungs, 0, -1)]
+    tilts: tuple[float, ...]
+    delta: float
 
     @cached_property
     def _leaks(self) -> tuple[list[Sum], float]:
         found = [piece.stronger(count) for piece, count in self.pieces]
         parts, revealed = zip(*found, strict=True)
-        return [composed(parts, self.mesh, tilt) for tilt in self._tilts], sum(revealed)
+        return [composed(parts, self.mesh, tilt) for tilt in self.tilts], sum(revealed)
 
     @cached_property
     def _attacks(self) -> list[tuple[Sum, Sum]]:
         absent, present = zip(*(piece.rounded(n) for piece, n in self.pieces), strict=True)
         return [
             (composed(absent, self.mesh, tilt + 1), composed(present, self.mesh, tilt))
-            for tilt in self._tilts
+            for tilt in self.tilts
         ]
 
     def slip(self) -> float:
@@ -89,7 +74,7 @@ class Ordered:
         """Grid points where δ is worth knowing, all of them near the asked one."""
         rough = _around(self._leaks[0])
         rough = np.unique(np.append(rough[rough >= 0], 0.0))
-        k = int(np.count_nonzero(self.most_delta(rough) > self.target.delta))
+        k = int(np.count_nonzero(self.most_delta(rough) > self.delta))
         near = _between(rough, k - 1, k)
         return np.union1d(rough, near[near >= 0])
 
@@ -98,7 +83,7 @@ class Ordered:
         rough = np.unique(_around([one for _, one in self._attacks]))
         fpr, tpr = self.attacks(rough)
         with np.errstate(all="ignore"):
-            shown = np.log(np.maximum(tpr - self.target.delta, 0.0)) - np.log(fpr)
+            shown = np.log(np.maximum(tpr - self.delta, 0.0)) - np.log(fpr)
         best = int(np.argmax(np.where(np.isnan(shown), -np.inf, shown)))
         return self.attacks(np.union1d(rough, _between(rough, best - 1, best + 1)))
 
@@ -138,26 +123,28 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
     steps = _merged(steps)
     if not steps:
         return Bracket(nothing(Bound.LOWER), nothing(Bound.UPPER))
-    symmetric = all(law.swapped() is law for law, _ in steps)
-    targets = [_target(steps, delta, gap)]
-    if not symmetric:
-        targets.append(_target([(law.swapped(), count) for law, count in steps], delta, gap))
-    binding = targets[0] if ordered else max(targets, key=lambda one: one.epsilon)
-    mesh, lattice = _aligned(steps, binding.mesh)
+    tail = min(1e-20, 1e-5 * delta * gap) / sum(count for _, count in steps)
+    guides = [Guide(steps, delta, tail)]
+    if not all(law.swapped() is law for law, _ in steps):
+        guides.append(Guide([(law.swapped(), count) for law, count in steps], delta, tail))
+    binding = guides[0] if ordered else max(guides, key=lambda one: one.epsilon)
+    mesh, lattice = _aligned(steps, binding.mesh(gap))
     largest = [math.fsum(n * law.largest for law, n in steps)]
     largest.append(-math.fsum(n * law.least for law, n in steps))
-    tail = min(1e-20, 1e-5 * delta * gap) / sum(count for _, count in steps)
-    for more in range(_ROUNDS):
+    for _ in range(_ROUNDS):
         pieces = tuple((in_pieces(law, mesh, tail), count) for law, count in steps)
-        orders = [Ordered(pieces, targets[0], mesh, more)]
-        if not symmetric:
-            reflected = tuple((one.reflected(), count) for one, count in pieces)
-            orders.append(Ordered(reflected, targets[1], mesh, more))
+        reflected = tuple((one.reflected(), count) for one, count in pieces)
+        orders = [
+            Ordered(each, mesh, tuple(min(tilt, 50 / mesh) for tilt in guide.tilts), delta)
+            for each, guide in zip((pieces, reflected), guides, strict=False)
+        ]
         found = _curves(orders, ordered, largest)
         most, least = (float(curve.epsilon(delta)) for curve in found)
         allowed = gap * max(1.0, least)
         if most - least <= allowed:
             return found
+        for guide in guides:
+            guide.learn(most, least)
         if lattice:
             mesh /= 4
             continue
@@ -181,46 +168,6 @@ def _merged(steps: Steps) -> Steps:
     if squares:
         counts[GaussianLoss(math.sqrt(math.fsum(squares)))] = 1
     return list(counts.items())
-
-
-def _target(steps: Steps, delta: float, gap: float) -> Target:
-    """Tilts by the saddle point: where the saddle point's δ is the one asked; a mesh for the gap.
-
-    Either grid moves the loss of a step by about mesh²/12 in variance, hence ε by about
-    (1 + s)·mesh²/12 and half that.
-    """
-    total = Total(tuple(steps))
-    wanted = math.log(delta)
-    scale = 1 / math.sqrt(float(total.cumulants(np.array([1.0])).variance[0]))
-    tilt, middle = scale, 0.0
-    for start in range(0, 60, 6):
-        s = np.asarray(scale * 0.2 * 1.25 ** np.arange(start, start + 7), dtype=float)
-        chernoff, exponent, mean = _saddle(total, s)
-        good = np.isfinite(exponent)
-        # Once it stands still the tilted sum sits on its largest value: no tilt goes further.
-        if not good[0] or (start > 0 and chernoff[0] - chernoff[good][-1] < 1):
-            break
-        s, mean, exponent = s[good], mean[good], exponent[good]
-        for _ in range(3):
-            k = int(np.clip(np.searchsorted(-exponent, -wanted), 1, max(s.size - 1, 1)))
-            tilt, middle = float(s[min(k, s.size - 1)]), float(mean[k - 1])
-            if exponent[-1] > wanted or s.size < 2:
-                break
-            s = np.linspace(float(s[k - 1]), float(s[k]), 7)
-            _, exponent, mean = _saddle(total, s)
-        if exponent[-1] <= wanted or good.sum() < 7:
-            break
-    count = sum(n for _, n in steps)
-    mesh = 0.93 * math.sqrt(8 * gap * max(1.0, middle) / (count * (1 + tilt)))
-    return Target(delta, tilt, middle, mesh)
-
-
-def _saddle(total: Total, s: Array) -> tuple[Array, Array, Array]:
-    """Chernoff's log δ at the tilts s, the saddle point's, and the mean loss."""
-    with np.errstate(all="ignore"):
-        value, mean, variance = total.cumulants(1 + s)
-        chernoff = value - s * mean
-        return chernoff, chernoff - np.log1p(s * (1 + s) * np.sqrt(2 * np.pi * variance)), mean
 
 
 def _aligned(steps: Steps, mesh: float) -> tuple[float, bool]:

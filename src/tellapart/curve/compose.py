@@ -62,6 +62,8 @@ def sampled_law(law: LossLaw, rate: float) -> LossLaw:
     """The step taken on a Poisson sample: h1 is the mixture (1 − rate)·P + rate·Q."""
     if rate == 1:
         return law
+    if rate == 0:
+        return AtomicLoss(np.zeros(1), np.ones(1))
     if isinstance(law, GaussianLoss):
         return MixtureLoss(law.mu, (1 - rate, rate))
     if isinstance(law, MixtureLoss):

@@ -94,7 +94,7 @@ class ComposedCurve(ThresholdCurve):
         if inside.size:
             for line, part in self._by_line(flat[inside]):
                 out[:, inside[part]] = _read(line, flat[inside[part]])
-        return Tails(*out.reshape(-1, *np.shape(t)))
+        return Tails(*out.reshape(len(out), *np.shape(t)))
 
     def _by_line(self, t: Array) -> list[tuple[Line, NDArray[np.intp]]]:
         c, centres = self._atlas.rungs(float(t.min()), float(t.max()))

@@ -79,7 +79,7 @@ class ThresholdCurve(TradeoffCurve):
         inside = np.flatnonzero((flat > 0) & (flat < 1))
         if inside.size:
             out[:, inside] = self._solved_fpr(flat[inside])
-        return Tails(*out.reshape(-1, *np.shape(fpr)))
+        return Tails(*out.reshape(len(out), *np.shape(fpr)))
 
     def _solved_fpr(self, fpr: Array) -> Array:
         ends = self._smallest_loss(), self._largest_loss()
@@ -142,7 +142,9 @@ class ThresholdCurve(TradeoffCurve):
             todo = todo[~(close | narrow)]
             if not todo.size:
                 return t, found, hit
-        raise NotCertified("the digits of a contour do not settle this number")
+        raise NotCertified(
+            "a contour has too few digits here; ask the mechanism for a bracket(...) instead"
+        )
 
 
 def off_fpr(fpr: Array) -> Off:
