@@ -58,7 +58,7 @@ def ppv(curve: TradeoffCurve, *, fpr: ArrayLike, prior: ArrayLike) -> float | Ar
     check_curve(curve=curve)
     asked, before = _checks.rates_together(fpr=fpr, prior=prior)
     with np.errstate(all="ignore"):
-        ratio = np.where(asked > 0, asked / curve._tpr(asked), np.exp(-_steepest(curve)))
+        ratio = np.where(asked > 0, asked / curve._tpr(asked), np.exp(-steepest(curve)))
         return shaped(_precision(ratio, before), asked, before)
 
 
@@ -74,7 +74,7 @@ def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5
     check_curve(curve=curve)
     found, before = _checks.rates_together(recall=recall, prior=prior)
     with np.errstate(all="ignore"):
-        limit = np.exp(-_steepest(curve))
+        limit = np.exp(-steepest(curve))
         ratio = np.where(found > 0, np.asarray(curve.fpr(found)) / found, limit)
         return shaped(_precision(ratio, before), found, before)
 
@@ -92,7 +92,7 @@ def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> flo
         np.broadcast_shapes(seen.shape, before.shape)
     except ValueError:
         _checks.refuse("prior", f"fit the shape of loss {seen.shape}", before.shape)
-    largest, smallest = _steepest(curve), -_steepest(curve.mirrored())
+    largest, smallest = steepest(curve), -steepest(curve.mirrored())
     if np.any((seen > largest) | (seen < smallest)):
         outside = seen[(seen > largest) | (seen < smallest)]
         rule = f"be a loss this curve can produce, from {smallest:g} to {largest:g}"
@@ -113,7 +113,7 @@ def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     check_curve(curve=curve)
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):
-        return shaped(_precision(np.exp(-_steepest(curve)) + 0 * before, before), before)
+        return shaped(_precision(np.exp(-steepest(curve)) + 0 * before, before), before)
 
 
 def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
@@ -283,7 +283,7 @@ def _precision(ratio: Array, prior: Array) -> Array:
     return np.where(prior == 0, 0.0, np.where(prior == 1, 1.0, found))
 
 
-def _steepest(curve: TradeoffCurve) -> float:
+def steepest(curve: TradeoffCurve) -> float:
     """The largest likelihood ratio an output can have, in logs."""
     with np.errstate(all="ignore"):
         return np.inf if curve._delta_at_infinity() > 0 else curve._largest_loss()
