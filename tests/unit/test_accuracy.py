@@ -21,6 +21,9 @@ DISCRETE = [
     ta.DiscreteLaplace(scale=0.1),
     ta.DiscreteLaplace(scale=3.0),
     ta.DiscreteGaussian(sigma=0.3),
+    ta.DiscreteGaussian(sigma=0.55),
+    ta.DiscreteGaussian(sigma=0.8),
+    ta.DiscreteGaussian(sigma=1.3),
     ta.DiscreteGaussian(sigma=1.9999),
     ta.DiscreteGaussian(sigma=2.0001),
     ta.DiscreteGaussian(sigma=7.0),
@@ -113,6 +116,58 @@ def test_extremes():
     assert ta.DiscreteLaplace(scale=1e-5).margin() == 0.0
     assert ta.UniformNoise(width=3.0, atom=0.96).margin() == 0.0
     assert ta.Staircase(epsilon=800).margin(0.95) >= 0
+
+
+@pytest.mark.parametrize("coverage", [1e-17, 1e-3, 0.5, 0.95, 1 - 1e-16])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ta.Laplace(math.inf),
+        ta.Laplace.with_epsilon(0),
+        ta.Gaussian(math.inf),
+        ta.DiscreteLaplace(math.inf),
+        ta.DiscreteLaplace.with_epsilon(0),
+        ta.DiscreteGaussian(math.inf),
+        ta.Staircase(0.0),
+    ],
+    ids=repr,
+)
+def test_noise_without_end_has_no_margin(mechanism, coverage):
+    assert mechanism.deviation() == math.inf
+    assert mechanism.margin(coverage) == math.inf
+
+
+@pytest.mark.parametrize("fraction", [None, 0.0, 0.3, 1.0])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-100, 1e-17, 1e-9])
+def test_low_stairs_are_laplace_noise(epsilon, fraction):
+    stairs, laplace = ta.Staircase(epsilon, fraction=fraction), math.sqrt(2) / epsilon
+    assert stairs.deviation() == pytest.approx(laplace, rel=1e-8)
+    for coverage in (1e-3, 0.5, 0.95):
+        margin = -math.log1p(-coverage) / epsilon
+        assert stairs.margin(coverage) == pytest.approx(margin, rel=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [600.0, 1e308])
+def test_one_high_stair_is_a_uniform_step(epsilon):
+    for fraction, width in ((0.0, 1.0), (0.3, 0.3), (1.0, 1.0)):
+        stair = ta.Staircase(epsilon, fraction=fraction)
+        assert stair.deviation() == pytest.approx(width / math.sqrt(3))
+        assert stair.margin(0.95) == pytest.approx(0.95 * width)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e10, 1e17, 1e200])
+def test_a_close_cut_off_leaves_uniform_noise(scale):
+    noise = ta.TruncatedLaplace(scale=scale, cutoff=1e-3)
+    assert noise.deviation() == pytest.approx(1e-3 / math.sqrt(3), rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-300, 1e-9, 1.0, 1e9, 1e300])
+@pytest.mark.parametrize("kind", [ta.Laplace, ta.Gaussian, ta.DiscreteLaplace, ta.DiscreteGaussian])
+def test_margins_are_never_negative_and_grow(kind, size):
+    margins = [kind(size).margin(share) for share in (1e-17, 1e-9, 0.5, 0.95, 1 - 1e-16)]
+    assert margins == sorted(margins)
+    assert math.copysign(1, margins[0]) == 1
+    assert 0 <= kind(size).deviation() <= 2 * size
 
 
 def test_every_additive_noise_answers():

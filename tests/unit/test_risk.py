@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
@@ -34,6 +36,20 @@ LEAKY = ta.guarantee(1, 0.1)
         (
             lambda: risk.posterior(CURVE, loss=2, prior=0.5),
             "loss must be a loss this curve can produce, from -1 to 1, got 2.0",
+        ),
+        (
+            lambda: risk.posterior(CURVE, loss=[0.1, 0.2], prior=[0.1, 0.2, 0.3]),
+            "prior must fit the shape of loss (2,), got (3,)",
+        ),
+        (lambda: risk.summary(CURVE, weight="x"), "weight must be a number, got 'x'"),
+        (lambda: risk.summary(CURVE, weight=None), "weight must be a number, got None"),
+        (
+            lambda: risk.summary(CURVE, weight=1e200),
+            "weight must lie between 1e-150 and 1e150, got 1e+200",
+        ),
+        (
+            lambda: risk.rates_from_precision(precision=0.4999, recall=1, prior=0.5),
+            "precision must be possible with this recall and prior (FPR would be 1), got 0.4999",
         ),
         (
             lambda: risk.best_decision(CURVE, miss_cost=0),
@@ -93,3 +109,57 @@ def test_posterior_moves_with_the_output():
     assert told[0] < told[1] < told[2]
     assert told[1] == pytest.approx(0.2)
     assert told[2] == pytest.approx(risk.max_posterior(CURVE, prior=0.2))
+
+
+def test_a_summary_asks_each_measure_with_its_own_arguments():
+    lopsided = ta.from_pmfs([0.5, 0.3, 0.19, 0.01], [0.1, 0.2, 0.6, 0.1])
+    known = {"prior": 0.03, "fpr": 0.07, "recall": 0.8, "weight": 0.4, "delta": 0.15}
+    p = known["prior"]
+    wanted = {
+        "advantage": risk.advantage(lopsided),
+        "tpr": risk.tpr(lopsided, 0.07),
+        "ppv": risk.ppv(lopsided, fpr=0.07, prior=p),
+        "precision": risk.precision(lopsided, recall=0.8, prior=p),
+        "max_posterior": risk.max_posterior(lopsided, prior=p),
+        "f_score": risk.f_score(lopsided, weight=0.4, prior=p),
+        "success": risk.success(lopsided, prior=p),
+        "bayes_error": risk.bayes_error(lopsided, prior=p),
+        "auc": risk.auc(lopsided),
+        "epsilon": lopsided.epsilon(0.15),
+    }
+    assert {one.key: one.value for one in risk.summary(lopsided, **known)} == wanted
+    assert wanted["auc"] > 0.5
+    # No argument is left out: each, changed alone, changes what depends on it and nothing else.
+    usual = {one.key: one.value for one in risk.summary(lopsided)}
+    depends = {
+        "prior": {"ppv", "precision", "max_posterior", "f_score", "success", "bayes_error"},
+        "fpr": {"tpr", "ppv"},
+        "recall": {"precision"},
+        "weight": {"f_score"},
+        "delta": {"epsilon"},
+    }
+    for name, keys in depends.items():
+        told = risk.summary(lopsided, **{name: known[name]})
+        assert {one.key for one in told if one.value != usual[one.key]} == keys
+
+
+@given(st.floats(1e-300, 1, exclude_max=True))
+@example(0.014)
+@example(1 - 2.0**-53)
+def test_a_precision_equal_to_the_prior_accuses_everyone(prior):
+    fpr, tpr = risk.rates_from_precision(precision=prior, recall=1, prior=prior)
+    assert fpr == pytest.approx(1, abs=1e-14)
+    assert fpr <= 1 == tpr
+
+
+@given(st.floats(1e-9, 1, exclude_max=True), st.floats(0, 20))
+def test_the_precision_of_full_recall_leads_back(prior, epsilon):
+    curve = ta.Laplace.with_epsilon(epsilon).curve()
+    right = risk.precision(curve, recall=1, prior=prior)
+    fpr, _ = risk.rates_from_precision(precision=right, recall=1, prior=prior)
+    assert fpr == pytest.approx(1, abs=1e-9 + 4e-16 / (1 - prior))
+
+
+def test_rates_at_the_corners_have_a_mu_without_a_warning():
+    assert risk.gaussian_mu(fpr=0, tpr=0) == 0
+    assert risk.gaussian_mu(fpr=[0, 1, 0, 1], tpr=[0, 1, 1, 0]).tolist() == [0, 0, np.inf, np.inf]

@@ -42,12 +42,30 @@ def test_what_is_shown_keeps_its_side_but_for_rounding(value):
     assert low - slack <= value <= high + slack
 
 
+@given(
+    st.integers(-(10**9), 10**9).filter(bool),
+    st.integers(-12, 4),
+    st.floats(2e-12, 1e-5),
+    st.booleans(),
+)
+def test_a_short_number_is_not_shown_for_a_value_beyond_it(number, exponent, off, up):
+    short = float(f"{float(f'{number}e{exponent}'):.3e}")
+    value = short + (off if up else -off) * abs(short)
+    shown = float(fixed(value, up=up))
+    assert shown >= value if up else shown <= value
+
+
 @pytest.mark.parametrize(
     ("value", "up", "shown"),
     [
         (0.46211, True, "0.4622"),
         (0.46211, False, "0.4621"),
         (0.03 - 4e-18, False, "0.0300"),
+        # Rounding alone is a few ulp: what is further off is rounded to its side.
+        (0.03 * (1 + 1e-11), True, "0.0301"),
+        (0.03 * (1 - 1e-11), False, "0.0299"),
+        (2.5e-7 * (1 + 1e-11), True, "2.501e-07"),
+        (2.5e-7 * (1 - 1e-11), False, "2.499e-07"),
         (1.2345678e-7, True, "1.235e-07"),
         (0.0, True, "0.0000"),
         (math.inf, True, "∞"),

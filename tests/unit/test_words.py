@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal, localcontext
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
+from tellapart.curve.atomic import AtomicCurve
 
 
 def test_a_promise_in_words():
@@ -53,6 +56,15 @@ def test_part_of_a_person_is_an_average():
     assert told[0] == "Of 1 person, 0.3333 are members on average."
 
 
+NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
+
+
+def told_numbers(pattern, text):
+    """The numbers that stand in the places marked # of a pattern."""
+    found = re.search(pattern.replace("#", NUMBER), text)
+    return found and [float(one.replace(",", "")) for one in found.groups()]
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.floats(0.001, 9), st.floats(0.001, 0.9), st.floats(1e-4, 0.5))
 def test_no_number_overstates_privacy(epsilon, prior, fpr):
@@ -61,18 +73,96 @@ def test_no_number_overstates_privacy(epsilon, prior, fpr):
         (ta.attack(points=[(fpr, ta.guarantee(epsilon).tpr(fpr))]), "at least"),
     ):
         told = risk.words(curve, prior=prior, out_of=1000, fpr=fpr)
-        said = [float(x.replace(",", "")) for x in re.findall(rf"{limit} ([\d.,]+\d|\d)", told)]
+        said = [
+            *told_numbers(rf"finds {limit} # of the", told),
+            *told_numbers(rf"accusations, {limit} #", told),
+            *told_numbers(rf"finds members {limit} # percentage", told),
+        ]
         truth = [
             1000 * prior * curve.tpr(fpr),
             100 * risk.ppv(curve, fpr=fpr, prior=prior),
+            100 * risk.advantage(curve),
         ]
-        for number, exact in zip(said, truth, strict=False):
+        for number, exact in zip(said, truth, strict=True):
             off = (number - exact) / exact
-            assert off >= -1e-9 if limit == "at most" else off <= 1e-9
+            assert off >= -1e-12 if limit == "at most" else off <= 1e-12
             assert abs(off) < 0.2
 
 
-@pytest.mark.parametrize("bad", [{"prior": 0}, {"prior": 1}, {"fpr": 0}, {"out_of": 0}])
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(st.floats(1e-9, 40), st.floats(0, 600)),
+    st.one_of(st.floats(1e-12, 1, exclude_max=True), st.floats(1e-300, 1e-9), st.just(0.5)),
+)
+@example(36.5, 0.5)
+@example(20.0, 0.5)
+@example(700.0, 1e-300)
+def test_odds_are_never_understated_however_large(epsilon, prior):
+    told = risk.words(ta.guarantee(epsilon), prior=prior).splitlines()[3]
+    for_, against = told_numbers("to more than # to #.$", told)
+    with localcontext(prec=60):
+        truth = Decimal(epsilon).exp() * Decimal(prior) / (1 - Decimal(prior))
+        off = Decimal(for_) / Decimal(against) / truth - 1
+    assert -2e-12 <= off < 0.02
+    # What an attack has shown is rounded the other way.
+    if epsilon > 0:
+        losses, masses = np.array([epsilon, -epsilon]), np.array([0.25, 0.75])
+        seen = AtomicCurve(losses, masses, masses[::-1].copy(), ta.Bound.UPPER)
+        told = risk.words(seen, prior=prior).splitlines()[3]
+        for_, against = told_numbers("to at least # to #.$", told)
+        with localcontext(prec=60):
+            off = Decimal(for_) / Decimal(against) / truth - 1
+        assert -0.02 < off <= 2e-12
+
+
+def test_odds_beyond_any_count_are_as_good_as_certain():
+    told = risk.words(ta.guarantee(800)).splitlines()[3]
+    assert told == "Some outputs, however rare, may make membership as good as certain."
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.floats(0, 12),
+    st.one_of(st.floats(1e-6, 1, exclude_max=True), st.integers(2, 99).map(lambda n: 1 / n)),
+    st.one_of(st.integers(1, 100), st.integers(1, 10**18)),
+    st.sampled_from([1e-4, 0.01, 0.5, 0.9999]),
+)
+@example(9.0, 0.01005, 1000, 0.5)
+@example(1.0, 1 / 49, 49, 0.01)
+@example(1.0, 0.00367, 1000, 0.01)
+def test_no_more_members_than_there_are_and_one_is_singular(epsilon, prior, people, fpr):
+    for curve in (
+        ta.guarantee(epsilon),
+        ta.attack(points=[(fpr, ta.guarantee(epsilon).tpr(fpr))]),
+    ):
+        told = risk.words(curve, prior=prior, out_of=people, fpr=fpr)
+        (members,) = told_numbers("^Of .*, # (?:is a member|are members)", told)
+        found, among = told_numbers("finds at (?:most|least) # of the # member", told)
+        assert found <= among == members
+        (guessed,) = told_numbers("a guess would find #", told)
+        assert guessed <= members
+        for pattern in (
+            "^Of # (person|people)",
+            ", # (is a member|are members)",
+            "of the # (members?);",
+            "accusations, at (?:most|least) # (is|are) right",
+            "finds members at (?:most|least) # percentage (points?) more",
+        ):
+            number, noun = re.search(pattern.replace("#", NUMBER), told).groups()
+            singular = noun in ("person", "is a member", "member", "is", "point")
+            assert singular == (number == "1"), told
+
+
+def test_one_right_accusation_is_singular():
+    # A PPV just under 1 % is rounded up to 1.
+    prior = 0.01 / (0.01 + 0.99 * np.e) * (1 - 1e-9)
+    told = risk.words(ta.guarantee(1), prior=prior).splitlines()
+    assert "at most 1 is right" in told[2]
+
+
+@pytest.mark.parametrize(
+    "bad", [{"prior": 0}, {"prior": 1}, {"prior": 1e-310}, {"fpr": 0}, {"out_of": 0}]
+)
 def test_what_leaves_nothing_to_say_is_refused(bad):
-    with pytest.raises(ta.InvalidArgument):
+    with pytest.raises(ta.InvalidArgument, match=f"^{next(iter(bad))} must "):
         risk.words(ta.guarantee(epsilon=1), **bad)

@@ -131,6 +131,8 @@ class TruncatedLaplaceLaw(NoiseLaw):
 
     def deviation(self) -> float:
         end = self.cutoff / self.scale
+        if end < 1e-16:  # as good as uniform
+            return self.cutoff / math.sqrt(3)
         return self.scale * math.sqrt(2 * gammainc(3, end) / -math.expm1(-end))
 
 
@@ -207,7 +209,8 @@ class DiscreteGaussianLaw(NoiseLaw):
         if self.sigma > 2:
             return self.sigma
         x = np.arange(1.0, 100.0)
-        return float(np.sqrt(2 * np.sum(x**2 * self.at(x))))
+        with np.errstate(all="ignore"):
+            return float(np.sqrt(2 * np.sum(x**2 * self.at(x))))
 
     def at(self, x: Array) -> Array:
         return np.where(x == np.floor(x), np.exp(discrete.log_mass(self.sigma, x)), 0.0)

@@ -53,8 +53,10 @@ class AdditiveNoise(Mechanism):
         2.9957
         """
         tail = (1 - _checks.inside_unit(coverage=coverage)) / 2
+        if math.isinf(self.deviation()):
+            return math.inf
         with np.errstate(all="ignore"):
-            return float(self.noise.cut(np.array([tail]))[0])
+            return max(0.0, float(self.noise.cut(np.array([tail]))[0]))
 
     def test(self, absent: Any, present: Any) -> ShiftTest:
         """The best attack on an output, when the true answers of both worlds are known.

@@ -48,20 +48,23 @@ class Staircase(Mechanism):
         gone = -math.expm1(-self.epsilon)
         if gone == 0:
             return math.inf
-        stairs, squares = fall / gone, fall * (1 + fall) / gone**2
         within = upper * wide / 2 + (1 - upper) * (1 + wide) / 2
         within_squared = upper * wide**2 / 3 + (1 - upper) * (1 + wide + wide**2) / 3
-        return self.sensitivity * math.sqrt(squares + 2 * stairs * within + within_squared)
+        # The stair's number has mean fall/gone and mean square fall·(1 + fall)/gone².
+        square = fall * (1 + fall) + gone * (2 * fall * within + gone * within_squared)
+        return self.sensitivity * (math.sqrt(square) / gone)
 
     def margin(self, coverage: float = 0.95) -> float:
         """How far the noisy answer lies from the true one at most, this share of the time."""
-        tail = 1 - _checks.inside_unit(coverage=coverage)
+        log_tail = math.log1p(-_checks.inside_unit(coverage=coverage))
         _, upper, wide = self._stair()
-        if self.epsilon == 0:
+        reach = -log_tail / self.epsilon if self.epsilon else math.inf
+        if math.isinf(reach):
             return math.inf
-        stairs = math.floor(-math.log(tail) / self.epsilon)
+        stairs = math.floor(reach)
         # What is still missing on the last stair, as a share of that stair.
-        share = (1 - tail * math.exp(stairs * self.epsilon)) / -math.expm1(-self.epsilon)
+        share = math.expm1(log_tail + stairs * self.epsilon) / math.expm1(-self.epsilon)
+        share = min(max(share, 0.0), 1.0)
         if share <= upper:
             step = wide * share / upper if upper else 0.0
         else:
@@ -75,7 +78,7 @@ class Staircase(Mechanism):
         if self.fraction is not None:
             wide = self.fraction
         total = wide + (1 - wide) * fall
-        return fall, (wide / total if total else 1.0), wide
+        return fall, (wide / total if wide else 0.0), wide
 
     def _present_test(self) -> TradeoffCurve:
         """Outputs have ratio e^ε, 1 or e^−ε; those in the middle lie on one step of both laws."""

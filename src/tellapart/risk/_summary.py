@@ -12,6 +12,7 @@ from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.risk.decisions import (
     bayes_error,
+    check_weight,
     f_score,
     max_posterior,
     ppv,
@@ -73,6 +74,7 @@ def summary(
     p = _checks.inside_unit(prior=prior)
     size, found = _checks.inside_unit(fpr=fpr), _checks.inside_unit(recall=recall)
     leak = _checks.probability(delta=delta)
+    b = check_weight(weight)
     asked: list[tuple[str, str, Callable[[], object], str]] = [
         (
             "advantage",
@@ -106,8 +108,8 @@ def summary(
         ),
         (
             "f_score",
-            f"F-score, weight {weight:g}",
-            lambda: f_score(curve, weight=weight, prior=p),
+            f"F-score, weight {b:g}",
+            lambda: f_score(curve, weight=b, prior=p),
             "its best mix of precision and recall",
         ),
         ("success", "success", lambda: success(curve, prior=p), "how often it is right, at best"),

@@ -13,10 +13,20 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array, shaped
+from tellapart._numeric import solve
+from tellapart._numeric.safe import log_ratio
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Rates, TradeoffCurve
 
 _ROUNDS = 200
+# Thresholds tried about the best one, in units of its rounding: in each round, and before the end
+# for curves whose losses and masses agree to fewer digits.
+_CLOSE = np.array([-1.0, 0.0, 1.0])
+_AROUND = np.array([-1e6, -1e3, 1e3, 1e6])
+# So many rounds are enough unless the tail is thin; then a search takes over, up to a threshold
+# beyond the logarithm of any double.
+_PATIENCE = 12
+_BEYOND = 1500.0
 
 
 class AttackPoint(NamedTuple):
@@ -48,7 +58,7 @@ def ppv(curve: TradeoffCurve, *, fpr: ArrayLike, prior: ArrayLike) -> float | Ar
     check_curve(curve=curve)
     asked, before = _checks.rates_together(fpr=fpr, prior=prior)
     with np.errstate(all="ignore"):
-        ratio = np.where(asked > 0, asked / curve._tpr(asked), np.exp(-_steepest(curve)))
+        ratio = np.where(asked > 0, asked / curve._tpr(asked), np.exp(-steepest(curve)))
         return shaped(_precision(ratio, before), asked, before)
 
 
@@ -64,7 +74,7 @@ def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5
     check_curve(curve=curve)
     found, before = _checks.rates_together(recall=recall, prior=prior)
     with np.errstate(all="ignore"):
-        limit = np.exp(-_steepest(curve))
+        limit = np.exp(-steepest(curve))
         ratio = np.where(found > 0, np.asarray(curve.fpr(found)) / found, limit)
         return shaped(_precision(ratio, before), found, before)
 
@@ -78,7 +88,11 @@ def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> flo
     """
     check_curve(curve=curve)
     seen, before = _checks.reals(loss=loss), _checks.probabilities(prior=prior)
-    largest, smallest = _steepest(curve), -_steepest(curve.mirrored())
+    try:
+        np.broadcast_shapes(seen.shape, before.shape)
+    except ValueError:
+        _checks.refuse("prior", f"fit the shape of loss {seen.shape}", before.shape)
+    largest, smallest = steepest(curve), -steepest(curve.mirrored())
     if np.any((seen > largest) | (seen < smallest)):
         outside = seen[(seen > largest) | (seen < smallest)]
         rule = f"be a loss this curve can produce, from {smallest:g} to {largest:g}"
@@ -99,7 +113,7 @@ def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     check_curve(curve=curve)
     before = _checks.probabilities(prior=prior)
     with np.errstate(all="ignore"):
-        return shaped(_precision(np.exp(-_steepest(curve)) + 0 * before, before), before)
+        return shaped(_precision(np.exp(-steepest(curve)) + 0 * before, before), before)
 
 
 def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
@@ -168,37 +182,99 @@ def f_score_attack(
     """The attack with the largest F-score, with its threshold and rates.
 
     A monotone iteration: at score F the best threshold is log(gamma·F/(1 + weight² − F)), which
-    gives a score at least as large, until none is.
+    gives a score at least as large, until none is. Where a loss lies within rounding of that
+    threshold, both sides of it are tried: the better corner may be far away.
     """
     check_curve(curve=curve)
-    b2 = _squared(weight)
+    b2 = check_weight(weight) ** 2
     before = _checks.probabilities(prior=prior)
+    certain = (before == 0) | (before == 1)
     with np.errstate(all="ignore"):
-        gamma = (1 - before) / before
-        score = np.where(before == 0, 0.0, (1 + b2) / (1 + b2 + gamma))
-        cut = np.full(before.shape, -np.inf)
-        short = np.where(before == 0, 1.0, gamma / (1 + b2 + gamma))
-        for _ in range(_ROUNDS):
-            # log(1 + b² − F) from the shortfall keeps its digits where F is nearly 1.
-            threshold = np.log(gamma) + np.log(score) - np.log(b2 + short)
-            fpr, tpr, fnr, _ = curve._rates(threshold)
-            total = tpr + gamma * fpr + b2
-            closer, higher = (gamma * fpr + b2 * fnr) / total, (1 + b2) * tpr / total
-            # Compared where the digits are: a score near 0, or a shortfall near 0.
-            improved = np.where(score < 0.5, higher > score, closer < short) & (before > 0)
-            if not improved.any():
-                break
-            cut = np.where(improved, threshold, cut)
-            short, score = np.where(improved, closer, short), np.where(improved, higher, score)
-    at = shaped(cut, before)
+        game = _FScoreGame(curve, b2, np.where(certain, 0.5, before))
+        cost, cut = game.best()
+        whole = (1 + b2) / game.scale
+        score = np.where(certain, before, whole / (whole + cost))
+        short = np.where(certain, 1 - before, cost / (whole + cost))
+    at = shaped(np.where(certain, -np.inf, cut), before)
     return FScoreAttack(shaped(score, before), shaped(short, before), at, curve.rates(at))
 
 
-def _squared(weight: float) -> float:
+class _FScoreGame:
+    """Attacks by cost = (gamma·FPR + weight²·FNR)/TPR: the F-score is (1 + b²)/(1 + b² + cost).
+
+    The cost keeps its digits where the score is nearly 0 or nearly 1. It is kept divided by
+    ``scale``, without which priors that a double can hardly hold would overflow it.
+    """
+
+    def __init__(self, curve: TradeoffCurve, b2: float, prior: Array) -> None:
+        self.curve = curve
+        self.prior = prior
+        self.scale = np.where(prior < 1e-300, 2.0**60, 1.0)
+        self.gamma = (1 - prior) / (prior * self.scale)
+        self.b2 = b2 / self.scale
+
+    def best(self) -> tuple[Array, Array]:
+        """The least cost and its threshold, from "always accuse" or "accuse when certain" on."""
+        top = min(self.curve._largest_loss(), float(np.finfo(float).max))
+        cost, cut = self.gamma, np.full(self.prior.shape, -np.inf)
+        cost, cut, _ = self._better(cost, cut, np.full((1, *self.prior.shape), top))
+        for turn in range(_ROUNDS):
+            aim, blur = self._threshold(cost)
+            cost, cut, improved = self._better(cost, cut, aim + blur * _near(_CLOSE, aim))
+            if turn == _PATIENCE and improved.any():
+                cost, cut, _ = self._better(cost, cut, self._leap(aim, improved))
+            if not improved.any():
+                cost, cut, improved = self._better(cost, cut, aim + blur * _near(_AROUND, aim))
+            if not improved.any():
+                break
+        return cost, cut
+
+    def _threshold(self, cost: Array) -> tuple[Array, Array]:
+        """Log of gamma/(cost + b²), and how far rounding may have moved it."""
+        rest = cost + self.b2
+        sizes = 1 + np.abs(np.log(self.gamma)) + np.abs(np.log(rest))
+        return log_ratio(self.gamma, rest), 8 * np.finfo(float).eps * sizes
+
+    def _leap(self, aim: Array, slow: Array) -> Array:
+        """Both sides of the best threshold, for an iteration that creeps up a thin tail.
+
+        Below it log(TPR/(FPR + b²/gamma)) exceeds the threshold itself, from it on it does not.
+        """
+        per_gamma = np.clip(np.asarray(self.b2 / self.gamma)[slow], 5e-324, 1e308)
+
+        def excess(threshold: Array) -> Array:
+            fpr, tpr, _, _ = self.curve._rates(threshold)
+            return np.asarray(np.log(tpr) - np.log(fpr + per_gamma) - threshold)
+
+        low = np.asarray(aim)[slow]
+        high = np.full_like(low, _BEYOND)
+        start = np.where(excess(low) > 0, low, -_BEYOND)
+        tried = np.full((2, *aim.shape), -np.inf)
+        tried[:, slow] = solve.falling_root(excess, start, high)
+        return tried
+
+    def _better(self, cost: Array, cut: Array, tried: Array) -> tuple[Array, Array, Array]:
+        """The least cost so far, after these thresholds (one more axis, in front)."""
+        fpr, tpr, fnr, _ = self.curve._rates(tried)
+        costs = self.gamma * (fpr / tpr) + self.b2 * fnr / tpr
+        costs = np.where(tpr > 0, costs, np.inf)
+        least = np.argmin(costs, axis=0)[None]
+        found = np.take_along_axis(costs, least, axis=0)[0]
+        where = np.take_along_axis(tried, least, axis=0)[0]
+        improved = found < cost
+        return np.where(improved, found, cost), np.where(improved, where, cut), improved
+
+
+def _near(steps: Array, like: Array) -> Array:
+    return steps.reshape(-1, *(1 for _ in like.shape))
+
+
+def check_weight(weight: float) -> float:
+    """A weight of the F-score, whose square must be a double."""
     b = _checks.finite_above_zero(weight=weight)
-    if not 1e-150 <= b <= 1e150:  # its square must be a double
+    if not 1e-150 <= b <= 1e150:
         _checks.refuse("weight", "lie between 1e-150 and 1e150", weight)
-    return b**2
+    return b
 
 
 def _precision(ratio: Array, prior: Array) -> Array:
@@ -207,7 +283,7 @@ def _precision(ratio: Array, prior: Array) -> Array:
     return np.where(prior == 0, 0.0, np.where(prior == 1, 1.0, found))
 
 
-def _steepest(curve: TradeoffCurve) -> float:
+def steepest(curve: TradeoffCurve) -> float:
     """The largest likelihood ratio an output can have, in logs."""
     with np.errstate(all="ignore"):
         return np.inf if curve._delta_at_infinity() > 0 else curve._largest_loss()

@@ -30,9 +30,12 @@ def rates_from_precision(
         _checks.refuse("precision", "exceed 0 where members are found", precision)
     with np.errstate(all="ignore"):
         fpr = np.where(found == 0, 0.0, found * (1 - right) / right * before / (1 - before))
-    if np.any(fpr > 1):
+        # A precision equal to the prior means FPR = recall; the last digits of both may miss it.
+        slack = 8 * np.finfo(float).eps * (1 / (1 - right) + 1 / (1 - before))
+    if np.any(fpr > 1 + slack):
         rule = f"be possible with this recall and prior (FPR would be {float(np.max(fpr)):.4g})"
         _checks.refuse("precision", rule, precision)
+    fpr = np.minimum(fpr, 1.0)
     return shaped(fpr, fpr), shaped(found + 0 * fpr, fpr)
 
 
@@ -74,7 +77,8 @@ def gaussian_mu(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:
     1.0015
     """
     alpha, power = _mirrored(fpr, tpr)
-    return shaped(np.where(alpha == power, 0.0, ndtri(power) - ndtri(alpha)), alpha)
+    with np.errstate(all="ignore"):
+        return shaped(np.where(alpha == power, 0.0, ndtri(power) - ndtri(alpha)), alpha)
 
 
 def _mirrored(fpr: ArrayLike, tpr: ArrayLike) -> tuple[Array, Array]:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
-from tellapart import _checks
+import numpy as np
+from scipy.special import expit
+
+from tellapart import _checks, risk
+from tellapart._checks import Array
+from tellapart._numeric import solve
+from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import TradeoffCurve
 
 Measure = Callable[..., Any]
+
+_GROWING = (risk.f_score, risk.max_posterior, risk.posterior, risk.ppv, risk.precision)
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,11 @@ class Adversary:
 class PriorRange:
     """An adversary whose prior is known only to lie between two values.
 
-    For a measure that grows with the prior (PPV, precision, F-score, posterior): whatever the
-    true prior is, no attacker exceeds the defender's bound, and an attacker who plans for the
-    least prior is sure of the attacker's guarantee.
+    Whatever the true prior is, no attacker exceeds the defender's bound, and one who plans for
+    the worst prior is sure of the attacker's guarantee. PPV, precision, F-score and posteriors
+    grow with the prior, and success is least for a prior that makes both errors as likely: for
+    these both numbers are proved. A measure of your own must grow with the prior, too; that is
+    checked at some 400 priors, no proof for what lies between.
 
     >>> import tellapart as ta
     >>> from tellapart import risk
@@ -99,9 +110,69 @@ class PriorRange:
     def _ends(
         self, curve: TradeoffCurve, measure: Measure, arguments: dict[str, Any]
     ) -> tuple[float, float]:
-        steps = [self.low + (self.high - self.low) * k / 8 for k in range(9)]
-        values = [float(measure(curve, prior=prior, **arguments)) for prior in steps]
+        check_curve(curve=curve)
+        name = _check_measure(measure, arguments)
+
+        def at(prior: float) -> float:
+            return _checks.number(
+                **{f"{name} of a curve": measure(curve, prior=prior, **arguments)}
+            )
+
+        low, high = at(self.low), at(self.high)
+        if measure is risk.success:  # convex in the prior
+            return min(low, high, 1 - self._most_error(curve)), max(low, high)
+        if measure in _GROWING:
+            return low, high
+        values = [low, *(at(prior) for prior in self._between()), high]
         if any(after < before - 1e-12 for before, after in pairwise(values)):
-            name = getattr(measure, "__name__", repr(measure))
             _checks.refuse("measure", "grow with the prior, as PPV and F-score do", name)
-        return values[0], values[-1]
+        return low, high
+
+    def _most_error(self, curve: TradeoffCurve) -> float:
+        """The largest Bayes error over the range, from above.
+
+        Any one attack bounds it by (1 − prior)·FPR + prior·FNR, for all priors at once: the best
+        one for an end, where it errs most at that end, or else the one with FPR = FNR.
+        """
+        ends = np.array([self.low, self.high])
+        with np.errstate(all="ignore"):
+            fpr, _, fnr, _ = curve._rates(np.log1p(-ends) - np.log(ends))
+            errors = (1 - ends) * fpr + ends * fnr
+            if fnr[0] <= fpr[0]:
+                return float(errors[0])
+            if fnr[1] >= fpr[1]:
+                return float(errors[1])
+            if curve._beta(np.zeros(1))[0] == 0:
+                return 0.0
+
+            def excess(alpha: Array) -> Array:
+                return curve._beta(alpha) - alpha
+
+            return float(solve.falling_root(excess, np.zeros(1), np.ones(1))[1][0])
+
+    def _between(self) -> list[float]:
+        """Priors inside the range, even in themselves and in their log-odds."""
+        share = np.linspace(0, 1, 202)[1:-1]
+        even = self.low + (self.high - self.low) * share
+        ends = np.clip([self.low, self.high], 1e-12, 1 - 1e-12)
+        first, last = np.log(ends) - np.log1p(-ends)
+        odds = np.clip(expit(first + (last - first) * share), self.low, self.high)
+        return [float(prior) for prior in np.sort(np.concatenate([even, odds]))]
+
+
+def _check_measure(measure: Measure, arguments: dict[str, Any]) -> str:
+    """Its name, if it is a risk of a curve and a prior."""
+    if not callable(measure):
+        _checks.refuse("measure", "be a function of a curve and a prior", measure)
+    name = str(getattr(measure, "__name__", repr(measure)))
+    if measure is risk.bayes_error:
+        _checks.refuse("measure", "be larger for a stronger attacker, as risk.success is", name)
+    if "prior" in arguments:
+        _checks.refuse("prior", "be left to the range", arguments["prior"])
+    try:
+        inspect.signature(measure).bind(None, prior=0.5, **arguments)
+    except TypeError as misfit:
+        _checks.refuse("measure", f"take a curve, a prior and what is given ({misfit})", name)
+    except ValueError:  # some built-in functions have no signature to look at
+        pass
+    return name
