@@ -106,9 +106,10 @@ def test_the_lower_curve_leaks_more_than_the_upper(mechanism, delta, order):
     except ta.NotCertified:
         return
     assert (lower.bound, upper.bound) == (ta.Bound.LOWER, ta.Bound.UPPER)
-    assert (lower.beta(GRID) <= upper.beta(GRID) + 1e-15).all()
+    # Reading a sum of about a thousand masses off a polygon rounds by some ulps of 1.
+    assert (lower.beta(GRID) <= upper.beta(GRID) + 1e-14).all()
     epsilons = np.linspace(-5, 20, 80)
-    assert (lower.delta(epsilons) >= upper.delta(epsilons) - 1e-15).all()
+    assert (lower.delta(epsilons) >= upper.delta(epsilons) - 1e-14).all()
     for curve in (lower, upper):
         assert (curve.absent >= 0).all()
         assert (curve.present >= 0).all()
