@@ -146,7 +146,7 @@ BROKEN = {
 
 
 def _question(*question):
-    reason = "a contour refuses few steps at a small rate: brackets answer there"
+    reason = "a contour refuses few steps at a small rate"
     refused = pytest.mark.xfail(strict=True, raises=ta.NotCertified, reason=reason)
     marks = [refused] if question in BROKEN else []
     return pytest.param(*question, marks=marks)
