@@ -284,7 +284,7 @@ def test_both_orders_together_are_the_worse_of_them(tree: ta.Mechanism) -> None:
 # -- on a sample, of finitely many outcomes ----------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(pmf_pairs(least=1e-9), st.floats(1e-3, 0.999))
 @or_refused
 def test_a_sampled_curve_is_that_of_the_mixture(pair: Any, rate: float) -> None:

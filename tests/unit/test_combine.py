@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart.curve.losses import LaplaceLoss
 
 STEP = ta.Gaussian(1)
 OTHERS = ta.Gaussian(1, neighbours=ta.Neighbours.REPLACE)
@@ -175,3 +176,26 @@ def test_where_doubles_overflow_there_is_an_answer_or_a_clear_refusal(sigma, ste
     assert 0 <= found[1] <= found[0] <= 1
     assert found[2] >= 0
     assert 0 <= found[3] <= 1
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ta.RandomizedResponse(0.001).repeated(10**6),  # more outcomes than can be listed
+        ta.compose([ta.Laplace.with_epsilon(1e-4).repeated(1_000)]),
+    ],
+)
+def test_atoms_that_come_back_are_not_smoothed_over(tree):
+    """A lattice of losses looks smooth until its moments come back: refused, not guessed."""
+    with pytest.raises(ta.NotCertified, match="a contour has too few digits here"):
+        tree.curve().epsilon(1e-5)
+
+
+@pytest.mark.parametrize("shift", [0.01, 0.3, 2.0, 40.0])
+@pytest.mark.parametrize("c", [-3.0, 0.2, 0.5, 1.0, 6.0])
+def test_the_bound_on_laplace_moments_holds_all_the_way(shift, c):
+    law = LaplaceLoss(shift)
+    y = np.geomspace(1e-2, 1e5, 4001)
+    sizes = law.along(c, y).real - law.cumulants(np.array([c])).value
+    ahead = np.maximum.accumulate(sizes[::-1])[::-1]
+    assert (ahead <= law.decay(c, y) + 1e-12).all()

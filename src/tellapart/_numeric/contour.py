@@ -44,6 +44,7 @@ class Moments(Protocol):
     def cumulants(self, c: Array) -> tuple[Array, Array, Array]: ...
     def along(self, c: float, y: Array) -> Complex: ...
     def on_mesh(self, c: float, step: float, points: int) -> Complex: ...
+    def decay(self, c: float, y: Array) -> Array: ...
 
 
 class Sums(NamedTuple):
@@ -102,12 +103,12 @@ class Line:
         return self.value - self.c * t
 
     def _end(self) -> float:
-        """Where the integrand is dead."""
+        """Where the integrand is dead, for good."""
         pole = min(abs(self.c), abs(self.c - 1))
         y = np.geomspace(2, 2**31, 61) / self.spread
         for start in range(0, y.size, 6):
             some = y[start : start + 6]
-            size = self._law.along(self.c, some).real - self.value - np.log1p(some / pole)
+            size = self._law.decay(self.c, some) - np.log1p(some / pole)
             dead = np.flatnonzero(size < -_DIGITS - 2)
             if dead.size:
                 return float(some[dead[0]])

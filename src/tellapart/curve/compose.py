@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, gammaln
 
 from tellapart._checks import Array
-from tellapart.curve.algebra import joint_bound
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
 from tellapart.curve.composed import ComposedCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.laplace_folds import MOST_FOLDS, laplace_folds, laplace_two
-from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw, Swapped
+from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.errors import Unsupported
 
@@ -150,11 +149,3 @@ def _counts(kinds: int, total: int) -> Array:
         last = np.concatenate([np.arange(n + 1) for n in rest])
         rows = np.column_stack([start, last])
     return np.column_stack([rows, total - rows.sum(axis=1)])
-
-
-def joint(parts: Sequence[TradeoffCurve]) -> Bound:
-    """The side of a composition: that of its parts."""
-    return joint_bound(parts)
-
-
-__all__ = ["Steps", "Swapped", "composed", "law_of", "sampled_law"]

@@ -42,6 +42,9 @@ class Total:
         parts = (count * law.on_mesh(c, step, points) for law, count in self._parts)
         return np.asarray(sum(parts))
 
+    def decay(self, c: float, y: Array) -> Array:
+        return np.asarray(sum(count * law.decay(c, y) for law, count in self._parts))
+
 
 @dataclass(frozen=True)
 class ComposedCurve(ThresholdCurve):

@@ -46,6 +46,13 @@ class LossLaw(ABC):
         """The logarithm of M(c + iy) at y = 0, step, 2·step, …; faster where a law knows how."""
         return self.along(c, step * np.arange(points, dtype=float))
 
+    def decay(self, c: float, y: Array) -> Array:
+        """The logarithm of a bound on |M(c + iy')|/M(c) at all y' ≥ y.
+
+        What follows holds for smooth laws, whose moments fall along a line. Atoms come back.
+        """
+        return np.asarray(self.along(c, y).real - self.cumulants(np.array([c])).value)
+
     def swapped(self) -> LossLaw:
         """The same step with the hypotheses exchanged."""
         return Swapped(self)
@@ -74,6 +81,9 @@ class Swapped(LossLaw):
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         return np.conj(self.law.on_mesh(1 - c, step, points))
+
+    def decay(self, c: float, y: Array) -> Array:
+        return self.law.decay(1 - c, y)
 
     def swapped(self) -> LossLaw:
         return self.law
@@ -138,6 +148,14 @@ class LaplaceLoss(LossLaw):
         both = (np.exp(a - top) + np.exp(-a - top)) / 2
         return np.asarray(np.log(both + middle / 2) + top - m / 2)
 
+    def decay(self, c: float, y: Array) -> Array:
+        """The atoms never fade; what lies between them falls like 1/y, by its ends."""
+        m, a = self.shift, np.abs(c - 0.5)
+        ends = np.log1p(np.exp(-2 * a * m)) + a * m - m / 2 - math.log(2)  # of both atoms
+        value = self.cumulants(np.asarray(c, dtype=float)).value
+        share = np.exp(ends - value)
+        return np.asarray(np.log(np.minimum(share * (1 + 1 / y), 1.0)))
+
     def swapped(self) -> LossLaw:
         return self
 
@@ -188,3 +206,7 @@ class AtomicLoss(LossLaw):
         top = float(logs.max())
         wave = np.exp(1j * np.multiply.outer(y, self.losses))
         return np.asarray(np.log(wave @ np.exp(logs - top)) + top)
+
+    def decay(self, c: float, y: Array) -> Array:
+        """Atoms never fade."""
+        return np.zeros(y.shape)
