@@ -309,3 +309,8 @@ def test_only_differences_of_utilities_matter():
 def test_one_option_tells_nothing():
     for kind in SELECTIONS:
         assert kind(1, [0], [1]).curve().beta([0, 0.25, 1]).tolist() == [1, 0.75, 0]
+
+
+def test_utilities_a_subnormal_apart_are_the_same():
+    mechanism = ta.ReportNoisyMax(1.0, absent=[-5e-324, 0.0], present=[0.0, 0.0])
+    assert mechanism.curve().delta(0.0) == pytest.approx(0.0, abs=1e-15)

@@ -57,7 +57,8 @@ def _log_wins_between(low: float, high: float, gap: Array) -> Array:
     x, w = roots_legendre(32)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + x)).ravel()
-    log_weights = np.log(half * w).reshape(-1, 1)
+    with np.errstate(divide="ignore"):  # between subnormal gaps there is no room for a weight
+        log_weights = np.log(half * w).reshape(-1, 1)
     log_terms = _log_density_of_win(points, gap) + log_weights
     return np.asarray(np.logaddexp.reduce(log_terms, axis=0))
 
