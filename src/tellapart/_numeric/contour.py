@@ -62,6 +62,8 @@ class Line:
     def __init__(self, law: Moments, c: float, t: float, room: float) -> None:
         self.c, self.t = c, t
         value, _, variance = (float(x[0]) for x in law.cumulants(np.array([c])))
+        if not (variance > 0 and math.isfinite(value)):
+            raise NotCertified(_REFUSED)
         self.value, self.spread = value, math.sqrt(variance)
         self._law = law
         self._mesh = 2 * math.pi / (self._period() + 2 * room)
@@ -138,7 +140,8 @@ class Atlas:
     def __init__(self, law: Moments) -> None:
         self._law = law
         value, mean, variance = law.cumulants(np.array([0.0, 0.5, 1.0]))
-        self.masses = float(np.exp(value[0])), float(np.exp(value[2]))
+        if not (variance[1] > 0 and np.isfinite(value).all()):
+            raise NotCertified(_REFUSED)
         self._c = [0.5]
         self._t = [float(mean[1])]
         self.deviation = math.sqrt(float(variance[1]))
