@@ -316,12 +316,31 @@ def test_a_sequence_of_unlike_steps_in_each_order(delta, order):
     assert (truth.beta(alpha) <= found.upper.beta(alpha) + 1e-9).all()
 
 
-@pytest.mark.parametrize("times", [1, 2, 10])
 @pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-12])
-def test_few_sampled_steps(times, delta):
-    mechanism = ta.Gaussian(0.9).sampled(0.02).repeated(times)
+def test_one_sampled_step_holds_the_closed_form(delta):
+    mechanism = ta.Gaussian(0.9).sampled(0.02)
     low, high = ends(mechanism.bracket(delta), delta)
-    assert low - 1e-9 <= mechanism.curve().epsilon(delta) <= high + 1e-9
+    assert low <= mechanism.curve().epsilon(delta) <= high
+    assert high - low <= 1e-4 * max(1, low)
+
+
+@pytest.mark.parametrize("case", [(0.48, 7.5e-5, 9, 1e-9), (0.63, 6.3e-4, 2, 1.6e-10)])
+def test_few_steps_where_one_large_loss_outweighs_all_others(case):
+    """Tilted too much, the sum sits where every step has its largest loss: useless, yet sound."""
+    sigma, q, steps, delta = case
+    mechanism = ta.Gaussian(sigma).sampled(q).repeated(steps)
+    low, high = ends(mechanism.bracket(delta), delta)
+    assert high - low <= 1e-4 * max(1, low)
+    # One step at δ/steps each is a bound from above, one step alone one from below.
+    one = ta.Gaussian(sigma).sampled(q).curve()
+    assert low <= steps * one.epsilon(delta / steps)
+    assert one.epsilon(delta) <= high
+
+
+def test_an_epsilon_beyond_the_doubles_is_refused_not_infinite():
+    mechanism = ta.Gaussian(0.88).sampled(0.87).repeated(6_000)
+    with pytest.raises(ta.NotCertified):
+        mechanism.bracket(1e-7)
 
 
 def test_the_two_orders_are_each_others_mirror():
