@@ -96,8 +96,7 @@ class Sum:
         """No less than Σ over k > at of mass·(1 − e^((at − k)·mesh)): what exceeds a loss."""
         found, slip = self._decayed(self.tilt, at)
         less, slip_less = self._decayed(self.tilt + 1, at)
-        counted = self._counted(self.tilt, at) - self._counted(self.tilt + 1, at)
-        wrong = slip + slip_less + self.error * counted + self._unseen(at)
+        wrong = slip + slip_less + self.error * self._counted_excess(at) + self._unseen(at)
         return self._scaled(np.maximum(found - less, 0.0) + wrong, at)
 
     def _scaled(self, value: Array, at: Array, side: int = 1) -> Array:
@@ -114,13 +113,23 @@ class Sum:
         return np.asarray(self.above * after + np.where(at < self.start - 1, self.below, 0.0))
 
     def _counted(self, rate: float, at: Array) -> Array:
-        """Σ of e^(−rate·(k − at)·mesh) over the window's grid points k > at."""
+        """Σ of e^(−rate·(k − at)·mesh) over the window's grid points k > at, or a little more."""
         a = rate * self.mesh
         number = np.clip(self.end - at, 0, len(self.masses)).astype(float)
         skipped = np.exp(-a * np.maximum(self.start - 1 - at, 0.0))
         if a < 1e-12:
             return number
-        return np.asarray(skipped * np.expm1(-a * number) / np.expm1(-a) * (1 + 1e-9))
+        sums = math.exp(-a) * np.expm1(-a * number) / math.expm1(-a)
+        return np.asarray(skipped * sums * (1 + 1e-9))
+
+    def _counted_excess(self, at: Array) -> Array:
+        """As `_counted`, each times 1 − e^((at − k)·mesh) ≤ (k − at)·mesh, without cancellation."""
+        a = self.tilt * self.mesh
+        every = self._counted(self.tilt, at)
+        if a < 1e-12:
+            return every
+        near = self.mesh * math.exp(-a) / math.expm1(-a) ** 2 * (1 + 1e-9)
+        return np.where(at < self.start - 1, every, np.minimum(every, near))
 
     def _decayed(self, rate: float, at: Array) -> tuple[Array, Array]:
         """Σ of masses·e^(−rate·(k − at)·mesh) over k > at, and the rounding error of that sum."""

@@ -135,7 +135,7 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
         pieces = tuple((in_pieces(law, mesh, tail), count) for law, count in steps)
         reflected = tuple((one.reflected(), count) for one, count in pieces)
         orders = [
-            Ordered(each, mesh, tuple(min(tilt, 50 / mesh) for tilt in guide.tilts), delta)
+            Ordered(each, mesh, tuple({min(tilt, 20 / mesh) for tilt in guide.tilts}), delta)
             for each, guide in zip((pieces, reflected), guides, strict=False)
         ]
         found = _curves(orders, ordered, largest)

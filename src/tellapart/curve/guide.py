@@ -84,9 +84,10 @@ class Guide:
         return float(s[k]), float(mean[k - 1])
 
     def _best(self, epsilon: float) -> float:
-        """The tilt that has the least Chernoff bound on what exceeds this loss."""
+        """The least tilt whose Chernoff bound on what exceeds this loss is about the best."""
         s = np.asarray(self._scale * 1e-4 * 1.3 ** np.arange(74.0), dtype=float)
         for _ in range(3):
-            k = int(np.argmin(self._cumulants(s)[0] - s * epsilon))
-            s = np.linspace(float(s[max(k - 1, 0)]), float(s[min(k + 1, s.size - 1)]), 11)
-        return float(s[5])
+            value = self._cumulants(s)[0] - s * epsilon
+            k = int(np.argmax(value <= value.min() + 0.1))
+            s = np.linspace(float(s[max(k - 1, 0)]), float(s[k]), 11)
+        return float(s[-1])
