@@ -28,7 +28,7 @@ Complex = NDArray[np.complex128]
 _VANISHED = -760.0
 # A sum that is smaller than this share of its terms has lost too many digits.
 _CANCELS = 1e-6
-_REFUSED = "a contour has too few digits here: the steps are too few, or their losses too rough"
+_REFUSED = "a contour has too few digits here; ask the mechanism for a bracket(...) instead"
 # e^−36: what is left out, relative to what is summed.
 _DIGITS = 36.0
 # Laws that need more points than this are too rough for a contour.
@@ -66,7 +66,10 @@ class Line:
             raise NotCertified(_REFUSED)
         self.value, self.spread = value, math.sqrt(variance)
         self._law = law
-        self._mesh = 2 * math.pi / (self._period() + 2 * room)
+        period = self._period() + 2 * room
+        if not math.isfinite(period):
+            raise NotCertified(_REFUSED)
+        self._mesh = 2 * math.pi / period
         points = int(self._end() / self._mesh) + 2
         if points > _MOST_POINTS:
             raise NotCertified(_REFUSED)

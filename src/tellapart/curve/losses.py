@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from tellapart._checks import Array
+from tellapart._numeric.safe import times_exp
 
 Complex = NDArray[np.complex128]
+FourRates = tuple[Array, Array, Array, Array]
 
 
 class Cumulants(NamedTuple):
@@ -29,10 +32,12 @@ class Cumulants(NamedTuple):
 
 
 class LossLaw(ABC):
-    """The loss of one step, by its moments."""
+    """The loss of one step, by its moments and its tails."""
 
     least: float
     largest: float
+    # The largest number met on the way to a loss: that many times a few ulp is its rounding.
+    size: float
 
     @abstractmethod
     def cumulants(self, c: Array) -> Cumulants:
@@ -41,6 +46,14 @@ class LossLaw(ABC):
     @abstractmethod
     def along(self, c: float, y: Array) -> Complex:
         """The logarithm of M(c + iy) for y ≥ 0, up to multiples of 2πi."""
+
+    @abstractmethod
+    def rates(self, t: Array) -> FourRates:
+        """FPR, TPR, FNR and TNR of accusing where the loss of one step exceeds t.
+
+        Those below 1/2 are right within 32·u·(1 − log rate)·(1 + √size/8), u = 2^−53, for a
+        threshold within 16·u·(1 + |t| + size) of the one asked, the same for all four.
+        """
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The logarithm of M(c + iy) at y = 0, step, 2·step, …; faster where a law knows how."""
@@ -72,9 +85,18 @@ class Swapped(LossLaw):
     def largest(self) -> float:  # type: ignore[override]
         return -self.law.least
 
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        return self.law.size
+
     def cumulants(self, c: Array) -> Cumulants:
         value, mean, variance = self.law.cumulants(1 - c)
         return Cumulants(value, -mean, variance)
+
+    def rates(self, t: Array) -> FourRates:
+        """Accuses where the loss of the law behind is below −t, not at it."""
+        fpr, tpr, fnr, tnr = self.law.rates(np.nextafter(-t, -np.inf))
+        return fnr, tnr, fpr, tpr
 
     def along(self, c: float, y: Array) -> Complex:
         return np.conj(self.law.along(1 - c, y))
@@ -101,6 +123,16 @@ class GaussianLoss(LossLaw):
         square = self.mu**2
         return Cumulants(square * c * (c - 1) / 2, square * (c - 0.5), square + 0 * c)
 
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        return self.mu**2
+
+    def rates(self, t: Array) -> FourRates:
+        """Both from one rounded output, so that they belong to the same threshold."""
+        ahead = t / self.mu + self.mu / 2
+        behind = ahead - self.mu
+        return ndtr(-ahead), ndtr(-behind), ndtr(behind), ndtr(ahead)
+
     def along(self, c: float, y: Array) -> Complex:
         return np.asarray(self.mu**2 / 2 * (c * (c - 1) - y**2 + 1j * y * (2 * c - 1)), complex)
 
@@ -121,6 +153,17 @@ class LaplaceLoss(LossLaw):
     @property
     def largest(self) -> float:  # type: ignore[override]
         return self.shift
+
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        return self.shift
+
+    def rates(self, t: Array) -> FourRates:
+        m, inside = self.shift, (t >= -self.shift) & (t < self.shift)
+        all_of_it, none = np.where(t < -m, 1.0, 0.0), np.where(t < -m, 0.0, 1.0)
+        fpr = np.where(inside, 0.5 * np.exp(-(m + np.where(inside, t, 0.0)) / 2), all_of_it)
+        fnr = np.where(inside, 0.5 * np.exp(-(m - np.where(inside, t, 0.0)) / 2), none)
+        return fpr, 1 - fnr, fnr, 1 - fpr
 
     def cumulants(self, c: Array) -> Cumulants:
         """By weights of the two atoms and of what lies between, all positive."""
@@ -192,6 +235,26 @@ class AtomicLoss(LossLaw):
     def largest(self) -> float:  # type: ignore[override]
         return float(self.losses.max())
 
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        return float(np.abs(self.losses).max())
+
+    @property
+    def present(self) -> Array:
+        """Each probability under h1."""
+        return times_exp(self.absent, self.losses)
+
+    def rates(self, t: Array) -> FourRates:
+        order = np.argsort(self.losses)
+        at = np.searchsorted(self.losses[order], t, side="right")
+        found = []
+        for mass in (self.absent[order], self.present[order]):
+            below = np.concatenate([[0.0], np.cumsum(mass)])[at]
+            above = np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]])[at]
+            found.append((np.minimum(above, 1.0), np.minimum(below, 1.0)))
+        (fpr, tnr), (tpr, fnr) = found
+        return fpr, tpr, fnr, tnr
+
     def cumulants(self, c: Array) -> Cumulants:
         logs = np.multiply.outer(c, self.losses) + np.log(self.absent)
         top = logs.max(axis=-1)
@@ -201,12 +264,12 @@ class AtomicLoss(LossLaw):
         square = (mass * (self.losses - mean[..., None]) ** 2).sum(axis=-1) / total
         return Cumulants(np.log(total) + top, mean, square)
 
+    def decay(self, c: float, y: Array) -> Array:
+        """Atoms never fade."""
+        return np.zeros(y.shape)
+
     def along(self, c: float, y: Array) -> Complex:
         logs = c * self.losses + np.log(self.absent)
         top = float(logs.max())
         wave = np.exp(1j * np.multiply.outer(y, self.losses))
         return np.asarray(np.log(wave @ np.exp(logs - top)) + top)
-
-    def decay(self, c: float, y: Array) -> Array:
-        """Atoms never fade."""
-        return np.zeros(y.shape)

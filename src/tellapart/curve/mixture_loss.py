@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from tellapart._checks import Array
-from tellapart.curve.losses import Complex, Cumulants, LossLaw
+from tellapart.curve.losses import Complex, Cumulants, FourRates, LossLaw
 
 # Terms smaller than e^−46 of the largest are lost in a double anyway.
 _NEGLIGIBLE = 46.0
@@ -31,6 +32,47 @@ class MixtureLoss(LossLaw):
     @property
     def least(self) -> float:  # type: ignore[override]
         return math.log(self.weights[0]) if self.weights[0] > 0 else -math.inf
+
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        weights = [weight for weight in self.weights if weight > 0]
+        return ((len(self.weights) - 1) * self.mu) ** 2 + len(weights) - math.log(min(weights))
+
+    def rates(self, t: Array) -> FourRates:
+        """From the output that has this loss; below the least loss that is −∞."""
+        x = self._output(t)
+        tpr, fnr = np.zeros_like(x), np.zeros_like(x)
+        for j, weight in enumerate(self.weights):
+            tpr += weight * ndtr(j * self.mu - x)
+            fnr += weight * ndtr(x - j * self.mu)
+        return ndtr(-x), tpr, fnr, ndtr(x)
+
+    def _output(self, t: Array) -> Array:
+        """The output with this loss: where Σ over j > 0 makes up e^t − weights[0].
+
+        The logarithm of that sum is convex and rises in x, so that Newton's method from above
+        falls to the root; with one term left it is a line.
+        """
+        weights = np.array(self.weights)
+        first, j = weights[0], 1 + np.flatnonzero(weights[1:] > 0)
+        with np.errstate(divide="ignore", over="ignore"):
+            near = np.log(np.maximum(np.expm1(np.minimum(t, 40.0)) + weights[1:].sum(), 0.0))
+            goal = np.where(t > 40, t + np.log1p(-first * np.exp(-np.maximum(t, 40.0))), near)
+        slopes, heights = j * self.mu, np.log(weights[j]) - (j * self.mu) ** 2 / 2
+        x = ((goal[..., None] - heights) / slopes).min(axis=-1)
+        alive = np.isfinite(x)
+        at, goal = x[alive], goal[alive]
+        for _ in range(0 if j.size == 1 else 60):
+            terms = np.multiply.outer(at, slopes) + heights
+            top = terms.max(axis=-1)
+            mass = np.exp(terms - top[..., None])
+            total = mass.sum(axis=-1)
+            step = (np.log(total) + top - goal) * total / (mass @ slopes)
+            at = at - step
+            if np.all(np.abs(step) * self.mu <= np.spacing(self.size + np.abs(goal))):
+                break
+        x[alive] = at
+        return np.asarray(x)
 
     def _loss(self, x: NDArray[Any]) -> NDArray[Any]:
         """The logarithm of Σ weights[j]·exp(j·mu·x − (j·mu)²/2), of a real or complex output."""

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, fields
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.certified import Bracket, bracketed
 from tellapart.curve.compose import composed, law_of, sampled_law
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.losses import LossLaw
 from tellapart.curve.sampled import SampledCurve
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.base import Mechanism, Neighbours, Order
 
 Step = tuple[Mechanism, int]
 
@@ -45,6 +46,31 @@ class Combined(Mechanism):
         laws = [(*_law(step), count) for step, count in steps]
         bound = Bound.LOWER if any(side is Bound.LOWER for _, side, _ in laws) else Bound.EXACT
         return composed([(law, count) for law, _, count in laws], bound)
+
+    def bracket(
+        self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None
+    ) -> Bracket:
+        """Two curves that surely enclose what the best attacker can do, every error counted.
+
+        ``lower`` leaks no less and ``upper`` no more than the mechanism; at this δ their ε differ
+        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``.
+
+        >>> import tellapart as ta
+        >>> found = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).bracket(delta=1e-5)
+        >>> found.upper.epsilon(delta=1e-5) < 1.82823667 < found.lower.epsilon(delta=1e-5)
+        True
+        """
+        asked = _checks.inside_unit(delta=delta)
+        width = _checks.finite_above_zero(gap=gap)
+        if order is not None:
+            _checks.member(Order, order=order)
+        laws = [(*_law(step), count) for step, count in self.steps()]
+        if any(side is not Bound.EXACT for _, side, _ in laws):
+            raise Unsupported("a bracket needs steps known from both sides, not Bound.LOWER ones")
+        steps = [(law, count) for law, _, count in laws]
+        if order is Order.ABSENT:
+            steps = [(law.swapped(), count) for law, count in steps]
+        return bracketed(steps, asked, width, ordered=order is not None)
 
 
 def _law(step: Mechanism) -> tuple[LossLaw, Bound]:

@@ -1,0 +1,177 @@
+"""Laws of the certified engine: the truth is between its curves, whatever the tree."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tellapart as ta
+from tellapart._numeric.convolve import Part, composed
+from tellapart.curve.cells import in_pieces
+from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss
+from tellapart.curve.mixture_loss import MixtureLoss
+
+SLOW = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.filter_too_much])
+ALPHA = np.array([1e-8, 1e-5, 1e-3, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999])
+GRID = np.concatenate([[0.0], np.geomspace(1e-12, 1, 300), 1 - np.geomspace(1e-12, 0.5, 200)])
+
+# The contour engine is exact to about 1e-10 for laws with a density.
+NEAR = 1e-8
+
+deltas = st.sampled_from([1e-1, 1e-3, 1e-5, 1e-8, 1e-12, 1e-15])
+orders = st.sampled_from([None, *ta.Order])
+sampled = st.builds(
+    lambda sigma, rate, times: ta.Gaussian(sigma).sampled(rate).repeated(times),
+    st.floats(0.6, 4),
+    st.floats(1e-3, 0.5),
+    st.integers(1, 2000),
+)
+gaussians = st.builds(
+    lambda s, n: ta.Gaussian(s).repeated(n), st.floats(0.3, 50), st.integers(1, 9)
+)
+trees = st.lists(sampled | gaussians, min_size=1, max_size=3).map(ta.compose)
+responses = st.builds(
+    lambda e, k, n: ta.RandomizedResponse(e, categories=k).repeated(n),
+    st.floats(0.01, 3),
+    st.integers(2, 5),
+    st.integers(1, 60),
+)
+laws = st.one_of(
+    st.floats(0.01, 9).map(GaussianLoss),
+    st.floats(0.01, 5).map(LaplaceLoss),
+    st.builds(lambda m, q: MixtureLoss(m, (1 - q, q)), st.floats(0.2, 3), st.floats(1e-4, 0.9)),
+    st.floats(0.01, 3).map(
+        lambda e: AtomicLoss(np.array([e, -e]), 1 / (1 + np.exp(np.array([e, -e]))))
+    ),
+)
+
+
+def found_for(mechanism, delta, **asked):
+    """The bracket, with the contour's number inside it; trees out of reach say so."""
+    try:
+        bracket = mechanism.bracket(delta, **asked)
+        truth = mechanism.curve(asked.get("order"))
+        epsilon = truth.epsilon(delta)
+        beta = truth.beta(ALPHA)
+    except ta.NotCertified:
+        return None
+    return bracket, epsilon, beta
+
+
+@given(trees, deltas, orders)
+@SLOW
+def test_brackets_hold_the_contour(mechanism, delta, order):
+    found = found_for(mechanism, delta, order=order)
+    if found is None:
+        return
+    bracket, epsilon, beta = found
+    low, high = bracket.upper.epsilon(delta), bracket.lower.epsilon(delta)
+    assert low <= epsilon + NEAR * max(1, epsilon)
+    assert epsilon - NEAR * max(1, epsilon) <= high
+    assert high - low <= 1e-4 * max(1, low)
+    assert (bracket.lower.beta(ALPHA) <= beta * (1 + NEAR) + 1e-12).all()
+    assert (beta <= bracket.upper.beta(ALPHA) * (1 + NEAR) + 1e-12).all()
+
+
+@given(gaussians, deltas)
+@SLOW
+def test_brackets_hold_the_gaussian_closed_form(mechanism, delta):
+    found = found_for(mechanism, delta)
+    if found is None:
+        return
+    bracket, epsilon, beta = found
+    assert bracket.upper.epsilon(delta) <= epsilon <= bracket.lower.epsilon(delta)
+    assert (bracket.lower.beta(ALPHA) <= beta).all()
+    assert (beta <= bracket.upper.beta(ALPHA)).all()
+
+
+@given(responses, deltas, orders)
+@SLOW
+def test_brackets_hold_the_sum_over_all_outcomes(mechanism, delta, order):
+    found = found_for(mechanism, delta, order=order)
+    if found is None:
+        return
+    bracket, epsilon, beta = found
+    assert bracket.upper.epsilon(delta) <= epsilon * (1 + 1e-11)
+    assert epsilon * (1 - 1e-11) <= bracket.lower.epsilon(delta)
+    assert (bracket.lower.beta(ALPHA) <= beta * (1 + 1e-9)).all()
+    assert (beta * (1 - 1e-9) <= bracket.upper.beta(ALPHA)).all()
+
+
+@given(trees | responses, deltas, orders)
+@SLOW
+def test_the_lower_curve_leaks_more_than_the_upper(mechanism, delta, order):
+    try:
+        lower, upper = mechanism.bracket(delta, order=order)
+    except ta.NotCertified:
+        return
+    assert (lower.bound, upper.bound) == (ta.Bound.LOWER, ta.Bound.UPPER)
+    assert (lower.beta(GRID) <= upper.beta(GRID) + 1e-15).all()
+    epsilons = np.linspace(-5, 20, 80)
+    assert (lower.delta(epsilons) >= upper.delta(epsilons) - 1e-14).all()
+    for curve in (lower, upper):
+        assert (curve.absent >= 0).all()
+        assert (curve.present >= 0).all()
+
+
+@given(trees, st.sampled_from([1e-2, 1e-5, 1e-10]), st.floats(2e-5, 1e-3))
+@SLOW
+def test_a_finer_gap_meets_a_coarser_one(mechanism, delta, gap):
+    """Both hold the truth, so they overlap, and the finer is narrower."""
+    try:
+        coarse, fine = mechanism.bracket(delta, 10 * gap), mechanism.bracket(delta, gap)
+    except ta.NotCertified:
+        return
+    ends = [(one.upper.epsilon(delta), one.lower.epsilon(delta)) for one in (coarse, fine)]
+    assert max(ends[0][0], ends[1][0]) <= min(ends[0][1], ends[1][1])
+    assert ends[1][1] - ends[1][0] <= gap * max(1, ends[1][0])
+
+
+@given(laws, st.floats(1e-3, 0.3), st.integers(1, 3000), st.floats(0, 6))
+@SLOW
+def test_no_stage_makes_negative_mass(law, mesh, times, tilt):
+    pieces = in_pieces(law, mesh, 1e-25)
+    for one in (pieces, pieces.reflected()):
+        part, revealed = one.stronger(times)
+        parts = [part, *one.rounded(times)]
+        assert revealed >= 0
+        for each in parts:
+            assert (each.masses >= 0).all()
+        assert part.masses.sum() >= 1 - 1e-12
+        assert parts[1].masses.sum() >= 1
+        assert parts[2].masses.sum() <= 1 + 1e-15
+        try:
+            total = composed([part], mesh, min(tilt, 20 / mesh))
+        except ta.NotCertified:
+            continue
+        assert (total.masses >= 0).all()
+        assert total.masses.sum() <= 1 + total.masses.size * total.error + 1e-9
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=2, max_size=9).filter(lambda x: sum(x) > 0.1),
+    st.integers(-4, 4),
+    st.integers(1, 12),
+    st.floats(0, 8),
+)
+@SLOW
+def test_sums_hold_plain_convolution(weights, start, times, tilt):
+    masses = np.array(weights) / sum(weights)
+    found = composed([Part(start, masses, times)], 0.25, tilt)
+    total = np.ones(1)
+    for _ in range(times):
+        total = np.convolve(total, masses)
+    index = start * times + np.arange(total.size)
+    for at in range(index[0] - 2, index[-1] + 2):
+        asked, tail = np.array([float(at)]), float(total[index > at].sum())
+        assert found.least_above(asked)[0] <= tail * (1 + 1e-13)
+        assert tail * (1 - 1e-13) <= found.most_above(asked)[0]
+
+
+@pytest.mark.parametrize("order", [None, *ta.Order])
+def test_equal_steps_apart_or_together(order):
+    step = ta.Gaussian(1).sampled(0.02)
+    together = step.repeated(60).bracket(order=order)
+    apart = ta.compose([step.repeated(25), step.repeated(35)]).bracket(order=order)
+    assert together.lower.epsilon(1e-5) == apart.lower.epsilon(1e-5)
+    assert together.upper.epsilon(1e-5) == apart.upper.epsilon(1e-5)
