@@ -199,3 +199,9 @@ def test_the_bound_on_laplace_moments_holds_all_the_way(shift, c):
     sizes = law.along(c, y).real - law.cumulants(np.array([c])).value
     ahead = np.maximum.accumulate(sizes[::-1])[::-1]
     assert (ahead <= law.decay(c, y) + 1e-12).all()
+
+
+@pytest.mark.parametrize("sigma", [1e200, 1e-150, 3.0])
+def test_gaussian_steps_add_up_however_quiet_or_loud(sigma):
+    both = ta.compose([ta.Gaussian(sigma)] * 4).curve()
+    assert both.mu == pytest.approx(2 / sigma, rel=1e-15)

@@ -28,7 +28,7 @@ Complex = NDArray[np.complex128]
 _VANISHED = -760.0
 # A sum that is smaller than this share of its terms has lost too many digits.
 _CANCELS = 1e-6
-_REFUSED = "a contour has too few digits here; ask the mechanism for a bracket(...) instead"
+_REFUSED = "a contour has too few digits here; in Python, mechanism.bracket(...) answers"
 # e^−36: what is left out, relative to what is summed.
 _DIGITS = 36.0
 # Laws that need more points than this are too rough for a contour.

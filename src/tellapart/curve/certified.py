@@ -20,9 +20,10 @@ from tellapart._checks import Array
 from tellapart._numeric.convolve import Sum, composed
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.cells import Pieces, in_pieces
+from tellapart.curve.compose import together
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.guide import Guide
-from tellapart.curve.losses import AtomicLoss, GaussianLoss, LossLaw, Swapped
+from tellapart.curve.losses import AtomicLoss, LossLaw, Swapped
 from tellapart.curve.outlines import from_points_of_two, from_two_profiles
 from tellapart.errors import NotCertified
 
@@ -120,7 +121,7 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
 
     ``ordered``: for h1 = present only; otherwise for whichever order is worse.
     """
-    steps = _merged(steps)
+    steps = together(steps)
     if not steps:
         return Bracket(nothing(Bound.LOWER), nothing(Bound.UPPER))
     tail = min(1e-20, 1e-5 * delta * gap) / sum(count for _, count in steps)
@@ -153,21 +154,6 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
     raise NotCertified(
         f"a bracket of width {gap:g}·max(1, ε) at δ = {delta:g} was not reached; allow a wider gap"
     )
-
-
-def _merged(steps: Steps) -> Steps:
-    """Equal steps counted together, all Gaussian ones as one, what reveals nothing left out."""
-    squares = []
-    counts: dict[LossLaw, int] = {}
-    for law, count in steps:
-        base = law.law if isinstance(law, Swapped) else law
-        if isinstance(law, GaussianLoss):
-            squares.append(count * law.mu**2)
-        elif base.largest > base.least and getattr(base, "weights", (0.0,))[0] < 1:
-            counts[law] = counts.get(law, 0) + count
-    if squares:
-        counts[GaussianLoss(math.sqrt(math.fsum(squares)))] = 1
-    return list(counts.items())
 
 
 def _aligned(steps: Steps, mesh: float) -> tuple[float, bool]:

@@ -75,7 +75,7 @@ def sampled_law(law: LossLaw, rate: float) -> LossLaw:
 
 def composed(steps: Iterable[tuple[LossLaw, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:
     """The curve of independent (or adaptively chosen) steps, seen together."""
-    merged = _merged(steps)
+    merged = together(steps)
     if not merged:
         return nothing()
     if len(merged) == 1 and isinstance(merged[0][0], GaussianLoss) and merged[0][1] == 1:
@@ -104,17 +104,19 @@ def _few_laplace(steps: Steps, bound: Bound) -> TradeoffCurve | None:
     return None
 
 
-def _merged(steps: Iterable[tuple[LossLaw, int]]) -> Steps:
+def together(steps: Iterable[tuple[LossLaw, int]]) -> Steps:
     """Equal steps counted together, all Gaussian ones as one, what reveals nothing left out."""
-    square = 0.0
+    shifts: list[tuple[float, int]] = []
     counts: dict[LossLaw, int] = {}
     for law, count in steps:
         if isinstance(law, GaussianLoss):
-            square += count * law.mu**2
-        elif law.largest > 0:
+            shifts.append((law.mu, count))
+        elif law.largest > law.least:
             counts[law] = counts.get(law, 0) + count
-    if square > 0:
-        counts[GaussianLoss(math.sqrt(square))] = 1
+    if shifts:
+        top = max(mu for mu, _ in shifts)  # so that no square is lost to underflow
+        squares = math.fsum(count * (mu / top) ** 2 for mu, count in shifts)
+        counts[GaussianLoss(top * math.sqrt(squares))] = 1
     return tuple(counts.items())
 
 

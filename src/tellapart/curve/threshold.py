@@ -143,7 +143,7 @@ class ThresholdCurve(TradeoffCurve):
             if not todo.size:
                 return t, found, hit
         raise NotCertified(
-            "a contour has too few digits here; ask the mechanism for a bracket(...) instead"
+            "a contour has too few digits here; in Python, mechanism.bracket(...) answers"
         )
 
 
