@@ -136,23 +136,9 @@ QUESTIONS = [
     for steps in (1, 2, 3)
     for order in ta.Order
 ]
-BROKEN = {
-    (sigma, rate, steps, order)
-    for sigma, rate, steps, order in QUESTIONS
-    if (sigma, rate) not in {(4, 0.5), (20, 0.9), (2, 0.999)}
-    and steps > 1
-    and (sigma, rate, steps) != (1, 0.1, 3)
-}
 
 
-def _question(*question):
-    reason = "a contour refuses few steps at a small rate"
-    refused = pytest.mark.xfail(strict=True, raises=ta.NotCertified, reason=reason)
-    marks = [refused] if question in BROKEN else []
-    return pytest.param(*question, marks=marks)
-
-
-@pytest.mark.parametrize(("sigma", "rate", "steps", "order"), [_question(*q) for q in QUESTIONS])
+@pytest.mark.parametrize(("sigma", "rate", "steps", "order"), QUESTIONS)
 def test_rates_and_profile_in_both_corners(sigma, rate, steps, order):
     outputs = Outputs(sigma, rate)
     t = np.array(_thresholds(outputs, steps))

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart._numeric.contour import Atlas, Line
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.engines import Contour, Engine, First
+from tellapart.curve.folds import Folds, Reflected
 from tellapart.curve.laplace_sum import LaplaceSum
 from tellapart.curve.losses import Complex, Cumulants, LaplaceLoss, LossLaw
+from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.curve.threshold import Off, Tails, ThresholdCurve, off_fpr, off_tpr
 
 
@@ -57,8 +58,23 @@ class ComposedCurve(ThresholdCurve):
     bound: Bound = field(default=Bound.EXACT)
 
     @cached_property
-    def _atlas(self) -> Atlas:
-        return Atlas(Total(self.steps))
+    def _engine(self) -> First:
+        """A contour; where its digits do not suffice, folds, for steps that have them."""
+        moments = Total(self.steps)
+        folds = self._folds
+        spare = [] if folds is None else [lambda: folds]
+        return First([lambda: Contour(moments), *spare])
+
+    @cached_property
+    def _folds(self) -> Engine | None:
+        """Those of one order serve the other."""
+        laws = [(law, count) for law, count in self.steps if isinstance(law, MixtureLoss)]
+        if len(laws) == len(self.steps):
+            return Folds(tuple(laws))
+        if all(isinstance(law.swapped(), MixtureLoss) for law, _ in self.steps):
+            behind = self._mirror._folds
+            return Reflected(behind) if isinstance(behind, Folds) else None
+        return None
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -95,42 +111,17 @@ class ComposedCurve(ThresholdCurve):
         out[4, below] = -np.expm1(flat[below])
         inside = np.flatnonzero((flat < largest) & ~below)
         if inside.size:
-            for line, part in self._by_line(flat[inside]):
-                out[:, inside[part]] = _read(line, flat[inside[part]])
+            out[:, inside] = self._engine.tails(flat[inside])
         return Tails(*out.reshape(len(out), *np.shape(t)))
 
-    def _by_line(self, t: Array) -> list[tuple[Line, NDArray[np.intp]]]:
-        c, centres = self._atlas.rungs(float(t.min()), float(t.max()))
-        right = np.clip(np.searchsorted(centres, t), 1, max(len(c) - 1, 1))
-        if len(c) == 1:
-            nearest = np.zeros(t.shape, dtype=int)
-        else:
-            nearest = np.where(t - centres[right - 1] < centres[right] - t, right - 1, right)
-        return [
-            (self._atlas.line(float(c[k]), float(centres[k])), np.flatnonzero(nearest == k))
-            for k in np.unique(nearest)
-        ]
-
     def _guess_fpr(self, fpr: Array) -> Array:
-        rough = self._atlas.guess_fpr(fpr)
-        if fpr.size < 200:
-            return rough
-        # Many are worth a table: the root is then a step or two away.
-        low, high = float(rough.min()), float(rough.max())
-        margin = 0.1 * (high - low)
-        table = np.linspace(low - margin, high + margin, 96)
-        tails = self._tails(table)
-        with np.errstate(all="ignore"):
-            logit = np.log(tails.fpr) - np.log(tails.tnr)
-            asked = np.log(fpr) - np.log1p(-fpr)
-        known = np.isfinite(logit)
-        return np.asarray(np.interp(-asked, -logit[known], table[known]))
+        return self._engine.guess_fpr(fpr)
 
     def _guess_delta(self, log_delta: Array) -> Array:
-        return self._atlas.guess(log_delta)
+        return self._engine.guess_delta(log_delta)
 
     def _deviation(self) -> float:
-        return self._atlas.deviation
+        return self._engine.deviation()
 
     def symmetrised(self) -> TradeoffCurve:
         mirror = self.mirrored()
@@ -214,17 +205,3 @@ class EitherOrder(ThresholdCurve):
 
     def _deviation(self) -> float:
         return self.present._deviation()
-
-
-def _read(line: Line, t: Array) -> Tails:
-    """The rates from a line: those with small values directly, the others as complements."""
-    sums, scale = line.sums(t), line.scale(t)
-    with np.errstate(over="ignore"):
-        plain, lifted = np.exp(scale), np.exp(scale + t)
-    by_z, by_other, by_both = plain * sums.by_z, lifted * sums.by_z_less_one, lifted * sums.by_both
-    density = plain * sums.density
-    if line.c > 1:
-        return Tails(by_z, by_other, 1 - by_other, 1 - by_z, by_both, density)
-    if line.c > 0:
-        return Tails(by_z, 1 + by_other, -by_other, 1 - by_z, 1 + by_both, density)
-    return Tails(1 + by_z, 1 + by_other, -by_other, -by_z, by_both - np.expm1(t), density)

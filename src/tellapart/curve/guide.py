@@ -13,6 +13,7 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.curve.cells import sketched
 from tellapart.curve.losses import LossLaw
+from tellapart.errors import NotCertified
 
 # One tilt serves about so many deviations of the sum.
 _SERVES = 6.0
@@ -23,6 +24,8 @@ class Guide:
 
     def __init__(self, steps: Sequence[tuple[LossLaw, int]], delta: float, tail: float) -> None:
         self._steps = [(*sketched(law, tail), count) for law, count in steps]
+        if not all(losses.size for losses, _, _ in self._steps):
+            raise NotCertified("a step of these losses is beyond what a bracket can hold")
         self._count = sum(count for _, count in steps)
         _, _, variance = self._cumulants(np.zeros(1))
         self._scale = 1 / math.sqrt(float(variance[0]))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import logsumexp, ndtr
 
 from tellapart._checks import Array
 from tellapart.curve.losses import Complex, Cumulants, FourRates, LossLaw
@@ -48,21 +48,30 @@ class MixtureLoss(LossLaw):
         return ndtr(-x), tpr, fnr, ndtr(x)
 
     def _output(self, t: Array) -> Array:
-        """The output with this loss: where Σ over j > 0 makes up e^t − weights[0].
-
-        The logarithm of that sum is convex and rises in x, so that Newton's method from above
-        falls to the root; with one term left it is a line.
-        """
-        weights = np.array(self.weights)
-        first, j = weights[0], 1 + np.flatnonzero(weights[1:] > 0)
+        """The output with this loss: where Σ over j > 0 makes up e^t − weights[0]."""
+        first, others = self.weights[0], math.fsum(self.weights[1:])
         with np.errstate(divide="ignore", over="ignore"):
-            near = np.log(np.maximum(np.expm1(np.minimum(t, 40.0)) + weights[1:].sum(), 0.0))
+            near = np.log(np.maximum(np.expm1(np.minimum(t, 40.0)) + others, 0.0))
             goal = np.where(t > 40, t + np.log1p(-first * np.exp(-np.maximum(t, 40.0))), near)
-        slopes, heights = j * self.mu, np.log(weights[j]) - (j * self.mu) ** 2 / 2
+        return self._output_of(goal)
+
+    def _lines(self) -> tuple[Array, Array]:
+        """Slopes and heights of the logarithms of the terms with j > 0."""
+        alive = [(j * self.mu, weight) for j, weight in enumerate(self.weights) if j and weight]
+        slopes, weights = np.array(alive, dtype=float).T
+        return slopes, np.log(weights) - slopes**2 / 2
+
+    def _output_of(self, goal: Array) -> Array:
+        """The output where Σ over j > 0 has this logarithm.
+
+        That is convex and rises in x, so that Newton's method from above falls to the root; with
+        one term left it is a line.
+        """
+        slopes, heights = self._lines()
         x = ((goal[..., None] - heights) / slopes).min(axis=-1)
         alive = np.isfinite(x)
         at, goal = x[alive], goal[alive]
-        for _ in range(0 if j.size == 1 else 60):
+        for _ in range(0 if slopes.size == 1 else 60):
             terms = np.multiply.outer(at, slopes) + heights
             top = terms.max(axis=-1)
             mass = np.exp(terms - top[..., None])
@@ -73,6 +82,23 @@ class MixtureLoss(LossLaw):
                 break
         x[alive] = at
         return np.asarray(x)
+
+    def above_least(self, x: Array) -> Array:
+        """The logarithm of how far the loss of an output exceeds the least one."""
+        slopes, heights = self._lines()
+        ratio = logsumexp(np.multiply.outer(x, slopes) + heights, axis=-1) - self.least
+        return np.asarray(np.log(np.logaddexp(0.0, ratio)))
+
+    def log_density_above_least(self, v: Array) -> Array:
+        """The logarithm of the density, under h0, of the loss at least + e^v."""
+        u = np.exp(v)
+        excess = np.where(u > 36, u, np.log(np.expm1(np.minimum(u, 36.0))))
+        x = self._output_of(excess + self.least)
+        slopes, heights = self._lines()
+        terms = np.multiply.outer(x, slopes) + heights
+        share = np.exp(terms - terms.max(axis=-1, keepdims=True))
+        slope = share @ slopes / share.sum(axis=-1)
+        return np.asarray(-x * x / 2 - _LOG_ROOT - np.log(slope) - np.log(-np.expm1(-u)))
 
     def _loss(self, x: NDArray[Any]) -> NDArray[Any]:
         """The logarithm of Σ weights[j]·exp(j·mu·x − (j·mu)²/2), of a real or complex output."""
