@@ -31,6 +31,8 @@ _CANCELS = 1e-6
 _REFUSED = "a contour has too few digits here; in Python, mechanism.bracket(...) answers"
 # e^−36: what is left out, relative to what is summed.
 _DIGITS = 36.0
+# Steps from one line to further ones, in deviations of the tilt.
+_WALKS = (1.3 * np.arange(1.0, 9), 2.0 ** np.arange(-23.0, 1))
 # Laws that need more points than this are too rough for a contour.
 _MOST_POINTS = 20_000
 
@@ -124,14 +126,12 @@ class Line:
     def _period(self) -> float:
         """A mesh of 2π/period confuses t with t ± period: make that harmless on both sides."""
         pole = min(abs(self.c), abs(self.c - 1))
-        away = np.array([0.5, 1, 2, 4, 8]) / self.spread
-        reach = [_DIGITS / pole]
-        for side in (1, -1):
-            value = self._law.cumulants(self.c + side * away)[0]
-            with np.errstate(all="ignore"):
-                bound = (value - self.value - side * away * self.t + _DIGITS + 3) / away
-            reach.append(float(np.where(np.isfinite(bound), bound, math.inf).min()))
-        return 1.15 * max(reach)
+        away = np.array([[0.5, 1, 2, 4, 8], [-0.5, -1, -2, -4, -8]]) / self.spread
+        value = self._law.cumulants((self.c + away).ravel())[0].reshape(away.shape)
+        with np.errstate(all="ignore"):
+            bound = (value - self.value - away * self.t + _DIGITS + 3) / np.abs(away)
+        reach = np.where(np.isfinite(bound), bound, math.inf).min(axis=1)
+        return 1.15 * max(_DIGITS / pole, *reach.tolist())
 
 
 class Atlas:
@@ -168,28 +168,44 @@ class Atlas:
         return self._value[end] - c * t + max(t, 0.0) < _VANISHED and not 0 < c < 1
 
     def _extend(self, side: int) -> bool:
-        """One more line on a side, unless the law ends there or no double holds its rates."""
+        """More lines on a side, unless the law ends there or no double holds its rates."""
         end = 0 if side < 0 else -1
-        c, t, spread = self._c[end], self._t[end], self._spread[end]
         if self._vanished(end):
             return False
-        # Long steps first; the short ones are for laws that change fast.
-        for sizes in (np.arange(2.0, -2, -1), np.arange(-2.0, -24, -1)):
-            steps = side * 2.0**sizes / spread
-            value, mean, variance = self._law.cumulants(np.asarray(c + steps, float))
-            with np.errstate(all="ignore"):
-                # How many digits the old line loses at the new one's t.
-                lost = self._value[end] - c * mean - (value - (c + steps) * mean)
-                fits = np.flatnonzero((lost < 1) & (side * (mean - t) > 0) & (variance > 0))
-            if fits.size:
-                break
-        else:
-            return False
-        at = int(fits[0])
-        new = (c + steps[at], mean[at], math.sqrt(variance[at]), value[at])
-        for column, value in zip((self._c, self._t, self._spread, self._value), new, strict=True):
-            column.insert(0, float(value)) if side < 0 else column.append(float(value))
-        return True
+        before = len(self._c)
+        # A walk of long steps first; short ones are for laws that change fast.
+        for sizes in _WALKS:
+            c = self._c[end] + side * sizes / self._spread[end]
+            value, mean, variance = self._law.cumulants(c)
+            spread = np.sqrt(np.maximum(variance, 0.0))
+            self._walk(side, np.stack([c, mean, spread, value], axis=1).tolist())
+            if len(self._c) > before:
+                return True
+        return False
+
+    def _walk(self, side: int, rungs: list[list[float]]) -> None:
+        """Add the furthest rung that is near the last one, and so on."""
+        furthest: list[float] | None = None
+        for rung in rungs:
+            if furthest is not None and not self._near(side, rung):
+                self._add(side, furthest)
+                furthest = None
+            if not self._near(side, rung):
+                return
+            furthest = rung
+        if furthest is not None:
+            self._add(side, furthest)
+
+    def _near(self, side: int, rung: list[float]) -> bool:
+        """Whether the line at the end loses few digits at this one's t, which is beyond it."""
+        end = 0 if side < 0 else -1
+        c, t, spread, value = rung
+        lost = self._value[end] - value + (c - self._c[end]) * t
+        return lost < 1 and side * (t - self._t[end]) > 0 and spread > 0
+
+    def _add(self, side: int, rung: list[float]) -> None:
+        for column, value in zip((self._c, self._t, self._spread, self._value), rung, strict=True):
+            column.insert(0, value) if side < 0 else column.append(value)
 
     def guess(self, log_delta: Array) -> Array:
         """About where log δ(t) has these values, by the saddle point alone."""
@@ -252,8 +268,8 @@ class Atlas:
         if 0 < c < 1 and gaps[0] < 0.5:
             return min(max(c, float(gaps[0])), 1 - float(gaps[0]))
         moved = np.maximum(c, 1 + gaps) if c >= 0.5 else np.minimum(c, -gaps)
-        value = self._law.cumulants(moved)[0] - moved * t
-        here = float(self._law.cumulants(np.array([c]))[0][0]) - c * t
+        both = np.append(moved, c)
+        value = self._law.cumulants(both)[0] - both * t
         with np.errstate(invalid="ignore"):
-            cheap = np.flatnonzero(value - here < 3)
+            cheap = np.flatnonzero(value[:-1] - value[-1] < 3)
         return float(moved[cheap[0] if cheap.size else -1])

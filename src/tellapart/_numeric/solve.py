@@ -15,8 +15,10 @@ _ROUNDS = 200
 _ULPS = 4 * np.finfo(float).eps
 
 
-def falling_root(f: Falling, low: Array, high: Array) -> tuple[Array, Array]:
+def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tuple[Array, Array]:
     """Shrink low < root ≤ high of a falling f, elementwise, to neighbouring doubles.
+
+    Or to intervals as narrow as asked.
 
     Keeps f(low) > 0 ≥ f(high), also where f jumps or is infinite. Chandrupatla's method (1997):
     inverse quadratic steps where they can be trusted, halving elsewhere.
@@ -35,7 +37,7 @@ def falling_root(f: Falling, low: Array, high: Array) -> tuple[Array, Array]:
         b, fb = np.where(same, b, a), np.where(same, fb, fa)
         a, fa = x, fx
         width = np.abs(b - a)
-        tolerance = _ULPS * np.maximum(np.abs(a), np.abs(b)) + 1e-300
+        tolerance = _ULPS * np.maximum(np.abs(a), np.abs(b)) + 1e-300 + narrow
         if np.all(width <= tolerance):
             break
         step = np.clip(_inverse_quadratic(a, b, c, fa, fb, fc), tolerance / (2 * width), None)

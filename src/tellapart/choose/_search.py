@@ -20,6 +20,8 @@ Family = Callable[[float], Subject]
 
 # Parameters are searched from 1e-12 to this; beyond no limit is taken to bind.
 _LARGEST = 1e12
+# Curves at least this accurate are searched to the last double.
+_FORMULAS = 1e-13
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
 
@@ -38,6 +40,7 @@ class Search:
         self.grows_private = grows_private
         self._family, self._limits = family, limits
         self._seen: dict[float, float] = {}
+        self.accuracy = 0.0  # the worst of the curves seen
         self._refusal: InvalidArgument | None = None
 
     def parameter(self, position: float) -> float:
@@ -57,7 +60,9 @@ class Search:
     def curve(self, parameter: float) -> TradeoffCurve | None:
         """The member's curve; None where the family has no member."""
         try:
-            return _curve(self._family, parameter)
+            found = _curve(self._family, parameter)
+            self.accuracy = max(self.accuracy, found._accuracy)
+            return found
         except InvalidArgument as refusal:
             self._refusal = self._refusal or refusal
             return None
@@ -101,14 +106,31 @@ def _curve(family: Family, parameter: float) -> TradeoffCurve:
 
 
 def real(search: Search) -> tuple[float, float | None]:
-    """The least private parameter that keeps the limits, and the next double, which does not."""
+    """The least private parameter that keeps the limits, and the next, which does not.
+
+    That is the next double, or about ten digits on where curves have no more than that.
+    """
     safe, leaky = _bracket(search)
     if safe == leaky:
         return search.parameter(safe), None
-    low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]))
-    for position in np.linspace(leaky - 0.25, safe + 0.25, 4):  # seen, for the sake of monotonicity
-        search.excess(search.parameter(float(position)))
+    coarse = search.accuracy > _FORMULAS
+    narrow = 10 * search.accuracy if coarse else 0.0
+    low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]), narrow)
+    for position in (leaky - 0.25, safe + 0.25):  # seen, for the sake of monotonicity
+        search.excess(search.parameter(position))
+    if coarse:
+        return _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
     return _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
+
+
+def _clear(search: Search, position: float, step: float) -> float:
+    """A parameter that keeps the limits by more than its curves may be off."""
+    for _ in range(60):
+        parameter = search.parameter(position)
+        if search.excess(parameter) <= -search.accuracy:
+            return parameter
+        position, step = position + step, 2 * step
+    raise search.failure()
 
 
 def _bracket(search: Search) -> tuple[float, float]:
@@ -118,7 +140,7 @@ def _bracket(search: Search) -> tuple[float, float]:
     def excess(position: float) -> float:
         return search.excess(search.parameter(position))
 
-    step, position = 1.0, _first_member(search, edge)
+    step, position = 0.5, _first_member(search, edge)
     if excess(position) <= 0:
         safe = position
         while position > -edge:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
 
+# A risk this share of its limit is as good as none.
+_FAR = 1e-9
 Measure = Callable[..., Any]
 
 
@@ -28,8 +31,14 @@ class Limit:
         return _checks.number(**{f"the value of {self.name}": found})
 
     def excess(self, curve: TradeoffCurve) -> float:
-        """How far the risk lies beyond the limit; at most 0 where it is kept."""
+        """How far the risk lies beyond the limit; at most 0 where it is kept.
+
+        As a logarithm for positive limits: risks grow like powers of noise, so a search sees a
+        line. Far within the limit it does not matter how far.
+        """
         off = self.value(curve) - self.bound
+        if self.bound > 0:
+            off = math.log1p(max(off / self.bound, -1.0 + _FAR))
         return -off if self.least else off
 
     @property

@@ -57,6 +57,8 @@ class TradeoffCurve(ABC):
     bound: Bound
     # On how many points an area without a formula rests; its error falls with their square.
     _area_points: ClassVar[int] = 1 << 14
+    # How far off its numbers may be, relatively: rounding alone, for a formula.
+    _accuracy: ClassVar[float] = 1e-15
 
     # -- what is asked of a curve ------------------------------------------------------------
 

@@ -194,8 +194,13 @@ class EitherOrder(ThresholdCurve):
         return found
 
     def _epsilon(self, delta: Array) -> Array:
-        orders = (self.present, self.present.mirrored())
-        return np.asarray(np.maximum(*(one._epsilon(delta) for one in orders)))
+        """That of one order, unless the other has a larger δ there."""
+        present, mirror = self.present, self.present.mirrored()
+        found = np.asarray(present._epsilon(delta))
+        beaten = np.flatnonzero(np.ravel(mirror._delta(found) > delta))
+        if beaten.size:
+            found.ravel()[beaten] = mirror._epsilon(np.ravel(delta)[beaten])
+        return found
 
     def _guess_fpr(self, fpr: Array) -> Array:
         return self.present._guess_fpr(fpr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,11 +138,7 @@ class MixtureLoss(LossLaw):
                 for column, value in zip(found, self.cumulants(c[near]), strict=True):
                     column[near] = value
             return Cumulants(*found)
-        low, high = self._span(c)
-        step = self._step(c, 0.0)
-        x = np.arange(low, high + step, step)
-        loss = self._loss(x)
-        base = np.log(step) - _LOG_ROOT - x * x / 2
+        loss, base = _outputs(self, _bucket(float(-c.min())), _bucket(float(c.max())))
         tilted = np.multiply.outer(c, loss)
         top = (tilted + base).max(axis=-1, keepdims=True)
         mass = np.exp(tilted + base - top)
@@ -181,6 +178,21 @@ class MixtureLoss(LossLaw):
         mesh = self._step(tilts, min(furthest * self.mu * steps, fastest))
         x = np.arange(low - 0.5, high + 0.5, mesh) + 1j * shift
         return _Line(self._loss(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
+
+
+def _bucket(tilt: float) -> float:
+    """A tilt that stands for all up to it, so that few sets of outputs serve many."""
+    return 2.0 ** math.ceil(math.log2(tilt)) if tilt > 1 else 1.0
+
+
+@lru_cache(maxsize=64)
+def _outputs(law: MixtureLoss, back: float, forth: float) -> tuple[Array, Array]:
+    """Losses and log-masses of the outputs that matter for tilts from −back to forth."""
+    tilts = np.array([-back, forth])
+    low, high = law._span(tilts)
+    step = law._step(tilts, 0.0)
+    x = np.arange(low, high + step, step)
+    return law._loss(x), np.log(step) - _LOG_ROOT - x * x / 2
 
 
 class _Line(NamedTuple):

@@ -37,6 +37,7 @@ class ThresholdCurve(TradeoffCurve):
     """A curve whose tails at any threshold can be computed, with a density between its ends."""
 
     _area_points: ClassVar[int] = 1 << 11  # each costs a root
+    _accuracy: ClassVar[float] = 1e-10
 
     @abstractmethod
     def _tails(self, t: Array) -> Tails:
