@@ -127,11 +127,7 @@ class MixtureLoss(LossLaw):
         # the digits that a million repetitions would lose.
         close = np.abs(value) < 0.1
         if close.any():
-            small = np.minimum(tilted[close], 300.0)
-            excess = np.expm1(small) - np.multiply.outer(
-                c[close], np.expm1(np.minimum(loss, 300.0))
-            )
-            value[close] = np.log1p(excess @ np.exp(base))
+            value[close] = np.log1p(_excess(tilted[close], c[close], loss, base))
         return Cumulants(value, mean, square)
 
     def along(self, c: float, y: Array) -> Complex:
@@ -155,6 +151,19 @@ class MixtureLoss(LossLaw):
         mesh = self._step(tilts, min(furthest * self.mu * steps, fastest))
         x = np.arange(low - 0.5, high + 0.5, mesh) + 1j * shift
         return _Line(self._loss(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
+
+
+def _excess(tilted: Array, c: Array, loss: Array, base: Array) -> Array:
+    """M − 1 as the sum of (e^(c·loss) − 1 − c·(e^loss − 1))·e^base."""
+    terms = np.expm1(np.minimum(tilted, 300.0))
+    terms -= np.multiply.outer(c, np.expm1(np.minimum(loss, 300.0)))
+    terms *= np.exp(base)
+    # Where an exponential may overflow, it has its mass taken off first, and the 1 is lost in it.
+    far = (tilted > 300) | (loss > 300)
+    if far.any():
+        drift = np.multiply.outer(c, np.exp(loss + base))
+        terms[far] = (np.exp(tilted + base) - drift)[far]
+    return np.asarray(terms.sum(axis=-1))
 
 
 class _Line(NamedTuple):
