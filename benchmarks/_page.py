@@ -35,7 +35,8 @@ def main() -> int:
             continue
         code, printed = run(script.name)
         missed = missed or code
-        page.append(f"## `benchmarks/{script.name}`\n\n```text\n{printed.strip()}\n```\n\n")
+        printed = printed.strip() or f"failed with exit code {code}"
+        page.append(f"## `benchmarks/{script.name}`\n\n```text\n{printed}\n```\n\n")
     path.write_text("".join(page).rstrip() + "\n", encoding="utf-8")
     print(f"written: {path}")
     return 1 if missed else 0

@@ -137,7 +137,9 @@ def compared(
         if found.reason:
             yield task, package, "", "", found.reason
             continue
-        ratio = "" if package == "tellapart" else f"{found.seconds / ours:.3g}"
+        times = found.seconds / ours
+        ratio = f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
+        ratio = "" if package == "tellapart" else ratio
         yield task, package, f"{found.seconds:.4f}", ratio, *shown(found.answer)
 
 
@@ -306,8 +308,8 @@ TABLES: list[tuple[str, str, tuple[str, ...], Callable[[], Rows]]] = [
 def main() -> int:
     """Print, and if asked write, the tables."""
     peers.warm_up()
-    page = [f"Versions: {used()}. CPU seconds on one thread, imports not counted.\n"]
-    print(page[0])
+    page = [f"Versions: {used()}. CPU seconds on one thread, imports not counted.\n\n"]
+    print(page[0], end="")
     for title, note, head, rows in TABLES:
         print(f"{title}\n{note}\n{' | '.join(head)}", flush=True)
         page.append(f"### {title}\n\n{note}\n\n{line(head)}{line(['---'] * len(head))}")
