@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.peers
 
 .PHONY: demo test test-all lint types contract bench picture clean
 
@@ -30,8 +31,12 @@ types: $(STAMP)
 contract: $(STAMP)
 	$(BIN)/lint-imports
 
-bench: $(STAMP)
-	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+$(PEERS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
+	touch $(PEERS)
+
+bench: $(PEERS)
+	$(BIN)/python benchmarks/_page.py docs/benchmarks.md
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py

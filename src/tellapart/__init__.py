@@ -16,6 +16,12 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError, Unsupported
 from tellapart.mechanisms import MECHANISMS
+from tellapart.mechanisms.approximations import (
+    CentralLimit,
+    central_limit,
+    concentrated,
+    renyi,
+)
 from tellapart.mechanisms.attacker import plausibly_deniable
 from tellapart.mechanisms.base import Mechanism, Neighbours, Order
 from tellapart.mechanisms.choice import (
@@ -41,6 +47,7 @@ from tellapart.mechanisms.training import dp_sgd, matrix_mechanism
 __all__ = [
     "MECHANISMS",
     "Bound",
+    "CentralLimit",
     "CustomMechanism",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -71,7 +78,9 @@ __all__ = [
     "UniformNoise",
     "Unsupported",
     "attack",
+    "central_limit",
     "compose",
+    "concentrated",
     "crossings",
     "dominates",
     "dp_sgd",
@@ -83,6 +92,7 @@ __all__ = [
     "guarantee",
     "matrix_mechanism",
     "plausibly_deniable",
+    "renyi",
     "to_dp_accounting",
     "to_json",
     "worst_case",

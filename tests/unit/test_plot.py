@@ -70,6 +70,14 @@ def test_a_roc_is_the_curve(name, log):
     assert len(fpr) > 500
 
 
+def test_a_composition_is_drawn_where_its_curve_has_digits():
+    """Thresholds up to 700 are beyond what a contour knows of this training."""
+    training = ta.dp_sgd(noise_multiplier=0.6, sampling_rate=0.001, steps=50_000)
+    fpr, tpr = line(plot.roc({"DP-SGD": training}, log=True), "DP-SGD")
+    assert np.array_equal(tpr[:-1], training.curve().tpr(fpr[:-1]))
+    assert len(fpr) > 500
+
+
 def test_a_tradeoff_is_the_curve_and_ends_in_both_trivial_tests():
     fpr, fnr = line(plot.tradeoff(SUBJECTS), "promise (no attacker does better)")
     assert np.array_equal(fnr[1:-1], PROMISE.beta(fpr[1:-1]))

@@ -90,9 +90,10 @@ def is_fresh(kept, anew):
 
 @pytest.mark.parametrize("name", [path.stem for path in DOCS.glob("*.svg")])
 def test_every_picture_of_the_documents_is_what_would_be_drawn_now(made, tmp_path, name):
-    if name == "picture":  # of the README; all others are figures made anew
-        draw = runpy.run_path(str(DOCS / "picture.py"))["draw"]
-        anew = plot.save(draw(), tmp_path / "picture.svg").read_bytes()
+    drawn = {"picture": "draw", "composition": "shortcuts"}  # all others are figures made anew
+    if name in drawn:
+        draw = runpy.run_path(str(DOCS / "picture.py"))[drawn[name]]
+        anew = plot.save(draw(), tmp_path / f"{name}.svg").read_bytes()
     else:
         anew = (made.folder / f"{name}.svg").read_bytes()
     assert is_fresh((DOCS / f"{name}.svg").read_bytes(), anew)

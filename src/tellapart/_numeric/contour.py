@@ -131,7 +131,7 @@ class Line:
         with np.errstate(all="ignore"):
             bound = (value - self.value - away * self.t + _DIGITS + 3) / np.abs(away)
         reach = np.where(np.isfinite(bound), bound, math.inf).min(axis=1)
-        return 1.15 * max(_DIGITS / pole, *reach.tolist())
+        return 1.15 * max(_DIGITS / pole, float(reach.max()))
 
 
 class Atlas:

@@ -121,15 +121,10 @@ def _from_rdp(rdp: Pairs | Any) -> TradeoffCurve:
         if not 1 < order < np.inf:
             _checks.refuse("order in rdp", "be finite and greater than 1", float(order))
         _checks.at_least_zero(**{"epsilon in rdp": e})
-    kept = epsilons <= _WEAKEST
-    if not kept.any():
-        return GuaranteeCurve(0.0, 1.0)
-    per_order = int(np.clip(150_000 // kept.sum(), 200, 3000))
+    per_order = int(np.clip(150_000 // orders.size, 200, 3000))
     logits = np.concatenate([np.linspace(-700, -38, 60), np.linspace(-38, 38, per_order)])
-    least = float(np.min(epsilons[kept]))
-    orders, epsilons = (np.repeat(column[kept], logits.size) for column in (orders, epsilons))
-    lines = supporting_lines(orders, epsilons, np.tile(logits, kept.sum()))
-    return _from_lines(*lines, divergence=least)
+    tiled = np.tile(logits, orders.size)
+    return from_renyi(np.repeat(orders, logits.size), np.repeat(epsilons, logits.size), tiled)
 
 
 def _from_zcdp(rho: float) -> TradeoffCurve:
@@ -145,11 +140,20 @@ def _from_zcdp(rho: float) -> TradeoffCurve:
     fine = (logit[:, None] + np.linspace(-1.0, 1.0, 5)).ravel()
     coarse = np.tile(np.linspace(-20, 20, 200), 100)
     orders = np.concatenate([np.repeat(orders, 5), np.repeat(orders[::60], 200)])
-    lines = supporting_lines(orders, rho * orders, np.concatenate([fine, coarse]))
-    return _from_lines(*lines, divergence=rho)
+    return from_renyi(orders, rho * orders, np.concatenate([fine, coarse]), least=rho)
 
 
-def _from_lines(epsilons: Array, deltas: Array, divergence: float) -> AtomicCurve:
-    """As `from_profile`; and the advantage is at most √(divergence/2), by Pinsker, and 1."""
+def from_renyi(
+    orders: Array, epsilons: Array, logits: Array, least: float | None = None
+) -> TradeoffCurve:
+    """What RDP allows, one line each: at (order, ε), where the boundary's TPR has this logit.
+
+    The advantage is at most √(divergence/2) besides, by Pinsker: of the ``least`` ε of any order.
+    """
+    kept = epsilons <= _WEAKEST
+    if not kept.any():
+        return GuaranteeCurve(0.0, 1.0)
+    found = supporting_lines(orders[kept], epsilons[kept], logits[kept])
+    divergence = float(np.min(epsilons)) if least is None else least
     advantage = min(1.0, math.sqrt(divergence / 2) * (1 + 1e-12))
-    return from_profile(np.append(epsilons, 0.0), np.append(deltas, advantage))
+    return from_profile(np.append(found[0], 0.0), np.append(found[1], advantage))

@@ -150,11 +150,7 @@ class MixtureLoss(LossLaw):
         # the digits that a million repetitions would lose.
         close = np.abs(value) < 0.1
         if close.any():
-            small = np.minimum(tilted[close], 300.0)
-            excess = np.expm1(small) - np.multiply.outer(
-                c[close], np.expm1(np.minimum(loss, 300.0))
-            )
-            value[close] = np.log1p(excess @ np.exp(base))
+            value[close] = np.log1p(_excess(tilted[close], c[close], loss, base))
         return Cumulants(value, mean, square)
 
     def along(self, c: float, y: Array) -> Complex:
@@ -193,6 +189,19 @@ def _outputs(law: MixtureLoss, back: float, forth: float) -> tuple[Array, Array]
     step = law._step(tilts, 0.0)
     x = np.arange(low, high + step, step)
     return law._loss(x), np.log(step) - _LOG_ROOT - x * x / 2
+
+
+def _excess(tilted: Array, c: Array, loss: Array, base: Array) -> Array:
+    """M − 1 as the sum of (e^(c·loss) − 1 − c·(e^loss − 1))·e^base."""
+    terms = np.expm1(np.minimum(tilted, 300.0))
+    terms -= np.multiply.outer(c, np.expm1(np.minimum(loss, 300.0)))
+    terms *= np.exp(base)
+    # Where an exponential may overflow, it has its mass taken off first, and the 1 is lost in it.
+    far = (tilted > 300) | (loss > 300)
+    if far.any():
+        drift = np.multiply.outer(c, np.exp(loss + base))
+        terms[far] = (np.exp(tilted + base) - drift)[far]
+    return np.asarray(terms.sum(axis=-1))
 
 
 class _Line(NamedTuple):

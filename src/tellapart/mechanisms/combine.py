@@ -170,6 +170,12 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
     return Sequence(tuple(mechanisms))
 
 
+def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
+    """The law of each step's loss, and how often the step is taken; on the attacker's side."""
+    _check_mechanism(mechanism=mechanism)
+    return tuple((_law(step)[0], count) for step, count in _steps(mechanism))
+
+
 def _steps(mechanism: Mechanism) -> tuple[Step, ...]:
     return mechanism.steps() if isinstance(mechanism, Combined) else ((mechanism, 1),)
 

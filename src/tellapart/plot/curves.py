@@ -14,6 +14,7 @@ from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.threshold import ThresholdCurve
 from tellapart.mechanisms.subject import Subject, curves_of
 from tellapart.plot.numbers import plain
 from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, sheet, square
@@ -37,8 +38,11 @@ class Points(NamedTuple):
 
 def operating_points(curve: TradeoffCurve) -> Points:
     """Points close enough to draw lines between, with every visible corner among them."""
-    # The best tests at a threshold are the corners of a polygon, which no grid of rates hits.
-    corners = np.asarray(curve.rates(np.concatenate([-_LOSSES, [0.0], _LOSSES])).fpr)
+    # The best tests at a threshold are the corners of a polygon, which no grid of rates hits; a
+    # composition is smooth but at 0, and has no digits at thresholds that no attack would use.
+    smooth = isinstance(curve, ThresholdCurve)
+    losses = np.zeros(1) if smooth else np.concatenate([-_LOSSES, [0.0], _LOSSES])
+    corners = np.asarray(curve.rates(losses).fpr)
     grids = [np.linspace(0, 1, 401), np.geomspace(_LEAST, 1, 401), corners]
     if isinstance(curve, AtomicCurve | GuaranteeCurve) and len(curve.vertices()[0]) <= _CORNERS:
         grids.append(curve.vertices()[0])
