@@ -42,7 +42,7 @@ from tellapart.mechanisms.noise import (
     TruncatedLaplace,
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
-from tellapart.mechanisms.training import dp_sgd, matrix_mechanism
+from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
 
 __all__ = [
     "MECHANISMS",
@@ -84,6 +84,7 @@ __all__ = [
     "crossings",
     "dominates",
     "dp_sgd",
+    "dp_sgd_with_epsilon",
     "from_densities",
     "from_dp_accounting",
     "from_json",

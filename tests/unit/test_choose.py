@@ -203,3 +203,48 @@ def test_a_choice_prints_a_number_that_keeps_its_limits():
     assert limit.excess(ta.Laplace.with_epsilon(shown).curve()) <= 0
     with pytest.raises(ta.InvalidArgument, match="digits must be at most 300"):
         choose.largest(ta.Laplace.with_epsilon, [limit]).rounded(10**20)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        choose.at_most(2.0, risk.epsilon, delta=1e-5),
+        choose.at_most(0.1, risk.advantage),
+        choose.at_most(1e-3, risk.tpr, fpr=1e-5),
+        choose.at_least(0.4, risk.bayes_error, prior=0.5),
+    ],
+    ids=str,
+)
+def test_a_certified_choice_keeps_its_limit_with_every_error_counted(limit):
+    found = choose.least(lambda noise: ta.dp_sgd(noise, 0.01, 1_000), [limit], certified=True)
+    plain = choose.least(lambda noise: ta.dp_sgd(noise, 0.01, 1_000), [limit])
+    assert found.certified
+    assert not plain.certified
+    assert plain.parameter <= found.parameter <= plain.parameter * (1 + 1e-3)
+    deltas = [1e-5, *(limit.value(found.curve) * share for share in (0.9, 0.3, 0.03, 1e-3))]
+    lowers = [found.subject.bracket(min(delta, 0.5)).lower for delta in deltas]
+    lowers += [found.subject.bracket(found.curve.delta(0.0) * s).lower for s in (0.9, 0.3, 0.03)]
+    assert any(limit.excess(lower) <= 0 for lower in lowers)
+
+
+def test_a_choice_of_a_composition_is_safe_and_tight_to_nine_digits():
+    limit = choose.at_most(2.0, risk.epsilon, delta=1e-5)
+    found = choose.least(lambda noise: ta.dp_sgd(noise, 0.01, 1_000), [limit])
+    assert found.curve.epsilon(1e-5) < 2.0
+    assert ta.dp_sgd(found.parameter * (1 - 1e-8), 0.01, 1_000).curve().epsilon(1e-5) > 2.0
+
+
+def test_whole_numbers_are_confirmed_as_whole_numbers():
+    limit = choose.at_most(2.0, risk.epsilon, delta=1e-5)
+    found = choose.largest(
+        lambda steps: ta.dp_sgd(1.0, 0.01, int(steps)), [limit], whole=True, certified=True
+    )
+    assert found.parameter == int(found.parameter)
+    assert found.curve.epsilon(1e-5) <= 2.0
+    assert ta.dp_sgd(1.0, 0.01, int(found.parameter) + 1).curve().epsilon(1e-5) > 1.999
+
+
+def test_dp_sgd_from_epsilon_keeps_its_promise_and_no_more():
+    training = ta.dp_sgd_with_epsilon(1.0, 1e-6, epochs=3, batch_size=50, data_size=1_000)
+    assert training.curve().epsilon(1e-6) == pytest.approx(1.0, rel=1e-7)
+    assert training.curve().epsilon(1e-6) <= 1.0

@@ -21,7 +21,7 @@ Family = Callable[[float], Subject]
 # Parameters are searched from 1e-12 to this; beyond no limit is taken to bind.
 _LARGEST = 1e12
 # Curves at least this accurate are searched to the last double.
-_FORMULAS = 1e-13
+FORMULAS = 1e-13
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
 
@@ -113,7 +113,7 @@ def real(search: Search) -> tuple[float, float | None]:
     safe, leaky = _bracket(search)
     if safe == leaky:
         return search.parameter(safe), None
-    coarse = search.accuracy > _FORMULAS
+    coarse = search.accuracy > FORMULAS
     narrow = 10 * search.accuracy if coarse else 0.0
     low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]), narrow)
     for position in (leaky - 0.25, safe + 0.25):  # seen, for the sake of monotonicity
@@ -184,19 +184,23 @@ def _tight(search: Search, safe: float, leaky: float) -> tuple[float, float]:
 
 def whole(search: Search) -> tuple[float, float | None]:
     """The least private whole number that keeps the limits, and its neighbour, which does not."""
-    sizes = [float(2**k) for k in range(41)]  # up to about 1e12
-    kept = [x for x in sizes if search.excess(x) <= 0]
-    if not kept:
+    sizes = [2**k for k in range(41)]  # up to about 1e12
+    members = (x for x in sizes if math.isfinite(search.excess(float(x))))
+    first = next(members, None)
+    if first is None:
         raise search.failure()
-    safe = kept[0] if search.grows_private else kept[-1]
-    at = sizes.index(safe) + (-1 if search.grows_private else 1)
-    if not 0 <= at < len(sizes):
-        return safe, None
-    leaky = sizes[at]
-    while abs(safe - leaky) > 1:
-        middle = float((int(safe) + int(leaky)) // 2)
-        if search.excess(middle) <= 0:
-            safe = middle
+    private, revealing = (sizes[-1], first) if search.grows_private else (first, sizes[-1])
+    if search.excess(float(private)) > 0:
+        raise search.failure()
+    if search.excess(float(revealing)) <= 0:
+        return float(revealing), None
+    while abs(private - revealing) > 1:
+        # By digits while they differ, then by halves.
+        middle = math.isqrt(private * revealing)
+        if middle in (private, revealing) or 2 * min(private, revealing) > max(private, revealing):
+            middle = (private + revealing) // 2
+        if search.excess(float(middle)) <= 0:
+            private = middle
         else:
-            leaky = middle
-    return safe, leaky
+            revealing = middle
+    return float(private), float(revealing)

@@ -28,7 +28,7 @@ from tellapart.mechanisms.noise import (
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
-from tellapart.mechanisms.training import dp_sgd
+from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,15 @@ NAMED: Mapping[str, tuple[Way, ...]] = {
     "dpsgd": (
         Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps")),
         Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size")),
+        Way(dp_sgd_with_epsilon, ("epsilon", "delta", "sampling_rate", "steps")),
+        Way(dp_sgd_with_epsilon, ("epsilon", "delta", "epochs", "batch_size", "data_size")),
     ),
 }
 
-# A larger value of these means more noise.
-_NOISE = {"sigma", "scale", "width", "cutoff", "flip", "noise_multiplier"}
+# A larger value of these means more privacy: more noise, or more people to hide among.
+_PRIVATE = {"sigma", "scale", "width", "cutoff", "flip", "noise_multiplier", "data_size"}
 # These come in whole numbers only.
-_WHOLE = {"steps", "categories", "data_size"}
+_WHOLE = {"steps", "categories", "batch_size", "data_size"}
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class NamedFamily:
 
     @property
     def grows_private(self) -> bool:
-        """Whether a larger parameter means more noise."""
-        return self.parameter in _NOISE
+        """Whether a larger parameter means more privacy."""
+        return self.parameter in _PRIVATE
 
     @property
     def whole(self) -> bool:

@@ -25,7 +25,7 @@ from tellapart.risk.inference import (
     least_epsilon,
     rates_from_precision,
 )
-from tellapart.risk.rates import advantage, auc, tpr
+from tellapart.risk.rates import advantage, auc, epsilon, tpr
 
 __all__ = [
     "AttackPoint",
@@ -35,6 +35,7 @@ __all__ = [
     "auc",
     "bayes_error",
     "best_decision",
+    "epsilon",
     "f_score",
     "f_score_attack",
     "gaussian_mu",

@@ -41,3 +41,14 @@ def auc(curve: TradeoffCurve) -> float:
     """
     check_curve(curve=curve)
     return 1 - curve.area()
+
+
+def epsilon(curve: TradeoffCurve, delta: ArrayLike) -> float | Array:
+    """The usual number: the least ε for which the curve keeps (ε, δ).
+
+    >>> import tellapart as ta
+    >>> round(epsilon(ta.Gaussian(sigma=1).curve(), delta=1e-5), 6)
+    4.377178
+    """
+    check_curve(curve=curve)
+    return curve.epsilon(delta)

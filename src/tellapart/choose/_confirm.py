@@ -1,0 +1,61 @@
+"""A choice confirmed by certified curves, in which every error is counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tellapart.choose._search import FORMULAS, Family
+from tellapart.choose.limit import Limit
+from tellapart.errors import NotCertified
+from tellapart.mechanisms.combine import Combined
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# Shares of the largest advantage at which brackets are tried, where a limit names no δ.
+_SHARES = (0.9, 0.3, 0.03, 1e-3, 1e-5, 1e-8)
+_TRIES = 16
+
+
+def confirmed(
+    family: Family, limits: Sequence[Limit], parameter: float, grows_private: bool, whole: bool
+) -> float:
+    """The parameter, or one slightly more private, whose certified curves keep every limit."""
+    subject = family(parameter)
+    if not isinstance(subject, Combined) or curve_of(subject)._accuracy <= FORMULAS:
+        return parameter
+    deltas = [_tightest(subject, limit) for limit in limits]
+    move = 0.0
+    for _ in range(_TRIES):
+        trial = parameter * (1 + move) if grows_private else parameter / (1 + move)
+        if whole:
+            trial = float(math.ceil(trial) if grows_private else math.floor(trial))
+        excess = max(map(_excess, [family(trial)] * len(limits), limits, deltas))
+        if excess <= 0:
+            return trial
+        # A risk moves about as fast as its parameter, or half as fast.
+        move = max(2 * move, 2 * excess, 1 / parameter if whole else 0.0)
+    raise NotCertified(
+        f"no certified curve near {parameter:.10g} keeps the limits; "
+        "certified=False gives the contour's answer"
+    )
+
+
+def _tightest(subject: Combined, limit: Limit) -> float:
+    """The δ whose bracket tells most about a limit."""
+    named = dict(limit.arguments).get("delta")
+    if named is not None:
+        return float(named)
+    most = float(curve_of(subject).delta(0.0))
+    return min(
+        (share * most for share in _SHARES), key=lambda delta: _excess(subject, limit, delta)
+    )
+
+
+def _excess(subject: Subject, limit: Limit, delta: float) -> float:
+    """How far a certified curve exceeds a limit; infinite where there is none."""
+    if not isinstance(subject, Combined):
+        return math.inf
+    try:
+        return limit.excess(subject.bracket(delta).lower)
+    except NotCertified:
+        return math.inf
