@@ -47,6 +47,7 @@ NAMES = [
     "dp_sgd",
     "from_densities",
     "from_dp_accounting",
+    "from_dp_event",
     "from_json",
     "from_pmfs",
     "gap",
