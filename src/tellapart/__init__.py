@@ -6,6 +6,7 @@
 0.0272
 """
 
+from tellapart.accountants.events import from_dp_event
 from tellapart.curve._crossings import crossings
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
@@ -87,6 +88,7 @@ __all__ = [
     "dp_sgd_with_epsilon",
     "from_densities",
     "from_dp_accounting",
+    "from_dp_event",
     "from_json",
     "from_pmfs",
     "gap",

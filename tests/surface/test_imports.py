@@ -5,7 +5,15 @@ import sys
 
 import pytest
 
-NOT_LOADED = ["scipy.stats", "scipy.optimize", "matplotlib", "pandas", "dp_accounting"]
+NOT_LOADED = [
+    "scipy.stats",
+    "scipy.optimize",
+    "matplotlib",
+    "pandas",
+    "dp_accounting",
+    "opacus",
+    "torch",
+]
 SCRIPT = "import sys; import tellapart; print(*sorted(sys.modules))"
 
 

@@ -100,6 +100,7 @@ def run_page(text, where):
     return count
 
 
+@pytest.mark.filterwarnings("ignore:Secure RNG turned off:UserWarning")  # what Opacus always says
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_python_block_runs_and_keeps_its_promises(page, tmp_path, monkeypatch):
     text = page.read_text(encoding="utf-8")

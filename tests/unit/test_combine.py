@@ -191,6 +191,21 @@ def test_atoms_that_come_back_are_not_smoothed_over(tree):
         tree.curve().epsilon(1e-5)
 
 
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ta.compose([ta.Laplace(1.0), ta.Laplace(1.0), ta.Laplace(4.5)]),
+        ta.Laplace(2.0).then(ta.DiscreteLaplace(1 / 0.22261410521426053)),
+    ],
+)
+def test_a_law_that_ends_before_the_lines_do_is_refused(tree):
+    """Near the largest loss no line lies beyond the pole at 1: nothing to start from."""
+    with pytest.raises(ta.NotCertified, match="a contour has too few digits here"):
+        tree.curve().epsilon(1e-2)
+    lower, upper = tree.bracket(delta=1e-2)
+    assert 0 < upper.epsilon(1e-2) < lower.epsilon(1e-2)
+
+
 @pytest.mark.parametrize("shift", [0.01, 0.3, 2.0, 40.0])
 @pytest.mark.parametrize("c", [-3.0, 0.2, 0.5, 1.0, 6.0])
 def test_the_bound_on_laplace_moments_holds_all_the_way(shift, c):

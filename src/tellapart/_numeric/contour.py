@@ -213,6 +213,8 @@ class Atlas:
         while not logs[-1] <= log_delta.min() and self._extend(1):
             logs = self._saddle()
         known = np.isfinite(logs)
+        if not known.any():  # the law ends before a line beyond the pole
+            raise NotCertified(_REFUSED)
         return np.asarray(np.interp(-log_delta, -logs[known], np.array(self._t)[known]))
 
     def guess_fpr(self, fpr: Array) -> Array:

@@ -1,0 +1,293 @@
+"""Event trees of dp_accounting become trees of mechanisms, or are refused by name and place."""
+
+import math
+
+import dp_accounting as dp
+import pytest
+from dp_accounting import dp_event
+
+import tellapart as ta
+
+ADD_REMOVE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = dp.NeighboringRelation.REPLACE_ONE
+SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL
+GAUSSIAN = dp.GaussianDpEvent(1.5)
+BY_REPLACEMENT = {"neighbours": ta.Neighbours.REPLACE}
+
+
+@pytest.mark.parametrize(
+    ("event", "mechanism"),
+    [
+        (GAUSSIAN, ta.Gaussian(1.5)),
+        (dp.LaplaceDpEvent(2.0), ta.Laplace(2.0)),
+        (dp_event.DiscreteLaplaceDpEvent(0.25, 3), ta.DiscreteLaplace(4.0, 3)),
+        (dp.PoissonSampledDpEvent(0.1, GAUSSIAN), ta.Gaussian(1.5).sampled(0.1)),
+        (dp.PoissonSampledDpEvent(1.0, GAUSSIAN), ta.Gaussian(1.5)),
+        (dp.SelfComposedDpEvent(GAUSSIAN, 7), ta.Gaussian(1.5).repeated(7)),
+        (dp.SelfComposedDpEvent(GAUSSIAN, 1), ta.Gaussian(1.5)),
+        (
+            dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0)), 1000),
+            ta.dp_sgd(1.0, 0.01, 1000),
+        ),
+        (
+            dp.ComposedDpEvent([GAUSSIAN, dp.NoOpDpEvent(), dp.LaplaceDpEvent(2)]),
+            ta.compose([ta.Gaussian(1.5), ta.Laplace(2)]),
+        ),
+        (dp.ComposedDpEvent([dp.NoOpDpEvent(), GAUSSIAN]), ta.Gaussian(1.5)),
+        (
+            dp.PoissonSampledDpEvent(0.1, dp.SelfComposedDpEvent(GAUSSIAN, 4)),
+            ta.Gaussian(1.5).repeated(4).sampled(0.1),
+        ),
+    ],
+)
+@pytest.mark.parametrize("relation", [None, ADD_REMOVE, SPECIAL])
+def test_each_event_has_its_mechanism(event, mechanism, relation):
+    found = ta.from_dp_event(event, relation)
+    assert found == mechanism
+    assert found.neighbours is ta.Neighbours.ADD_REMOVE
+
+
+@pytest.mark.parametrize(
+    ("event", "mechanism"),
+    [
+        (GAUSSIAN, ta.Gaussian(1.5, 2, **BY_REPLACEMENT)),
+        (dp.LaplaceDpEvent(2.0), ta.Laplace(2.0, 2, **BY_REPLACEMENT)),
+        (
+            dp_event.DiscreteLaplaceDpEvent(0.25, 3),
+            ta.DiscreteLaplace(4.0, 6, **BY_REPLACEMENT),
+        ),
+        (dp.RandomizedResponseDpEvent(0.5, 2), ta.RandomizedResponse(math.log1p(2))),
+        (dp.RandomizedResponseDpEvent(1.0, 5), ta.RandomizedResponse(0.0, 5)),
+        (
+            dp.ComposedDpEvent([GAUSSIAN, dp.RandomizedResponseDpEvent(0.5, 2)]),
+            ta.compose(
+                [ta.Gaussian(1.5, 2, **BY_REPLACEMENT), ta.RandomizedResponse(math.log1p(2))]
+            ),
+        ),
+    ],
+)
+def test_replacing_a_record_moves_the_answer_twice_as_far(event, mechanism):
+    assert ta.from_dp_event(event, REPLACE) == mechanism
+
+
+@pytest.mark.parametrize("p", [1e-310, 1e-9, 0.3, 1 - 1e-12])
+@pytest.mark.parametrize("k", [2, 3, 1000])
+def test_the_odds_of_randomized_response_are_those_of_its_description(p, k):
+    """The truth with probability 1 − p + p/k, any other bucket with p/k."""
+    found = ta.from_dp_event(dp.RandomizedResponseDpEvent(p, k), REPLACE)
+    expected = math.log(p + k * (1 - p)) - math.log(p)
+    assert found.epsilon == pytest.approx(expected, rel=1e-12, abs=2e-16)
+    assert found.categories == k
+
+
+def test_a_blank_answers_with_any_bucket():
+    found = ta.from_dp_event(dp.RandomizedResponseDpEvent(0.6, 3), SPECIAL)
+    pair = ta.from_pmfs([1 / 3, 1 / 3, 1 / 3], [0.6, 0.2, 0.2])
+    assert found.neighbours is ta.Neighbours.ADD_REMOVE
+    for order, curve in ((ta.Order.PRESENT, pair), (ta.Order.ABSENT, pair.mirrored())):
+        for alpha in (0.01, 0.2, 0.5, 0.9):
+            assert found.curve(order).beta(alpha) == pytest.approx(curve.beta(alpha), rel=1e-12)
+
+
+@pytest.mark.parametrize(("steps", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (1000, 10)])
+def test_a_tree_leaks_as_much_as_one_gaussian(steps, levels):
+    event = dp.SingleEpochTreeAggregationDpEvent(2.0, [1, steps])
+    assert ta.from_dp_event(event, SPECIAL) == ta.Gaussian(2.0, math.sqrt(levels))
+    assert ta.from_dp_event(dp.SingleEpochTreeAggregationDpEvent(2.0, steps), SPECIAL) == (
+        ta.Gaussian(2.0, math.sqrt(levels))
+    )
+
+
+NOTHING = [
+    dp.NoOpDpEvent(),
+    dp.ComposedDpEvent([]),
+    dp.SelfComposedDpEvent(GAUSSIAN, 0),
+    dp.SelfComposedDpEvent(dp.NoOpDpEvent(), 5),
+    dp.PoissonSampledDpEvent(0.0, dp.NonPrivateDpEvent()),
+    dp.PoissonSampledDpEvent(0.5, dp.NoOpDpEvent()),
+]
+EVERYTHING = [
+    dp.NonPrivateDpEvent(),
+    dp.GaussianDpEvent(0.0),
+    dp.LaplaceDpEvent(0),
+    dp_event.DiscreteLaplaceDpEvent(0.0, 1),
+    dp.PoissonSampledDpEvent(0.5, dp.GaussianDpEvent(0.0)),
+    dp.ComposedDpEvent([GAUSSIAN, dp.SelfComposedDpEvent(dp.NonPrivateDpEvent(), 3)]),
+]
+
+
+@pytest.mark.parametrize("event", NOTHING, ids=str)
+def test_what_releases_nothing_reveals_nothing(event):
+    found = ta.from_dp_event(event)
+    assert found.curve().delta(0.0) == 0
+    both = ta.from_dp_event(dp.ComposedDpEvent([event, GAUSSIAN]))
+    assert both == ta.Gaussian(1.5)
+
+
+@pytest.mark.parametrize("event", EVERYTHING, ids=str)
+def test_what_is_not_private_promises_nothing(event):
+    curve = ta.from_dp_event(event).curve()
+    assert curve.bound is ta.Bound.LOWER
+    assert (curve.epsilon(0.9), curve.delta(100.0), curve.beta(0.0)) == (math.inf, 1, 0)
+
+
+def test_one_bucket_says_nothing_and_no_noise_says_everything():
+    one = ta.from_dp_event(dp.RandomizedResponseDpEvent(0.0, 1), REPLACE)
+    assert (one.curve().epsilon(0.0), one.neighbours) == (0, ta.Neighbours.REPLACE)
+    assert ta.from_dp_event(dp.RandomizedResponseDpEvent(0.0, 2), REPLACE).curve().delta(9) == 1
+
+
+def test_an_event_that_extends_another_is_that_other():
+    class Mine(dp.GaussianDpEvent):
+        pass
+
+    assert ta.from_dp_event(Mine(2.0)) == ta.Gaussian(2.0)
+
+
+def test_an_event_of_the_same_name_from_elsewhere_is_not_trusted():
+    class GaussianDpEvent(dp.DpEvent):
+        noise_multiplier = 1.0
+
+    with pytest.raises(ta.Unsupported, match="tellapart knows no mechanism for it"):
+        ta.from_dp_event(GaussianDpEvent())
+
+
+FIXED = dp.SampledWithoutReplacementDpEvent(100, 10, GAUSSIAN)
+
+
+@pytest.mark.parametrize(
+    ("event", "relation", "message"),
+    [
+        (
+            dp.ComposedDpEvent([GAUSSIAN, dp.SelfComposedDpEvent(FIXED, 3)]),
+            None,
+            "SampledWithoutReplacementDpEvent at event.events[1].event cannot be read: "
+            "batches of fixed size are no mechanism yet",
+        ),
+        (
+            dp.SampledWithReplacementDpEvent(100, 10, GAUSSIAN),
+            None,
+            "SampledWithReplacementDpEvent at event cannot be read: "
+            "tellapart knows no mechanism for it",
+        ),
+        (
+            dp.UnsupportedDpEvent(),
+            None,
+            "UnsupportedDpEvent at event cannot be read: tellapart knows no mechanism for it",
+        ),
+        (
+            dp.SelfComposedDpEvent(dp.RandomizedResponseDpEvent(0.5, 2), 2),
+            None,
+            "RandomizedResponseDpEvent at event.event cannot be read: "
+            "it needs REPLACE_ONE or REPLACE_SPECIAL, as each person answers",
+        ),
+        (
+            dp.PoissonSampledDpEvent(0.5, dp.RandomizedResponseDpEvent(0.5, 2)),
+            SPECIAL,
+            "RandomizedResponseDpEvent at event.event cannot be read: "
+            "who is not sampled would be seen not to answer",
+        ),
+        (
+            dp.PoissonSampledDpEvent(0.5, GAUSSIAN),
+            REPLACE,
+            "PoissonSampledDpEvent at event cannot be read: "
+            "Poisson samples need neighbours that add or remove one record",
+        ),
+        (
+            dp.SingleEpochTreeAggregationDpEvent(1.0, 5),
+            ADD_REMOVE,
+            "SingleEpochTreeAggregationDpEvent at event cannot be read: "
+            "it needs REPLACE_SPECIAL and all records, as each keeps its step",
+        ),
+        (
+            dp_event.MixtureOfGaussiansDpEvent(1.0, [0, 1], [0.5, 0.5]),
+            None,
+            "MixtureOfGaussiansDpEvent at event cannot be read: "
+            "mixtures of Gaussians are no mechanism yet",
+        ),
+        (
+            dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 12, 1.0),
+            None,
+            "TruncatedSubsampledGaussianDpEvent at event cannot be read: "
+            "batches that are cut short are no mechanism yet",
+        ),
+        (
+            dp.ZCDpEvent(0.1),
+            None,
+            "ZCDpEvent at event cannot be read: "
+            "a promise of zCDP is no mechanism; ta.guarantee(zcdp=...) is its curve",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name_and_place(event, relation, message):
+    with pytest.raises(ta.Unsupported) as caught:
+        ta.from_dp_event(event, relation)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ("gaussian", "event must be a dp_accounting DpEvent, got 'gaussian'"),
+        (
+            dp.ComposedDpEvent([GAUSSIAN, None]),
+            "event.events[1] must be a dp_accounting DpEvent, got None",
+        ),
+        (
+            dp.SelfComposedDpEvent(dp.GaussianDpEvent(-1), 2),
+            "event.event.noise_multiplier must be at least 0, got -1",
+        ),
+        (
+            dp.GaussianDpEvent(math.nan),
+            "event.noise_multiplier must not be NaN, got nan",
+        ),
+        (dp.LaplaceDpEvent(-1), "event.noise_multiplier must be at least 0, got -1"),
+        (
+            dp.PoissonSampledDpEvent(1.5, GAUSSIAN),
+            "event.sampling_probability must lie in [0, 1], got 1.5",
+        ),
+        (dp.SelfComposedDpEvent(GAUSSIAN, 2.5), "event.count must be a whole number, got 2.5"),
+        (dp.SelfComposedDpEvent(GAUSSIAN, -1), "event.count must be at least 0, got -1"),
+        (
+            dp_event.DiscreteLaplaceDpEvent(1.0, 1.5),
+            "event.sensitivity must be a whole number, got 1.5",
+        ),
+        (dp.ComposedDpEvent(GAUSSIAN), f"event.events must be a list of events, got {GAUSSIAN}"),
+    ],
+)
+def test_a_bad_number_is_named_with_its_place(event, message):
+    with pytest.raises(ta.InvalidArgument) as caught:
+        ta.from_dp_event(event)
+    assert str(caught.value) == message
+
+
+def test_a_tree_has_steps():
+    with pytest.raises(ta.InvalidArgument) as caught:
+        ta.from_dp_event(dp.SingleEpochTreeAggregationDpEvent(1.0, []), SPECIAL)
+    assert str(caught.value) == "event.step_counts must count at least one step, got []"
+
+
+@pytest.mark.parametrize("relation", ["REPLACE_ONE", 2, ta.Neighbours.REPLACE])
+def test_the_relation_is_dp_accountings(relation):
+    rule = "neighboring_relation must be a dp_accounting NeighboringRelation, got "
+    with pytest.raises(ta.InvalidArgument) as caught:
+        ta.from_dp_event(GAUSSIAN, relation)
+    assert str(caught.value) == rule + repr(relation)
+
+
+def test_every_event_of_the_installed_release_is_known_or_refused():
+    """A new kind of event must be met with a decision, not with silence."""
+    from tellapart.accountants import events
+
+    kinds = {
+        name
+        for name, kind in vars(dp_event).items()
+        if isinstance(kind, type) and issubclass(kind, dp.DpEvent) and kind is not dp.DpEvent
+    }
+    without_a_reason = {
+        "RepeatAndSelectDpEvent",
+        "SampledWithReplacementDpEvent",
+        "UnsupportedDpEvent",
+    }
+    assert kinds - set(events._READERS) - set(events._REASONS) == without_a_reason
+    assert set(events._READERS) <= kinds
