@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
@@ -17,7 +18,8 @@ from tellapart.cli import show
 from tellapart.cli.options import Knowledge, Option, Output, Values
 from tellapart.cli.theory import Fpr, Mechanism, label, reading
 from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, NotCertified
+from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.named import NamedFamily, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
@@ -38,8 +40,11 @@ class Limits:
     max_success: Annotated[Option, Parameter(help="How often an attacker is right.")] = None
     min_bayes_error: Annotated[Option, Parameter(help="How often it is wrong.")] = None
     max_auc: Annotated[Option, Parameter(help="Area under the ROC curve.")] = None
+    max_epsilon: Annotated[Option, Parameter(help="The usual number, at --at-delta.")] = None
 
-    def listed(self, prior: float, fpr: float, recall: float, weight: float) -> list[Limit]:
+    def listed(
+        self, prior: float, fpr: float, recall: float, weight: float, at_delta: float
+    ) -> list[Limit]:
         """The limits that were given, for this attacker."""
         known: list[tuple[float | None, Any, dict[str, float]]] = [
             (self.max_advantage, risk.advantage, {}),
@@ -50,9 +55,10 @@ class Limits:
             (self.max_posterior, risk.max_posterior, {"prior": prior}),
             (self.max_success, risk.success, {"prior": prior}),
             (self.max_auc, risk.auc, {}),
+            (self.max_epsilon, risk.epsilon, {"delta": at_delta}),
         ]
         for option, bound in asdict(self).items():
-            if bound is not None:
+            if bound is not None and option != "max_epsilon":
                 _checks.probability(**{f"--{option.replace('_', '-')}": bound})
         found = [at_most(bound, f, **args) for bound, f, args in known if bound is not None]
         if self.min_bayes_error is not None:
@@ -72,6 +78,7 @@ def choose(
     fpr: Fpr = 0.01,
     recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
     weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
+    at_delta: Annotated[float, Parameter(help="The δ at which to report or limit ε.")] = 1e-5,
     parameter: Annotated[
         str | None,
         Parameter(
@@ -94,26 +101,31 @@ def choose(
         tellapart choose gaussian --delta 1e-6 --sensitivity 3 --min-bayes-error 0.4
         tellapart choose any --max-tpr 0.02 --fpr 0.01 --plot choice.svg
         tellapart choose dpsgd --sampling-rate 0.01 --steps 1000 --max-advantage 0.1
+        tellapart choose dpsgd --noise-multiplier 1 --sampling-rate 0.01 --max-epsilon 2
     """
     given = values.given()
     family = named_family(mechanism, parameter, **given)
     mechanism = label(mechanism, given)
     prior = knowledge.prior_inside()
-    asked = limits.listed(prior, fpr, recall, weight)
+    asked = limits.listed(prior, fpr, recall, weight, at_delta)
     search = choosing.least if family.grows_private else choosing.largest
-    found = search(family.make, asked, whole=family.whole)
+    with show.working(f"choosing {family.parameter}"):
+        found, doubt = _found(search, family, asked)
     if found.binding is None and not 1e-11 < found.parameter < 1e11:
         _unbound(family, mechanism, asked, output)
         return
     value = _rounded(found)
     subject = family.make(value)
-    others = risk.summary(curve_of(subject), prior=prior, fpr=fpr, recall=recall, weight=weight)
-    cost = _cost(family, asked, [value * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)])
-    anyone = _for_any_mechanism(family, asked)
+    with show.working("reading every other risk off the curve"):
+        others = risk.summary(
+            curve_of(subject), prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+        )
+        cost = _cost(family, asked, [value * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)])
+        anyone = _for_any_mechanism(family, asked)
 
     def text(console: Console) -> None:
         show.title(console, f"{family.parameter} = {value:.10g}", f"for {mechanism}")
-        for sentence in _explained(family, found, anyone):
+        for sentence in _explained(family, found, anyone, doubt):
             show.line(console, sentence)
         console.print()
         show.table(console, _limit_cells(found, subject))
@@ -138,6 +150,7 @@ def choose(
         "unrounded": found.parameter,
         "rounded": "up" if family.grows_private else "down",
         "scope": scope(subject),
+        "certified": found.certified,
         "any_mechanism": anyone,
         "binding": None if found.binding is None else str(found.binding),
         "limits": [{"limit": str(one), "achieved": one.value(curve_of(subject))} for one in asked],
@@ -186,7 +199,17 @@ def _for_any_mechanism(family: NamedFamily, limits: list[Limit]) -> float | None
         return None
 
 
-def _explained(family: NamedFamily, found: Choice, anyone: float | None) -> list[str]:
+def _found(
+    search: Callable[..., Choice], family: NamedFamily, limits: list[Limit]
+) -> tuple[Choice, str]:
+    """The choice, confirmed by certified curves; or why it is not."""
+    try:
+        return search(family.make, limits, whole=family.whole, certified=True), ""
+    except NotCertified as doubt:
+        return search(family.make, limits, whole=family.whole), str(doubt)
+
+
+def _explained(family: NamedFamily, found: Choice, anyone: float | None, doubt: str) -> list[str]:
     least = family.grows_private
     said = [
         f"The {'least' if least else 'largest'} {family.parameter} that keeps every limit, "
@@ -197,6 +220,10 @@ def _explained(family: NamedFamily, found: Choice, anyone: float | None) -> list
     else:
         said.append(f"What binds is {found.binding}.")
     said.append(f"This number is {found.scope}.")
+    if doubt:
+        said.append(f"It is right to about nine digits, but not certified: {doubt}.")
+    elif isinstance(found.subject, Combined):
+        said.append("Certified: curves with every error counted keep the limits, too.")
     if anyone is not None:
         delta = family.fixed.get("delta", 0.0)
         promise = f"(ε, δ = {delta:g})-DP" if delta else "ε-DP"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
 
 from rich.console import Console
 from rich.text import Text
@@ -24,6 +26,24 @@ class _Terminal(Console):
 def terminal() -> Console:
     """Where answers go."""
     return _Terminal(highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say what is going on, at a terminal, when it takes more than a second."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    status = console.status(f"{what} …")
+    timer = Timer(1.0, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 def title(console: Console, name: str, rest: str = "") -> None:

@@ -51,10 +51,11 @@ def risk(
     curve, prior = curve_of(subject), knowledge.prior_inside()
     people = _checks.whole(1, out_of=out_of)
     _checks.probability(at_delta=at_delta)
-    found = measures.summary(
-        curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
-    )
-    sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
+    with show.working("reading every risk off the curve"):
+        found = measures.summary(
+            curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+        )
+        sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
 
     def text(console: Console) -> None:
         show.title(console, name, _described(subject))

@@ -25,7 +25,7 @@ _DEPTHS = (1e-12, 1e-35, 1e-90, 1e-290)
 # What is e^−33 below that is left out; what is above it is resolved to this share.
 _MARGIN = 33.0
 _RESOLVED = 2e-13
-# A sum whose masses do not come out as 1 to this precision has lost its digits.
+# By so much, in deviations of the sum, may its masses miss 1: as far may ε be off, about.
 _MASS = 1e-10
 _AT_ONCE = 200
 
@@ -66,8 +66,7 @@ class Folds:
         return _where_delta(log_delta, t, tails)
 
     def deviation(self) -> float:
-        parts = (n * float(one.cumulants(np.array([0.5])).variance[0]) for one, n in self._steps)
-        return math.sqrt(sum(parts))
+        return _deviation(self._steps)
 
     def _sum(self, depth: float) -> _Sum:
         if depth not in self._sums:
@@ -109,12 +108,13 @@ class _Sum:
 
     def __init__(self, steps: Steps, depth: float) -> None:
         self._depth = math.log(depth)
+        self._off = _MASS / min(1.0, _deviation(steps))
         self._total = sum(count for _, count in steps)
         whole, _, self._least = self._joined([self._power(one, count) for one, count in steps])
         self._law = whole
         v, logs, _ = whole.pieces(whole.edges[:1], whole.edges[-1:])
         lifted = float(np.exp(logs + self._least + np.exp(v)).sum())
-        _check_mass(lifted)
+        self._check_mass(lifted)
 
     def _power(self, one: MixtureLoss, count: int) -> _Part:
         """One step taken so often, by its binary digits."""
@@ -151,8 +151,13 @@ class _Sum:
 
         both = fold(one, other, tolerance)
         mass = both.mass()
-        _check_mass(mass)
+        self._check_mass(mass)
         return both.lifted(-math.log(mass))
+
+    def _check_mass(self, mass: float) -> None:
+        if not abs(mass - 1) < self._off:
+            off = f"folded losses came out with mass 1{mass - 1:+.1e}"
+            raise NotCertified(f"{off}; in Python, mechanism.bracket(...) answers")
 
     def both_ways(self, t: Array) -> Array:
         """The tails at t, and at −t with the hypotheses exchanged."""
@@ -196,10 +201,10 @@ class _Sum:
         return t, Tails(*there), Tails(*back)
 
 
-def _check_mass(mass: float) -> None:
-    if not abs(mass - 1) < _MASS:
-        off = f"folded losses came out with mass 1{mass - 1:+.1e}"
-        raise NotCertified(f"{off}; in Python, mechanism.bracket(...) answers")
+def _deviation(steps: Steps) -> float:
+    """Of the sum, tilted half way between the hypotheses."""
+    parts = (n * float(one.cumulants(np.array([0.5])).variance[0]) for one, n in steps)
+    return math.sqrt(sum(parts))
 
 
 def _where_fpr(fpr: Array, t: Array, tails: Tails) -> Array:

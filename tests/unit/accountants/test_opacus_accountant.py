@@ -118,8 +118,8 @@ def test_the_ends_of_the_noise_and_of_the_rate():
 
 def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
     accountant = CurveAccountant()
-    accountant.history = [(0.5, 1e-5, 3)]
-    few = ta.dp_sgd(0.5, 1e-5, 3)
+    accountant.history = [(0.5, 1e-5, 3), (50.0, 1.0, 1)]
+    few = ta.dp_sgd(0.5, 1e-5, 3).then(ta.Gaussian(50.0))
     with pytest.raises(ta.NotCertified):
         few.curve().epsilon(1e-7)
     lower, upper = few.bracket(delta=1e-7)
