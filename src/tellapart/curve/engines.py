@@ -83,7 +83,7 @@ class First:
 
     def tails(self, t: Array) -> Tails:
         if self._last is None or not np.array_equal(t, self._last[0]):
-            self._last = t, self._ask(lambda engine: engine.tails(t))
+            self._last = t.copy(), self._ask(lambda engine: engine.tails(t))
         return self._last[1]
 
     def guess_fpr(self, fpr: Array) -> Array:
@@ -98,7 +98,7 @@ class First:
     def _checked(self, engine: Engine, guess: Array) -> Array:
         """A guess, which is to be made by the engine that can also answer there."""
         if len(self._make) > 1 and guess.size:
-            self._last = guess, engine.tails(guess)
+            self._last = guess.copy(), engine.tails(guess)
         return guess
 
     def _ask(self, question: Callable[[Engine], _Answer]) -> _Answer:
