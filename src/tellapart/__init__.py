@@ -35,6 +35,7 @@ from tellapart.mechanisms.noise import (
     Laplace,
     TruncatedLaplace,
 )
+from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, matrix_mechanism
 
@@ -57,6 +58,7 @@ __all__ = [
     "PermuteAndFlip",
     "PlanarLaplace",
     "PrivacyRegion",
+    "Promise",
     "RandomizedResponse",
     "Rates",
     "Repeated",

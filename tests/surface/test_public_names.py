@@ -27,6 +27,7 @@ NAMES = [
     "PermuteAndFlip",
     "PlanarLaplace",
     "PrivacyRegion",
+    "Promise",
     "RandomizedResponse",
     "Rates",
     "Repeated",

@@ -94,7 +94,10 @@ class UnsampledCurve(TradeoffCurve):
         return np.where(left > 0, found, 0.0)
 
     def _largest_loss(self) -> float:
-        return -self.sampled._ahead(self.sampled.base._smallest_loss())
+        base = self.sampled.base
+        if base.mirrored()._delta_at_infinity() > 0:  # what only h0 showed is now bounded, too
+            return -math.log1p(-self.sampled.rate)
+        return -self.sampled._ahead(base._smallest_loss())
 
     def _delta_at_infinity(self) -> float:
         return 0.0

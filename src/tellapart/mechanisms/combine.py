@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, fields
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.certified import Bracket, bracketed
-from tellapart.curve.compose import composed, law_of, sampled_law
+from tellapart.curve.certified import Bracket, bracketed_parts
+from tellapart.curve.compose import Part, composed_parts, part_of, sampled_part
 from tellapart.curve.guarantees import nothing
-from tellapart.curve.losses import LossLaw
 from tellapart.curve.sampled import SampledCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours, Order
@@ -43,9 +42,8 @@ class Combined(Mechanism):
         steps = self.steps()
         if len(steps) == 1 and steps[0][1] == 1:
             return steps[0][0]._present_test()
-        laws = [(*_law(step), count) for step, count in steps]
-        bound = Bound.LOWER if any(side is Bound.LOWER for _, side, _ in laws) else Bound.EXACT
-        return composed([(law, count) for law, _, count in laws], bound)
+        found = [(*_part(step), count) for step, count in steps]
+        return composed_parts([(part, n) for part, _, n in found], _side(x for _, x, _ in found))
 
     def bracket(
         self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None
@@ -53,7 +51,9 @@ class Combined(Mechanism):
         """Two curves that surely enclose what the best attacker can do, every error counted.
 
         ``lower`` leaks no less and ``upper`` no more than the mechanism; at this δ their ε differ
-        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``.
+        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``. Of
+        steps known only by a promise (Bound.LOWER) nobody can say that they leak anything:
+        ``lower`` is as close to what they allow, and ``upper`` is that of no leak at all.
 
         >>> import tellapart as ta
         >>> found = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).bracket(delta=1e-5)
@@ -64,21 +64,30 @@ class Combined(Mechanism):
         width = _checks.finite_above_zero(gap=gap)
         if order is not None:
             _checks.member(Order, order=order)
-        laws = [(*_law(step), count) for step, count in self.steps()]
-        if any(side is not Bound.EXACT for _, side, _ in laws):
-            raise Unsupported("a bracket needs steps known from both sides, not Bound.LOWER ones")
-        steps = [(law, count) for law, _, count in laws]
+        found = [(*_part(step), count) for step, count in self.steps()]
+        parts = [(part, count) for part, _, count in found]
         if order is Order.ABSENT:
-            steps = [(law.swapped(), count) for law, count in steps]
-        return bracketed(steps, asked, width, ordered=order is not None)
+            parts = [(Part(one.law.swapped(), one.kept.swapped()), n) for one, n in parts]
+        both = bracketed_parts(parts, asked, width, ordered=order is not None)
+        if _side(side for _, side, _ in found) is Bound.LOWER:
+            return Bracket(both.lower, nothing(Bound.UPPER))
+        return both
 
 
-def _law(step: Mechanism) -> tuple[LossLaw, Bound]:
+def _part(step: Mechanism) -> tuple[Part, Bound]:
     if isinstance(step, Sampled):
-        law, bound = _law(step.base)
-        return sampled_law(law, step.rate), bound
+        part, bound = _part(step.base)
+        return sampled_part(part, step.rate), bound
     test = step._present_test()
-    return law_of(test), test.bound
+    return part_of(test), test.bound
+
+
+def _side(sides: Iterable[Bound]) -> Bound:
+    """Of a composition: steps known from below make it known from below."""
+    found = set(sides) - {Bound.EXACT}
+    if Bound.UPPER in found:
+        raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
+    return Bound.LOWER if found else Bound.EXACT
 
 
 @dataclass(frozen=True, repr=False)
