@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart._numeric import solve
@@ -51,7 +52,7 @@ class Kept(NamedTuple):
 NOTHING_SURE = Kept()
 
 
-def kept_of(absent: Array, present: Array, both: Array) -> Kept:
+def kept_of(absent: Array, present: Array, both: NDArray[np.bool_]) -> Kept:
     """What is kept if only the outcomes in ``both`` leave a doubt."""
     logs = []
     for mass in (absent, present):
@@ -164,7 +165,7 @@ class RevealingCurve(TradeoffCurve):
 
     def _fpr(self, tpr: Array) -> Array:
         part = np.clip((tpr - self.kept.sure[1]) / self._left[1], 0.0, 1.0)
-        return self._left[0] * self.rest._fpr(part)
+        return np.asarray(self._left[0] * self.rest._fpr(part))
 
     def _largest_loss(self) -> float:
         return self.rest._largest_loss() + self.kept.shift

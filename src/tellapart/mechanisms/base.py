@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
@@ -75,6 +76,27 @@ class Mechanism(ABC):
 
         return Sequence((self, other))
 
+    def for_group(self, size: int) -> Mechanism:
+        """The mechanism as so many records together see it: all of them there, or none.
+
+        Plain noise sees its sensitivity grow; Gaussian noise on a Poisson sample moves by the
+        number of members in the sample; whatever else is bounded along a chain of neighbours.
+
+        >>> import tellapart as ta
+        >>> ta.Gaussian(sigma=2).for_group(3)
+        Gaussian(sigma=2.0, sensitivity=3.0)
+        >>> family = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).for_group(4)
+        >>> round(family.curve().epsilon(delta=1e-5), 4)
+        8.8992
+        """
+        k = _checks.whole(1, size=size)
+        return self if k == 1 else self._grouped(k)
+
+    def _grouped(self, size: int) -> Mechanism:
+        from tellapart.mechanisms.groups import grouped
+
+        return grouped(self, size)
+
     @abstractmethod
     def _present_test(self) -> TradeoffCurve:
         """The curve of h0 = record absent against h1 = record present."""
@@ -110,3 +132,9 @@ class LocalMechanism(Mechanism):
                 "be Neighbours.REPLACE for a mechanism run on one person's own value",
                 self.neighbours,
             )
+
+    def _grouped(self, size: int) -> Mechanism:
+        raise Unsupported(
+            f"each person runs {type(self).__name__} on their own value: what a group of {size} "
+            f"shows is mechanism.repeated({size})"
+        )

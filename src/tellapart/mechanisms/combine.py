@@ -75,6 +75,8 @@ class Combined(Mechanism):
 
 
 def _part(step: Mechanism) -> tuple[Part, Bound]:
+    if isinstance(step, Ready):
+        return step.part()
     if isinstance(step, Sampled):
         part, bound = _part(step.base)
         return sampled_part(part, step.rate), bound
@@ -88,6 +90,14 @@ def _side(sides: Iterable[Bound]) -> Bound:
     if Bound.UPPER in found:
         raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
     return Bound.LOWER if found else Bound.EXACT
+
+
+class Ready(Combined):
+    """A step that knows its own law, which its curve would not tell."""
+
+    @abstractmethod
+    def part(self) -> tuple[Part, Bound]:
+        """The step, for a composition."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,7 +149,7 @@ class Repeated(Combined):
         self._set(times=times, neighbours=self.base.neighbours)
 
     def steps(self) -> tuple[Step, ...]:
-        return tuple((step, count * self.times) for step, count in _steps(self.base))
+        return tuple((step, count * self.times) for step, count in parts_of(self.base))
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,7 +171,7 @@ class Sequence(Combined):
         self._set(parts=parts, neighbours=kinds.pop())
 
     def steps(self) -> tuple[Step, ...]:
-        return tuple(step for part in self.parts for step in _steps(part))
+        return tuple(step for part in self.parts for step in parts_of(part))
 
 
 def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
@@ -179,7 +189,8 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
     return Sequence(tuple(mechanisms))
 
 
-def _steps(mechanism: Mechanism) -> tuple[Step, ...]:
+def parts_of(mechanism: Mechanism) -> tuple[Step, ...]:
+    """The steps of any mechanism, of which a plain one is its own."""
     return mechanism.steps() if isinstance(mechanism, Combined) else ((mechanism, 1),)
 
 
