@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln
 
 from tellapart._checks import Array
+from tellapart._numeric.safe import times_exp
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
+from tellapart.curve.bounded_loss import BoundedLoss
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.composed import ComposedCurve
 from tellapart.curve.discrete import DiscreteGaussianCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.laplace_folds import MOST_FOLDS, laplace_folds, laplace_two
 from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw
 from tellapart.curve.mixture_loss import MixtureLoss
+from tellapart.curve.replaced_loss import replaced
 from tellapart.curve.revealing import NOTHING_SURE, Kept, kept_of, revealing
+from tellapart.curve.truncated import TruncatedLaplaceCurve
 from tellapart.errors import Unsupported
 
 Steps = tuple[tuple[LossLaw, int], ...]
@@ -77,6 +82,16 @@ def _discrete(curve: DiscreteGaussianCurve) -> Part:
     return _atoms(curve.table())
 
 
+def _cut_off(curve: TruncatedLaplaceCurve) -> Part:
+    m, c, leak = curve.shift, curve.cutoff, curve.delta(math.inf)
+    left = math.log1p(-leak)
+    if m == 0:
+        return Part(_SILENT)
+    if c <= m:  # no output lies beyond both centres
+        return Part(BoundedLoss(2 * c - m, 0.0), Kept(left, left))
+    return Part(BoundedLoss(m, -math.expm1(m - c)), Kept(left, left))
+
+
 _SILENT = AtomicLoss(np.zeros(1), np.ones(1))
 
 _PARTS: dict[type[TradeoffCurve], Callable[[Any], Part]] = {
@@ -85,6 +100,8 @@ _PARTS: dict[type[TradeoffCurve], Callable[[Any], Part]] = {
     AtomicCurve: _atoms,
     GuaranteeCurve: _promise,
     DiscreteGaussianCurve: _discrete,
+    LogisticCurve: lambda curve: Part(BoundedLoss(curve.shift, 0.0) if curve.shift else _SILENT),
+    TruncatedLaplaceCurve: _cut_off,
 }
 
 
@@ -97,14 +114,49 @@ def sampled_part(part: Part, rate: float) -> Part:
     law, kept = part
     if isinstance(law, AtomicLoss):
         return _sampled_atoms(law, kept, rate)
+    if isinstance(law, LaplaceLoss):
+        law = BoundedLoss(law.shift, 1.0)
+    if isinstance(law, BoundedLoss) and law.rate == 1 and not kept.shift:
+        leak = kept.sure[1]
+        return Part(replace(law, rate=rate, leak=leak), Kept(0.0, math.log1p(-rate * leak)))
     if kept != NOTHING_SURE:
         raise Unsupported(f"a {type(law).__name__} step that may reveal all cannot be sampled yet")
+    if isinstance(law, BoundedLoss):
+        return Part(replace(law, rate=law.rate * rate))
     if isinstance(law, GaussianLoss):
         return Part(MixtureLoss(law.mu, (1 - rate, rate)))
     if isinstance(law, MixtureLoss):
         thinner = tuple(rate * weight for weight in law.weights)
         return Part(MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:])))
     raise Unsupported(f"a {type(law).__name__} step cannot be sampled yet")
+
+
+def replaced_part(part: Part, rate: float) -> Part:
+    """The step on a sample, of any scheme, where neighbours replace a record: for both orders.
+
+    ``part`` must be the same in both orders.
+    """
+    if rate in (0, 1):
+        return sampled_part(part, rate)
+    law, kept = sampled_part(part, rate)
+    if isinstance(law, AtomicLoss):
+        return _replaced_atoms(law, kept)
+    if kept != NOTHING_SURE:
+        raise Unsupported(f"a {type(law).__name__} step that may reveal all cannot be sampled yet")
+    return Part(replaced(law))
+
+
+def _replaced_atoms(law: AtomicLoss, kept: Kept) -> Part:
+    """Losses above 0, their mirror, and the rest at 0; what reveals all does so in both orders."""
+    losses, left = law.losses + kept.shift, math.exp(kept.present)
+    above = losses > 0
+    losses, absent = losses[above], law.absent[above] / left
+    present = times_exp(absent, losses)
+    still = max(1 - float(absent.sum() + present.sum()), 0.0)
+    both = np.concatenate([losses, -losses]), np.concatenate([absent, present])
+    if still > 0:
+        both = np.append(both[0], 0.0), np.append(both[1], still)
+    return Part(AtomicLoss(*both), Kept(kept.present, kept.present))
 
 
 def _sampled_atoms(law: AtomicLoss, kept: Kept, rate: float) -> Part:
