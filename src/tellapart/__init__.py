@@ -17,7 +17,7 @@ from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError, Unsupported
 from tellapart.mechanisms import MECHANISMS
 from tellapart.mechanisms.attacker import plausibly_deniable
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order
+from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -64,6 +64,7 @@ __all__ = [
     "Repeated",
     "ReportNoisyMax",
     "Sampled",
+    "Sampling",
     "Sequence",
     "Staircase",
     "TellapartError",

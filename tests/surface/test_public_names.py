@@ -33,6 +33,7 @@ NAMES = [
     "Repeated",
     "ReportNoisyMax",
     "Sampled",
+    "Sampling",
     "Sequence",
     "Staircase",
     "TellapartError",

@@ -147,7 +147,7 @@ class RevealingCurve(TradeoffCurve):
             asked = np.log(delta[low])
 
             def excess(epsilon: Array) -> Array:
-                return np.log(self._delta(epsilon)) - asked
+                return np.asarray(np.log(self._delta(epsilon)) - asked)
 
             top = np.full(asked.shape, shift)
             found[low] = solve.falling_root(excess, np.zeros_like(top), top)[1]

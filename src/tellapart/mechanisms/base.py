@@ -13,6 +13,7 @@ from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
+    from tellapart.mechanisms.shuffled import Shuffled
 
 
 class Order(Enum):
@@ -27,6 +28,13 @@ class Neighbours(Enum):
 
     ADD_REMOVE = "add or remove one record (unbounded)"
     REPLACE = "replace one record (bounded)"
+
+
+class Sampling(Enum):
+    """How a step chooses the records it sees."""
+
+    POISSON = "each record with the same chance, independently"
+    WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"
 
 
 ADD_REMOVE = Neighbours.ADD_REMOVE
@@ -58,11 +66,11 @@ class Mechanism(ABC):
 
     # Imported where they are used: what is made of mechanisms is a mechanism itself.
 
-    def sampled(self, rate: float) -> Sampled:
-        """The mechanism on a Poisson sample: each record is seen with probability ``rate``."""
+    def sampled(self, rate: float, scheme: Sampling = Sampling.POISSON) -> Sampled:
+        """The mechanism on a random part of the data: each record is in it with chance ``rate``."""
         from tellapart.mechanisms.combine import Sampled
 
-        return Sampled(self, rate)
+        return Sampled(self, rate, scheme)
 
     def repeated(self, times: int) -> Repeated:
         """The mechanism so many times over, all outputs seen."""
@@ -75,6 +83,18 @@ class Mechanism(ABC):
         from tellapart.mechanisms.combine import Sequence
 
         return Sequence((self, other))
+
+    def shuffled(self, users: int) -> Shuffled:
+        """The mechanism run by so many persons, their answers seen in random order.
+
+        >>> import tellapart as ta
+        >>> hidden = ta.RandomizedResponse(epsilon=2).shuffled(users=10_000)
+        >>> round(hidden.curve().epsilon(delta=1e-6), 3)
+        0.115
+        """
+        from tellapart.mechanisms.shuffled import Shuffled
+
+        return Shuffled(self, users)
 
     def for_group(self, size: int) -> Mechanism:
         """The mechanism as so many records together see it: all of them there, or none.

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, fields
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified import Bracket, bracketed_parts
-from tellapart.curve.compose import Part, composed_parts, part_of, sampled_part
+from tellapart.curve.compose import Part, composed_parts, part_of, replaced_part, sampled_part
 from tellapart.curve.guarantees import nothing
-from tellapart.curve.sampled import SampledCurve
+from tellapart.curve.sampled import ReplacedCurve, SampledCurve
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order
+from tellapart.mechanisms.base import LocalMechanism, Mechanism, Neighbours, Order, Sampling
 
 Step = tuple[Mechanism, int]
 
@@ -77,9 +77,6 @@ class Combined(Mechanism):
 def _part(step: Mechanism) -> tuple[Part, Bound]:
     if isinstance(step, Ready):
         return step.part()
-    if isinstance(step, Sampled):
-        part, bound = _part(step.base)
-        return sampled_part(part, step.rate), bound
     test = step._present_test()
     return part_of(test), test.bound
 
@@ -101,8 +98,13 @@ class Ready(Combined):
 
 
 @dataclass(frozen=True, repr=False)
-class Sampled(Combined):
-    """A step that sees each record with probability ``rate``, independently (Poisson sampling).
+class Sampled(Ready):
+    """A step on a random part of the data, which the output does not name.
+
+    With neighbours that add or remove a record the sample is a Poisson one, and the curve exact.
+    With neighbours that replace one, either scheme has the same curve from below (Zhu, Dong and
+    Wang 2022, Theorem 11; Balle, Barthe and Gaboardi 2018, Theorem 2): for a Poisson sample this
+    takes it that leaving a record out moves the answer no further than replacing it.
 
     >>> import tellapart as ta
     >>> round(ta.Laplace.with_epsilon(1).sampled(0.1).curve().epsilon(delta=0.0), 6)
@@ -111,15 +113,32 @@ class Sampled(Combined):
 
     base: Mechanism
     rate: float
+    scheme: Sampling = Sampling.POISSON
 
     def __post_init__(self) -> None:
         _check_mechanism(base=self.base)
-        if self.base.neighbours is not Neighbours.ADD_REMOVE:
+        _checks.member(Sampling, scheme=self.scheme)
+        fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
+        if fixed and self.base.neighbours is Neighbours.ADD_REMOVE:
             raise Unsupported(
-                "Poisson sampling is for neighbours that add or remove one record, not for "
-                f"{type(self.base).__name__} with {self.base.neighbours}"
+                "a batch of fixed size has neighbours that replace one record: give the "
+                "mechanism neighbours=Neighbours.REPLACE, and the sensitivity that belongs to "
+                "it (of clipped sums, twice the clipping norm)"
+            )
+        local = _run_by_persons(self.base)
+        if local is not None:
+            raise Unsupported(
+                f"a sample hides who was asked only among many: {type(local).__name__} is run "
+                "by each person, who answers or visibly does not"
             )
         self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
+
+    def __repr__(self) -> str:
+        """As it was built: the scheme only where it is not the usual."""
+        shown = f"base={self.base!r}, rate={self.rate!r}"
+        if self.scheme is not Sampling.POISSON:
+            shown += f", scheme={self.scheme}"
+        return f"Sampled({shown})"
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
@@ -128,7 +147,31 @@ class Sampled(Combined):
         if self.rate == 0:
             return nothing()
         base = self.base._present_test()
-        return base if self.rate == 1 else SampledCurve(base, self.rate)
+        if self.rate == 1:
+            return base
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            return SampledCurve(base, self.rate)
+        return ReplacedCurve(SampledCurve(base.symmetrised(), self.rate))
+
+    def part(self) -> tuple[Part, Bound]:
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            part, bound = _part(self.base)
+            return sampled_part(part, self.rate), bound
+        inner: Mechanism = self.base
+        rate = self.rate
+        while isinstance(inner, Sampled):  # a sample of a sample is a sample
+            rate, inner = rate * inner.rate, inner.base
+        test = inner._present_test().symmetrised()
+        bound = test.bound if rate == 1 else Bound.LOWER
+        return replaced_part(part_of(test), rate), bound
+
+
+def _run_by_persons(mechanism: Mechanism) -> Mechanism | None:
+    """A step that each person takes on their own, if there is one."""
+    while isinstance(mechanism, Sampled):
+        mechanism = mechanism.base
+    local = (one for one, _ in parts_of(mechanism) if isinstance(one, LocalMechanism))
+    return next(local, None)
 
 
 @dataclass(frozen=True, repr=False)
