@@ -89,8 +89,8 @@ class Mechanism(ABC):
 
         >>> import tellapart as ta
         >>> hidden = ta.RandomizedResponse(epsilon=2).shuffled(users=10_000)
-        >>> round(hidden.curve().epsilon(delta=1e-6), 3)
-        0.115
+        >>> round(hidden.curve().epsilon(delta=1e-6), 2)
+        0.11
         """
         from tellapart.mechanisms.shuffled import Shuffled
 
