@@ -24,7 +24,7 @@ from tellapart.mechanisms.approximations import (
     renyi,
 )
 from tellapart.mechanisms.attacker import plausibly_deniable
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order
+from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -42,6 +42,7 @@ from tellapart.mechanisms.noise import (
     Laplace,
     TruncatedLaplace,
 )
+from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
 
@@ -65,11 +66,13 @@ __all__ = [
     "PermuteAndFlip",
     "PlanarLaplace",
     "PrivacyRegion",
+    "Promise",
     "RandomizedResponse",
     "Rates",
     "Repeated",
     "ReportNoisyMax",
     "Sampled",
+    "Sampling",
     "Sequence",
     "Staircase",
     "TellapartError",

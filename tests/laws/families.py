@@ -72,6 +72,7 @@ MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
     ),
     ta.PermuteAndFlip: selections(ta.PermuteAndFlip),
     ta.PlanarLaplace: st.builds(ta.PlanarLaplace, epsilons, st.floats(0, 5)),
+    ta.Promise: st.builds(ta.Promise, epsilons, st.one_of(st.just(0.0), deltas)),
     ta.RandomizedResponse: st.builds(ta.RandomizedResponse, epsilons, st.integers(2, 50)),
     ta.ReportNoisyMax: st.sampled_from(ta.MaxNoise).flatmap(
         lambda noise: selections(ta.ReportNoisyMax, noise=noise)

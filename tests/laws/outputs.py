@@ -227,6 +227,14 @@ def _normalised(weights: Any) -> np.ndarray:
     return np.asarray(weights) / np.sum(weights)
 
 
+def promise(mechanism: Any) -> list[Pair]:
+    """The worst that keeps it: all is revealed with chance δ, else a coin of odds e^ε."""
+    rare = (1 - mechanism.delta) / (1 + math.exp(mechanism.epsilon))
+    likely = (1 - mechanism.delta) / (1 + math.exp(-mechanism.epsilon))
+    absent = np.array([mechanism.delta, likely, rare, 0.0])
+    return [(absent, absent[::-1])]
+
+
 OUTPUTS: dict[type, Callable[[Any], list[Pair]]] = {
     ta.CustomMechanism: custom,
     ta.DiscreteGaussian: discrete_gaussian,
@@ -236,6 +244,7 @@ OUTPUTS: dict[type, Callable[[Any], list[Pair]]] = {
     ta.Laplace: laplace,
     ta.PermuteAndFlip: selection(_permute_and_flip),
     ta.PlanarLaplace: planar_laplace,
+    ta.Promise: promise,
     ta.RandomizedResponse: randomized_response,
     ta.ReportNoisyMax: selection(_noisy_max),
     ta.Staircase: staircase,

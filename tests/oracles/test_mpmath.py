@@ -153,6 +153,17 @@ def custom(p, q):
     return ta.CustomMechanism.from_pmfs(p, q), lambda: exact.Pair(p, q)
 
 
+def promise(epsilon, delta):
+    """The worst that keeps it: all is revealed with chance δ, else a coin of odds e^ε."""
+
+    def reference():
+        odds, d = exact.deep.exp(exact.deep.mpf(epsilon)), exact.deep.mpf(delta)
+        masses = [d, (1 - d) * odds / (1 + odds), (1 - d) / (1 + odds), exact.deep.mpf(0)]
+        return exact.Pair(masses, masses[::-1])
+
+    return ta.Promise(epsilon, delta), reference
+
+
 def worst_choice(epsilon):
     return ta.ExponentialMechanism(epsilon), lambda: exact.TwoOutputs(epsilon)
 
@@ -194,6 +205,9 @@ CASES = {
     "discrete-gaussian-1500": discrete_gaussian(1500.0, 1),
     "discrete-gaussian-1500-by-1000": discrete_gaussian(1500.0, 1000),
     "discrete-gaussian-1e6": discrete_gaussian(1e6, 1, summed=False),
+    "promise-pure": promise(1.0, 0.0),
+    "promise-1e-6": promise(0.5, 1e-6),
+    "promise-half": promise(3.0, 0.5),
     "staircase-default": staircase(1.0, 1.0),
     "staircase-low": staircase(1.0, 2.0, 0.1),
     "staircase-below-half": staircase(2.0, 1.0, 0.49),

@@ -50,7 +50,15 @@ def test_the_registry_is_in_alphabetical_order():
 def test_every_final_curve_class_of_the_curve_package_can_be_stored():
     """What is made of other curves or of priors is made anew; `to_json` refuses it in words."""
     kinds = {one for one in final(ta.TradeoffCurve) if one.__module__.startswith("tellapart.curve")}
-    made = {"ComposedCurve", "EitherOrder", "PanelsCurve", "SampledCurve", "UnsampledCurve"}
+    made = {
+        "ComposedCurve",
+        "EitherOrder",
+        "OneStep",
+        "PanelsCurve",
+        "RevealingCurve",
+        "SampledCurve",
+    }
+    made |= {"ReplacedCurve", "UnsampledCurve"}
     stored = {kind.__name__: kind for kind in kinds}
     assert {name: kind for name, kind in stored.items() if name not in made} == exchange._KINDS
     assert made <= set(stored)

@@ -99,20 +99,29 @@ def test_neighbours_do_not_mix(make):
 
 
 @pytest.mark.parametrize(
-    ("base", "kind"),
+    "base",
     [
-        (OTHERS, "Gaussian"),
-        (ta.RandomizedResponse(1), "RandomizedResponse"),
-        (OTHERS.repeated(2), "Repeated"),
+        ta.RandomizedResponse(1),
+        ta.RandomizedResponse(1).repeated(2),
+        OTHERS.then(ta.RandomizedResponse(1)),
     ],
 )
-def test_poisson_samples_are_for_records_that_come_and_go(base, kind):
+def test_who_answers_in_person_is_not_hidden_by_a_sample(base):
     message = (
-        "Poisson sampling is for neighbours that add or remove one record, "
-        f"not for {kind} with Neighbours.REPLACE"
+        "a sample hides who was asked only among many: RandomizedResponse is run by each "
+        "person, who answers or visibly does not"
     )
     with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}$"):
         base.sampled(0.5)
+
+
+def test_a_batch_of_fixed_size_is_for_records_that_are_replaced():
+    with pytest.raises(ta.Unsupported, match=r"^a batch of fixed size has neighbours that replace"):
+        STEP.sampled(0.5, ta.Sampling.WITHOUT_REPLACEMENT)
+    _refused(
+        "scheme must be Sampling.POISSON or Sampling.WITHOUT_REPLACEMENT, got 'poisson'",
+        lambda: STEP.sampled(0.5, scheme="poisson"),
+    )
 
 
 def test_neighbours_are_those_of_the_parts():

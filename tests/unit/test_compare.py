@@ -133,6 +133,7 @@ def test_compare_refuses_word_for_word(subjects, message):
     ("subject", "words"),
     [
         (ta.guarantee(1), "for every mechanism that keeps this promise"),
+        (ta.Promise(1), "for every mechanism that keeps this promise"),
         (LAPLACE, "for Laplace alone: another mechanism with the same ε, δ may leak more"),
         (
             ta.attack(points=[(0.1, 0.3)]),

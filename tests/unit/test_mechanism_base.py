@@ -20,6 +20,7 @@ EXAMPLES = {
     "Laplace": lambda **o: ta.Laplace(2, 3, **o),
     "PermuteAndFlip": lambda **o: ta.PermuteAndFlip(1, [0, 1, 2], [1, 1, 1], **o),
     "PlanarLaplace": lambda **o: ta.PlanarLaplace(1, 2, **o),
+    "Promise": lambda **o: ta.Promise(1, 0.1, **o),
     "RandomizedResponse": lambda **o: ta.RandomizedResponse(1, 3, **o),
     "ReportNoisyMax": lambda **o: ta.ReportNoisyMax(1, [0, 1, 2], [1, 1, 1], **o),
     "Staircase": lambda **o: ta.Staircase(1, 2, **o),
@@ -65,6 +66,7 @@ SHOWN = {
     "PermuteAndFlip": "PermuteAndFlip(epsilon=1.0, absent=array([0., 1., 2.]), "
     "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False)",
     "PlanarLaplace": "PlanarLaplace(epsilon=1.0, distance=2.0)",
+    "Promise": "Promise(epsilon=1.0, delta=0.1)",
     "RandomizedResponse": "RandomizedResponse(epsilon=1.0, categories=3)",
     "ReportNoisyMax": "ReportNoisyMax(epsilon=1.0, absent=array([0., 1., 2.]), "
     "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False, "

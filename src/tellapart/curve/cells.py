@@ -12,7 +12,7 @@ their masses under h0 and h1 and how wrong each may be. Two grids come from the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,7 @@ def in_pieces(law: LossLaw, mesh: float, tail: float) -> Pieces:
     if isinstance(law, Swapped):
         return in_pieces(law.law, mesh, tail).reflected()
     if isinstance(law, AtomicLoss):
-        return _from_atoms(law, mesh)
+        return _from_atoms(law, mesh, tail)
     first, last = _ends(law, mesh, tail)
     edges = np.arange(2 * first, 2 * last + 1, dtype=np.int64)
     fpr, tpr, fnr, tnr = law.rates(np.asarray(edges * (mesh / 2), dtype=float))
@@ -122,7 +122,20 @@ def in_pieces(law: LossLaw, mesh: float, tail: float) -> Pieces:
     return Pieces(mesh, edges[:-1], absent, present, *errors, outside, slip)
 
 
-def _from_atoms(law: AtomicLoss, mesh: float) -> Pieces:
+def _from_atoms(law: AtomicLoss, mesh: float, tail: float) -> Pieces:
+    """All atoms; where the rarest, less than ``tail`` on either side, reach far, without them."""
+    order = np.argsort(law.losses, kind="stable")
+    losses, absent, present = law.losses[order], law.absent[order], law.present[order]
+    first = int(np.count_nonzero(np.cumsum(absent) < tail / 2))
+    last = losses.size - int(np.count_nonzero(np.cumsum(present[::-1]) < tail / 2))
+    if losses[last - 1] - losses[first] < (losses[-1] - losses[0]) / 4:
+        ends = [
+            x[part].sum() for part in (slice(first), slice(last, None)) for x in (absent, present)
+        ]
+        below, below_present, above, above_present = (float(x) * (1 + 1e-9) for x in ends)
+        inner = AtomicLoss(losses[first:last], absent[first:last])
+        found = _from_atoms(inner, mesh, 0.0)
+        return replace(found, outside=(below, below_present, above, above_present))
     half = np.floor(law.losses / (mesh / 2)).astype(np.int64)
     order = np.argsort(half, kind="stable")
     wrong = 4 * _U * (4 + np.abs(law.losses[order]))

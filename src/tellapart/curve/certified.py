@@ -16,15 +16,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.convolve import Sum, composed
+from tellapart.curve.algebra import worst_case
+from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.cells import Pieces, in_pieces
-from tellapart.curve.compose import together
-from tellapart.curve.guarantees import nothing
+from tellapart.curve.compose import Part, kept_by_all, together
+from tellapart.curve.guarantees import from_profile, nothing
 from tellapart.curve.guide import Guide
 from tellapart.curve.losses import AtomicLoss, LossLaw, Swapped
 from tellapart.curve.outlines import from_points_of_two, from_two_profiles
+from tellapart.curve.revealing import revealing
 from tellapart.errors import NotCertified
 
 Steps = Sequence[tuple[LossLaw, int]]
@@ -114,6 +118,39 @@ def _between(grid: Array, first: int, last: int) -> Array:
     """All grid points between two of those given, but for a stride where they are many."""
     low, high = (float(grid[min(max(k, 0), grid.size - 1)]) for k in (first, last))
     return np.arange(low - 2, high + 3, max(1, math.ceil((high - low) / 300)))
+
+
+def bracketed_parts(
+    parts: Sequence[tuple[Part, int]], delta: float, gap: float, ordered: bool
+) -> Bracket:
+    """As `bracketed`, for steps some of which may reveal all: both curves are wrapped alike."""
+    kept = kept_by_all(parts)
+    if kept.shift and not ordered:
+        swapped = [(Part(one.law.swapped(), one.kept.swapped()), n) for one, n in parts]
+        orders = [bracketed_parts(one, delta, gap, ordered=True) for one in (parts, swapped)]
+        return _either(*orders)
+    sure = kept.sure[1]
+    if not delta > sure:
+        _checks.refuse("delta", f"exceed {sure:g}, the chance that all is revealed", delta)
+    # What is left of δ, and of a gap that is relative to an ε which the shift may lower.
+    left, width = (delta - sure) / math.exp(kept.present), gap / (1 + abs(kept.shift))
+    steps = [(one.law, count) for one, count in parts]
+    lower, upper = bracketed(steps, min(left, 1 - 1e-16), width, ordered)
+    return Bracket(revealing(lower, kept), revealing(upper, kept))
+
+
+def _either(ahead: Bracket, back: Bracket) -> Bracket:
+    """Around both orders, from a bracket of each in its own order."""
+    lower = [one.lower for one in (ahead, back)]
+    ends = [one._largest_loss() for one in lower]
+    lines = [one.losses[np.isfinite(one.losses)] for one in lower if isinstance(one, AtomicCurve)]
+    epsilons = np.unique(np.maximum(np.concatenate([*lines, ends]), 0.0))
+    deltas = np.minimum(np.max([one.delta(epsilons) for one in lower], axis=0) * (1 + _ROOM), 1.0)
+    attacks = [ahead.upper, back.upper]
+    return Bracket(
+        from_profile(epsilons, deltas),
+        worst_case([*attacks, *(one.mirrored() for one in attacks)]),
+    )
 
 
 def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:

@@ -4,73 +4,193 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln
 
 from tellapart._checks import Array
+from tellapart._numeric.safe import times_exp
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
+from tellapart.curve.bounded_loss import BoundedLoss
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.composed import ComposedCurve
+from tellapart.curve.discrete import DiscreteGaussianCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.laplace_folds import MOST_FOLDS, laplace_folds, laplace_two
 from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw
 from tellapart.curve.mixture_loss import MixtureLoss
+from tellapart.curve.replaced_loss import replaced
+from tellapart.curve.revealing import NOTHING_SURE, Kept, kept_of, revealing
+from tellapart.curve.truncated import TruncatedLaplaceCurve
 from tellapart.errors import Unsupported
 
 Steps = tuple[tuple[LossLaw, int], ...]
 
 # Compositions of finitely many outcomes with more atoms than this are left to other engines.
 _MOST_ATOMS = 300_000
+# Masses below this count as revealing all: composed, they would underflow.
+_FAINTEST = 1e-290
+_STEEPEST = 660.0
+# The widest discrete Gaussian whose outputs are listed.
+_WIDEST = 1e4
 
 
-def law_of(curve: TradeoffCurve) -> LossLaw:
-    """The law of the loss behind one ordered curve."""
-    make = _LAWS.get(type(curve))
+class Part(NamedTuple):
+    """One step: the law of its finite losses, and how likely it is to show one."""
+
+    law: LossLaw
+    kept: Kept = NOTHING_SURE
+
+
+def part_of(curve: TradeoffCurve) -> Part:
+    """The step behind one ordered curve."""
+    make = _PARTS.get(type(curve))
     if make is None:
         kind = type(curve).__name__
         raise Unsupported(f"steps with a {kind} cannot be composed yet")
     return make(curve)
 
 
-def _atoms(curve: AtomicCurve) -> LossLaw:
-    if not np.isfinite(curve.losses).all():
-        raise Unsupported("steps that may reveal all (δ at every ε) cannot be composed yet")
-    return AtomicLoss(curve.losses, curve.absent)
+def _atoms(curve: AtomicCurve) -> Part:
+    """Losses whose masses a double hardly holds count as revealing, which helps an attacker."""
+    both = np.isfinite(curve.losses) & (np.minimum(curve.absent, curve.present) > _FAINTEST)
+    if not both.any():
+        return Part(_SILENT, Kept(-math.inf, -math.inf))
+    kept = kept_of(curve.absent, curve.present, both)
+    losses = curve.losses[both] - kept.shift
+    return Part(AtomicLoss(losses, curve.absent[both] / math.exp(kept.absent)), kept)
 
 
-def _promise(curve: GuaranteeCurve) -> LossLaw:
-    """All that pure ε allows is randomised response."""
-    if curve.claimed_delta > 0:
-        raise Unsupported("steps that may reveal all (δ at every ε) cannot be composed yet")
-    e = curve.claimed_epsilon
-    return AtomicLoss(np.array([e, -e]), expit(np.array([-e, e])))
+def _promise(curve: GuaranteeCurve) -> Part:
+    """All that (ε, δ) allows is randomised response that reveals all with chance δ."""
+    e, d = curve.claimed_epsilon, curve.claimed_delta
+    left = math.log1p(-d) if d < 1 else -math.inf
+    if e > _STEEPEST:  # the rarer answer is hardly a double: it counts as revealing
+        return Part(_SILENT, Kept(-math.inf, -math.inf))
+    return Part(AtomicLoss(np.array([e, -e]), expit(np.array([-e, e]))), Kept(left, left))
 
 
-_LAWS: dict[type[TradeoffCurve], Callable[[Any], LossLaw]] = {
-    GaussianCurve: lambda curve: GaussianLoss(curve.mu),
-    LaplaceCurve: lambda curve: LaplaceLoss(curve.shift),
+def _discrete(curve: DiscreteGaussianCurve) -> Part:
+    if curve.sigma > _WIDEST:
+        raise Unsupported(
+            f"discrete Gaussian steps are composed up to sigma = {_WIDEST:g}; beyond it the "
+            "Gaussian of the same sigma is as good as equal"
+        )
+    return _atoms(curve.table())
+
+
+def _cut_off(curve: TruncatedLaplaceCurve) -> Part:
+    m, c, leak = curve.shift, curve.cutoff, curve.delta(math.inf)
+    left = math.log1p(-leak)
+    if m == 0:
+        return Part(_SILENT)
+    if c <= m:  # no output lies beyond both centres
+        return Part(BoundedLoss(2 * c - m, 0.0), Kept(left, left))
+    return Part(BoundedLoss(m, -math.expm1(m - c)), Kept(left, left))
+
+
+_SILENT = AtomicLoss(np.zeros(1), np.ones(1))
+
+_PARTS: dict[type[TradeoffCurve], Callable[[Any], Part]] = {
+    GaussianCurve: lambda curve: Part(GaussianLoss(curve.mu)),
+    LaplaceCurve: lambda curve: Part(LaplaceLoss(curve.shift)),
     AtomicCurve: _atoms,
     GuaranteeCurve: _promise,
+    DiscreteGaussianCurve: _discrete,
+    LogisticCurve: lambda curve: Part(BoundedLoss(curve.shift, 0.0) if curve.shift else _SILENT),
+    TruncatedLaplaceCurve: _cut_off,
 }
 
 
-def sampled_law(law: LossLaw, rate: float) -> LossLaw:
+def sampled_part(part: Part, rate: float) -> Part:
     """The step taken on a Poisson sample: h1 is the mixture (1 − rate)·P + rate·Q."""
     if rate == 1:
-        return law
+        return part
     if rate == 0:
-        return AtomicLoss(np.zeros(1), np.ones(1))
+        return Part(_SILENT)
+    law, kept = part
+    if isinstance(law, AtomicLoss):
+        return _sampled_atoms(law, kept, rate)
+    if isinstance(law, LaplaceLoss):
+        law = BoundedLoss(law.shift, 1.0)
+    if isinstance(law, BoundedLoss) and law.rate == 1 and not kept.shift:
+        leak = kept.sure[1]
+        return Part(replace(law, rate=rate, leak=leak), Kept(0.0, math.log1p(-rate * leak)))
+    if kept != NOTHING_SURE:
+        raise Unsupported(f"a {type(law).__name__} step that may reveal all cannot be sampled yet")
+    if isinstance(law, BoundedLoss):
+        return Part(replace(law, rate=law.rate * rate))
     if isinstance(law, GaussianLoss):
-        return MixtureLoss(law.mu, (1 - rate, rate))
+        return Part(MixtureLoss(law.mu, (1 - rate, rate)))
     if isinstance(law, MixtureLoss):
         thinner = tuple(rate * weight for weight in law.weights)
-        return MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:]))
-    if isinstance(law, AtomicLoss):
-        return AtomicLoss(np.log1p(rate * np.expm1(law.losses)), law.absent)
+        return Part(MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:])))
     raise Unsupported(f"a {type(law).__name__} step cannot be sampled yet")
+
+
+def replaced_part(part: Part, rate: float) -> Part:
+    """The step on a sample, of any scheme, where neighbours replace a record: for both orders.
+
+    ``part`` must be the same in both orders.
+    """
+    if rate in (0, 1):
+        return sampled_part(part, rate)
+    law, kept = sampled_part(part, rate)
+    if isinstance(law, AtomicLoss):
+        return _replaced_atoms(law, kept)
+    if kept != NOTHING_SURE:
+        raise Unsupported(f"a {type(law).__name__} step that may reveal all cannot be sampled yet")
+    return Part(replaced(law))
+
+
+def _replaced_atoms(law: AtomicLoss, kept: Kept) -> Part:
+    """Losses above 0, their mirror, and the rest at 0; what reveals all does so in both orders."""
+    losses, left = law.losses + kept.shift, math.exp(kept.present)
+    above = losses > 0
+    losses, absent = losses[above], law.absent[above] / left
+    present = times_exp(absent, losses)
+    still = max(1 - float(absent.sum() + present.sum()), 0.0)
+    both = np.concatenate([losses, -losses]), np.concatenate([absent, present])
+    if still > 0:
+        both = np.append(both[0], 0.0), np.append(both[1], still)
+    return Part(AtomicLoss(*both), Kept(kept.present, kept.present))
+
+
+def _sampled_atoms(law: AtomicLoss, kept: Kept, rate: float) -> Part:
+    """What only h0 could show may now be h1 without the record; what only h1 could show remains."""
+    a, b = kept.sure
+    left = Kept(0.0, math.log1p(-rate * b))
+    losses = thinned(law.losses + kept.shift, rate) - left.present
+    absent = law.absent * math.exp(kept.absent)
+    if a > 0:
+        losses = np.append(losses, math.log1p(-rate) - left.present)
+        absent = np.append(absent, a)
+    return Part(AtomicLoss(losses, absent), left)
+
+
+def thinned(losses: Array, rate: float) -> Array:
+    """What losses become on a sample: log(1 + rate·(e^loss − 1))."""
+    near = np.log1p(rate * np.expm1(np.minimum(losses, 40.0)))
+    with np.errstate(over="ignore"):
+        far = losses + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-losses))
+    return np.where(losses > 40, far, near)
+
+
+def composed_parts(parts: Iterable[tuple[Part, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:
+    """The curve of independent (or adaptively chosen) steps, some of which may reveal all."""
+    listed = list(parts)
+    rest = composed([(part.law, count) for part, count in listed], bound)
+    return revealing(rest, kept_by_all(listed))
+
+
+def kept_by_all(parts: Iterable[tuple[Part, int]]) -> Kept:
+    """How likely all steps together are to leave a doubt."""
+    listed = list(parts)
+    logs = (math.fsum(count * part.kept[k] for part, count in listed) for k in (0, 1))
+    return Kept(*logs)
 
 
 def composed(steps: Iterable[tuple[LossLaw, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:
@@ -124,7 +244,7 @@ def _all_atoms(steps: Steps) -> tuple[Array, Array, Array] | None:
     """Losses and both masses of all outcomes, where they are few enough to list."""
     losses, logs = np.zeros(1), np.zeros(1)
     for law, count in steps:
-        if not isinstance(law, AtomicLoss) or law.losses.size > 4:
+        if not isinstance(law, AtomicLoss) or (law.losses.size > 4 and count > 1):
             return None
         size = math.comb(count + law.losses.size - 1, law.losses.size - 1)
         if size * losses.size > _MOST_ATOMS:
@@ -137,6 +257,8 @@ def _all_atoms(steps: Steps) -> tuple[Array, Array, Array] | None:
 
 def _power(law: AtomicLoss, count: int) -> tuple[Array, Array]:
     """All outcomes of a step taken so often, by how often each of its atoms occurs."""
+    if count == 1:
+        return law.losses, np.log(law.absent)
     counts = _counts(law.losses.size, count)
     ways = gammaln(count + 1) - gammaln(counts + 1).sum(axis=1)
     return counts @ law.losses, ways + counts @ np.log(law.absent)

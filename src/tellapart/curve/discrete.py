@@ -49,15 +49,16 @@ class DiscreteGaussianCurve(SymmetricCurve):
         return self.sigma * (self.sigma * loss / self.shift) + self.shift / 2
 
     def _beta(self, alpha: Array) -> Array:
-        return self._table()._beta(alpha) if self.sigma < _SUMMED else super()._beta(alpha)
+        return self.table()._beta(alpha) if self.sigma < _SUMMED else super()._beta(alpha)
 
     def _tpr(self, fpr: Array) -> Array:
-        return self._table()._tpr(fpr) if self.sigma < _SUMMED else super()._tpr(fpr)
+        return self.table()._tpr(fpr) if self.sigma < _SUMMED else super()._tpr(fpr)
 
     def _profile(self, epsilon: Array) -> Array:
-        return self._table()._delta(epsilon) if self.sigma < _SUMMED else self._expanded(epsilon)
+        return self.table()._delta(epsilon) if self.sigma < _SUMMED else self._expanded(epsilon)
 
-    def _table(self) -> AtomicCurve:
+    def table(self) -> AtomicCurve:
+        """All outputs whose probability in either world a double can hold."""
         return _atoms(self.sigma, int(self.shift))
 
     def _expanded(self, epsilon: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from scipy.special import logsumexp, ndtr
 
 from tellapart._checks import Array
 from tellapart.curve.losses import Complex, Cumulants, FourRates, LossLaw
+from tellapart.curve.nodes import NEGLIGIBLE, Nodes, dyadic
 
-# Terms smaller than e^−46 of the largest are lost in a double anyway.
-_NEGLIGIBLE = 46.0
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 
@@ -101,7 +100,7 @@ class MixtureLoss(LossLaw):
         slope = share @ slopes / share.sum(axis=-1)
         return np.asarray(-x * x / 2 - _LOG_ROOT - np.log(slope) - np.log(-np.expm1(-u)))
 
-    def _loss(self, x: NDArray[Any]) -> NDArray[Any]:
+    def loss_at(self, x: NDArray[Any]) -> NDArray[Any]:
         """The logarithm of Σ weights[j]·exp(j·mu·x − (j·mu)²/2), of a real or complex output."""
         if len(self.weights) == 2:
             q = self.weights[1]
@@ -120,8 +119,8 @@ class MixtureLoss(LossLaw):
         """Where the tilted law e^(c·loss)·N(0, 1) lives, for all of these tilts."""
         steps = len(self.weights) - 1
         x = np.arange(-40.0, 41.0 + max(0.0, float(c.max())) * self.mu * steps, 0.25)
-        logs = np.multiply.outer(np.array([c.min(), c.max()]), self._loss(x)) - x * x / 2
-        alive = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - _NEGLIGIBLE).any(axis=0))
+        logs = np.multiply.outer(np.array([c.min(), c.max()]), self.loss_at(x)) - x * x / 2
+        alive = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - NEGLIGIBLE).any(axis=0))
         return float(x[alive[0]]) - 0.25, float(x[alive[-1]]) + 0.25
 
     def _step(self, c: Array, frequency: float) -> float:
@@ -155,7 +154,7 @@ class MixtureLoss(LossLaw):
 
     def along(self, c: float, y: Array) -> Complex:
         found = np.empty(y.shape, dtype=complex)
-        for part in _dyadic(y):
+        for part in dyadic(y):
             line = self._line(c, float(y[part].max()))
             found[part] = line.moments(c, y[part])
         return found
@@ -163,7 +162,7 @@ class MixtureLoss(LossLaw):
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         return self._line(c, step * points).moments_on_mesh(c, step, points)
 
-    def _line(self, c: float, furthest: float) -> _Line:
+    def _line(self, c: float, furthest: float) -> Nodes:
         """The line x + iη, where oscillation turns into decay: any y costs about the same."""
         steps = len(self.weights) - 1
         tilts = np.array([min(c, 0.0), max(c, 1.0)])
@@ -173,7 +172,7 @@ class MixtureLoss(LossLaw):
         fastest = 45 * max(self.mu / math.tan(shift * self.mu), 1 / shift)
         mesh = self._step(tilts, min(furthest * self.mu * steps, fastest))
         x = np.arange(low - 0.5, high + 0.5, mesh) + 1j * shift
-        return _Line(self._loss(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
+        return Nodes(self.loss_at(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
 
 
 def _bucket(tilt: float) -> float:
@@ -188,7 +187,7 @@ def _outputs(law: MixtureLoss, back: float, forth: float) -> tuple[Array, Array]
     low, high = law._span(tilts)
     step = law._step(tilts, 0.0)
     x = np.arange(low, high + step, step)
-    return law._loss(x), np.log(step) - _LOG_ROOT - x * x / 2
+    return law.loss_at(x), np.log(step) - _LOG_ROOT - x * x / 2
 
 
 def _excess(tilted: Array, c: Array, loss: Array, base: Array) -> Array:
@@ -202,69 +201,3 @@ def _excess(tilted: Array, c: Array, loss: Array, base: Array) -> Array:
         drift = np.multiply.outer(c, np.exp(loss + base))
         terms[far] = (np.exp(tilted + base) - drift)[far]
     return np.asarray(terms.sum(axis=-1))
-
-
-class _Line(NamedTuple):
-    """Losses and log-masses along a line in the complex plane of outputs."""
-
-    loss: Complex
-    base: Complex
-
-    def moments(self, c: float, y: Array) -> Complex:
-        """The logarithm of M(c + iy)."""
-        z = c + 1j * y
-        if self._near_one(c, float(y.max())):
-            excess = np.expm1(np.multiply.outer(z, self.loss))
-            drift = np.multiply.outer(z, np.expm1(self.loss))
-            return np.asarray(np.log1p((excess - drift) @ np.exp(self.base)))
-        size = self.base.real + c * self.loss.real - float(y.min()) * self.loss.imag
-        top = float(size.max())
-        alive = size > top - _NEGLIGIBLE
-        terms = np.multiply.outer(z, self.loss[alive]) + self.base[alive] - top
-        return np.asarray(np.log(np.exp(terms).sum(axis=-1)) + top)
-
-    def moments_on_mesh(self, c: float, step: float, points: int) -> Complex:
-        """The same on a mesh: e^((j + k)·w) − 1 from those of j and k, without new sines."""
-        block = math.isqrt(points) + 1
-        inner = np.expm1(np.multiply.outer(1j * step * np.arange(block), self.loss))
-        starts = c + 1j * step * block * np.arange(-(-points // block))
-        if self._near_one(c, step * points):
-            outer = np.expm1(np.multiply.outer(starts, self.loss))
-            mass = np.exp(self.base)
-            excess = _product(outer, inner, mass)
-            z = (starts[:, None] + 1j * step * np.arange(block)).ravel()
-            return np.asarray(np.log1p(excess - z * (np.expm1(self.loss) @ mass))[:points])
-        top = float((self.base.real + c * self.loss.real).max())
-        outer = np.exp(np.multiply.outer(starts, self.loss) + self.base - top)
-        found = (outer @ (1 + inner).T).ravel()
-        return np.asarray((np.log(found) + top)[:points])
-
-    def _near_one(self, c: float, furthest: float) -> bool:
-        """Whether M stays so near 1 that the part of the sum with mean 0 is better left out."""
-        if c * self.loss.real.max() > 300:
-            return False
-        drift = np.expm1(np.minimum(self.loss.real, 300.0) + 1j * self.loss.imag)
-        spread = float(np.abs(np.exp(self.base) * drift).sum())
-        return abs(c + 1j * furthest) * spread < 1
-
-
-def _product(outer: Complex, inner: Complex, mass: Complex) -> Complex:
-    """Σ mass·((1 + outer)(1 + inner) − 1), each product by its small terms."""
-    alone = (outer @ mass)[:, None] + (inner @ mass)[None, :]
-    return (alone + (outer * mass) @ inner.T).ravel()
-
-
-def _dyadic(y: Array) -> list[NDArray[np.intp]]:
-    """Positions of y in groups that share a scale, none too large for the cache."""
-    order = np.argsort(y, kind="stable")
-    scale = np.floor(np.log2(np.maximum(y[order], 1e-300)))
-    starts = np.flatnonzero(np.diff(scale, prepend=scale[0] - 1))
-    # The smallest scales all live on the coarsest mesh: join them.
-    groups = np.split(order, starts[1:])
-    joined: list[NDArray[np.intp]] = []
-    for group in groups:
-        if joined and len(joined[-1]) + len(group) <= 32:
-            joined[-1] = np.concatenate([joined[-1], group])
-        else:
-            joined.extend(np.array_split(group, -(-len(group) // 256)))
-    return joined

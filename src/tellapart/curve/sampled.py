@@ -9,7 +9,9 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.solve import Falling
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import SymmetricCurve
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class SampledCurve(TradeoffCurve):
         columns = zip((fpr, *some, tnr), (1.0, 1.0, 0.0, 0.0), strict=True)
         fpr, tpr, fnr, tnr = (np.where(all_of_it, end, x) for x, end in columns)
         return fpr, tpr, fnr, tnr
+
+    def _threshold_range(self, excess: Falling, like: Array) -> tuple[Array, Array]:
+        """A little further: the ends of the losses are rounded on their way through the sample."""
+        low, high = super()._threshold_range(excess, like)
+        return low - 1e-12 * (1 + np.abs(low)), high + 1e-12 * (1 + np.abs(high))
 
     def _beta(self, alpha: Array) -> Array:
         return self.rate * self.base._beta(alpha) + (1 - self.rate) * (1 - alpha)
@@ -85,6 +92,11 @@ class UnsampledCurve(TradeoffCurve):
         fpr, tpr, fnr, tnr = self.sampled._rates(np.nextafter(-threshold, -np.inf))
         return fnr, tnr, fpr, tpr
 
+    def _threshold_range(self, excess: Falling, like: Array) -> tuple[Array, Array]:
+        """A little further: the ends of the losses are rounded on their way through the sample."""
+        low, high = super()._threshold_range(excess, like)
+        return low - 1e-12 * (1 + np.abs(low)), high + 1e-12 * (1 + np.abs(high))
+
     def _delta(self, epsilon: Array) -> Array:
         """(1 − e^ε·(1 − rate))·δ of the base's mirror, at what is left of ε."""
         q = self.sampled.rate
@@ -94,7 +106,54 @@ class UnsampledCurve(TradeoffCurve):
         return np.where(left > 0, found, 0.0)
 
     def _largest_loss(self) -> float:
-        return -self.sampled._ahead(self.sampled.base._smallest_loss())
+        base = self.sampled.base
+        if base.mirrored()._delta_at_infinity() > 0:  # what only h0 showed is now bounded, too
+            return -math.log1p(-self.sampled.rate)
+        return -self.sampled._ahead(base._smallest_loss())
 
     def _delta_at_infinity(self) -> float:
         return 0.0
+
+
+@dataclass(frozen=True)
+class ReplacedCurve(SymmetricCurve):
+    """The pair for both orders whose profile at ε ≥ 0 is that of a `SampledCurve`.
+
+    What a sample of the data leaves of a step whose neighbours replace a record.
+    """
+
+    sampled: SampledCurve
+    bound: Bound = Bound.LOWER
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        ahead = self.sampled._rates(np.maximum(threshold, 0.0))
+        # In the mirror, accuses where the loss is below −threshold, not at it.
+        under = np.nextafter(np.maximum(-threshold, 0.0), -np.inf)
+        fpr, tpr, fnr, tnr = self.sampled._rates(np.maximum(under, 0.0))
+        columns = zip(ahead, (fnr, tnr, fpr, tpr), strict=True)
+        a, b, c, d = (np.where(threshold < 0, back, x) for x, back in columns)
+        return a, b, c, d
+
+    def _beta(self, alpha: Array) -> Array:
+        """As on the sample, then a line of slope −1, then the mirror."""
+        few, _, many, _ = (float(x) for x in self.sampled._rates(np.zeros(())))
+        near = self.sampled._beta(np.minimum(alpha, few))
+        far = np.minimum(self.sampled.mirrored()._beta(np.maximum(alpha, many)), few)
+        return np.select([alpha <= few, alpha >= many], [near, far], few + many - alpha)
+
+    def _tpr(self, fpr: Array) -> Array:
+        few = float(self.sampled._rates(np.zeros(()))[0])
+        near = self.sampled._tpr(np.minimum(fpr, few))
+        return np.where(fpr <= few, near, 1 - self._beta(fpr))
+
+    def _profile(self, epsilon: Array) -> Array:
+        return self.sampled._delta(epsilon)
+
+    def _epsilon(self, delta: Array) -> Array:
+        return self.sampled._epsilon(delta)
+
+    def _largest_loss(self) -> float:
+        return self.sampled._largest_loss()
+
+    def _delta_at_infinity(self) -> float:
+        return self.sampled._delta_at_infinity()

@@ -19,6 +19,7 @@ from tellapart.mechanisms.noise import (
     Laplace,
     TruncatedLaplace,
 )
+from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
@@ -30,6 +31,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Laplace,
     PermuteAndFlip,
     PlanarLaplace,
+    Promise,
     RandomizedResponse,
     ReportNoisyMax,
     Staircase,

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
+    from tellapart.mechanisms.shuffled import Shuffled
 
 
 class Order(Enum):
@@ -26,6 +28,13 @@ class Neighbours(Enum):
 
     ADD_REMOVE = "add or remove one record (unbounded)"
     REPLACE = "replace one record (bounded)"
+
+
+class Sampling(Enum):
+    """How a step chooses the records it sees."""
+
+    POISSON = "each record with the same chance, independently"
+    WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"
 
 
 ADD_REMOVE = Neighbours.ADD_REMOVE
@@ -57,11 +66,11 @@ class Mechanism(ABC):
 
     # Imported where they are used: what is made of mechanisms is a mechanism itself.
 
-    def sampled(self, rate: float) -> Sampled:
-        """The mechanism on a Poisson sample: each record is seen with probability ``rate``."""
+    def sampled(self, rate: float, scheme: Sampling = Sampling.POISSON) -> Sampled:
+        """The mechanism on a random part of the data: each record is in it with chance ``rate``."""
         from tellapart.mechanisms.combine import Sampled
 
-        return Sampled(self, rate)
+        return Sampled(self, rate, scheme)
 
     def repeated(self, times: int) -> Repeated:
         """The mechanism so many times over, all outputs seen."""
@@ -74,6 +83,39 @@ class Mechanism(ABC):
         from tellapart.mechanisms.combine import Sequence
 
         return Sequence((self, other))
+
+    def shuffled(self, users: int) -> Shuffled:
+        """The mechanism run by so many persons, their answers seen in random order.
+
+        >>> import tellapart as ta
+        >>> hidden = ta.RandomizedResponse(epsilon=2).shuffled(users=10_000)
+        >>> round(hidden.curve().epsilon(delta=1e-6), 2)
+        0.11
+        """
+        from tellapart.mechanisms.shuffled import Shuffled
+
+        return Shuffled(self, users)
+
+    def for_group(self, size: int) -> Mechanism:
+        """The mechanism as so many records together see it: all of them there, or none.
+
+        Plain noise sees its sensitivity grow; Gaussian noise on a Poisson sample moves by the
+        number of members in the sample; whatever else is bounded along a chain of neighbours.
+
+        >>> import tellapart as ta
+        >>> ta.Gaussian(sigma=2).for_group(3)
+        Gaussian(sigma=2.0, sensitivity=3.0)
+        >>> family = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).for_group(4)
+        >>> round(family.curve().epsilon(delta=1e-5), 4)
+        8.8992
+        """
+        k = _checks.whole(1, size=size)
+        return self if k == 1 else self._grouped(k)
+
+    def _grouped(self, size: int) -> Mechanism:
+        from tellapart.mechanisms.groups import grouped
+
+        return grouped(self, size)
 
     @abstractmethod
     def _present_test(self) -> TradeoffCurve:
@@ -110,3 +152,9 @@ class LocalMechanism(Mechanism):
                 "be Neighbours.REPLACE for a mechanism run on one person's own value",
                 self.neighbours,
             )
+
+    def _grouped(self, size: int) -> Mechanism:
+        raise Unsupported(
+            f"each person runs {type(self).__name__} on their own value: what a group of {size} "
+            f"shows is mechanism.repeated({size})"
+        )

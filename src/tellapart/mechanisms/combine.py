@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, fields
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.certified import Bracket, bracketed
-from tellapart.curve.compose import composed, law_of, sampled_law
+from tellapart.curve.certified import Bracket, bracketed_parts
+from tellapart.curve.compose import Part, composed_parts, part_of, replaced_part, sampled_part
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.losses import LossLaw
-from tellapart.curve.sampled import SampledCurve
+from tellapart.curve.revealing import NOTHING_SURE
+from tellapart.curve.sampled import ReplacedCurve, SampledCurve
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order
+from tellapart.mechanisms.base import LocalMechanism, Mechanism, Neighbours, Order, Sampling
 
 Step = tuple[Mechanism, int]
 
@@ -43,9 +44,8 @@ class Combined(Mechanism):
         steps = self.steps()
         if len(steps) == 1 and steps[0][1] == 1:
             return steps[0][0]._present_test()
-        laws = [(*_law(step), count) for step, count in steps]
-        bound = Bound.LOWER if any(side is Bound.LOWER for _, side, _ in laws) else Bound.EXACT
-        return composed([(law, count) for law, _, count in laws], bound)
+        found = [(*_part(step), count) for step, count in steps]
+        return composed_parts([(part, n) for part, _, n in found], _side(x for _, x, _ in found))
 
     def bracket(
         self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None
@@ -53,7 +53,9 @@ class Combined(Mechanism):
         """Two curves that surely enclose what the best attacker can do, every error counted.
 
         ``lower`` leaks no less and ``upper`` no more than the mechanism; at this δ their ε differ
-        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``.
+        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``. Of
+        steps known only by a promise (Bound.LOWER) nobody can say that they leak anything:
+        ``lower`` is as close to what they allow, and ``upper`` is that of no leak at all.
 
         >>> import tellapart as ta
         >>> found = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).bracket(delta=1e-5)
@@ -64,26 +66,47 @@ class Combined(Mechanism):
         width = _checks.finite_above_zero(gap=gap)
         if order is not None:
             _checks.member(Order, order=order)
-        laws = [(*_law(step), count) for step, count in self.steps()]
-        if any(side is not Bound.EXACT for _, side, _ in laws):
-            raise Unsupported("a bracket needs steps known from both sides, not Bound.LOWER ones")
-        steps = [(law, count) for law, _, count in laws]
+        found = [(*_part(step), count) for step, count in self.steps()]
+        parts = [(part, count) for part, _, count in found]
         if order is Order.ABSENT:
-            steps = [(law.swapped(), count) for law, count in steps]
-        return bracketed(steps, asked, width, ordered=order is not None)
+            parts = [(Part(one.law.swapped(), one.kept.swapped()), n) for one, n in parts]
+        both = bracketed_parts(parts, asked, width, ordered=order is not None)
+        if _side(side for _, side, _ in found) is Bound.LOWER:
+            return Bracket(both.lower, nothing(Bound.UPPER))
+        return both
 
 
-def _law(step: Mechanism) -> tuple[LossLaw, Bound]:
-    if isinstance(step, Sampled):
-        law, bound = _law(step.base)
-        return sampled_law(law, step.rate), bound
+def _part(step: Mechanism) -> tuple[Part, Bound]:
+    if isinstance(step, Ready):
+        return step.part()
     test = step._present_test()
-    return law_of(test), test.bound
+    return part_of(test), test.bound
+
+
+def _side(sides: Iterable[Bound]) -> Bound:
+    """Of a composition: steps known from below make it known from below."""
+    found = set(sides) - {Bound.EXACT}
+    if Bound.UPPER in found:
+        raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
+    return Bound.LOWER if found else Bound.EXACT
+
+
+class Ready(Combined):
+    """A step that knows its own law, which its curve would not tell."""
+
+    @abstractmethod
+    def part(self) -> tuple[Part, Bound]:
+        """The step, for a composition."""
 
 
 @dataclass(frozen=True, repr=False)
-class Sampled(Combined):
-    """A step that sees each record with probability ``rate``, independently (Poisson sampling).
+class Sampled(Ready):
+    """A step on a random part of the data, which the output does not name.
+
+    With neighbours that add or remove a record the sample is a Poisson one, and the curve exact.
+    With neighbours that replace one, either scheme has the same curve from below (Zhu, Dong and
+    Wang 2022, Theorem 11; Balle, Barthe and Gaboardi 2018, Theorem 2): for a Poisson sample this
+    takes it that leaving a record out moves the answer no further than replacing it.
 
     >>> import tellapart as ta
     >>> round(ta.Laplace.with_epsilon(1).sampled(0.1).curve().epsilon(delta=0.0), 6)
@@ -92,15 +115,32 @@ class Sampled(Combined):
 
     base: Mechanism
     rate: float
+    scheme: Sampling = Sampling.POISSON
 
     def __post_init__(self) -> None:
         _check_mechanism(base=self.base)
-        if self.base.neighbours is not Neighbours.ADD_REMOVE:
+        _checks.member(Sampling, scheme=self.scheme)
+        fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
+        if fixed and self.base.neighbours is Neighbours.ADD_REMOVE:
             raise Unsupported(
-                "Poisson sampling is for neighbours that add or remove one record, not for "
-                f"{type(self.base).__name__} with {self.base.neighbours}"
+                "a batch of fixed size has neighbours that replace one record: give the "
+                "mechanism neighbours=Neighbours.REPLACE, and the sensitivity that belongs to "
+                "it (of clipped sums, twice the clipping norm)"
+            )
+        local = _run_by_persons(self.base)
+        if local is not None:
+            raise Unsupported(
+                f"a sample hides who was asked only among many: {type(local).__name__} is run "
+                "by each person, who answers or visibly does not"
             )
         self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
+
+    def __repr__(self) -> str:
+        """As it was built: the scheme only where it is not the usual."""
+        shown = f"base={self.base!r}, rate={self.rate!r}"
+        if self.scheme is not Sampling.POISSON:
+            shown += f", scheme={self.scheme}"
+        return f"Sampled({shown})"
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
@@ -109,7 +149,31 @@ class Sampled(Combined):
         if self.rate == 0:
             return nothing()
         base = self.base._present_test()
-        return base if self.rate == 1 else SampledCurve(base, self.rate)
+        if self.rate == 1:
+            return base
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            return SampledCurve(base, self.rate)
+        return ReplacedCurve(SampledCurve(base.symmetrised(), self.rate))
+
+    def part(self) -> tuple[Part, Bound]:
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            part, bound = _part(self.base)
+            return sampled_part(part, self.rate), bound
+        inner: Mechanism = self.base
+        rate = self.rate
+        while isinstance(inner, Sampled):  # a sample of a sample is a sample
+            rate, inner = rate * inner.rate, inner.base
+        test = inner._present_test().symmetrised()
+        bound = test.bound if rate == 1 else Bound.LOWER
+        return replaced_part(part_of(test), rate), bound
+
+
+def _run_by_persons(mechanism: Mechanism) -> Mechanism | None:
+    """A step that each person takes on their own, if there is one."""
+    while isinstance(mechanism, Sampled):
+        mechanism = mechanism.base
+    local = (one for one, _ in parts_of(mechanism) if isinstance(one, LocalMechanism))
+    return next(local, None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +194,7 @@ class Repeated(Combined):
         self._set(times=times, neighbours=self.base.neighbours)
 
     def steps(self) -> tuple[Step, ...]:
-        return tuple((step, count * self.times) for step, count in _steps(self.base))
+        return tuple((step, count * self.times) for step, count in parts_of(self.base))
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +216,7 @@ class Sequence(Combined):
         self._set(parts=parts, neighbours=kinds.pop())
 
     def steps(self) -> tuple[Step, ...]:
-        return tuple(step for part in self.parts for step in _steps(part))
+        return tuple(step for part in self.parts for step in parts_of(part))
 
 
 def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
@@ -173,10 +237,14 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
 def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
     """The law of each step's loss, and how often the step is taken; on the attacker's side."""
     _check_mechanism(mechanism=mechanism)
-    return tuple((_law(step)[0], count) for step, count in _steps(mechanism))
+    parts = [(_part(step)[0], count) for step, count in parts_of(mechanism)]
+    if any(part.kept != NOTHING_SURE for part, _ in parts):
+        raise Unsupported("steps that may reveal all (δ at every ε) have no finite moments")
+    return tuple((part.law, count) for part, count in parts)
 
 
-def _steps(mechanism: Mechanism) -> tuple[Step, ...]:
+def parts_of(mechanism: Mechanism) -> tuple[Step, ...]:
+    """The steps of any mechanism, of which a plain one is its own."""
     return mechanism.steps() if isinstance(mechanism, Combined) else ((mechanism, 1),)
 
 

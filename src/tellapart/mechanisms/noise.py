@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +41,9 @@ class AdditiveNoise(Mechanism):
 
     def _present_test(self) -> TradeoffCurve:
         return self.noise.curve(self.sensitivity)
+
+    def _grouped(self, size: int) -> Mechanism:
+        return replace(self, sensitivity=size * self.sensitivity)  # type: ignore[call-arg]
 
     def deviation(self) -> float:
         """How far the noisy answer usually lies from the true one (standard deviation)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -149,6 +149,9 @@ class UniformNoise(Mechanism):
         """How far the noisy answer lies from the true one at most, this share of the time."""
         missing = _checks.inside_unit(coverage=coverage) - self.atom
         return 0.0 if missing <= 0 else missing / (1 - self.atom) * self.width / 2
+
+    def _grouped(self, size: int) -> Mechanism:
+        return replace(self, sensitivity=size * self.sensitivity)
 
     def _present_test(self) -> TradeoffCurve:
         leak = _revealed(self.width, self.atom, self.sensitivity)

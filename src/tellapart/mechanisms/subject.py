@@ -8,6 +8,7 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Combined
+from tellapart.mechanisms.promise import Promise
 
 Subject = Mechanism | TradeoffCurve
 
@@ -41,6 +42,8 @@ def scope(subject: Subject) -> str:
     >>> scope(ta.Laplace(scale=1))
     'for Laplace alone: another mechanism with the same ε, δ may leak more'
     """
+    if isinstance(subject, Promise):
+        return scope(subject.curve())
     if isinstance(subject, Mechanism):
         kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__
         return f"for {kind} alone: another mechanism with the same ε, δ may leak more"

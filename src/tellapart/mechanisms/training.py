@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart.mechanisms.base import Neighbours, Sampling
 from tellapart.mechanisms.combine import Repeated
 from tellapart.mechanisms.noise import Gaussian
 
@@ -26,12 +27,15 @@ def dp_sgd(
     epochs: float | None = None,
     batch_size: float | None = None,
     data_size: int | None = None,
+    scheme: Sampling = Sampling.POISSON,
 ) -> Repeated:
-    """Training by noisy, clipped gradients on Poisson samples (DP-SGD), all models seen.
+    """Training by noisy, clipped gradients on random samples (DP-SGD), all models seen.
 
     Give the sampling rate and the number of steps, or epochs, expected batch size and size of the
-    data set. ``noise_multiplier`` is the noise in units of the clipping norm; neighbours add or
-    remove one record. Batches of fixed size, or in shuffled order, are other mechanisms.
+    data set. ``noise_multiplier`` is the noise in units of the clipping norm. With Poisson samples
+    neighbours add or remove one record. Batches of fixed size (`Sampling.WITHOUT_REPLACEMENT`) are
+    for neighbours that replace one, which moves a sum by twice the norm. Batches in shuffled
+    order are another mechanism.
 
     >>> training = dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
     >>> round(training.curve().epsilon(delta=1e-5), 6)
@@ -40,11 +44,14 @@ def dp_sgd(
     True
     """
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
+    step = Gaussian(noise)
+    if _checks.member(Sampling, scheme=scheme) is Sampling.WITHOUT_REPLACEMENT:
+        step = Gaussian(noise, sensitivity=2.0, neighbours=Neighbours.REPLACE)
     if sampling_rate is not None and steps is not None:
         if not (epochs is None and batch_size is None and data_size is None):
             rule = "be given as sampling_rate and steps, or as epochs, batch_size and data_size"
             _checks.refuse("the schedule", rule, (sampling_rate, steps, epochs, batch_size))
-        return Gaussian(noise).sampled(sampling_rate).repeated(steps)
+        return step.sampled(sampling_rate, scheme).repeated(steps)
     if epochs is None or batch_size is None or data_size is None:
         rule = "be given as sampling_rate and steps, or as epochs, batch_size and data_size"
         given = (sampling_rate, steps, epochs, batch_size, data_size)
@@ -56,7 +63,7 @@ def dp_sgd(
     rounds = _checks.finite_above_zero(epochs=epochs) * size / batch
     # A schedule that comes out whole but for rounding is whole.
     count = round(rounds) if abs(rounds - round(rounds)) < 1e-9 * rounds else math.ceil(rounds)
-    return Gaussian(noise).sampled(batch / size).repeated(max(count, 1))
+    return step.sampled(batch / size, scheme).repeated(max(count, 1))
 
 
 def dp_sgd_with_epsilon(

@@ -1,0 +1,54 @@
+"""Answers given in person, then shuffled: nobody knows whose is whose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tellapart import _checks
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.clones import clones
+from tellapart.curve.guarantees import nothing
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.choice import RandomizedResponse
+from tellapart.mechanisms.combine import Combined, Step
+
+# Clones of a louder randomiser are too rare to count on.
+_LOUDEST = 100.0
+
+
+@dataclass(frozen=True, repr=False)
+class Shuffled(Combined):
+    """So many persons run a local randomiser, and the attacker sees all answers in random order.
+
+    Known from below, by clones (Feldman, McMillan and Talwar 2021, Theorem 3.1): each other person
+    answers as a clone with chance e^−ε₀, or 2/(e^ε₀ + 1) for yes-no randomised response.
+    """
+
+    base: Mechanism
+    users: int
+
+    def __post_init__(self) -> None:
+        if self.base.neighbours is not Neighbours.REPLACE:
+            raise Unsupported(
+                "answers are shuffled that each person gives on their own value: the mechanism "
+                "needs neighbours=Neighbours.REPLACE"
+            )
+        self._set(users=_checks.whole(1, 10**9, users=self.users), neighbours=Neighbours.REPLACE)
+
+    def steps(self) -> tuple[Step, ...]:
+        return ((self, 1),)
+
+    def _present_test(self) -> TradeoffCurve:
+        local = float(self.base.curve().epsilon(0.0))
+        if not local <= _LOUDEST:
+            raise Unsupported(
+                f"shuffling is understood for pure ε of at most {_LOUDEST:g}, and "
+                f"{type(self.base).__name__} has {local:g}"
+            )
+        if local == 0:
+            return nothing()
+        binary = isinstance(self.base, RandomizedResponse) and self.base.categories == 2
+        chance = 2 / (math.exp(local) + 1) if binary else math.exp(-local)
+        return clones(local, self.users - 1, chance)
