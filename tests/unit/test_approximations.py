@@ -157,8 +157,10 @@ def test_the_ends_of_renyi():
     assert ta.renyi(ta.Gaussian(1).sampled(0)).epsilon(1e-9) == 0
     assert ta.renyi(ta.Gaussian(20).sampled(1e-5)).epsilon(1e-5) == 0
     assert ta.renyi(ta.Gaussian(1e-9), orders=[4e3]).epsilon(1e-5) == math.inf
-    with pytest.raises(ta.Unsupported, match="LogisticCurve"):
-        ta.renyi(ta.ExponentialMechanism(1))
+    with pytest.raises(ta.Unsupported, match="PlanarLaplaceCurve"):
+        ta.renyi(ta.PlanarLaplace(1))
+    with pytest.raises(ta.Unsupported, match="may reveal all"):
+        ta.renyi(ta.Promise(1, 1e-6).repeated(2))
 
 
 # -- zCDP ---------------------------------------------------------------------------------------

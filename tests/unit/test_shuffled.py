@@ -72,7 +72,23 @@ def test_no_shuffle_of_any_randomiser_beats_the_bound(epsilon, others, data):
     local = max(float(np.abs(a - b).max()) for a in logs for b in logs)
     if local == 0:
         return
-    holds(clones(local, len(others), np.exp(-local)), truths(rows, others))
+    holds(clones(local, len(others)), truths(rows, others))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("others", [1, 3, 8])
+def test_the_bound_holds_where_clones_are_fewest(share, others):
+    """The two values agree on an answer that the others hardly ever give."""
+    e = np.exp(1.0)
+    first, second = np.array([e, 1.0, 0.0]), np.array([1.0, e, 0.0])
+    rows = np.stack(
+        [(1 - share) * one / (1 + e) + share * np.array([0, 0, 1]) for one in (first, second)]
+    )
+    third = np.maximum(rows[0], rows[1]) / e
+    third[:2] += (1 - third.sum()) / 2
+    table = np.stack([*rows, third])
+    local = max(float(np.abs(np.log(a / b)).max()) for a in table for b in table)
+    holds(clones(local, others), truths(table, [2] * others))
 
 
 def test_alone_nobody_is_hidden():

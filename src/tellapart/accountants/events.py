@@ -16,7 +16,7 @@ from tellapart import _checks
 from tellapart.curve.base import Bound
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism
@@ -193,6 +193,20 @@ def _poisson_sampled(event: Any, place: _Place) -> _Found:
     return base if rate == 1 or isinstance(base, _End) else base.sampled(rate)
 
 
+def _fixed_batch(event: Any, place: _Place) -> _Found:
+    """Batches of fixed size: a guarantee from below, for records that are replaced."""
+    total = _checks.whole(1, **place.named(source_dataset_size=event.source_dataset_size))
+    size = _checks.whole(0, total, **place.named(sample_size=event.sample_size))
+    if place.relation is not _Relation.REPLACE_ONE:
+        place.refuse(event, "a batch of fixed size needs REPLACE_ONE")
+    base = _read(event.event, place.inside("event", on_sample=size < total))
+    if size == 0:
+        return _End.NOTHING
+    if size == total or isinstance(base, _End):
+        return base
+    return base.sampled(size / total, Sampling.WITHOUT_REPLACEMENT)
+
+
 def _self_composed(event: Any, place: _Place) -> _Found:
     count = _checks.whole(0, 10**15, **place.named(count=event.count))
     base = _read(event.event, place.inside("event"))
@@ -222,15 +236,15 @@ _READERS: dict[str, Callable[[Any, _Place], _Found]] = {
     "NonPrivateDpEvent": lambda event, place: _End.EVERYTHING,
     "PoissonSampledDpEvent": _poisson_sampled,
     "RandomizedResponseDpEvent": _randomized_response,
+    "SampledWithoutReplacementDpEvent": _fixed_batch,
     "SelfComposedDpEvent": _self_composed,
     "SingleEpochTreeAggregationDpEvent": _tree_aggregation,
 }
 
 # Where the next ones go: an event moves up once tellapart has its mechanism.
 _REASONS = {
-    "EpsilonDeltaDpEvent": "a promise of (ε, δ) is no mechanism yet",
+    "EpsilonDeltaDpEvent": "ta.Promise(epsilon, delta) is its mechanism",
     "MixtureOfGaussiansDpEvent": "mixtures of Gaussians are no mechanism yet",
-    "SampledWithoutReplacementDpEvent": "batches of fixed size are no mechanism yet",
     "TruncatedSubsampledGaussianDpEvent": "batches that are cut short are no mechanism yet",
     "ZCDpEvent": "a promise of zCDP is no mechanism; ta.guarantee(zcdp=...) is its curve",
 }

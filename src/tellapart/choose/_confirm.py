@@ -14,6 +14,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 # Shares of the largest advantage at which brackets are tried, where a limit names no δ.
 _SHARES = (0.9, 0.3, 0.03, 1e-3, 1e-5, 1e-8)
 _TRIES = 16
+_GAP = 1e-5
 
 
 def confirmed(
@@ -32,8 +33,8 @@ def confirmed(
         excess = max(map(_excess, [family(trial)] * len(limits), limits, deltas))
         if excess <= 0:
             return trial
-        # A risk moves about as fast as its parameter, or half as fast.
-        move = max(2 * move, 2 * excess, 1 / parameter if whole else 0.0)
+        # A risk moves about as fast as its parameter.
+        move = max(2 * move, excess, 1 / parameter if whole else 0.0)
     raise NotCertified(
         f"no certified curve near {parameter:.10g} keeps the limits; "
         "certified=False gives the contour's answer"
@@ -56,6 +57,6 @@ def _excess(subject: Subject, limit: Limit, delta: float) -> float:
     if not isinstance(subject, Combined):
         return math.inf
     try:
-        return limit.excess(subject.bracket(delta).lower)
+        return limit.excess(subject.bracket(delta, _GAP).lower)
     except NotCertified:
         return math.inf

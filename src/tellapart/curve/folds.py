@@ -108,7 +108,10 @@ class _Sum:
 
     def __init__(self, steps: Steps, depth: float) -> None:
         self._depth = math.log(depth)
-        self._off = _MASS / min(1.0, _deviation(steps))
+        spread = _deviation(steps)
+        if not 0 < spread < math.inf:
+            raise NotCertified("losses beyond what doubles hold cannot be folded")
+        self._off = _MASS / min(1.0, spread)
         self._total = sum(count for _, count in steps)
         whole, _, self._least = self._joined([self._power(one, count) for one, count in steps])
         self._law = whole
