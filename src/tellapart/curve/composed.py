@@ -65,6 +65,11 @@ class ComposedCurve(ThresholdCurve):
         spare = [] if folds is None else [lambda: folds]
         return First([lambda: Contour(moments), *spare])
 
+    @property
+    def has_folds(self) -> bool:
+        """Whether there is an engine behind the contour, which answers where that refuses."""
+        return self._folds is not None
+
     @cached_property
     def _folds(self) -> Engine | None:
         """Those of one order serve the other."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, fields
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified import Bracket, bracketed_parts
-from tellapart.curve.compose import Part, composed_parts, part_of, replaced_part, sampled_part
+from tellapart.curve.compose import Part, part_of, replaced_part, sampled_part
+from tellapart.curve.enclosed import composed_or_enclosed
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.losses import LossLaw
 from tellapart.curve.revealing import NOTHING_SURE
@@ -45,7 +46,8 @@ class Combined(Mechanism):
         if len(steps) == 1 and steps[0][1] == 1:
             return steps[0][0]._present_test()
         found = [(*_part(step), count) for step, count in steps]
-        return composed_parts([(part, n) for part, _, n in found], _side(x for _, x, _ in found))
+        side = _side(side for _, side, _ in found)
+        return composed_or_enclosed([(part, n) for part, _, n in found], side)
 
     def bracket(
         self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None

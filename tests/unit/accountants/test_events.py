@@ -168,9 +168,7 @@ def test_batches_of_fixed_size_are_a_guarantee_for_replaced_records():
     # of what replacing a record changes.
     halved = dp.GaussianDpEvent(GAUSSIAN.noise_multiplier / 2)
     theirs = dp.rdp.RdpAccountant(neighboring_relation=REPLACE)
-    theirs.compose(
-        dp.SelfComposedDpEvent(dp.SampledWithoutReplacementDpEvent(100, 10, halved), 50)
-    )
+    theirs.compose(dp.SelfComposedDpEvent(dp.SampledWithoutReplacementDpEvent(100, 10, halved), 50))
     ours = step.repeated(50).bracket(1e-5).lower.epsilon(1e-5)
     assert 0 < ours < theirs.get_epsilon(1e-5)
 
