@@ -122,7 +122,8 @@ def _again(outcome: Outcome) -> None:
     worse = max(orders, key=lambda one: float(one.delta(epsilon)))
     if not isinstance(worse, ComposedCurve):
         return
-    outcome.engine = type(worse._engine._current).__name__
+    made = worse._engine._made
+    outcome.engine = type(made[max(made)]).__name__
     if outcome.engine == "Contour" and worse._folds is not None:
         tails = worse._folds.tails(np.array([epsilon]))
         slope = float(tails.fpr[0]) * math.exp(epsilon) / float(tails.delta[0])

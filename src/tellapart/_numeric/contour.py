@@ -28,7 +28,7 @@ Complex = NDArray[np.complex128]
 _VANISHED = -760.0
 # A sum that is smaller than this share of its terms has lost too many digits.
 _CANCELS = 1e-6
-_REFUSED = "a contour has too few digits here; in Python, mechanism.bracket(...) answers"
+REFUSED = "a contour has too few digits here; mechanism.bracket(delta) may answer"
 # e^−36: what is left out, relative to what is summed.
 _DIGITS = 36.0
 # Steps from one line to further ones, in deviations of the tilt.
@@ -65,16 +65,16 @@ class Line:
         self.c, self.t = c, t
         value, _, variance = (float(x[0]) for x in law.cumulants(np.array([c])))
         if not (variance > 0 and math.isfinite(value)):
-            raise NotCertified(_REFUSED)
+            raise NotCertified(REFUSED)
         self.value, self.spread = value, math.sqrt(variance)
         self._law = law
         period = self._period() + 2 * room
         if not math.isfinite(period):
-            raise NotCertified(_REFUSED)
+            raise NotCertified(REFUSED)
         self._mesh = 2 * math.pi / period
         points = int(self._end() / self._mesh) + 2
         if points > _MOST_POINTS:
-            raise NotCertified(_REFUSED)
+            raise NotCertified(REFUSED)
         weight = np.full(points, self._mesh / math.pi)
         weight[0] /= 2
         z = c + 1j * self._mesh * np.arange(points)
@@ -89,7 +89,7 @@ class Line:
         cancelled = np.abs(found[:, :3]) < _CANCELS * self._size[:3]
         alive = self.scale(t) + np.maximum(t, 0.0) > _VANISHED
         if np.any(cancelled & alive[:, None]):
-            raise NotCertified(_REFUSED)
+            raise NotCertified(REFUSED)
         return Sums(*found.T)
 
     def _on_mesh(self, t: Array) -> Array:
@@ -121,7 +121,7 @@ class Line:
                 return float(some[dead[0]])
             if some[-1] > _MOST_POINTS * self._mesh:
                 break
-        raise NotCertified(_REFUSED)
+        raise NotCertified(REFUSED)
 
     def _period(self) -> float:
         """A mesh of 2π/period confuses t with t ± period: make that harmless on both sides."""
@@ -144,7 +144,7 @@ class Atlas:
         self._law = law
         value, mean, variance = law.cumulants(np.array([0.0, 0.5, 1.0]))
         if not (variance[1] > 0 and np.isfinite(value).all()):
-            raise NotCertified(_REFUSED)
+            raise NotCertified(REFUSED)
         self._c = [0.5]
         self._t = [float(mean[1])]
         self.deviation = math.sqrt(float(variance[1]))
@@ -159,7 +159,7 @@ class Atlas:
             while side * (asked - self._t[end]) > 0 and self._extend(side):
                 pass
             if side * (asked - self._t[end]) > 4 * self._spread[end] and not self._vanished(end):
-                raise NotCertified(_REFUSED)
+                raise NotCertified(REFUSED)
         return np.array(self._c), np.array(self._t)
 
     def _vanished(self, end: int) -> bool:
@@ -214,7 +214,7 @@ class Atlas:
             logs = self._saddle()
         known = np.isfinite(logs)
         if not known.any():  # the law ends before a line beyond the pole
-            raise NotCertified(_REFUSED)
+            raise NotCertified(REFUSED)
         return np.asarray(np.interp(-log_delta, -logs[known], np.array(self._t)[known]))
 
     def guess_fpr(self, fpr: Array) -> Array:

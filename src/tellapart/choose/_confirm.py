@@ -15,6 +15,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 _SHARES = (0.9, 0.3, 0.03, 1e-3, 1e-5, 1e-8)
 _TRIES = 16
 _GAP = 1e-5
+_ROUGH = 1e-3
 
 
 def confirmed(
@@ -22,41 +23,39 @@ def confirmed(
 ) -> float:
     """The parameter, or one slightly more private, whose certified curves keep every limit."""
     subject = family(parameter)
-    if not isinstance(subject, Combined) or curve_of(subject)._accuracy <= FORMULAS:
+    if curve_of(subject)._accuracy <= FORMULAS:
         return parameter
-    deltas = [_tightest(subject, limit) for limit in limits]
+    deltas = [_tightest(_composition(subject), limit) for limit in limits]
     move = 0.0
     for _ in range(_TRIES):
         trial = parameter * (1 + move) if grows_private else parameter / (1 + move)
         if whole:
             trial = float(math.ceil(trial) if grows_private else math.floor(trial))
-        excess = max(map(_excess, [family(trial)] * len(limits), limits, deltas))
+        made = _composition(family(trial))
+        excess = max(
+            limit.excess(made.bracket(delta, _GAP).lower)
+            for limit, delta in zip(limits, deltas, strict=True)
+        )
         if excess <= 0:
             return trial
         # A risk moves about as fast as its parameter.
         move = max(2 * move, excess, 1 / parameter if whole else 0.0)
-    raise NotCertified(
-        f"no certified curve near {parameter:.10g} keeps the limits; "
-        "certified=False gives the contour's answer"
-    )
+    raise NotCertified(f"no certified curve near {parameter:.10g} keeps the limits")
+
+
+def _composition(subject: Subject) -> Combined:
+    if not isinstance(subject, Combined):
+        raise NotCertified("a curve alone cannot be certified: let the family return the mechanism")
+    return subject
 
 
 def _tightest(subject: Combined, limit: Limit) -> float:
-    """The δ whose bracket tells most about a limit."""
+    """The δ whose bracket tells most about a limit, by rough brackets."""
     named = dict(limit.arguments).get("delta")
     if named is not None:
         return float(named)
     most = float(curve_of(subject).delta(0.0))
     return min(
-        (share * most for share in _SHARES), key=lambda delta: _excess(subject, limit, delta)
+        (share * most for share in _SHARES),
+        key=lambda delta: limit.excess(subject.bracket(delta, _ROUGH).lower),
     )
-
-
-def _excess(subject: Subject, limit: Limit, delta: float) -> float:
-    """How far a certified curve exceeds a limit; infinite where there is none."""
-    if not isinstance(subject, Combined):
-        return math.inf
-    try:
-        return limit.excess(subject.bracket(delta, _GAP).lower)
-    except NotCertified:
-        return math.inf

@@ -24,6 +24,7 @@ _LARGEST = 1e12
 FORMULAS = 1e-13
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
+_COARSE_NOISE = 1e-5
 
 
 class Infeasible(TellapartError):
@@ -86,11 +87,22 @@ class Search:
             f"{worst.name} = {worst.value(curve):.4g}, and {worst} is asked"
         )
 
+    def refuse_gaps(self, safe: float, beyond: float) -> None:
+        """A family that ends here must not go on further: whole numbers are asked for as such."""
+        if self.curve(beyond) is not None or self._refusal is None:
+            return
+        side = 1 if beyond > safe else -1
+        for further in (math.floor(safe) + side, math.floor(safe) + 2 * side):
+            if further > 0 and self.curve(float(further)) is not None:
+                said = f"{self._refusal}; for whole numbers only, ask with whole=True"
+                raise InvalidArgument(said) from self._refusal
+
     def refuse_wavering(self) -> None:
         """The answer is only right for a family and measures that move one way."""
         order = sorted(self._seen.items(), reverse=not self.grows_private)
         members = [x for _, x in order if math.isfinite(x)]
-        if any(after > before + _NOISE for before, after in pairwise(members)):
+        noise = _NOISE if self.accuracy <= FORMULAS else _COARSE_NOISE
+        if any(after > before + noise for before, after in pairwise(members)):
             raise NotCertified(
                 "the measures do not fall steadily with the parameter, so no single answer is "
                 "safe; use largest for a family that leaks more as it grows, least for one that "
@@ -119,8 +131,11 @@ def real(search: Search) -> tuple[float, float | None]:
     for position in (leaky - 0.25, safe + 0.25):  # seen, for the sake of monotonicity
         search.excess(search.parameter(position))
     if coarse:
-        return _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
-    return _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
+        found = _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
+    else:
+        found = _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
+    search.refuse_gaps(*found)
+    return found
 
 
 def _clear(search: Search, position: float, step: float) -> float:
@@ -189,6 +204,13 @@ def whole(search: Search) -> tuple[float, float | None]:
     first = next(members, None)
     if first is None:
         raise search.failure()
+    none = first // 2  # the least member may lie between powers of two
+    while first - none > 1:
+        middle = (first + none) // 2
+        if math.isfinite(search.excess(float(middle))):
+            first = middle
+        else:
+            none = middle
     private, revealing = (sizes[-1], first) if search.grows_private else (first, sizes[-1])
     if search.excess(float(private)) > 0:
         raise search.failure()

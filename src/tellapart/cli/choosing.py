@@ -241,10 +241,10 @@ def _limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
 
 
 def _cost(family: NamedFamily, limits: list[Limit], values: list[float]) -> Frontier:
-    """The frontier at those values that the family has."""
+    """The frontier at those values that the family has, and has an answer for."""
     return choosing.frontier(
         family.make,
-        [value for value in values if _exists(family, value)],
+        [value for value in values if _answers(family, limits, value)],
         {limit.name: limit.value for limit in limits},
         name=family.parameter,
     )
@@ -257,10 +257,12 @@ def _cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
     return list(cost.cells())
 
 
-def _exists(family: NamedFamily, value: float) -> bool:
+def _answers(family: NamedFamily, limits: list[Limit], value: float) -> bool:
     try:
-        family.make(value)
-    except InvalidArgument:
+        curve = curve_of(family.make(value))
+        for limit in limits:
+            limit.value(curve)
+    except (InvalidArgument, NotCertified):
         return False
     return True
 

@@ -60,6 +60,11 @@ class TradeoffCurve(ABC):
     # How far off its numbers may be, relatively: rounding alone, for a formula.
     _accuracy: ClassVar[float] = 1e-15
 
+    def __getstate__(self) -> dict[str, object]:
+        """What it was made from; what was worked out since is worked out again."""
+        kept = self.__dict__.keys() & getattr(type(self), "__dataclass_fields__", {}).keys()
+        return {name: self.__dict__[name] for name in kept}
+
     # -- what is asked of a curve ------------------------------------------------------------
 
     def rates(self, threshold: ArrayLike) -> Rates:

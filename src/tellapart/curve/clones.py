@@ -1,12 +1,13 @@
 """What is left of a local answer once it hides among those of many others.
 
-Any two values of an ε₀-randomiser R split as R(x₀) = e^ε₀·p·Q₀ + p·Q₁ + rest and R(x₁) = p·Q₀ +
-e^ε₀·p·Q₁ + the same rest: with total variation τ, take τ·Q₀ = (R(x₀) − R(x₁))₊, τ·Q₁ the other
-way round and p = τ/(e^ε₀ − 1). As R(x) ≥ e^−ε₀·R(x₀) and e^−ε₀·R(x₁), every R(x) holds p·Q₀ + p·Q₁:
-with chance 2p a person answers as a clone of either message. The largest p is 1/(e^ε₀ + 1), and
-smaller ones are like it with messages lost at random, which tells nobody more. So with C clones,
-A of them of the first kind, the attacker at best tells (A + Δ, C − A + 1 − Δ) from (A + 1 − Δ,
-C − A + Δ), Δ the likelier message: the stronger clones of Feldman, McMillan and Talwar 2023.
+A local ε₀-randomiser sends one of two messages, the likelier with odds e^ε₀ (Kairouz, Oh and
+Viswanath 2015); each other person sends one of the same two, at random, with some chance: a clone.
+With C clones, A of them of the first kind, the attacker at best tells (A + Δ, C − A + 1 − Δ) from
+(A + 1 − Δ, C − A + Δ), Δ the better message (Feldman, McMillan and Talwar 2021, Theorem 3.1).
+
+The chance is e^−ε₀ for any randomiser, as R(x) ≥ e^−ε₀·(R(x₀) + R(x₁))/2. The 2/(e^ε₀ + 1) of the
+stronger clones (2023) is taken where R(x) ≥ (R(x₀) + R(x₁))/(e^ε₀ + 1) is plain: for yes-no
+randomised response. In general others may give an answer on which x₀ and x₁ agree less often.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _OUTCOMES = 1e6
 _FAR = 15.0
 
 
-def clones(epsilon: float, others: int) -> AtomicCurve:
-    """The curve, from below, of an ε-randomiser's answer among those of so many others."""
+def clones(epsilon: float, others: int, chance: float) -> AtomicCurve:
+    """The curve, from below, where each of the others is a clone with this chance."""
     losses, masses = [], []
-    chance = min(2 / (math.exp(epsilon) + 1), 1 - 1e-15)
+    chance = min(chance, 1 - 1e-15)
     for count, mass in zip(*_levels(others, chance), strict=True):
         loss, present = _outcomes(epsilon, int(count))
         losses.append(loss)

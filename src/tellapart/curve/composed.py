@@ -9,12 +9,15 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.engines import Contour, Engine, First
+from tellapart.curve.engines import Contour, Engine, FirstToAnswer
 from tellapart.curve.folds import Folds, Reflected
 from tellapart.curve.laplace_sum import LaplaceSum
 from tellapart.curve.losses import Complex, Cumulants, LaplaceLoss, LossLaw
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.curve.threshold import Off, Tails, ThresholdCurve, off_fpr, off_tpr
+
+# No sum of losses that matters is further out.
+_FURTHEST = 1e300
 
 
 class Total:
@@ -58,12 +61,12 @@ class ComposedCurve(ThresholdCurve):
     bound: Bound = field(default=Bound.EXACT)
 
     @cached_property
-    def _engine(self) -> First:
+    def _engine(self) -> FirstToAnswer:
         """A contour; where its digits do not suffice, folds, for steps that have them."""
         moments = Total(self.steps)
         folds = self._folds
         spare = [] if folds is None else [lambda: folds]
-        return First([lambda: Contour(moments), *spare])
+        return FirstToAnswer([lambda: Contour(moments), *spare])
 
     @property
     def has_folds(self) -> bool:
@@ -110,11 +113,11 @@ class ComposedCurve(ThresholdCurve):
         flat = np.ravel(t).astype(float)
         out = np.empty((len(Tails._fields), flat.size))
         # Beyond the ends of the loss nothing, or everything, is accused.
-        out[:, flat >= largest] = np.array([0.0, 0, 1, 1, 0, 0])[:, None]
-        below = flat < least
+        out[:, flat >= min(largest, _FURTHEST)] = np.array([0.0, 0, 1, 1, 0, 0])[:, None]
+        below = flat < max(least, -_FURTHEST)
         out[:, below] = np.array([1.0, 1, 0, 0, 0, 0])[:, None]
         out[4, below] = -np.expm1(flat[below])
-        inside = np.flatnonzero((flat < largest) & ~below)
+        inside = np.flatnonzero((flat < min(largest, _FURTHEST)) & ~below)
         if inside.size:
             out[:, inside] = self._engine.tails(flat[inside])
         return Tails(*out.reshape(len(out), *np.shape(t)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart._numeric.contour import Atlas, Line, Moments
+from tellapart._numeric.contour import REFUSED, Atlas, Line, Moments
 from tellapart.curve.threshold import Tails
 from tellapart.errors import NotCertified
 
@@ -36,6 +36,8 @@ class Contour:
         out = np.empty((len(Tails._fields), t.size))
         for line, part in self._by_line(t):
             out[:, part] = _read(line, t[part])
+        if not np.isfinite(out).all():
+            raise NotCertified(REFUSED)
         return Tails(*out)
 
     def guess_fpr(self, fpr: Array) -> Array:
@@ -73,18 +75,19 @@ class Contour:
         ]
 
 
-class First:
-    """The first of several engines that does not refuse; it is then asked first for good."""
+class FirstToAnswer:
+    """Several engines, asked in turn: the first that does not refuse answers each question."""
 
     def __init__(self, make: Sequence[Callable[[], Engine]]) -> None:
         self._make = list(make)
-        self._current: Engine | None = None
+        self._made: dict[int, Engine] = {}
         self._last: tuple[Array, Tails] | None = None
 
     def tails(self, t: Array) -> Tails:
-        if self._last is None or not np.array_equal(t, self._last[0]):
-            self._last = t.copy(), self._ask(lambda engine: engine.tails(t))
-        return self._last[1]
+        last = self._last
+        if last is not None and np.array_equal(t, last[0]):
+            return last[1]
+        return self._ask(lambda engine: engine.tails(t))
 
     def guess_fpr(self, fpr: Array) -> Array:
         return self._ask(lambda engine: self._checked(engine, engine.guess_fpr(fpr)))
@@ -102,16 +105,15 @@ class First:
         return guess
 
     def _ask(self, question: Callable[[Engine], _Answer]) -> _Answer:
-        while True:
+        for k, make in enumerate(self._make):
             try:
-                if self._current is None:
-                    self._current = self._make[0]()
-                return question(self._current)
+                if k not in self._made:
+                    self._made[k] = make()
+                return question(self._made[k])
             except NotCertified:
-                if len(self._make) == 1:
+                if k == len(self._make) - 1:
                     raise
-                del self._make[0]
-                self._current = None
+        raise NotCertified("there is no engine to ask")
 
 
 def _read(line: Line, t: Array) -> Tails:

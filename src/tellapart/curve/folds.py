@@ -160,7 +160,7 @@ class _Sum:
     def _check_mass(self, mass: float) -> None:
         if not abs(mass - 1) < self._off:
             off = f"folded losses came out with mass 1{mass - 1:+.1e}"
-            raise NotCertified(f"{off}; in Python, mechanism.bracket(...) answers")
+            raise NotCertified(f"{off}; mechanism.bracket(delta) may answer")
 
     def both_ways(self, t: Array) -> Array:
         """The tails at t, and at −t with the hypotheses exchanged."""

@@ -14,7 +14,10 @@ from scipy.special import logsumexp, ndtr
 from tellapart._checks import Array
 from tellapart.curve.losses import Complex, Cumulants, FourRates, LossLaw
 from tellapart.curve.nodes import NEGLIGIBLE, Nodes, dyadic
+from tellapart.errors import NotCertified
 
+# Outputs on a mesh, at most: more would be slow, and mean nothing in doubles.
+_MOST_POINTS = 300_000
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 
@@ -171,8 +174,14 @@ class MixtureLoss(LossLaw):
         # Beyond this frequency the integrand on the shifted line is dead.
         fastest = 45 * max(self.mu / math.tan(shift * self.mu), 1 / shift)
         mesh = self._step(tilts, min(furthest * self.mu * steps, fastest))
-        x = np.arange(low - 0.5, high + 0.5, mesh) + 1j * shift
+        x = _mesh(low - 0.5, high + 0.5, mesh) + 1j * shift
         return Nodes(self.loss_at(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
+
+
+def _mesh(low: float, high: float, step: float) -> Array:
+    if not (high - low) < _MOST_POINTS * step:
+        raise NotCertified("a step has more structure than a mesh of its outputs can hold")
+    return np.arange(low, high, step)
 
 
 def _bucket(tilt: float) -> float:
@@ -186,7 +195,7 @@ def _outputs(law: MixtureLoss, back: float, forth: float) -> tuple[Array, Array]
     tilts = np.array([-back, forth])
     low, high = law._span(tilts)
     step = law._step(tilts, 0.0)
-    x = np.arange(low, high + step, step)
+    x = _mesh(low, high + step, step)
     return law.loss_at(x), np.log(step) - _LOG_ROOT - x * x / 2
 
 

@@ -66,10 +66,24 @@ class ThresholdCurve(TradeoffCurve):
         return 0.0
 
     def _beta(self, alpha: Array) -> Array:
-        return self._at(alpha).fnr
+        return np.clip(self._at(alpha).fnr, 0.0, 1 - alpha)
 
     def _tpr(self, fpr: Array) -> Array:
         return self._at(fpr).tpr
+
+    def _fpr_at_small(self, tpr: Array) -> Array:
+        """Where the TPR has its value; where it jumps over it, on the line that supports it."""
+        flat = np.ravel(tpr).astype(float)
+        found = np.zeros(flat.size)
+        asked = np.flatnonzero(flat > 0)
+        if asked.size:
+            goal = flat[asked]
+            ends = self._smallest_loss(), self._largest_loss()
+            t, tails, hit = self._newton(off_tpr(goal), self._guess_fpr(goal), *ends)
+            with np.errstate(over="ignore"):
+                line = np.maximum(goal - tails[4], 0.0) * np.exp(-t)
+            found[asked] = np.where(hit, tails[0], line)
+        return found.reshape(np.shape(tpr))
 
     def _at(self, fpr: Array) -> Tails:
         """The best test of this FPR, randomised where no threshold has it."""
@@ -143,9 +157,7 @@ class ThresholdCurve(TradeoffCurve):
             todo = todo[~(close | narrow)]
             if not todo.size:
                 return t, found, hit
-        raise NotCertified(
-            "a contour has too few digits here; in Python, mechanism.bracket(...) answers"
-        )
+        raise NotCertified("a contour has too few digits here; mechanism.bracket(delta) may answer")
 
 
 def off_fpr(fpr: Array) -> Off:

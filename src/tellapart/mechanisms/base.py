@@ -12,6 +12,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:
+    from tellapart.curve.certified import Bracket
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
     from tellapart.mechanisms.shuffled import Shuffled
 
@@ -82,7 +83,18 @@ class Mechanism(ABC):
         """The mechanism and then another, which may depend on the first output."""
         from tellapart.mechanisms.combine import Sequence
 
+        if not isinstance(other, Mechanism):
+            _checks.refuse("other", "be a mechanism", other)
         return Sequence((self, other))
+
+    def bracket(
+        self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None
+    ) -> Bracket:
+        """Two curves that surely enclose what the best attacker can do, every error counted.
+
+        See `Combined.bracket`, of which this is the case of one step.
+        """
+        return self.repeated(1).bracket(delta, gap, order)
 
     def shuffled(self, users: int) -> Shuffled:
         """The mechanism run by so many persons, their answers seen in random order.

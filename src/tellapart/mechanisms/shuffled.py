@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tellapart import _checks
@@ -10,6 +11,7 @@ from tellapart.curve.clones import clones
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import Combined, Step
 
 # Clones of a louder randomiser are too rare to count on.
@@ -20,8 +22,8 @@ _LOUDEST = 100.0
 class Shuffled(Combined):
     """So many persons run a local randomiser, and the attacker sees all answers in random order.
 
-    Known from below, by clones (Feldman, McMillan and Talwar 2023): each other person's answer
-    could as well be this one's, or its opposite, with chance 2/(e^ε₀ + 1).
+    Known from below, by clones (Feldman, McMillan and Talwar 2021, Theorem 3.1): each other person
+    answers as a clone with chance e^−ε₀, or 2/(e^ε₀ + 1) for yes-no randomised response.
     """
 
     base: Mechanism
@@ -47,4 +49,6 @@ class Shuffled(Combined):
             )
         if local == 0:
             return nothing()
-        return clones(local, self.users - 1)
+        binary = isinstance(self.base, RandomizedResponse) and self.base.categories == 2
+        chance = 2 / (math.exp(local) + 1) if binary else math.exp(-local)
+        return clones(local, self.users - 1, chance)

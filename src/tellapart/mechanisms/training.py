@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Neighbours, Sampling
 from tellapart.mechanisms.combine import Repeated
 from tellapart.mechanisms.noise import Gaussian
@@ -47,15 +48,15 @@ def dp_sgd(
     step = Gaussian(noise)
     if _checks.member(Sampling, scheme=scheme) is Sampling.WITHOUT_REPLACEMENT:
         step = Gaussian(noise, sensitivity=2.0, neighbours=Neighbours.REPLACE)
-    if sampling_rate is not None and steps is not None:
-        if not (epochs is None and batch_size is None and data_size is None):
-            rule = "be given as sampling_rate and steps, or as epochs, batch_size and data_size"
-            _checks.refuse("the schedule", rule, (sampling_rate, steps, epochs, batch_size))
-        return step.sampled(sampling_rate, scheme).repeated(steps)
-    if epochs is None or batch_size is None or data_size is None:
+    told = {"sampling_rate": sampling_rate, "steps": steps}
+    counted = {"epochs": epochs, "batch_size": batch_size, "data_size": data_size}
+    given = [name for name, value in (told | counted).items() if value is not None]
+    if sampling_rate is not None and steps is not None and given == list(told):
+        rate = _checks.probability(sampling_rate=sampling_rate)
+        return step.sampled(rate, scheme).repeated(_checks.whole(1, 10**15, steps=steps))
+    if epochs is None or batch_size is None or data_size is None or given != list(counted):
         rule = "be given as sampling_rate and steps, or as epochs, batch_size and data_size"
-        given = (sampling_rate, steps, epochs, batch_size, data_size)
-        _checks.refuse("the schedule", rule, given)
+        _checks.refuse("the schedule", rule, " and ".join(given) or "none of them")
     size = _checks.whole(1, data_size=data_size)
     batch = _checks.finite_above_zero(batch_size=batch_size)
     if batch > size:
@@ -71,7 +72,11 @@ def dp_sgd_with_epsilon(
     delta: float,
     sampling_rate: float | None = None,
     steps: int | None = None,
-    **schedule: float,
+    *,
+    epochs: float | None = None,
+    batch_size: float | None = None,
+    data_size: int | None = None,
+    scheme: Sampling = Sampling.POISSON,
 ) -> Repeated:
     """DP-SGD with the least noise that keeps (ε, δ), the schedule told as in `dp_sgd`.
 
@@ -85,14 +90,29 @@ def dp_sgd_with_epsilon(
     target = math.log(_checks.inside_unit(delta=delta))
 
     def training(noise: float) -> Repeated:
-        return dp_sgd(noise, sampling_rate, steps, **schedule)  # type: ignore[arg-type]
+        return dp_sgd(
+            noise,
+            sampling_rate,
+            steps,
+            epochs=epochs,
+            batch_size=batch_size,
+            data_size=data_size,
+            scheme=scheme,
+        )
 
     def excess(log_noise: Array) -> Array:
-        leak = training(math.exp(float(log_noise[0]))).curve().delta(asked)
+        try:
+            leak = training(math.exp(float(log_noise[0]))).curve().delta(asked)
+        except NotCertified:  # so little noise that doubles do not hold the leak
+            return np.full(1, math.inf)
         return np.array([math.log(leak) - target if leak > 0 else -1e3])
 
-    start = np.zeros(1)
-    high = solve.climb(excess, start, 0.5)
+    trial = training(1.0)
+    # Without any noise a record is seen whenever it is in a sample.
+    most = -math.expm1(trial.times * math.log1p(-trial.base.rate)) if trial.base.rate < 1 else 1.0
+    if delta >= most:
+        _checks.refuse("delta", f"be less than the {most:.4g} leaked without noise", delta)
+    high = solve.climb(excess, np.zeros(1), 0.5)
     low = solve.climb(excess, high - 0.5, -0.5)
     _, found = solve.falling_root(excess, low, high, _RESOLVED)
     while excess(found)[0] > -_RESOLVED:
