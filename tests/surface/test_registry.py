@@ -3,12 +3,16 @@
 import importlib
 import inspect
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
 import tellapart as ta
 from tellapart.curve import exchange
 from tellapart.mechanisms.combine import Combined
+
+ROOT = Path(__file__).resolve().parents[2]
 
 for _, name, _ in pkgutil.walk_packages(ta.__path__, "tellapart."):
     importlib.import_module(name)
@@ -42,6 +46,14 @@ def test_every_mechanism_is_public_under_its_own_name():
         assert getattr(ta, kind.__name__) is kind
 
 
+def test_the_readme_lists_every_mechanism_and_the_changelog_counts_them():
+    listed = (ROOT / "README.md").read_text(encoding="utf-8")
+    paragraph = next(row for row in listed.splitlines() if row.startswith("**Mechanisms**"))
+    assert [one.__name__ for one in ta.MECHANISMS if f"`{one.__name__}`" not in paragraph] == []
+    told = re.search(r"^- (\w+) mechanisms\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)[1]
+    assert (told, len(ta.MECHANISMS)) == ("Fifteen", 15)  # in words: change both
+
+
 def test_the_registry_is_in_alphabetical_order():
     names = [kind.__name__ for kind in ta.MECHANISMS]
     assert names == sorted(names)
@@ -53,6 +65,7 @@ def test_every_final_curve_class_of_the_curve_package_can_be_stored():
     made = {
         "ComposedCurve",
         "EitherOrder",
+        "EnclosedCurve",
         "OneStep",
         "PanelsCurve",
         "RevealingCurve",

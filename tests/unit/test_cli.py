@@ -321,14 +321,39 @@ def test_debug_shows_the_traceback(run):
 # -- help, and the program itself ---------------------------------------------------------------
 
 
+def shown_examples(out):
+    """Every example in a help text, its lines joined as a shell joins them."""
+    joined = re.sub(r"\\ *\n *", "", out)
+    return re.findall(r"^ +tellapart (\w+\b[^\n]*?) *$", joined, re.M)
+
+
+@pytest.mark.parametrize("command", ["", "risk", "choose", "compare", "region", "reproduce"])
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_no_example_is_cut_off_by_a_narrow_terminal(run, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", "200")
+    _, wide, _ = run(*command.split(), "--help")
+    monkeypatch.setenv("COLUMNS", columns)
+    _, narrow, _ = run(*command.split(), "--help")
+    assert shown_examples(narrow) == shown_examples(wide) != []
+
+
+def test_the_first_help_has_examples_that_work(run):
+    _, out, _ = run("--help")
+    examples = shown_examples(out)
+    assert any("dpsgd" in one for one in examples)
+    for example in examples:
+        assert run(*example.split())[::2] == (0, "")
+
+
 @pytest.mark.parametrize("command", ["risk", "choose", "compare", "region", "reproduce"])
 def test_every_help_has_examples_that_work(run, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(command, "--help")
     assert code == 0
-    examples = re.findall(rf"^\s*tellapart ({command}\b[^\n]*?)\s*$", out, re.M)
+    examples = shown_examples(out)
     assert examples
+    assert all(one.split()[0] == command for one in examples)
     if command == "reproduce":
         return
     for example in examples:

@@ -305,10 +305,36 @@ class Bare(ta.TradeoffCurve):
 @pytest.mark.parametrize("curve_of_ones_own", [Homemade(1.0), Bare()], ids=["dataclass", "bare"])
 def test_what_cannot_be_read_back_is_not_written(curve_of_ones_own):
     name = type(curve_of_ones_own).__name__
-    message = f"a {name} cannot be stored: keep what it was made from"
+    message = f"a curve of the class {name} cannot be stored: keep what it was made from"
     for unknown in (curve_of_ones_own, ta.worst_case([LAPLACE, curve_of_ones_own])):
         with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
             ta.to_json(unknown)
+
+
+MADE_OF_STEPS = [
+    ta.dp_sgd(1.0, 0.01, 1_000),
+    ta.Laplace(1).repeated(2),
+    ta.Laplace.with_epsilon(0.05).repeated(400),
+    ta.Gaussian(1).sampled(0.1),
+    ta.Gaussian(1).sampled(0.1).for_group(2),
+    ta.Promise(1, 1e-3).then(ta.Gaussian(1)),
+    ta.dp_sgd(1.0, 0.01, 1, scheme=ta.Sampling.WITHOUT_REPLACEMENT),
+]
+
+
+@pytest.mark.parametrize("mechanism", MADE_OF_STEPS, ids=repr)
+@pytest.mark.parametrize("order", [None, ta.Order.PRESENT])
+def test_the_curve_of_steps_is_refused_in_words_and_its_bracket_is_stored(mechanism, order):
+    message = (
+        "the curve of a composition or a sample cannot be stored: keep the mechanism, or store "
+        "mechanism.bracket(...).lower"
+    )
+    with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
+        ta.to_json(mechanism.curve(order))
+    advised = mechanism.bracket(delta=1e-2, gap=1e-3, order=order).lower
+    read = ta.from_json(ta.to_json(advised))
+    assert read.bound is ta.Bound.LOWER
+    assert read.epsilon(0.01) == advised.epsilon(0.01)
 
 
 # -- to dp_accounting ---------------------------------------------------------------------------

@@ -63,7 +63,8 @@ def largest(
 ) -> Choice:
     """The largest ε (or rate, or number of steps) of a family that keeps every limit.
 
-    ``family`` turns the parameter into a mechanism or curve that leaks more as it grows;
+    ``family`` turns the parameter into a mechanism or curve that leaks more as it grows; say
+    ``whole`` where it takes whole numbers only, such as steps, or it counts as undefined between.
     ``certified`` confirms the answer for a composition by a bracket, and moves it if need be.
 
     >>> import tellapart as ta
@@ -81,8 +82,10 @@ def least(
 ) -> Choice:
     """The least noise of a family that keeps every limit.
 
-    ``family`` turns the parameter into a mechanism or curve that leaks less as it grows;
-    ``certified`` confirms the answer for a composition by a bracket, and moves it if need be.
+    ``family`` turns the parameter into a mechanism or curve that leaks less as it grows; say
+    ``whole`` where it takes whole numbers only, such as a data set's size, or it counts as
+    undefined between. ``certified`` confirms the answer for a composition by a bracket, and moves
+    it if need be.
 
     >>> import tellapart as ta
     >>> from tellapart import risk

@@ -21,7 +21,10 @@ app = App(
         "For example:\n\n"
         "    tellapart risk --epsilon 1 --prior 0.01\n"
         "    tellapart choose laplace --max-f-score 0.76\n"
-        "    tellapart compare laplace:epsilon=1 gaussian:epsilon=1,delta=1e-5\n\n"
+        "    tellapart choose dpsgd --steps 1000 \\\n"
+        "        --sampling-rate 0.01 --max-advantage 0.1\n"
+        "    tellapart compare laplace:epsilon=1 \\\n"
+        "        gaussian:epsilon=1,delta=1e-5\n\n"
         "Every command takes --json, and --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",

@@ -82,26 +82,31 @@ def choose(
     parameter: Annotated[
         str | None,
         Parameter(
-            help="Which parameter to choose, such as epsilon, sigma or scale; left out, ε "
-            "where the mechanism has one, else the noise.",
+            help="Which parameter to choose, such as epsilon, sigma or scale. By default ε "
+            "where the mechanism has one, else the noise; of dpsgd, whatever is left open: "
+            "noise_multiplier, sampling_rate, steps or another.",
             show_default=False,
         ),
     ] = None,
     output: Output = Output(),
 ) -> None:
-    """The largest ε, or the least noise, that keeps every risk within its limit.
+    r"""The largest ε, or the least noise, that keeps every risk within its limit.
 
     The answer is rounded to the private side, and says whether it is for the named mechanism or
     for any mechanism.
 
     For example:
 
-        tellapart choose laplace --max-f-score 0.76 --weight 1
-        tellapart choose gaussian --max-advantage 0.1 --max-ppv 0.05 --prior 0.001
-        tellapart choose gaussian --delta 1e-6 --sensitivity 3 --min-bayes-error 0.4
-        tellapart choose any --max-tpr 0.02 --fpr 0.01 --plot choice.svg
-        tellapart choose dpsgd --sampling-rate 0.01 --steps 1000 --max-advantage 0.1
-        tellapart choose dpsgd --noise-multiplier 1 --sampling-rate 0.01 --max-epsilon 2
+        tellapart choose laplace --max-f-score 0.76
+        tellapart choose gaussian --max-advantage 0.1 \
+            --max-ppv 0.05 --prior 0.001
+        tellapart choose gaussian:delta=1e-6,sensitivity=3 \
+            --min-bayes-error 0.4
+        tellapart choose any --max-tpr 0.02 --plot any.svg
+        tellapart choose dpsgd --steps 1000 \
+            --sampling-rate 0.01 --max-advantage 0.1
+        tellapart choose dpsgd --noise-multiplier 1 \
+            --sampling-rate 0.01 --max-epsilon 2
     """
     given = values.given()
     family = named_family(mechanism, parameter, **given)

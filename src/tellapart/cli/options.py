@@ -37,10 +37,10 @@ class Values:
         Option, Parameter(help="Noise of DP-SGD, in units of the clipping norm.")
     ] = None
     sampling_rate: Annotated[Option, Parameter(help="Share of the records in a batch.")] = None
-    steps: Annotated[Option, Parameter(help="Number of batches.")] = None
+    steps: Annotated[Option, Parameter(help="Number of batches, a whole number.")] = None
     epochs: Annotated[Option, Parameter(help="Passes over the data, instead of --steps.")] = None
     batch_size: Annotated[Option, Parameter(help="Expected size of a batch.")] = None
-    data_size: Annotated[Option, Parameter(help="Number of records.")] = None
+    data_size: Annotated[Option, Parameter(help="Number of records, a whole number.")] = None
     zcdp: Annotated[Option, Parameter(help="ρ of zero-concentrated differential privacy.")] = None
 
     def given(self) -> dict[str, float]:

@@ -32,18 +32,21 @@ def risk(
     recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
     weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
     at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
-    out_of: Annotated[float, Parameter(help="Of how many people to speak.")] = 1_000,
+    out_of: Annotated[
+        float, Parameter(help="Of how many people to speak, a whole number.")
+    ] = 1_000,
     output: Output = Output(),
 ) -> None:
-    """What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
+    r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
 
     For example:
 
         tellapart risk --epsilon 1 --prior 0.01
         tellapart risk laplace --epsilon 1 --fpr 0.001
         tellapart risk gaussian --sigma 2 --json
-        tellapart risk discrete-laplace:epsilon=1,sensitivity=3 --plot risk.svg
-        tellapart risk dpsgd --noise-multiplier 1 --sampling-rate 0.01 --steps 1000
+        tellapart risk staircase:epsilon=1 --plot risk.svg
+        tellapart risk dpsgd --noise-multiplier 1 \
+            --sampling-rate 0.01 --steps 1000
     """
     given = values.given()
     subject = named(mechanism, **given)
@@ -92,13 +95,16 @@ def compare(
     at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
     output: Output = Output(),
 ) -> None:
-    """Several mechanisms side by side: every risk, who leaks more, and where that changes.
+    r"""Several mechanisms side by side: every risk, who leaks more, and where that changes.
 
     For example:
 
-        tellapart compare laplace:epsilon=1 gaussian:epsilon=1,delta=1e-5
-        tellapart compare any:epsilon=1 laplace:epsilon=1 staircase:epsilon=1 --prior 0.01
-        tellapart compare laplace:scale=1 gaussian:sigma=1.4 --plot compare.svg
+        tellapart compare laplace:epsilon=1 \
+            gaussian:epsilon=1,delta=1e-5
+        tellapart compare any:epsilon=1 laplace:epsilon=1 \
+            staircase:epsilon=1 --prior 0.01
+        tellapart compare laplace:scale=1 gaussian:sigma=1.4 \
+            --plot compare.svg
     """
     subjects = {name: named(name) for name in mechanisms}
     if len(subjects) < 2:
@@ -165,12 +171,13 @@ def region(
     tpr: Annotated[float | None, Parameter(help="TPR of an attack.", show_default=False)] = None,
     output: Output = Output(),
 ) -> None:
-    """Which pairs of error rates a promise allows, and whether an attack is possible under it.
+    r"""Which pairs of error rates a promise allows, and whether an attack is possible under it.
 
     For example:
 
         tellapart region --epsilon 1 --fpr 0.01 --tpr 0.05
-        tellapart region --epsilon 0.5 --epsilon 1 --epsilon 2 --plot regions.svg
+        tellapart region --epsilon 0.5 --epsilon 1 \
+            --plot regions.svg
     """
     if len(delta) not in (1, len(epsilon)):
         refuse("delta", f"be given once or as often as epsilon ({len(epsilon)} times)", delta)

@@ -77,9 +77,18 @@ def from_json(text: str) -> TradeoffCurve:
 def _pack(curve: TradeoffCurve) -> dict[str, Any]:
     kind = type(curve)
     if _KINDS.get(kind.__name__) is not kind:
-        raise Unsupported(f"a {kind.__name__} cannot be stored: keep what it was made from")
+        raise Unsupported(_why_not(kind))
     fields = {name: _plain(getattr(curve, name)) for name in _field_names(kind)}
     return {"kind": kind.__name__, **fields}
+
+
+def _why_not(kind: type[TradeoffCurve]) -> str:
+    if kind.__module__.startswith(f"{__package__}."):  # of ours, only those made of steps
+        return (
+            "the curve of a composition or a sample cannot be stored: keep the mechanism, or "
+            "store mechanism.bracket(...).lower"
+        )
+    return f"a curve of the class {kind.__name__} cannot be stored: keep what it was made from"
 
 
 def _field_names(kind: type[TradeoffCurve]) -> list[str]:

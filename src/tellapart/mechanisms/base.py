@@ -32,7 +32,11 @@ class Neighbours(Enum):
 
 
 class Sampling(Enum):
-    """How a step chooses the records it sees."""
+    """Whether an attacker must doubt that your record was used at all: how a step picks records.
+
+    `POISSON` samples are for neighbours that add or remove a record; `WITHOUT_REPLACEMENT` needs
+    neighbours that replace one, as a batch of fixed size with one more has one other less.
+    """
 
     POISSON = "each record with the same chance, independently"
     WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"

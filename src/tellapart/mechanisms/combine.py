@@ -222,7 +222,9 @@ class Sequence(Combined):
 
 
 def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
-    """Several mechanisms run on the same data, all outputs seen together.
+    """What an attacker learns who sees the outputs of several mechanisms on the same data.
+
+    A later mechanism may depend on earlier outputs, as long as it keeps its curve for each.
 
     >>> import tellapart as ta
     >>> both = compose([ta.Gaussian(sigma=5), ta.Gaussian(sigma=5)])

@@ -44,7 +44,10 @@ def auc(curve: TradeoffCurve) -> float:
 
 
 def epsilon(curve: TradeoffCurve, delta: ArrayLike) -> float | Array:
-    """The usual number: the least ε for which the curve keeps (ε, δ).
+    """How far an attacker's hits can outgrow its false accusations: the least ε with
+    TPR ≤ e^ε·FPR + δ.
+
+    The usual number of differential privacy, at a stated δ.
 
     >>> import tellapart as ta
     >>> round(epsilon(ta.Gaussian(sigma=1).curve(), delta=1e-5), 6)
