@@ -13,7 +13,7 @@ from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Neighbours, Sampling
-from tellapart.mechanisms.combine import Repeated
+from tellapart.mechanisms.combine import Repeated, Sampled
 from tellapart.mechanisms.noise import Gaussian
 
 # Curves of compositions have about ten digits: noise is told apart to nine.
@@ -108,8 +108,9 @@ def dp_sgd_with_epsilon(
         return np.array([math.log(leak) - target if leak > 0 else -1e3])
 
     trial = training(1.0)
+    rate = trial.base.rate if isinstance(trial.base, Sampled) else 1.0
     # Without any noise a record is seen whenever it is in a sample.
-    most = -math.expm1(trial.times * math.log1p(-trial.base.rate)) if trial.base.rate < 1 else 1.0
+    most = -math.expm1(trial.times * math.log1p(-rate)) if rate < 1 else 1.0
     if delta >= most:
         _checks.refuse("delta", f"be less than the {most:.4g} leaked without noise", delta)
     high = solve.climb(excess, np.zeros(1), 0.5)
