@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart.curve.compose import composed, part_of
+from tellapart.curve.composed import ComposedCurve
 from tellapart.curve.losses import LaplaceLoss
 
 STEP = ta.Gaussian(1)
@@ -60,7 +62,7 @@ def test_counts_may_be_whole_doubles():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: STEP.then(0.5), "parts must be a mechanism, got 0.5"),
+        (lambda: STEP.then(0.5), "other must be a mechanism, got 0.5"),
         (lambda: ta.compose([STEP, "Gaussian"]), "parts must be a mechanism, got 'Gaussian'"),
         (lambda: ta.compose([STEP, None]), "parts must be a mechanism, got None"),
         (lambda: ta.compose([]), "parts must be a list of at least one mechanism, got ()"),
@@ -76,7 +78,7 @@ def test_parts_are_mechanisms(make, message):
 
 
 def test_a_curve_is_no_mechanism():
-    with pytest.raises(ta.InvalidArgument, match=r"^parts must be a mechanism, got "):
+    with pytest.raises(ta.InvalidArgument, match=r"^other must be a mechanism, got "):
         STEP.then(STEP.curve())
 
 
@@ -195,9 +197,41 @@ def test_where_doubles_overflow_there_is_an_answer_or_a_clear_refusal(sigma, ste
     ],
 )
 def test_atoms_that_come_back_are_not_smoothed_over(tree):
-    """A lattice of losses looks smooth until its moments come back: refused, not guessed."""
+    """A lattice of losses looks smooth until its moments come back: from below, not guessed."""
+    (part, count), *_ = ((part_of(step._present_test()), n) for step, n in tree.steps())
     with pytest.raises(ta.NotCertified, match="a contour has too few digits here"):
-        tree.curve().epsilon(1e-5)
+        ComposedCurve(((part.law, count),)).epsilon(1e-5)
+    _encloses(tree.curve(), tree)
+
+
+def _encloses(curve, tree):
+    assert curve.bound is ta.Bound.LOWER
+    for delta in (1e-2, 3e-4, 1e-5, 1e-8):
+        lower, upper = tree.bracket(delta)
+        assert upper.epsilon(delta) <= curve.epsilon(delta) <= lower.epsilon(delta) + 2e-4
+        at = np.array([0.0, 0.5, 1.0]) * lower.epsilon(delta)
+        assert np.all(curve.delta(at) >= upper.delta(at) * (1 - 1e-12))
+    fprs = np.array([1e-6, 1e-3, 0.1, 0.5, 0.9])
+    assert np.all(curve.beta(fprs) <= tree.bracket(1e-3).upper.beta(fprs))
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ta.Laplace.with_epsilon(0.05).repeated(400),
+        ta.Laplace.with_epsilon(1).sampled(0.05).repeated(26),
+        ta.dp_sgd(0.7, 1e-2, 3).then(ta.Laplace(3.0)),
+        ta.Laplace(3.0).repeated(20).then(ta.Promise(0.1, 1e-9)),
+    ],
+)
+def test_compositions_that_jump_have_a_curve_from_below(tree):
+    for order in (None, *ta.Order):
+        curve = tree.curve(order)
+        assert curve.bound is ta.Bound.LOWER
+        for delta in (1e-2, 1e-4, 1e-6):
+            lower, upper = tree.bracket(delta, order=order)
+            assert upper.epsilon(delta) <= curve.epsilon(delta) * (1 + 1e-12)
+            assert curve.epsilon(delta) <= lower.epsilon(delta) + 2e-4
 
 
 @pytest.mark.parametrize(
@@ -210,9 +244,9 @@ def test_atoms_that_come_back_are_not_smoothed_over(tree):
 def test_a_law_that_ends_before_the_lines_do_is_refused(tree):
     """Near the largest loss no line lies beyond the pole at 1: nothing to start from."""
     with pytest.raises(ta.NotCertified, match="a contour has too few digits here"):
-        tree.curve().epsilon(1e-2)
+        composed((part_of(x._present_test()).law, n) for x, n in tree.steps()).epsilon(1e-2)
     lower, upper = tree.bracket(delta=1e-2)
-    assert 0 < upper.epsilon(1e-2) < lower.epsilon(1e-2)
+    assert 0 < upper.epsilon(1e-2) <= tree.curve().epsilon(1e-2) < lower.epsilon(1e-2) + 1e-4
 
 
 @pytest.mark.parametrize("shift", [0.01, 0.3, 2.0, 40.0])

@@ -14,7 +14,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 # Shares of the largest advantage at which brackets are tried, where a limit names no δ.
 _SHARES = (0.9, 0.3, 0.03, 1e-3, 1e-5, 1e-8)
 _TRIES = 16
-_GAP = 1e-5
+_GAP = 3e-5
 _ROUGH = 1e-3
 
 

@@ -16,7 +16,7 @@ from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified import bracketed_parts
-from tellapart.curve.compose import Part, composed_parts
+from tellapart.curve.compose import Part, composed_parts, kept_by_all
 from tellapart.curve.composed import ComposedCurve
 from tellapart.curve.outlines import from_two_profiles
 from tellapart.curve.revealing import RevealingCurve
@@ -25,7 +25,8 @@ from tellapart.errors import InvalidArgument, NotCertified
 Parts = tuple[tuple[Part, int], ...]
 
 # Brackets are made for these δ; together they are close to the truth for every one between.
-_DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
+_USUAL = 1e-5
+_OTHERS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 _GAP = 1e-4
 # An engine that answers for this δ is taken to answer for others.
 _PROBE = 1e-6
@@ -59,9 +60,11 @@ class EnclosedCurve(TradeoffCurve):
     @cached_property
     def _polygon(self) -> AtomicCurve:
         """The lines of all brackets: each holds on its own, so they hold together."""
-        lowers = [one for one in map(self._lower, _DELTAS) if one is not None]
-        if not lowers:
-            raise NotCertified("no bracket was reached for these steps")
+        sure = kept_by_all(self.parts).sure
+        usual = self._lower(min(max(_USUAL, 3 * max(sure)), 0.5))
+        if usual is None:  # others would only fail as slowly
+            raise NotCertified(f"no bracket was reached for these steps at δ = {_USUAL:g}")
+        lowers = [usual, *(one for one in map(self._lower, _OTHERS) if one is not None)]
         losses = np.concatenate([np.abs(one.losses[np.isfinite(one.losses)]) for one in lowers])
         epsilons = np.unique(np.append(losses, 0.0))
         epsilons = epsilons[:: 1 + epsilons.size // _LINES]

@@ -120,10 +120,9 @@ def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
     accountant = CurveAccountant()
     accountant.history = [(0.5, 1e-5, 3), (50.0, 1.0, 1)]
     few = ta.dp_sgd(0.5, 1e-5, 3).then(ta.Gaussian(50.0))
-    with pytest.raises(ta.NotCertified):
-        few.curve().epsilon(1e-7)
-    lower, upper = few.bracket(delta=1e-7)
-    assert upper.epsilon(1e-7) < accountant.get_epsilon(1e-7) == lower.epsilon(1e-7)
+    assert few.curve().bound is ta.Bound.LOWER
+    lower, upper = few.bracket(delta=1e-6)
+    assert upper.epsilon(1e-6) < accountant.get_epsilon(1e-6) < lower.epsilon(1e-6) + 1e-4
 
 
 def test_arguments_meant_for_other_accountants_do_no_harm():
