@@ -74,7 +74,7 @@ def test_values_may_be_given_beside_the_text():
         (
             "laplace",
             "mechanism must be given as laplace:epsilon=…,[sensitivity=…] or "
-            "laplace:scale=…,[sensitivity=…], got 'laplace:'",
+            "laplace:scale=…,[sensitivity=…], got 'laplace'",
         ),
         (
             "laplace:epsilon=1,epsilon=2",

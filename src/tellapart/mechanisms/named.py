@@ -153,7 +153,7 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
             _checks.refuse("parameter", rule, parameter)
         found = {parameter: found[parameter]}
     if not found:
-        options = " or ".join(one for way in NAMED[name] for one in way.needs)
+        options = " or ".join(dict.fromkeys(one for way in NAMED[name] for one in way.needs))
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
     free = "epsilon" if "epsilon" in found else next(iter(found))
@@ -195,4 +195,13 @@ def _ways(name: str) -> str:
 
 def _refuse(name: str, values: Mapping[str, float]) -> Subject:
     got = ",".join(f"{key}={value:g}" for key, value in values.items())
-    return _checks.refuse("mechanism", f"be given as {_ways(name)}", f"{name}:{got}")
+    shown = f"{name}:{got}" if got else name
+    lacking = [
+        [one for one in way.needs if one not in values]
+        for way in NAMED[name]
+        if values and set(values) <= {*way.needs, *way.takes}
+    ]
+    if lacking:
+        said = dict.fromkeys(" and ".join(one) for one in sorted(lacking, key=len))
+        return _checks.refuse("mechanism", f"have {' or '.join(said)}, too", shown)
+    return _checks.refuse("mechanism", f"be given as {_ways(name)}", shown)
