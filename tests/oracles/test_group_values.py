@@ -65,6 +65,24 @@ def test_unlikely_crowds_leak_no_less_than_they_do(size, rate, sigma, members):
 
 
 @pytest.mark.parametrize(
+    ("size", "rate", "sigma", "outputs"),
+    [
+        (10, 0.3, 1.0, (-2, -1, 0, 1)),
+        (20, 0.9, 1.0, (-2, -1, 0, 1)),
+        (200, 0.5, 5.0, (-2, 0, 3)),
+        (1000, 0.5, 5.0, (-2, 0, 3)),
+        (1000, 0.9, 20.0, (-2, 0, 3)),
+    ],
+)
+def test_an_empty_sample_that_nearly_never_occurs_leaks_by_its_absence(size, rate, sigma, outputs):
+    """The losses run down to log (1 − rate)^size: in the other order these are the large ones."""
+    curve = ta.Gaussian(sigma).sampled(rate).for_group(size).curve(ta.Order.ABSENT)
+    for x in outputs:
+        loss, _, back = attacked(size, rate, 1 / sigma, x)
+        assert curve.delta(-loss) >= back * (1 - ROUNDING) - 1e-15
+
+
+@pytest.mark.parametrize(
     ("size", "rate"),
     [(3, 0.2), (60, 1e-4), (1000, 0.01), (1000, 0.5), (1000, 0.9), (400, 0.999), (1000, 1e-150)],
 )
