@@ -208,3 +208,17 @@ def test_a_finite_test_that_may_reveal_all_has_the_epsilon_of_all_its_outcomes(p
         assert again <= asked + 1e-15
         # No smaller one would do, unless there is none.
         assert least == 0 or again == pytest.approx(asked, rel=1e-12, abs=1e-15)
+
+
+@quick
+@given(st.floats(0.05, 6), st.floats(0.01, 0.9), st.floats(0, 0.99), st.integers(-4, 4))
+def test_epsilon_is_found_also_at_the_shift_itself(mu, a, part, ulps):
+    """Where one way to the answer ends and the other begins, to a rounding or two."""
+    kept = Kept(np.log1p(-a), np.log1p(-a * part))
+    curve = revealing(GaussianCurve(mu), kept)
+    delta = curve.delta(kept.shift)
+    asked = delta + ulps * np.spacing(delta)
+    found = curve.epsilon(asked)
+    assert curve.delta(found) <= asked * (1 + 1e-14)
+    slope = np.exp(kept.shift) * curve.rates(kept.shift).fpr
+    assert found == pytest.approx(kept.shift, abs=1e-12 + 1e-14 / slope)
