@@ -281,6 +281,46 @@ def test_both_orders_together_are_the_worse_of_them(tree: ta.Mechanism) -> None:
     _inverse(both, both)
 
 
+@few
+@given(trees(), orders)
+@or_refused
+def test_the_least_fpr_at_a_tpr_is_where_that_tpr_came_from(tree: ta.Mechanism, order: Any) -> None:
+    curve = tree.curve(order)
+    alpha = FPRS[1:-1]
+    beta = curve.beta(alpha)
+    assert np.all((beta >= 0) & (beta <= 1 - alpha))
+    tpr = curve.tpr(alpha)
+    # Near 1 the TPR's own rounding is worth so much: its ulp over the slope of the curve.
+    slope = (1 - tpr) / (1 - alpha)
+    known = (tpr < 1) & (alpha * slope > 1e-8)
+    np.testing.assert_allclose(curve.fpr(tpr[known]), alpha[known], rtol=1e-7)
+    for one, from_here in zip(tpr[known][:2], alpha[known][:2], strict=True):  # or alone
+        assert curve.fpr(one) == pytest.approx(from_here, rel=1e-7)
+    # And the other way round, however little of the curve is left.
+    wanted = np.array([1e-6, 0.01, 0.1, 0.4, 0.5, 0.6, 0.9, 0.999])
+    least = curve.fpr(wanted)
+    seen = least > 1e-290
+    np.testing.assert_allclose(curve.tpr(least[seen]), wanted[seen], rtol=1e-7)
+    # From 0 to 1, and never down.
+    asked = curve.fpr(np.linspace(0, 1, 33))
+    assert asked[0] == 0
+    assert np.all((asked >= 0) & (asked <= np.linspace(0, 1, 33) + 1e-12))
+    assert np.all(np.diff(asked) >= -1e-12)
+
+
+@few
+@given(trees(), orders)
+@or_refused
+def test_at_the_ends_nobody_or_everybody_is_accused(tree: ta.Mechanism, order: Any) -> None:
+    """Whatever the largest threshold a double can hold."""
+    curve = tree.curve(order)
+    for far in (1e300, 1e308, np.finfo(float).max):
+        assert tuple(curve.rates(far)) == (0.0, 0.0, 1.0, 1.0)
+        assert tuple(curve.rates(-far)) == (1.0, 1.0, 0.0, 0.0)
+        both = np.array(curve.rates(np.array([far, -far, 0.0])))
+        assert np.all(np.isfinite(both))
+
+
 # -- on a sample, of finitely many outcomes ----------------------------------------------------
 
 

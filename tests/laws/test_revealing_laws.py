@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 from families import pmf_pairs
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
@@ -163,3 +163,62 @@ def test_an_attack_is_no_step():
     shown = ta.CustomMechanism(ta.attack([(0.1, 0.3)]))
     with pytest.raises(ta.Unsupported, match=r"^what an attack has shown"):
         shown.repeated(2).curve()
+
+
+# -- ε between 0 and the shift, where what is left alone would need no ε -------------------------
+
+
+@quick
+@given(st.floats(0.05, 6), st.floats(0.01, 0.9), st.floats(0, 0.99), st.floats(0.01, 0.99))
+def test_epsilon_is_found_between_zero_and_the_shift(mu, a, part, share):
+    """The absent world reveals itself more often: normalising has taken something off each loss."""
+    b = a * part
+    curve = revealing(GaussianCurve(mu), Kept(np.log1p(-a), np.log1p(-b)))
+    shift = np.log1p(-b) - np.log1p(-a)
+    want = share * shift
+    delta = curve.delta(want)
+    # The bell's own profile, below 0: δ(−x) = 1 − e^−x·(1 − δ(x)).
+    rest = 1 - np.exp(want - shift) * (1 - GaussianCurve(mu).delta(shift - want))
+    assert delta == pytest.approx(b + (1 - b) * rest, rel=1e-12)
+    found = curve.epsilon(delta)
+    assert curve.delta(found) <= delta * (1 + 1e-14)
+    # An ulp of δ moves ε by one over the slope.
+    slope = np.exp(want) * curve.rates(want).fpr
+    assert found == pytest.approx(want, abs=1e-12 + 1e-14 / slope)
+
+
+@quick
+@given(pmf_pairs(most=5, least=1e-3), st.floats(0.01, 0.9), st.floats(0, 0.99), st.data())
+def test_a_finite_test_that_may_reveal_all_has_the_epsilon_of_all_its_outcomes(pair, a, part, data):
+    """Against the outcomes listed, with two more that only one world produces."""
+    p, q = (0.9 * one + 0.1 / one.size for one in pair)
+    assume(np.abs(p - q).max() > 1e-3)
+    b = a * part
+    kept = Kept(np.log1p(-a), np.log1p(-b))
+    found = RevealingCurve(ta.from_pmfs(p, q), kept)
+    absent, present = np.append((1 - a) * p, [a, 0.0]), np.append((1 - b) * q, [0.0, b])
+    for share in (0.0, data.draw(st.floats(0.01, 0.99)), 1.5):
+        epsilon = share * kept.shift
+        delta = float(np.maximum(present - np.exp(epsilon) * absent, 0).sum())
+        assert found.delta(epsilon) == pytest.approx(delta, rel=1e-12)
+        asked = min(delta * (1 + 1e-12), 1.0)
+        least = found.epsilon(asked)
+        assert least <= epsilon
+        again = float(np.maximum(present - np.exp(least) * absent, 0).sum())
+        assert again <= asked + 1e-15
+        # No smaller one would do, unless there is none.
+        assert least == 0 or again == pytest.approx(asked, rel=1e-12, abs=1e-15)
+
+
+@quick
+@given(st.floats(0.05, 6), st.floats(0.01, 0.9), st.floats(0, 0.99), st.integers(-4, 4))
+def test_epsilon_is_found_also_at_the_shift_itself(mu, a, part, ulps):
+    """Where one way to the answer ends and the other begins, to a rounding or two."""
+    kept = Kept(np.log1p(-a), np.log1p(-a * part))
+    curve = revealing(GaussianCurve(mu), kept)
+    delta = curve.delta(kept.shift)
+    asked = delta + ulps * np.spacing(delta)
+    found = curve.epsilon(asked)
+    assert curve.delta(found) <= asked * (1 + 1e-14)
+    slope = np.exp(kept.shift) * curve.rates(kept.shift).fpr
+    assert found == pytest.approx(kept.shift, abs=1e-12 + 1e-14 / slope)

@@ -10,9 +10,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import erfcx, ndtr
 
 import tellapart as ta
+from tellapart.curve import folds
+from tellapart.curve.mixture_loss import MixtureLoss
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 GRADED = 4.0 * 2.0 ** -np.arange(36.0)
@@ -68,8 +70,8 @@ class Outputs:
         )
 
 
-def _precisely(sigma, rate, t):
-    """The four rates of two steps, to 30 digits."""
+def _precisely(sigma, rate, t, ends=(-20, -5, 0, 5, 20), scale=1):
+    """The four rates of two steps, to 30 digits, also of rates as small as 1/scale."""
     with mp.workdps(60):
         mu, q, t = 1 / mp.mpf(sigma), mp.mpf(rate), mp.mpf(t)
 
@@ -84,12 +86,11 @@ def _precisely(sigma, rate, t):
             return output(t - mp.log1p(q * mp.expm1(mu * x - mu**2 / 2)))
 
         def rate_of(first, second):
-            return float(mp.quad(lambda x: first(x) * second(rest(x)), points))
+            return float(mp.quad(lambda x: first(x) * second(rest(x)) * scale, points) / scale)
 
         kink = output(t - mp.log1p(-q))
-        points = sorted(
-            {mp.mpf(p) for p in (-20, -5, 0, 5, 20 + 2 * mu)} | {max(kink, mp.mpf(-19))}
-        )
+        points = {*map(mp.mpf, ends[:-1]), ends[-1] + 2 * mu, max(kink, mp.mpf(1 + ends[0]))}
+        points = sorted(points)
         bells = mp.npdf, lambda x: mixed(mp.npdf, x)
         return [
             rate_of(bells[0], lambda x: mp.ncdf(-x)),
@@ -164,3 +165,110 @@ def test_rates_and_profile_in_both_corners(sigma, rate, steps, order):
     np.testing.assert_allclose(
         curve.epsilon(profile[asked]), t[asked], rtol=RELATIVE, atol=RELATIVE
     )
+
+
+# -- far down the tails of two steps -----------------------------------------------------------
+
+
+def _mills(x):
+    return math.sqrt(math.pi / 2) * erfcx(x / math.sqrt(2))
+
+
+class DeepOutputs(Outputs):
+    """Two steps, with all outputs whose chance a double can hold."""
+
+    def __init__(self, sigma, rate):
+        super().__init__(sigma, rate)
+        self.low, self.high = -37.0, math.ceil(37 + 2 / sigma)
+
+    def losses(self, x):
+        """Of two outputs that are alike."""
+        return 2 * np.log1p(self._ratio_less_one(np.asarray(x, dtype=float)))
+
+    def profiles(self, t):
+        """δ at t, and at −t with the hypotheses exchanged: means of what one step has, positive."""
+        t, mu, q = np.asarray(t, dtype=float), self.mu, self.rate
+        x, weight = self._panels(np.clip(self._output(t - math.log1p(-q)), self.low, self.high))
+        absent = weight * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+        more = self._ratio_less_one(x)
+        s = t[..., None] - np.log1p(more)
+        y = self._output(s)
+        none, high, low = np.isinf(y), np.maximum(y, 0.0), np.clip(y, -1e3, 0.0)
+        bell = np.where(none, 0.0, q * np.exp(-((y - mu) ** 2) / 2) / math.sqrt(2 * math.pi))
+        # From Mills' ratio where both terms are small, else as it is written.
+        lifted = np.exp(mu * low - mu * mu / 2)
+        plain = np.where(none, -np.expm1(s), q * (ndtr(mu - low) - lifted * ndtr(-low)))
+        ahead = np.where(y > 0, bell * (_mills(high - mu) - _mills(high)), plain)
+        with np.errstate(over="ignore", invalid="ignore"):
+            down = np.exp(-s)
+            plain = ndtr(high) * (1 - down * (1 - q)) - down * q * ndtr(high - mu)
+            back = np.where(y > 0, plain, down * bell * (_mills(-low) - _mills(mu - low)))
+        return (absent * (1 + more) * ahead).sum(axis=-1), (absent * back).sum(axis=-1)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "x"), [(1, 0.1, 13.0), (4, 0.5, -13.0)])
+def test_the_deep_integrals_are_right(sigma, rate, x):
+    outputs = DeepOutputs(sigma, rate)
+    t = float(outputs.losses(x))
+    ends = sorted(math.copysign(1, x) * end for end in (-9, 7, 12, 18, 26))
+    want = _precisely(sigma, rate, t, ends, scale=mp.mpf(10) ** 75)
+    assert min(want) < 1e-60
+    np.testing.assert_allclose(outputs.rates(t, 2), want, rtol=1e-11)
+    # Enough digits are left of the difference.
+    ahead, back = outputs.profiles(t)
+    fpr, tpr, fnr, tnr = want
+    np.testing.assert_allclose(ahead, tpr - math.exp(t) * fpr, rtol=1e-11)
+    np.testing.assert_allclose(back, tnr - math.exp(-t) * fnr, rtol=1e-11)
+
+
+# So near the least loss that doubles hold the threshold's distance from it to fewer digits.
+UP = [-2.0, 0, 3, 5, 7, 9, 12, 14, 18, 22, 25]
+DOWN = [-25.0, -22, -18, -14, -12, -9, -7, -5]
+DEEP = [
+    (1, 0.1, UP),
+    (0.5, 0.3, UP),
+    (0.6, 0.001, UP),
+    (4, 0.5, DOWN + UP),
+    (20, 0.9, DOWN + UP),
+    (2, 0.999, DOWN[2:] + UP),
+]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(("sigma", "rate", "x"), DEEP)
+def test_folded_tails_keep_their_digits_at_every_depth(sigma, rate, x, alone):
+    """All rates and both profiles, from 1 down to 1e-290, asked together or one by one."""
+    outputs = DeepOutputs(sigma, rate)
+    t = outputs.losses(x)
+    law = MixtureLoss(1 / sigma, (1 - rate, rate))
+    engine = folds.Folds(((law, 2),))
+    parts = [t[[k]] for k in range(t.size)] if alone else [t]
+    found = [engine.both_ways(part) for part in parts]
+    there, back = (np.concatenate([np.stack(pair[k]) for pair in found], axis=1) for k in (0, 1))
+    wanted = (*outputs.rates(t, 2), *outputs.profiles(t))
+    names = ("fpr", "tpr", "fnr", "tnr", "delta", "back")
+    for name, one, want in zip(names, [*there[:5], back[4]], wanted, strict=True):
+        seen = np.isfinite(want) & (want > 1e-290)
+        for depth in (1e-12, 1e-35, 1e-90):
+            # Each table has something to answer for.
+            assert name not in ("fpr", "tpr", "delta") or np.any(want[seen] < depth)
+        np.testing.assert_allclose(one[seen], want[seen], rtol=RELATIVE, err_msg=name)
+
+
+def test_folds_that_lose_what_only_the_record_shows_are_refused(monkeypatch):
+    """The sum's mass is checked under both hypotheses, though folds are normalised under one."""
+    steps = ((MixtureLoss(4.0, (0.99, 0.01)), 2),)
+    whole = folds.Folds(steps).tails(np.array([14.6]))
+    assert whole.fpr < 2e-11
+    assert whole.tpr > 1e-5
+    honest = folds.fold
+
+    def forgetful(one, other, tolerance):
+        """Without the panels of losses above 14.6."""
+        both = honest(one, other, tolerance)
+        last = int(np.searchsorted(both.ends, 14.6)) + 1
+        return folds.Law(both.edges[:last], both.coefficients[:, : last - 1])
+
+    monkeypatch.setattr(folds, "fold", forgetful)
+    with pytest.raises(ta.NotCertified, match=r"^folded losses came out with mass 1-"):
+        folds.Folds(steps).tails(np.zeros(1))
