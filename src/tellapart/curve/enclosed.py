@@ -32,6 +32,7 @@ _GAP = 1e-4
 _PROBE = 1e-6
 # Lines enough that the polygon between them is as close as the brackets.
 _LINES = 6_000
+_PARALLEL = 1e-8
 # Room for the rounding of a polygon made of lines.
 _ROOM = 1e-12
 
@@ -67,7 +68,9 @@ class EnclosedCurve(TradeoffCurve):
         lowers = [usual, *(one for one in map(self._lower, _OTHERS) if one is not None)]
         losses = np.concatenate([np.abs(one.losses[np.isfinite(one.losses)]) for one in lowers])
         epsilons = np.unique(np.append(losses, 0.0))
-        epsilons = epsilons[:: 1 + epsilons.size // _LINES]
+        # Lines that are all but parallel cross nobody knows where; any may be left out.
+        apart = np.diff(epsilons, prepend=-1.0) > _PARALLEL * epsilons[-1]
+        epsilons = epsilons[apart][:: 1 + epsilons.size // _LINES]
         ahead, back = (
             np.minimum(np.min([one.delta(epsilons) for one in some], axis=0) * (1 + _ROOM), 1.0)
             for some in (lowers, [one.mirrored() for one in lowers])

@@ -53,9 +53,12 @@ class MixtureLoss(LossLaw):
     def _output(self, t: Array) -> Array:
         """The output with this loss: where Σ over j > 0 makes up e^t − weights[0]."""
         first, others = self.weights[0], math.fsum(self.weights[1:])
+        lost = math.log(first) if first > 0 else -math.inf
         with np.errstate(divide="ignore", over="ignore"):
-            near = np.log(np.maximum(np.expm1(np.minimum(t, 40.0)) + others, 0.0))
-            goal = np.where(t > 40, t + np.log1p(-first * np.exp(-np.maximum(t, 40.0))), near)
+            # Near 0 by what the others weigh, elsewhere by what the first takes off e^t.
+            near = np.log(np.maximum(np.expm1(np.clip(t, -1.0, 40.0)) + others, 0.0))
+            off = np.log1p(-np.exp(np.minimum(lost - t, 0.0)))
+            goal = np.where((t > 40) | (t < -1), t + off, near)
         return self._output_of(goal)
 
     def _lines(self) -> tuple[Array, Array]:

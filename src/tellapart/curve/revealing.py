@@ -143,6 +143,10 @@ class RevealingCurve(TradeoffCurve):
         if low.any():
             found = np.where(low, 0.0, found)
             low &= delta < self._delta(np.zeros(1))[0]
+        # At the shift itself rounding may leave δ an ulp above what was asked.
+        beyond = low & (self._delta(np.full(1, shift))[0] >= delta)
+        found = np.where(beyond, shift, found)
+        low &= ~beyond
         if low.any():
             asked = np.log(delta[low])
 
