@@ -15,6 +15,7 @@ from tellapart._numeric.rounding import fixed
 from tellapart.cli import show
 from tellapart.cli.options import Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
+from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.named import NAMED, named
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
@@ -272,6 +273,9 @@ def label(mechanism: str, given: dict[str, float]) -> str:
 
 
 def _described(subject: Subject) -> str:
+    if isinstance(subject, Combined):
+        steps = sum(count for _, count in subject.steps())
+        return f"{steps:,} steps, all outputs seen" if steps > 1 else "one step"
     return repr(subject) if isinstance(subject, ta.Mechanism) else ""
 
 
