@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tellapart.choose._search import FORMULAS, Family
-from tellapart.choose.limit import Limit
+from tellapart.choose._search import Family
+from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of

@@ -11,7 +11,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose.limit import Limit
+from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -20,8 +20,6 @@ Family = Callable[[float], Subject]
 
 # Parameters are searched from 1e-12 to this; beyond no limit is taken to bind.
 _LARGEST = 1e12
-# Curves at least this accurate are searched to the last double.
-FORMULAS = 1e-13
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
 _COARSE_NOISE = 1e-5
@@ -128,11 +126,11 @@ def real(search: Search) -> tuple[float, float | None]:
     coarse = search.accuracy > FORMULAS
     narrow = 10 * search.accuracy if coarse else 0.0
     low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]), narrow)
-    for position in (leaky - 0.25, safe + 0.25):  # seen, for the sake of monotonicity
-        search.excess(search.parameter(position))
     if coarse:
         found = _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
     else:
+        for position in (leaky - 0.25, safe + 0.25):  # seen, for the sake of monotonicity
+            search.excess(search.parameter(position))
         found = _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
     search.refuse_gaps(*found)
     return found

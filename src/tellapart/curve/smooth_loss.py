@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import roots_legendre
+from numpy.polynomial.legendre import leggauss
 
 from tellapart._checks import Array
 from tellapart.curve.losses import Complex, Cumulants, LossLaw
 from tellapart.curve.nodes import NEGLIGIBLE, Nodes, dyadic
 
-_X, _W = roots_legendre(32)
+_X, _W = leggauss(32)
 # Over one panel the logarithm of the integrand turns and falls by at most about this much.
 _PER_PANEL = 14.0
 _WIDEST = 1.5
