@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tellapart import _checks
@@ -125,20 +126,13 @@ def _refused(event: Any, place: _Place) -> _Found:
     place.refuse(event, why)
 
 
-def _gaussian(event: Any, place: _Place) -> _Found:
+def _noisy(kind: type[Gaussian] | type[Laplace], event: Any, place: _Place) -> _Found:
+    """A sum with noise told in units of what one record contributes."""
     noise = _checks.at_least_zero(**place.named(noise_multiplier=event.noise_multiplier))
     relation = place.relation
     if noise == 0:
         return _End.EVERYTHING
-    return Gaussian(noise, relation.reach, neighbours=relation.neighbours)
-
-
-def _laplace(event: Any, place: _Place) -> _Found:
-    noise = _checks.at_least_zero(**place.named(noise_multiplier=event.noise_multiplier))
-    relation = place.relation
-    if noise == 0:
-        return _End.EVERYTHING
-    return Laplace(noise, relation.reach, neighbours=relation.neighbours)
+    return kind(noise, relation.reach, neighbours=relation.neighbours)
 
 
 def _discrete_laplace(event: Any, place: _Place) -> _Found:
@@ -230,8 +224,8 @@ def _composed(event: Any, place: _Place) -> _Found:
 _READERS: dict[str, Callable[[Any, _Place], _Found]] = {
     "ComposedDpEvent": _composed,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
-    "GaussianDpEvent": _gaussian,
-    "LaplaceDpEvent": _laplace,
+    "GaussianDpEvent": partial(_noisy, Gaussian),
+    "LaplaceDpEvent": partial(_noisy, Laplace),
     "NoOpDpEvent": lambda event, place: _End.NOTHING,
     "NonPrivateDpEvent": lambda event, place: _End.EVERYTHING,
     "PoissonSampledDpEvent": _poisson_sampled,

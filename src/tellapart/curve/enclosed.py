@@ -28,7 +28,7 @@ Parts = tuple[tuple[Part, int], ...]
 _USUAL = 1e-5
 _OTHERS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 _GAP = 1e-4
-# An engine that answers for this δ is taken to answer for others.
+# An engine that answers in the middle and for this δ is taken to answer for others.
 _PROBE = 1e-6
 # Lines enough that the polygon between them is as close as the brackets.
 _LINES = 6_000
@@ -42,8 +42,9 @@ def composed_or_enclosed(parts: Sequence[tuple[Part, int]], bound: Bound) -> Tra
     curve = composed_parts(parts, bound)
     rest = curve.rest if isinstance(curve, RevealingCurve) else curve
     if isinstance(rest, ComposedCurve) and not rest.has_folds:
-        try:  # in the middle and well out
-            rest.delta(0.0), rest.epsilon(_PROBE)
+        try:
+            rest.delta(0.0)
+            rest.epsilon(_PROBE)
         except NotCertified:
             return EnclosedCurve(tuple(parts))
     return curve
