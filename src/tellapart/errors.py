@@ -2,6 +2,7 @@
 
 TellapartError
 ├── InvalidArgument (ValueError)   the call is wrong: the message names argument, rule and value
+│   └── BadScores                  a table of attack scores is wrong: names file, row and rule
 ├── Unsupported                    the question has no answer for this object; says what does
 └── NotCertified                   the asked precision cannot be reached; no number is returned
 """
@@ -13,6 +14,10 @@ class TellapartError(Exception):
 
 class InvalidArgument(TellapartError, ValueError):
     """Says which argument broke which rule, and with what value."""
+
+
+class BadScores(InvalidArgument):
+    """Says where a table of attack scores breaks which rule: file, row and value."""
 
 
 class Unsupported(TellapartError):

@@ -1,0 +1,57 @@
+"""A number from samples never travels alone: its confidence and its basis come with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tellapart import _checks
+
+
+class Basis(Enum):
+    """What stands behind a bound from samples, and so whether it may refute a claim.
+
+    EXACT: overclaims with at most the stated probability, for every law and sample size.
+    ASYMPTOTIC: would do so for infinitely many samples; here it may overclaim more often.
+    BAYESIAN: a posterior statement under a prior; how often it overclaims is not controlled.
+    GAUSSIAN: exact for mechanisms that promise Gaussian DP, and says nothing of others.
+    """
+
+    EXACT = "exact"
+    ASYMPTOTIC = "asymptotic"
+    BAYESIAN = "Bayesian"
+    GAUSSIAN = "exact for claims of Gaussian DP only"
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """What the samples show at least, with the confidence it was bought with.
+
+    >>> bound = LowerBound(1.9692, confidence=0.95, basis=Basis.EXACT, method="Clopper-Pearson")
+    >>> print(bound)
+    ≥ 1.9692 (95 % confidence, exact, Clopper-Pearson)
+    """
+
+    value: float
+    confidence: float
+    basis: Basis
+    method: str
+    # How often this method claims more than the truth, measured at the truth `value`.
+    false_claims: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _checks.at_least_zero(value=self.value))
+        confidence = _checks.inside_unit(confidence=self.confidence)
+        object.__setattr__(self, "confidence", confidence)
+        _checks.member(Basis, basis=self.basis)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        kind = "credible" if self.basis is Basis.BAYESIAN else "confidence"
+        said = f"≥ {self.value:.5g} ({100 * self.confidence:g} % {kind}, {self.basis.value}"
+        said += f", {self.method}"
+        if self.false_claims is not None:
+            said += f", overclaims in {100 * self.false_claims:.2g} % of audits"
+        return said + ")"

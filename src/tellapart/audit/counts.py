@@ -1,0 +1,52 @@
+"""What one attack did: how many members and how many others it accused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tellapart import _checks
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many of the members, and of the others, one attack accused.
+
+    >>> Counts(accused_members=90, members=100, accused_others=10, others=100).fpr
+    0.1
+    """
+
+    accused_members: int
+    members: int
+    accused_others: int
+    others: int
+
+    def __post_init__(self) -> None:
+        for total, accused in (("members", "accused_members"), ("others", "accused_others")):
+            all_of = _checks.whole(1, 10**15, **{total: getattr(self, total)})
+            some = _checks.whole(0, **{accused: getattr(self, accused)})
+            if some > all_of:
+                _checks.refuse(accused, f"be at most {total} = {all_of}", some)
+            object.__setattr__(self, total, all_of)
+            object.__setattr__(self, accused, some)
+
+    @property
+    def tpr(self) -> float:
+        """The share of members it accused."""
+        return self.accused_members / self.members
+
+    @property
+    def fpr(self) -> float:
+        """The share of others it accused."""
+        return self.accused_others / self.others
+
+    def opposite(self) -> Counts:
+        """The same outputs read the other way: who was cleared, with the two worlds exchanged.
+
+        TNR ≤ e^ε·FNR + δ for these counts is TPR ≤ e^ε·FPR + δ for the opposite ones.
+        """
+        return Counts(
+            self.others - self.accused_others,
+            self.others,
+            self.members - self.accused_members,
+            self.members,
+        )

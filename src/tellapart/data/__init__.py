@@ -1,0 +1,1 @@
+"""Tables on disk, read without holding them in memory."""
