@@ -1,0 +1,135 @@
+"""Evidence: what samples show about a mechanism, whatever is claimed of it.
+
+A piece of evidence knows its design and its ledger. Whatever is read off it, for however many
+claims, holds together with the confidence it states.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tellapart import _checks
+from tellapart.audit.bounds import Basis, LowerBound
+from tellapart.audit.ledger import Ledger
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import gaussian
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.mechanisms.subject import Subject, curve_of
+
+
+class Design(Enum):
+    """How the scores came about, and so what they can prove.
+
+    MANY_RUNS: every score is of its own independent training or call, record in or out.
+    ONE_RUN: one training, each canary included or not by its own fair coin.
+    """
+
+    MANY_RUNS = "many runs"
+    ONE_RUN = "one run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What refutes a claim: where, by how much, and how unlikely it was were the claim true."""
+
+    where: str
+    shown: float
+    allowed: float
+    p_value: float
+    level: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.where}; the claim allows {100 * self.allowed:.3g} % there. "
+            f"Chance of so much, were the claim true: {self.p_value:.2g} "
+            f"(at most {self.level:.2g} was allowed)"
+        )
+
+
+class Evidence(ABC):
+    """What attacks on samples have shown, at a stated family-wise confidence."""
+
+    design: Design
+    ledger: Ledger
+
+    @property
+    def confidence(self) -> float:
+        """The probability that nothing at all is falsely claimed."""
+        return 1 - self.ledger.level
+
+    # -- what is asked of it -----------------------------------------------------------------
+
+    def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
+        """The ε that any true (ε, δ) promise must at least have."""
+        return self._bound(*self._epsilon(_checks.probability(delta=delta)))
+
+    def delta_lower(self, epsilon: float) -> LowerBound:
+        """The δ that any true (ε, δ) promise with this ε must at least have."""
+        return self._bound(*self._delta(_checks.finite_at_least_zero(epsilon=epsilon)))
+
+    def mu_lower(self) -> LowerBound:
+        """The μ that any true promise of Gaussian DP must at least have."""
+        return self._bound(*self._mu())
+
+    def gaussian_epsilon_lower(self, delta: float) -> LowerBound:
+        """The ε at δ of the least μ: it speaks against promises of Gaussian DP alone."""
+        asked = _checks.probability(delta=delta)
+        mu, _ = self._mu()
+        # Read from below: the curve rounds ε up, by less than this.
+        found = gaussian(mu * (1 - 1e-12)).epsilon(asked) if mu > 0 else 0.0
+        return self._bound(found, Basis.GAUSSIAN)
+
+    def refutes(self, claim: Subject) -> bool:
+        """Whether the claim, a curve or a mechanism, is refuted at this confidence."""
+        return self.finding(claim) is not None
+
+    def finding(self, claim: Subject) -> Finding | None:
+        """What refutes this claim, most telling first; None if nothing does."""
+        return self._finding(curve_of(claim, "claim"))
+
+    def curve(self) -> TradeoffCurve:
+        """The attack shown: with this confidence the true curve lies nowhere above it."""
+        raise Unsupported(f"evidence of {self.design.value} shows no curve; use epsilon_lower")
+
+    def power(self, claim: Subject, truth: Subject) -> float:
+        """How surely the claim would be refuted, at the least, if the truth were another curve.
+
+        For the best attack on that truth: scores that rank outputs by their likelihood ratio.
+        """
+        return self._power(curve_of(claim, "claim"), curve_of(truth, "truth"))
+
+    def scaled(self, factor: float) -> Evidence:
+        """What this evidence would be with so many times the samples and the same rates."""
+        raise Unsupported("this evidence does not say what more samples would show")
+
+    def describe(self) -> str:
+        """How the evidence was won, in one line."""
+        return self.design.value
+
+    # -- what each kind of evidence provides -------------------------------------------------
+
+    @abstractmethod
+    def _epsilon(self, delta: float) -> tuple[float, Basis]: ...
+
+    @abstractmethod
+    def _delta(self, epsilon: float) -> tuple[float, Basis]: ...
+
+    @abstractmethod
+    def _mu(self) -> tuple[float, Basis]: ...
+
+    @abstractmethod
+    def _finding(self, claim: TradeoffCurve) -> Finding | None: ...
+
+    @abstractmethod
+    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float: ...
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """The name of the method, for people."""
+
+    def _bound(self, value: float, basis: Basis) -> LowerBound:
+        return LowerBound(value, self.confidence, basis, self.method)

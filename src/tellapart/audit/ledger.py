@@ -1,0 +1,59 @@
+"""Whoever looks twice pays here: where an audit's chance of a false claim was spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tellapart import _checks
+
+# Looking at more claims costs nothing, and the reason is worth saying wherever a ledger is shown.
+CLAIMS_ARE_FREE = (
+    "claims (any number of ε, δ, μ or curves): every test grows with the claim, "
+    "so one that spares the true curve spares every true claim"
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kind of look, how many there were, and the chance of a false claim spent on each."""
+
+    what: str
+    looks: int
+    level: float
+
+    @property
+    def spent(self) -> float:
+        """The chance of a false claim spent on all of them together."""
+        return self.looks * self.level
+
+    def __str__(self) -> str:
+        times = f"{self.looks} × " if self.looks > 1 else ""
+        return f"{self.what}: {times}{self.level:.3g}"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How an audit's whole chance of a false claim was divided among everything it looked at.
+
+    >>> print(Ledger(0.05, (Entry("ranks", 12, 0.05 / 12),)))
+    ranks: 12 × 0.00417
+    together: 0.05
+    """
+
+    level: float
+    entries: tuple[Entry, ...]
+    free: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        spent = sum(entry.spent for entry in self.entries)
+        if not 0 < spent <= self.level * (1 + 1e-12) or self.level >= 1:
+            _checks.refuse("entries", f"spend at most the level {self.level:.6g} < 1", spent)
+
+    def joined(self, other: Ledger) -> Ledger:
+        """Both audits' looks: whoever reads two pays for two."""
+        free = tuple(dict.fromkeys(self.free + other.free))
+        return Ledger(self.level + other.level, self.entries + other.entries, free)
+
+    def __str__(self) -> str:
+        lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]
+        return "\n".join(lines + [f"free: {one}" for one in self.free])

@@ -1,0 +1,118 @@
+"""Where an audit by ranks looks: thresholds at ranks fixed before any score was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.audit._rank_test import Looked
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.data.ranked import Ranked
+
+# Ranks 1, 3, 9, 27, ...: denser grids cost more in looks than they gain in places.
+_RATIO = 3
+
+
+class End(Enum):
+    """From which end a rank counts, and so which inequality of a claim it tests.
+
+    ACCUSE: the most suspicious others; members beyond them show TPR > e^ε·FPR + δ.
+    CLEAR: the least suspicious members; others beyond them show TNR > e^ε·FNR + δ.
+    """
+
+    ACCUSE = "accuse"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One threshold, at a rank fixed beforehand, and how many lie beyond it.
+
+    ``rank`` of the ``reference`` side (others, or members where the look clears) lie at or beyond
+    ``threshold``, and ``beyond`` of the ``tested`` side do; ``level`` is what the look may err by.
+    """
+
+    end: End
+    higher: bool  # whether beyond means above
+    rank: int
+    reference: int
+    beyond: int
+    tested: int
+    threshold: float
+    level: float
+
+    def __str__(self) -> str:
+        sign = ">" if self.higher else "<"
+        who, whom = ("members", "others") if self.end is End.ACCUSE else ("others", "members")
+        share, against = self.beyond / self.tested, self.rank / self.reference
+        return (
+            f"score {sign} {self.threshold:.6g}: {_percent(share)} of {who} "
+            f"({self.beyond:,} of {self.tested:,}) against {_percent(against)} of {whom}"
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def geometric_ranks(count: int) -> list[int]:
+    """The ranks to look at among so many scores: 1, 3, 9, 27, ... up to half of them.
+
+    >>> geometric_ranks(100)
+    [1, 3, 9, 27]
+    """
+    ranks = [1]
+    while ranks[-1] * _RATIO <= count / 2:
+        ranks.append(ranks[-1] * _RATIO)
+    return ranks
+
+
+def directions(orientation: Orientation) -> list[bool]:
+    """Which ways "suspicious" may point: up, down, or both where nobody said."""
+    known = {Orientation.HIGHER: [True], Orientation.LOWER: [False]}
+    return known.get(orientation, [True, False])
+
+
+def look_at(
+    scores: Scores, end: End, higher: bool, ranks: Sequence[int], level: float, seed: int
+) -> list[Look]:
+    """Count beyond these ranks; ties are broken by chance, without regard to who is who.
+
+    Breaking ties by chance is post-processing: it makes laws continuous and no claim false. Only
+    the counts are drawn: the tied score that holds the rank is as far down as the rank-th of so
+    many uniform draws.
+    """
+    reference, tested = scores.others, scores.members
+    if end is End.CLEAR:
+        reference, tested = tested, reference
+    upward = higher if end is End.ACCUSE else not higher
+    asked = np.asarray(ranks, dtype=np.int64)
+    cuts = reference.descending(asked) if upward else reference.ascending(asked)
+    before, within = _around(reference, cuts, upward)
+    beyond, tied = _around(tested, cuts, upward)
+    chance = np.random.default_rng([seed, end is End.CLEAR, higher])
+    depth = chance.beta(asked - before, before + within - asked + 1)
+    beyond = beyond + chance.binomial(tied, depth)
+    return [
+        Look(end, upward, int(k), reference.count, int(c), tested.count, float(cut), level)
+        for k, c, cut in zip(asked, beyond, cuts, strict=True)
+    ]
+
+
+def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Array, Array]:
+    """How many lie beyond each cut, and how many on it."""
+    above, below = side.above(cuts), side.below(cuts)
+    return (above if upward else below), side.count - above - below
+
+
+def columns(looks: Sequence[Look]) -> Looked:
+    """The numbers of several looks, as columns."""
+    if not looks:
+        _checks.refuse("looks", "not be empty", looks)
+    rows = [(one.rank, one.reference, one.beyond, one.tested) for one in looks]
+    return Looked(*np.array(rows, dtype=np.float64).T)

@@ -1,0 +1,65 @@
+"""How thresholds are chosen, as data: each way says beforehand what it will look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tellapart import _checks
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Look at ranks 1, 3, 9, 27, ... from both ends, each for an equal share of the level.
+
+    Nothing is chosen from the data, no sample is set aside, and each look is exact. Tied scores
+    are broken by chance, drawn from ``seed``.
+    """
+
+    seed: int = 0
+    name: ClassVar[str] = "pre-set ranks"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", _checks.whole(0, 2**63 - 1, seed=self.seed))
+
+
+@dataclass(frozen=True)
+class Split:
+    """Choose one rank on a random share of the scores, and test it on the rest at the full level.
+
+    The choice aims at the largest ε at this ``delta``.
+    """
+
+    share: float = 0.3
+    delta: float = 0.0
+    seed: int = 0
+    name: ClassVar[str] = "one rank, chosen on a part set aside"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", _checks.inside_unit(share=self.share))
+        object.__setattr__(self, "delta", _checks.probability(delta=self.delta))
+        object.__setattr__(self, "seed", _checks.whole(0, 2**63 - 1, seed=self.seed))
+
+
+@dataclass(frozen=True)
+class Band:
+    """Bound both rates at all thresholds at once, with equal local levels on each side.
+
+    Weaker at each threshold than ranks fixed beforehand; gives the smoothest curve.
+    """
+
+    name: ClassVar[str] = "simultaneous band"
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Accuse beyond one threshold that was fixed before any of these scores was seen."""
+
+    threshold: float
+    name: ClassVar[str] = "one fixed threshold, exact (Buehler)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", _checks.finite(threshold=self.threshold))
+
+
+Method = Ranks | Split | Band | Fixed

@@ -1,0 +1,172 @@
+"""Verdicts: what evidence says of a claim, what it would have found, and what it cannot say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._numeric import solve
+from tellapart.audit._alternatives import alternative
+from tellapart.audit.bounds import LowerBound
+from tellapart.audit.evidence import Evidence, Finding
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.errors import NotCertified, Unsupported
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# What counts as "would have been found".
+_SURE = 0.9
+# Beyond so many times the samples, the answer is "never".
+_MOST = 1e6
+# The strongest alternative tried; whoever misses even that has no power to speak of.
+_STRONGEST = 64.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What evidence says of a claim: refuted, or not refuted; never that it is private."""
+
+    claim: Subject
+    evidence: Evidence
+    finding: Finding | None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted at this confidence."""
+        return self.finding is not None
+
+    @property
+    def confidence(self) -> float:
+        """The family-wise confidence: the chance of refuting a true claim is at most the rest."""
+        return self.evidence.confidence
+
+    def epsilon_lower(self, delta: float | None = None) -> LowerBound:
+        """The least ε the evidence leaves possible, at the claim's own δ unless another is asked."""
+        return self.evidence.epsilon_lower(self.delta if delta is None else delta)
+
+    @property
+    def delta(self) -> float:
+        """The δ of the claim; 0 for claims that name none."""
+        curve = curve_of(self.claim, "claim")
+        return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """How many times stronger than claimed a leak must be to be found with 90 % probability.
+
+        In the family that `power` names; None if not even 64 times would be.
+        """
+        family = alternative(self.claim)
+
+        def missed(strength: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            return np.asarray(_SURE - self.evidence.power(self.claim, family.curve(float(strength))))
+
+        low, high = np.asarray(1.0), np.asarray(_STRONGEST)
+        if missed(high) > 0:
+            return None
+        if missed(low) <= 0:
+            return 1.0
+        return float(solve.falling_root(missed, low, high, narrow=0.01)[1])
+
+    @property
+    def power(self) -> str:
+        """What would have been found, and for which attack that holds."""
+        found = self.detectable
+        if found is None:
+            return (
+                "Power: with so few samples even the best attack on "
+                f"{alternative(self.claim).words(_STRONGEST)} would have been missed "
+                "more often than once in ten."
+            )
+        return (
+            f"Power: the best attack on {alternative(self.claim).words(found)} "
+            "would have refuted the claim with 90 % probability. "
+            "A leak this attack does not see is not covered."
+        )
+
+    @cached_property
+    def samples_needed(self) -> float:
+        """How many times the samples would decide, if rates stay as observed; inf is never."""
+        if self.refuted:
+            return 1.0
+        factor = 1.25
+        while factor <= _MOST:
+            if self.evidence.scaled(factor).refutes(self.claim):
+                return factor
+            factor *= 1.25
+        return math.inf
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self.reasons()])
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        said = "REFUTED" if self.refuted else "NOT REFUTED"
+        return f"{said}: the claim {describe(self.claim)}, at {percent(self.confidence)} confidence"
+
+    def reasons(self) -> list[str]:
+        """The sentences that go with the headline."""
+        lines = []
+        if self.finding is not None:
+            lines.append(f"Where: {self.finding}.")
+        bound = self.epsilon_lower()
+        lines.append(f"Shown: ε {bound} at δ = {self.delta:g}.")
+        if self.finding is None:
+            lines.append("This does not show that the claim is true.")
+        lines.append(self.power)
+        if self.finding is None:
+            lines.append(self._more())
+        return lines
+
+    def _more(self) -> str:
+        try:
+            needed = self.samples_needed
+        except (Unsupported, NotCertified) as error:
+            return f"More samples: {error}."
+        if math.isinf(needed):
+            return (
+                "More samples: at the rates observed no number of them would refute the claim; "
+                "only a better attack could."
+            )
+        return (
+            f"More samples: about {needed:.2g} times as many would refute the claim, "
+            "if the rates stay as observed."
+        )
+
+
+def judge(claim: Subject, evidence: Evidence) -> Verdict:
+    """What the evidence says of the claim: a promise, a curve or a mechanism.
+
+    One verdict or many, for one claim or many: all hold together at the evidence's confidence.
+    """
+    curve_of(claim, "claim")
+    if not isinstance(evidence, Evidence):
+        rule = "be evidence, as audit.many_runs and audit.one_run give"
+        _checks.refuse("evidence", rule, evidence)
+    return Verdict(claim, evidence, evidence.finding(claim))
+
+
+def describe(claim: Subject) -> str:
+    """A claim in a few words."""
+    if isinstance(claim, Mechanism):
+        return f"{claim!r}"
+    if isinstance(claim, GuaranteeCurve):
+        return f"ε = {claim.claimed_epsilon:g}, δ = {claim.claimed_delta:g}"
+    if isinstance(claim, GaussianCurve):
+        return f"of Gaussian DP with μ = {claim.mu:g}"
+    return "of this curve"
+
+
+def percent(confidence: float) -> str:
+    """A confidence as people write it.
+
+    >>> percent(0.95)
+    '95 %'
+    """
+    return f"{100 * confidence:.10g} %"
