@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -12,11 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._sample import Sample
-from tellapart.data import columns, frames
-from tellapart.data.ranked import Negated, Ranked
+from tellapart.data import archives, columns, frames, paths
+from tellapart.data.paths import Paths
+from tellapart.data.ranked import Negated, Progress, Ranked
+from tellapart.data.scorefile import ScoreFile
+from tellapart.data.table import Names, Slice, Table
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 Labels = NDArray[Any]
+
+# Rows of a file that are held in memory, 160 MB of scores; more stay on disk.
+IN_MEMORY = 20_000_000
 
 
 class Orientation(Enum):
@@ -141,6 +148,51 @@ class Scores:
                 known = columns.labels(kind, labels, values.size)
                 sides[f"member_{kind}"], sides[f"other_{kind}"] = known[inside], known[~inside]
         return cls(values[inside], values[~inside], orientation, **sides)
+
+    @classmethod
+    def read(
+        cls,
+        path: Paths,
+        *,
+        score: str = "score",
+        member: str = "member",
+        run: str | None = None,
+        group: str | None = None,
+        orientation: Orientation = Orientation.HIGHER,
+        progress: Progress | None = None,
+    ) -> Scores:
+        """Scores from files: .parquet, .csv, .csv.gz or .npz; a path, a pattern or a list of them.
+
+        Large tables stay on disk and are asked there (see `tellapart.data.scorefile`). An .npz
+        file holds arrays `members` and `others`, or one array for each column.
+        `progress(what, share)` is called as the work goes on.
+        """
+        _checks.member(Orientation, orientation=orientation)
+        kind, files = paths.found(path)
+        names = Names(score, member, run, group)
+        if kind == "npz":
+            return cls._from_slices(archives.slices(files, names), orientation)
+        with Table(kind, files, names, progress) as table:
+            if table.rows <= IN_MEMORY:
+                return cls._from_slices(table.slices(), orientation)
+            if run is not None or group is not None:
+                raise Unsupported(
+                    f"runs and groups of more than {IN_MEMORY} rows, got {table.rows}:"
+                    " read some of the files at a time"
+                )
+            file = ScoreFile.of_table(table)
+        return cls(file.members, file.others, orientation)
+
+    @classmethod
+    def _from_slices(cls, slices: Iterable[Slice], orientation: Orientation) -> Scores:
+        every = list(slices)
+        runs, groups = (
+            None if none else np.concatenate([getattr(one, kind) for one in every])
+            for kind, none in (("run", every[0].run is None), ("group", every[0].group is None))
+        )
+        scores = np.concatenate([one.scores for one in every])
+        member = np.concatenate([one.member for one in every])
+        return cls.from_rows(scores, member, runs, groups, orientation=orientation)
 
     @property
     def sides(self) -> tuple[Ranked, Ranked]:
