@@ -14,6 +14,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import worlds
+from tellapart.audit.counts import Counts
+from tellapart.audit.intervals import box_epsilon, clopper_pearson, clopper_pearson_epsilon
 
 RECORDS = json.loads(Path(__file__).with_name("maths.json").read_text(encoding="utf-8"))
 
@@ -64,6 +66,10 @@ def _one_sided(eps, record_max, cut):
     return worlds.OneSided(noise, cut=cut, low=0, high=record_max)
 
 
+def _counts(fp, n_h0, tp, n_h1):
+    return Counts(accused_members=tp, members=n_h1, accused_others=fp, others=n_h0)
+
+
 def _success(curve, p):
     rates = curve.rates(math.log((1 - p) / p))
     return p * rates.tpr + (1 - p) * rates.tnr
@@ -103,6 +109,13 @@ DISPATCH = {
     "tradeoff_finite": lambda p0, p1, alpha: ta.from_pmfs(p0, p1).beta(alpha),
     "audit_eps_lower": lambda fpr, tpr, delta: (
         ta.attack(points=[(fpr, tpr)]).symmetrised().epsilon(delta)
+    ),
+    "clopper_pearson": lambda k, n, confidence, sides: clopper_pearson(k, n, confidence=confidence),
+    "audit_eps_lower_cp": lambda delta, confidence, **counts: (
+        clopper_pearson_epsilon(_counts(**counts), delta=delta, confidence=confidence).value
+    ),
+    "audit_box_worst_eps": lambda delta, confidence, **counts: box_epsilon(
+        _counts(**counts), delta=delta, confidence=confidence
     ),
     "advantage_bound": lambda eps, delta, alpha: ta.guarantee(eps, delta).tpr(alpha) - alpha,
     "advantage_sup": lambda **i: _curve(i).delta(0),
@@ -160,7 +173,8 @@ def _agrees(record, found):
         return found is value
     if value == "inf":
         return found == math.inf
-    return abs(found - value) <= tolerance["abs"] + tolerance["rel"] * abs(value)
+    missed = np.abs(np.subtract(found, value))
+    return bool(np.all(missed <= tolerance["abs"] + tolerance["rel"] * np.abs(value)))
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
@@ -186,6 +200,7 @@ def _all_inputs():
         ({"value": 0.0, "tolerance": {"rel": 1e-10, "abs": 1e-13}}, 2e-13),
         ({"value": 0.5, "tolerance": {"rel": 1e-10, "abs": 0}}, math.nan),
         ({"value": "inf", "tolerance": {"rel": 0, "abs": 0}}, 1e308),
+        ({"value": [0.1, 0.5], "tolerance": {"rel": 1e-10, "abs": 0}}, (0.1, 0.5 + 1e-10)),
         ({"value": True, "tolerance": {"rel": 0, "abs": 0}}, False),
     ],
 )

@@ -1,0 +1,185 @@
+"""Bounds on an attack's rates that hold at all thresholds at once, whichever is then chosen.
+
+Give each of n people V = P[score > theirs] + U·P[score = theirs], with U uniform and their own:
+the V are uniform and independent for every law of scores, ties or not, and a larger score has
+the smaller V. So the k-th largest score y_k belongs to the k-th smallest V, a Beta(k, n − k + 1),
+and P[score > y_k] ≤ V_(k) ≤ P[score ≥ y_k]. Ties only widen the gaps on both sides:
+
+- of others: FPR above y_k is at most V_(k), and upper bounds on the V bound it;
+- of members: where j lie strictly above a threshold t, so does x_j, hence
+  TPR above t ≥ P[score ≥ x_j] ≥ V_(j), and lower bounds on the V bound it.
+
+The bounds are Beta quantiles at one local level L, the same at all ranks, with L such that any
+of them fails with the probability asked for (errs to a smaller L, by about a millionth).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainccinv, betaincinv
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric.noncrossing import noncrossing
+from tellapart._numeric.solve import falling_root
+
+Ranks = NDArray[np.int64]
+
+# Up to this size every rank has a bound; beyond it, those near the ends and a geometric grid.
+_EVERY_RANK = 5000
+_DENSE = 128
+_RATIO = 1.02
+# Beyond these the union bound over the ranks takes the place of the exact probability.
+_MOST_POINTS = 10**9
+_MOST_RANKS = 20_000
+_LEAST_LEVEL = 1e-7
+# What the computed probability may miss: its rounding, and that of bounds close to 1.
+_ABSOLUTE, _RELATIVE = 1e-10, 1e-6
+
+
+def default_ranks(n: int) -> Ranks:
+    """The ranks that carry bounds when none are named: all, or a grid fixed by n alone."""
+    size = _checks.whole(1, 10**15, n=n)
+    if size <= _EVERY_RANK:
+        return np.arange(1, size + 1)
+    ranks = list(range(1, _DENSE + 1))
+    while ranks[-1] * _RATIO <= size / 2:
+        ranks.append(math.ceil(ranks[-1] * _RATIO))
+    near = np.array(ranks)
+    return np.union1d(near, size + 1 - near)
+
+
+def local_level(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> float:
+    """The level of each bound alone, so that all hold at once except with probability `level`.
+
+    >>> round(local_level(100, 0.025), 6)
+    0.001094
+    """
+    size, chosen = _checked(n, ranks)
+    return _local_level(size, _checks.inside_unit(level=level), chosen)
+
+
+def lower_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
+    """Numbers that uniform order statistics of these ranks all reach, except with this chance."""
+    size, chosen = _checked(n, ranks)
+    local = _local_level(size, _checks.inside_unit(level=level), chosen)
+    return _quantiles(size, _array(size, chosen), local)
+
+
+def upper_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
+    """Numbers that uniform order statistics of these ranks never exceed, but with this chance."""
+    size, chosen = _checked(n, ranks)
+    asked = _array(size, chosen)
+    mirrored = None if chosen is None else tuple((size + 1 - asked[::-1]).tolist())
+    local = _local_level(size, _checks.inside_unit(level=level), mirrored)
+    exact = betainccinv(asked, size - asked + 1, local)
+    # 1 − U_(k) is the order statistic of rank n + 1 − k; the solved bounds are never beaten.
+    return np.asarray(np.maximum(exact, 1 - _quantiles(size, size + 1 - asked[::-1], local)[::-1]))
+
+
+def fpr_upper(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
+    """At most this many of all others score above the k-th largest of n, for all ranks k at once.
+
+    >>> fpr_upper(1000, 0.025, ranks=[1, 10, 100]).round(4)
+    array([0.0047, 0.0189, 0.1236])
+    """
+    return upper_band(n, level, ranks)
+
+
+def fpr_upper_above(count_above: ArrayLike, n: int, level: float) -> Array:
+    """At most this many of all others score above any threshold that so many of n were above.
+
+    With k of them strictly above, the (k + 1)-th largest is not, so FPR ≤ P[score > y_(k+1)];
+    the next rank that carries a bound gives a larger one.
+    """
+    size = _checks.whole(1, 10**15, n=n)
+    counts = _counts(size, count_above)
+    ranks = default_ranks(size)
+    bounds = np.append(upper_band(size, level), 1.0)
+    return np.asarray(bounds[np.searchsorted(ranks, counts + 1, side="left")])
+
+
+def tpr_lower(count_above: ArrayLike, n: int, level: float) -> Array:
+    """At least this many of all members score above any threshold that so many of n were above.
+
+    >>> tpr_lower([0, 500, 1000], 1000, 0.025).round(4)
+    array([0.    , 0.4479, 0.9925])
+    """
+    size = _checks.whole(1, 10**15, n=n)
+    counts = _counts(size, count_above)
+    ranks = default_ranks(size)
+    bounds = np.append(0.0, lower_band(size, level))
+    return np.asarray(bounds[np.searchsorted(ranks, counts, side="right")])
+
+
+def dkw_margin(n: int, confidence: float) -> float:
+    """How far both empirical rates may be off in our favour at any threshold, n people each.
+
+    Half of the error goes to each sample (Massart, 1990); useless where rates are small.
+
+    >>> round(dkw_margin(1000, 0.95), 6)
+    0.042947
+    """
+    size = _checks.whole(1, 10**15, n=n)
+    # One-sided, the inequality needs a/2 ≤ 1/2, which every confidence grants.
+    half = (1 - _checks.inside_unit(confidence=confidence)) / 2
+    return math.sqrt(-math.log(half) / (2 * size))
+
+
+def _checked(n: int, ranks: Sequence[int] | Ranks | None) -> tuple[int, tuple[int, ...] | None]:
+    size = _checks.whole(1, 10**15, n=n)
+    if ranks is None:
+        return size, None
+    array = np.asarray(ranks)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        _checks.refuse("ranks", "be a list of whole numbers", ranks)
+    if array.min() < 1 or array.max() > size:
+        _checks.refuse("ranks", f"lie between 1 and n = {size}", ranks)
+    if np.any(np.diff(array) <= 0):
+        _checks.refuse("ranks", "rise", ranks)
+    return size, tuple(array.tolist())
+
+
+def _counts(n: int, count_above: ArrayLike) -> Ranks:
+    counts = np.asarray(count_above)
+    if counts.dtype.kind not in "iu":
+        _checks.refuse("count_above", "be whole numbers", count_above)
+    if counts.size and (counts.min() < 0 or counts.max() > n):
+        _checks.refuse("count_above", f"lie between 0 and n = {n}", count_above)
+    return counts.astype(np.int64)
+
+
+def _array(n: int, ranks: tuple[int, ...] | None) -> Ranks:
+    return default_ranks(n) if ranks is None else np.array(ranks)
+
+
+def _quantiles(n: int, ranks: Ranks, local: float) -> Array:
+    """The L-quantiles of these order statistics; whatever rounding does, they do not fall."""
+    bounds = betaincinv(ranks, n - ranks + 1, local)
+    return np.asarray(np.minimum.accumulate(bounds[::-1])[::-1])
+
+
+@lru_cache(maxsize=256)
+def _local_level(n: int, level: float, named: tuple[int, ...] | None) -> float:
+    ranks = _array(n, named)
+    union = level / len(ranks)
+    target = level * (1 - _RELATIVE) - _ABSOLUTE
+    if len(ranks) == 1 or n > _MOST_POINTS or len(ranks) > _MOST_RANKS or level < _LEAST_LEVEL:
+        return union
+
+    def excess(minus_log: Array) -> Array:
+        bounds = _quantiles(n, ranks, math.exp(-float(minus_log)))
+        crossing = 1 - noncrossing(n, ranks, bounds)
+        return np.asarray(math.log(max(crossing, 1e-300) / target))
+
+    low, high = np.asarray(-math.log(level)), np.asarray(-math.log(union))
+    if excess(low) <= 0:
+        return level
+    if excess(high) > 0:
+        return union
+    return math.exp(-float(falling_root(excess, low, high, narrow=1e-7)[1]))

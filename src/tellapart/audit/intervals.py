@@ -1,0 +1,22 @@
+"""What the counts of one attack prove: lower bounds on ε, δ and μ, each with its confidence.
+
+The attack, threshold included, must be fixed before these counts are drawn.
+"""
+
+from tellapart.audit._clopper import (
+    box_epsilon,
+    clopper_pearson,
+    clopper_pearson_epsilon,
+    delta_lower,
+    gaussian_epsilon,
+    mu_lower,
+)
+
+__all__ = [
+    "box_epsilon",
+    "clopper_pearson",
+    "clopper_pearson_epsilon",
+    "delta_lower",
+    "gaussian_epsilon",
+    "mu_lower",
+]

@@ -1,0 +1,266 @@
+"""What an attack said of each record, on both sides: the data of every audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.audit._sample import Sample
+from tellapart.data import archives, columns, frames, paths
+from tellapart.data.paths import Paths
+from tellapart.data.ranked import Negated, Progress, Ranked
+from tellapart.data.scorefile import ScoreFile
+from tellapart.data.table import Names, Slice, Table
+from tellapart.errors import BadScores, InvalidArgument, Unsupported
+
+Labels = NDArray[Any]
+
+# Rows of a file that are held in memory, 160 MB of scores; more stay on disk.
+IN_MEMORY = 20_000_000
+
+
+class Orientation(Enum):
+    """Which scores speak for membership.
+
+    HIGHER: a higher score does. LOWER: a lower one does, as a loss.
+    EITHER: it is not known; an audit then looks both ways and pays for it.
+    """
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    EITHER = "either"
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Scores:
+    """What an attack said of records that were in the data, and of others that were not.
+
+    `members` and `others` are lists of finite numbers. Rows that come from one training run share
+    an id in `member_runs` and `other_runs`: they are not independent, and audits must know.
+    `member_groups` and `other_groups` name what each row belongs to, as the record attacked.
+
+    >>> scores = Scores(members=[2.0, 1.5, 0.7], others=[0.1, 0.9])
+    >>> scores.members.count, scores.others.descending([1]).tolist()
+    (3, [0.9])
+    """
+
+    members: Ranked
+    others: Ranked
+    orientation: Orientation
+    member_runs: Labels | None
+    other_runs: Labels | None
+    member_groups: Labels | None
+    other_groups: Labels | None
+    # The scores in the order of the labels; kept only where there are labels.
+    _rows: tuple[Array, Array] | None
+
+    def __init__(
+        self,
+        members: ArrayLike | Ranked,
+        others: ArrayLike | Ranked,
+        orientation: Orientation = Orientation.HIGHER,
+        *,
+        member_runs: Any = None,
+        other_runs: Any = None,
+        member_groups: Any = None,
+        other_groups: Any = None,
+    ) -> None:
+        one, two = _side(members=members), _side(others=others)
+        given = {
+            "member_runs": member_runs,
+            "other_runs": other_runs,
+            "member_groups": member_groups,
+            "other_groups": other_groups,
+        }
+        for kind in ("runs", "groups"):
+            if (given[f"member_{kind}"] is None) != (given[f"other_{kind}"] is None):
+                raise InvalidArgument(f"member_{kind} and other_{kind} must be given together")
+        if any(each is not None for each in given.values()):
+            if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
+                raise InvalidArgument("runs and groups must come with the scores as arrays")
+            object.__setattr__(self, "_rows", (one, two))
+        else:
+            object.__setattr__(self, "_rows", None)
+        for name, labels in given.items():
+            rows = one if name.startswith("member") else two
+            kept = None if labels is None else columns.labels(name, labels, len(rows))  # type: ignore[arg-type]
+            object.__setattr__(self, name, kept)
+        object.__setattr__(self, "members", Sample(one) if isinstance(one, np.ndarray) else one)
+        object.__setattr__(self, "others", Sample(two) if isinstance(two, np.ndarray) else two)
+        object.__setattr__(
+            self, "orientation", _checks.member(Orientation, orientation=orientation)
+        )
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        score: str = "score",
+        member: str = "member",
+        run: str | None = None,
+        group: str | None = None,
+        orientation: Orientation = Orientation.HIGHER,
+    ) -> Scores:
+        """One row per record: a pandas, Polars or Arrow table, or a dict of columns.
+
+        The column `member` says who was in the data: True and False, or 1 and 0.
+
+        >>> table = {"score": [0.1, 2.0, 0.9], "member": [0, 1, 0]}
+        >>> Scores.from_table(table).others.count
+        2
+        """
+        values = columns.scores(score, frames.column(table, score))
+        inside = columns.truths(member, frames.column(table, member))
+        runs, groups = (
+            None if name is None else columns.labels(name, frames.column(table, name), values.size)
+            for name in (run, group)
+        )
+        return cls.from_rows(values, inside, runs, groups, orientation=orientation)
+
+    @classmethod
+    def from_rows(
+        cls,
+        scores: ArrayLike,
+        member: ArrayLike,
+        runs: Any = None,
+        groups: Any = None,
+        *,
+        orientation: Orientation = Orientation.HIGHER,
+    ) -> Scores:
+        """One list of scores and one that says which of them are of members."""
+        values, inside = columns.scores("scores", scores), columns.truths("member", member)
+        if inside.size != values.size:
+            columns.refuse("member", f"say of {values.size} scores who is in", inside.size, "")
+        for name, rows in (("a member", inside), ("no member", ~inside)):
+            if not rows.any():
+                raise BadScores(f"some row must be of {name}, none of {rows.size} is")
+        sides = {}
+        for kind, labels in (("runs", runs), ("groups", groups)):
+            if labels is not None:
+                known = columns.labels(kind, labels, values.size)
+                sides[f"member_{kind}"], sides[f"other_{kind}"] = known[inside], known[~inside]
+        return cls(values[inside], values[~inside], orientation, **sides)
+
+    @classmethod
+    def read(
+        cls,
+        path: Paths,
+        *,
+        score: str = "score",
+        member: str = "member",
+        run: str | None = None,
+        group: str | None = None,
+        orientation: Orientation = Orientation.HIGHER,
+        progress: Progress | None = None,
+    ) -> Scores:
+        """Scores from files: .parquet, .csv, .csv.gz or .npz; a path, a pattern or a list of them.
+
+        Large tables stay on disk and are asked there (see `tellapart.data.scorefile`). An .npz
+        file holds arrays `members` and `others`, or one array for each column.
+        `progress(what, share)` is called as the work goes on.
+        """
+        _checks.member(Orientation, orientation=orientation)
+        kind, files = paths.found(path)
+        names = Names(score, member, run, group)
+        if kind == "npz":
+            return cls._from_slices(archives.slices(files, names), orientation)
+        with Table(kind, files, names, progress) as table:
+            if table.rows <= IN_MEMORY:
+                return cls._from_slices(table.slices(), orientation)
+            if run is not None or group is not None:
+                raise Unsupported(
+                    f"runs and groups of more than {IN_MEMORY} rows, got {table.rows}:"
+                    " read some of the files at a time"
+                )
+            file = ScoreFile.of_table(table)
+        return cls(file.members, file.others, orientation)
+
+    @classmethod
+    def _from_slices(cls, slices: Iterable[Slice], orientation: Orientation) -> Scores:
+        every = list(slices)
+        runs, groups = (
+            None if none else np.concatenate([getattr(one, kind) for one in every])
+            for kind, none in (("run", every[0].run is None), ("group", every[0].group is None))
+        )
+        scores = np.concatenate([one.scores for one in every])
+        member = np.concatenate([one.member for one in every])
+        return cls.from_rows(scores, member, runs, groups, orientation=orientation)
+
+    @property
+    def sides(self) -> tuple[Ranked, Ranked]:
+        """Members and others with the sign that makes a higher score speak for membership."""
+        if self.orientation is Orientation.EITHER:
+            raise Unsupported("which scores speak for membership is not known: ask both ways")
+        if self.orientation is Orientation.LOWER:
+            return Negated(self.members), Negated(self.others)
+        return self.members, self.others
+
+    def split(self, share: float, seed: int) -> tuple[Scores, Scores]:
+        """Two parts for selecting and certifying, drawn without looking at the scores.
+
+        Each side is split on its own; runs and groups are not carried over.
+        """
+        start = _checks.whole(0, seed=seed)
+        one, two = (
+            int(each) for each in np.random.SeedSequence(start).generate_state(2, np.uint64)
+        )
+        members, others = self.members.split(share, one), self.others.split(share, two)
+        first, second = zip(members, others, strict=True)
+        return Scores(*first, self.orientation), Scores(*second, self.orientation)
+
+    def repeated_runs(self) -> dict[Any, int]:
+        """The training runs behind more than one row, each with its number of rows."""
+        if self.member_runs is None or self.other_runs is None:
+            return {}
+        ids, rows = np.unique(
+            np.concatenate([self.member_runs, self.other_runs]), return_counts=True
+        )
+        return dict(zip(ids[rows > 1].tolist(), rows[rows > 1].tolist(), strict=True))
+
+    @property
+    def independent(self) -> bool | None:
+        """Whether every row has a training run of its own; None where no runs were given."""
+        return None if self.member_runs is None else not self.repeated_runs()
+
+    def by_group(self) -> dict[Any, Scores]:
+        """The scores of each group on their own, by the group's label."""
+        if self.member_groups is None or self.other_groups is None or self._rows is None:
+            raise Unsupported("these scores have no groups: give member_groups and other_groups")
+        inside = np.repeat([True, False], [each.size for each in self._rows])
+        values = np.concatenate(self._rows)
+        groups = np.concatenate([self.member_groups, self.other_groups])
+        runs = None
+        if self.member_runs is not None and self.other_runs is not None:
+            runs = np.concatenate([self.member_runs, self.other_runs])
+        found, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        rows = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
+        return {
+            label: self._of_group(label, values[at], inside[at], None if runs is None else runs[at])
+            for label, at in zip(found.tolist(), rows, strict=True)
+        }
+
+    def _of_group(self, label: Any, values: Array, inside: Any, runs: Any) -> Scores:
+        if inside.all() or not inside.any():
+            missing = "others" if inside.all() else "members"
+            raise BadScores(f"group {label!r} must have members and others, has no {missing}")
+        return Scores.from_rows(values, inside, runs, orientation=self.orientation)
+
+
+def _side(**named: Any) -> Array | Ranked:
+    ((name, values),) = named.items()
+    if isinstance(values, Ranked):
+        return values
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    found = columns.scores(name, values)
+    if found.size == 0:
+        columns.refuse(name, "not be empty", [], "")
+    return found

@@ -1,0 +1,62 @@
+"""Columns of a pandas, Polars or Arrow table, or of a dict, without importing any of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tellapart.data import columns
+from tellapart.data.ranked import Mask
+from tellapart.errors import BadScores, InvalidArgument
+
+_RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
+
+
+def column(table: Any, name: str) -> Any:
+    """One column by its name, as something NumPy reads; missing values are refused."""
+    opened = _opened(table)
+    there = _names(opened)
+    if name not in there:
+        raise BadScores(f"table must have a column {name!r}, has {listed(there)}")
+    found = opened[name]
+    missing = _missing(found)
+    if missing.any():
+        columns.refuse(name, columns.NOT_NULL, None, columns.from_zero(int(np.argmax(missing))))
+    return found.to_numpy() if hasattr(found, "to_numpy") else found
+
+
+def _missing(found: Any) -> Mask:
+    """Which rows hold nothing; asked before missing numbers are turned into NaN."""
+    if hasattr(found, "is_null") and hasattr(found, "null_count"):  # Polars, Arrow
+        return np.asarray(found.is_null().to_numpy(), dtype=np.bool_)
+    if hasattr(found, "isna") and found.dtype != np.float64:  # pandas; NaN is named as such
+        return np.asarray(found.isna().to_numpy(), dtype=np.bool_)
+    return np.zeros(0, dtype=np.bool_)
+
+
+def listed(names: list[str]) -> str:
+    """The columns that are there, for a message."""
+    shown = ", ".join(repr(one) for one in names[:20])
+    return (shown or "no columns") + (", ..." if len(names) > 20 else "")
+
+
+def _opened(table: Any) -> Any:
+    if isinstance(table, Mapping) or hasattr(table, "column_names"):
+        return table
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
+            return importlib.import_module("pyarrow").table(table)
+        except ImportError:
+            raise InvalidArgument(f"{_RULE}, got {type(table).__name__}") from None
+    raise InvalidArgument(f"{_RULE}, got {type(table).__name__}")
+
+
+def _names(table: Any) -> list[str]:
+    if isinstance(table, Mapping):
+        return [str(one) for one in table]
+    return [str(one) for one in getattr(table, "column_names", None) or table.columns]

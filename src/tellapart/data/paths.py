@@ -1,0 +1,49 @@
+"""Which files a path, a pattern or a list of both means."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tellapart.errors import BadScores, InvalidArgument
+
+# Longest first: a name may end in two of them.
+KINDS = {".csv.gz": "csv", ".csv": "csv", ".parquet": "parquet", ".npz": "npz"}
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def found(paths: Paths) -> tuple[str, list[Path]]:
+    """The kind of the files, all of one kind, and the files in the order of their names."""
+    wanted = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for one in wanted for file in _matches(os.fspath(one))]
+    if not files:
+        raise InvalidArgument("path must name at least one file, got an empty list")
+    kinds = {_kind(file): file for file in reversed(files)}
+    if len(kinds) > 1:
+        first, second, *_ = kinds.values()
+        raise BadScores(f"files must be of one kind, got {first} and {second}")
+    (kind,) = kinds
+    return kind, files
+
+
+def _matches(path: str) -> list[Path]:
+    if os.path.isfile(path):
+        return [Path(path)]
+    if glob.has_magic(path):
+        matches = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
+        if not matches:
+            raise BadScores(f"path must match at least one file, got {path!r}")
+        return [Path(one) for one in matches]
+    if os.path.isdir(path):
+        raise BadScores(f"path must name files, got the folder {path!r}: try '{path}/*.parquet'")
+    raise BadScores(f"path must name a file that is there, got {path!r}")
+
+
+def _kind(file: Path) -> str:
+    for ending, kind in KINDS.items():
+        if file.name.lower().endswith(ending):
+            return kind
+    raise BadScores(f"a score file must end in .parquet, .csv, .csv.gz or .npz, got {file}")

@@ -1,0 +1,57 @@
+"""Every stored bound from the counts of one attack, asked of the public functions.
+
+`auditing.json` holds six decimals, so half a unit of the sixth is the tolerance, plus what a
+value may lose on purpose to stay on the sound side.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tellapart.audit import intervals
+from tellapart.audit.counts import Counts
+
+GROUPS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
+ROUNDING = 5.1e-7
+
+
+def cases(name, **holding):
+    """The cases of the one group whose name begins so, with the fields asked for."""
+    (group,) = [group for key, group in GROUPS.items() if key.split(" ")[0] == name]
+    return [one for one in group["cases"] if all(key in one for key in holding.get("fields", ()))]
+
+
+def counts(case):
+    return Counts(case["TP"], case["P"], case["FP"], case["N"])
+
+
+@pytest.mark.parametrize("case", cases("clopper_pearson_eps_lo"))
+def test_clopper_pearson_epsilon(case):
+    level = case["alpha"]
+    found = intervals.clopper_pearson_epsilon(
+        counts(case), delta=case["delta"], confidence=1 - level
+    )
+    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+    _, fpr_high = intervals.clopper_pearson(case["FP"], case["N"], confidence=1 - level)
+    tpr_low, _ = intervals.clopper_pearson(case["TP"], case["P"], confidence=1 - level)
+    assert fpr_high == pytest.approx(case["FPR_hi"], abs=ROUNDING)
+    assert 1 - tpr_low == pytest.approx(case["FNR_hi"], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("case", cases("delta_lo_at_eps"))
+def test_delta_lower(case):
+    found = intervals.delta_lower(
+        counts(case), epsilon=case["eps"], confidence=1 - case["alpha"]
+    ).value
+    assert found == pytest.approx(case["delta_lo"], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("case", cases("gdp_eps_lo", fields=["TP"]))
+def test_mu_and_the_epsilon_of_gaussian_noise(case):
+    mu = intervals.mu_lower(counts(case), confidence=1 - case["alpha"])
+    assert mu.value == pytest.approx(case["mu_lo"], abs=ROUNDING)
+    epsilon = intervals.gaussian_epsilon(
+        counts(case), delta=case["delta"], confidence=1 - case["alpha"]
+    )
+    assert epsilon.value == pytest.approx(case["eps_lo"], abs=ROUNDING)

@@ -1,0 +1,324 @@
+"""Scores in memory: what they answer, what they take, and what they refuse, word for word."""
+
+import math
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tellapart.audit._sample import Sample
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.data.ranked import Negated, Ranked
+from tellapart.errors import BadScores, InvalidArgument, Unsupported
+
+# Few different values: ties are where counting goes wrong.
+FEW = st.sampled_from([-1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0, 1.5, 1e300])
+SIDE = st.lists(FEW | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30)
+
+
+@given(SIDE, SIDE)
+def test_a_sample_counts_as_a_loop_would(scores, values):
+    side = Sample(scores)
+    ranks = np.arange(1, len(scores) + 1)
+    assert isinstance(side, Ranked)
+    assert side.count == len(scores)
+    assert side.ascending(ranks).tolist() == sorted(scores)
+    assert side.descending(ranks).tolist() == sorted(scores, reverse=True)
+    assert side.above(values).tolist() == [sum(s > v for s in scores) for v in values]
+    assert side.below(values).tolist() == [sum(s < v for s in scores) for v in values]
+    low, high = min(values), max(values)
+    assert side.between(low, high).tolist() == sorted(s for s in scores if low < s <= high)
+
+
+@given(SIDE, SIDE)
+def test_a_turned_side_is_the_sample_of_turned_scores(scores, values):
+    turned, wanted = Negated(Sample(scores)), Sample([-s for s in scores])
+    ranks = np.arange(1, len(scores) + 1)
+    assert isinstance(turned, Ranked)
+    assert turned.count == wanted.count
+    assert np.array_equal(turned.ascending(ranks), wanted.ascending(ranks))
+    assert np.array_equal(turned.descending(ranks), wanted.descending(ranks))
+    assert np.array_equal(turned.above(values), wanted.above(values))
+    assert np.array_equal(turned.below(values), wanted.below(values))
+    low, high = min(values), max(values)
+    assert np.array_equal(turned.between(low, high), wanted.between(low, high))
+
+
+def test_minus_zero_is_zero():
+    side = Sample([-0.0, 0.0])
+    assert side.above(-0.0) == side.below(0.0) == 0
+    assert not np.signbit(side.ascending([1, 2])).any()
+
+
+@given(st.lists(FEW, min_size=2, max_size=30), st.floats(0.01, 0.99), st.integers(0, 2**64))
+def test_a_split_loses_and_doubles_nothing(scores, share, seed):
+    one, two = Sample(scores).split(share, seed)
+    assert sorted([*one.values, *two.values]) == sorted(scores)
+    assert one.count == min(max(round(share * len(scores)), 1), len(scores) - 1)
+    assert np.array_equal(one.values, np.sort(one.values))
+    again = Sample(scores[::-1]).split(share, seed)[0]
+    assert np.array_equal(again.values, one.values)
+
+
+def test_every_rank_is_as_likely_to_be_chosen():
+    # 4000 splits of 10 scores: each rank is chosen Bin(4000, 0.3) times, 1200 +- 29; 6 sigma.
+    chosen = np.zeros(10)
+    for seed in range(4000):
+        chosen[Sample(np.arange(10)).split(0.3, seed)[0].values.astype(int)] += 1
+    assert np.all(np.abs(chosen - 1200) < 6 * math.sqrt(4000 * 0.3 * 0.7))
+
+
+def test_ten_million_scores_are_quick():
+    values = np.random.default_rng(1).normal(size=10**7)
+    began = time.process_time()
+    side = Sample(values)
+    sorted_at = time.process_time()
+    one, two = side.split(0.2, 5)
+    assert (one.count, two.count) == (2 * 10**6, 8 * 10**6)
+    assert sorted_at - began < 5  # about 1 s alone on one core
+    assert time.process_time() - sorted_at < 5
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda s: s.descending([1, 4]), "ranks must be whole numbers from 1 to 3, got 4.0"),
+        (lambda s: s.ascending(0), "ranks must be whole numbers from 1 to 3, got 0.0"),
+        (lambda s: s.ascending(1.5), "ranks must be whole numbers from 1 to 3, got 1.5"),
+        (lambda s: s.above(math.nan), "values must not contain NaN, got nan"),
+        (lambda s: s.split(1, 0), "share must lie strictly between 0 and 1, got 1"),
+        (lambda s: s.split(0.5, -1), "seed must be at least 0, got -1"),
+        (lambda s: Sample([1]).split(0.5, 0), "a split must have at least 2 scores, got 1"),
+    ],
+)
+def test_a_sample_refuses(ask, message):
+    with pytest.raises(InvalidArgument) as refused:
+        ask(Sample([1, 2, 3]))
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, 3.0, 2.0],
+        (1, 3, 2),
+        np.array([1, 3, 2], dtype=np.int8),
+        np.array([1, 3, 2], dtype=np.float32),
+        pd.Series([1.0, 3.0, 2.0]),
+        pl.Series([1.0, 3.0, 2.0]),
+        pa.chunked_array([[1.0], [3.0, 2.0]]),
+    ],
+)
+def test_a_side_may_be_any_list_of_numbers(values):
+    scores = Scores(members=values, others=[0.5])
+    assert scores.members.descending([1, 2, 3]).tolist() == [3, 2, 1]
+    assert scores.orientation is Orientation.HIGHER
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([1, math.nan], "members must not be NaN, got nan in row 1 (counted from 0)"),
+        (
+            [1, 2, -math.inf],
+            "members must be finite (cap infinite scores at a finite one),"
+            " got -inf in row 2 (counted from 0)",
+        ),
+        ([1, "high"], "members must be a number, got 'high' in row 1 (counted from 0)"),
+        ([1, None], "members must be a number, got None in row 1 (counted from 0)"),
+        ([0.5, True], "members must be a number, got True in row 1 (counted from 0)"),
+        (np.array([True]), "members must be a number, got True in row 0 (counted from 0)"),
+        ([], "members must not be empty, got []"),
+        ([[1, 2]], "members must be one list of numbers, got (1, 2) as its shape"),
+        (3.0, "members must be one list of numbers, got () as its shape"),
+        ([[1], [1, 2]], "members must be one list of numbers, got [[1], [1, 2]]"),
+        (
+            np.ma.array([1.0, 2.0], mask=[False, True]),
+            "members must not be missing, got None in row 1 (counted from 0)",
+        ),
+    ],
+)
+def test_a_bad_side_is_named_with_its_row(members, message):
+    with pytest.raises(BadScores) as refused:
+        Scores(members=members, others=[0.0])
+    assert str(refused.value) == message
+
+
+def test_scores_cannot_be_changed():
+    given_ = np.array([2.0, 1.0])
+    scores = Scores(given_, [0.0])
+    given_[0] = 99
+    assert scores.members.descending(1) == 2
+    with pytest.raises(AttributeError):
+        scores.members = [1]
+    with pytest.raises(ValueError, match="read-only"):
+        scores.members.values[0] = 1
+
+
+TABLE = {"score": [0.5, 2.0, 0.25, 1.0], "member": [False, True, False, True], "run": [1, 2, 3, 2]}
+FRAMES = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda t: pd.DataFrame(t).convert_dtypes(),
+    "pandas of Arrow": lambda t: pd.DataFrame(t).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": lambda t: pl.DataFrame(t, strict=False),
+    "arrow": lambda t: pa.table(t),
+    "stream": lambda t: _OnlyStream(pa.table(t)),
+}
+
+
+class _OnlyStream:
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, schema=None):
+        return self._table.__arrow_c_stream__(schema)
+
+
+@pytest.fixture(params=FRAMES)
+def frame(request):
+    return FRAMES[request.param]
+
+
+def test_any_table_will_do(frame):
+    scores = Scores.from_table(frame(TABLE), run="run", orientation=Orientation.LOWER)
+    assert scores.members.ascending([1, 2]).tolist() == [1.0, 2.0]
+    assert scores.others.ascending([1, 2]).tolist() == [0.25, 0.5]
+    assert scores.orientation is Orientation.LOWER
+    assert scores.repeated_runs() == {2: 2}
+
+
+def test_members_may_be_marked_with_one_and_zero(frame):
+    scores = Scores.from_table(frame(TABLE | {"member": [0, 1, 0, 1]}))
+    assert scores.members.ascending([1, 2]).tolist() == [1.0, 2.0]
+
+
+def test_missing_values_in_a_table_are_named(frame):
+    for name in ("score", "member", "run"):
+        broken = TABLE | {name: [*TABLE[name][:3], None]}
+        with pytest.raises(BadScores) as refused:
+            Scores.from_table(frame(broken), run="run")
+        assert str(refused.value).startswith(name)
+        assert str(refused.value).endswith("in row 3 (counted from 0)")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"member": [0, 1, 2, 1]},
+            "member must be True or False, or 1 or 0, got 2 in row 2 (counted from 0)",
+        ),
+        (
+            {"member": ["no", "yes", "no", "yes"]},
+            "member must be True or False, or 1 or 0, got 'no' in row 0 (counted from 0)",
+        ),
+        (
+            {"member": [0.0, 1.0, 0.0, 0.5]},
+            "member must be True or False, or 1 or 0, got 0.0 in row 0 (counted from 0)",
+        ),
+        ({"member": [1, 1, 1, 1]}, "some row must be of no member, none of 4 is"),
+        ({"member": [0, 0, 0, 0]}, "some row must be of a member, none of 4 is"),
+        (
+            {"score": ["a", "b", "c", "d"]},
+            "score must be a number, got 'a' in row 0 (counted from 0)",
+        ),
+    ],
+)
+def test_a_bad_table_is_refused_alike_everywhere(frame, change, message):
+    with pytest.raises(BadScores) as refused:
+        Scores.from_table(frame(TABLE | change))
+    assert str(refused.value) == message
+
+
+def test_a_missing_column_says_which_are_there(frame):
+    with pytest.raises(BadScores) as refused:
+        Scores.from_table(frame(TABLE), score="loss")
+    assert str(refused.value) == "table must have a column 'loss', has 'score', 'member', 'run'"
+
+
+def test_columns_of_a_dict_must_fit():
+    with pytest.raises(BadScores) as refused:
+        Scores.from_table({"score": [1, 2, 3], "member": [0, 1]})
+    assert str(refused.value) == "member must say of 3 scores who is in, got 2"
+    with pytest.raises(InvalidArgument) as refused:
+        Scores.from_table([1, 2, 3])
+    assert str(refused.value) == (
+        "table must be a pandas, Polars or Arrow table or a dict of columns, got list"
+    )
+
+
+def test_runs_that_occur_twice_are_not_independent():
+    assert Scores([1, 2], [0, 0]).independent is None
+    assert Scores([1, 2], [0, 0]).repeated_runs() == {}
+    assert Scores([1, 2], [0], member_runs=["a", "b"], other_runs=["c"]).independent is True
+    shared = Scores([1, 2], [0], member_runs=["a", "b"], other_runs=["a"])
+    assert shared.independent is False
+    assert shared.repeated_runs() == {"a": 2}
+
+
+def test_scores_by_group():
+    scores = Scores(
+        [3, 1, 2],
+        [0.5, 0.25],
+        Orientation.EITHER,
+        member_groups=["x", "y", "x"],
+        other_groups=["y", "x"],
+        member_runs=[1, 2, 1],
+        other_runs=[3, 4],
+    )
+    groups = scores.by_group()
+    assert list(groups) == ["x", "y"]
+    assert groups["x"].members.ascending([1, 2]).tolist() == [2, 3]
+    assert groups["x"].others.ascending([1]).tolist() == [0.25]
+    assert groups["x"].repeated_runs() == {1: 2}
+    assert groups["y"].independent is True
+    assert groups["y"].orientation is Orientation.EITHER
+
+
+def test_groups_and_runs_are_checked():
+    with pytest.raises(
+        InvalidArgument, match=r"^member_runs and other_runs must be given together"
+    ):
+        Scores([1], [0], member_runs=[1])
+    with pytest.raises(BadScores) as refused:
+        Scores([1, 2], [0], member_groups=[1], other_groups=[1])
+    assert str(refused.value) == "member_groups must have one label per score, 2 in all, got 1"
+    with pytest.raises(BadScores) as refused:
+        Scores([1, 2], [0], member_groups=["x", "y"], other_groups=["x"]).by_group()
+    assert str(refused.value) == "group 'y' must have members and others, has no others"
+    with pytest.raises(Unsupported) as refused:
+        Scores([1], [0]).by_group()
+    assert str(refused.value) == (
+        "these scores have no groups: give member_groups and other_groups"
+    )
+    with pytest.raises(InvalidArgument, match=r"^runs and groups must come with the scores"):
+        Scores(Sample([1]), Sample([0]), member_runs=[1], other_runs=[2])
+
+
+def test_a_split_of_scores_splits_both_sides_apart():
+    same = np.arange(1000.0)
+    scores = Scores(same, same, Orientation.LOWER)
+    one, two = scores.split(0.25, seed=3)
+    assert (one.members.count, two.members.count) == (250, 750)
+    assert (one.others.count, two.others.count) == (250, 750)
+    assert one.orientation is two.orientation is Orientation.LOWER
+    assert not np.array_equal(one.members.values, one.others.values)
+    assert np.array_equal(scores.split(0.25, seed=3)[0].members.values, one.members.values)
+    assert not np.array_equal(scores.split(0.25, seed=4)[0].members.values, one.members.values)
+
+
+def test_sides_turn_so_that_higher_means_member():
+    higher, lower = Scores([2], [1]), Scores([1], [2], Orientation.LOWER)
+    assert higher.sides == (higher.members, higher.others)
+    members, others = lower.sides
+    assert members.descending(1) == -1 > others.descending(1) == -2
+    with pytest.raises(Unsupported, match=r"^which scores speak for membership is not known"):
+        _ = Scores([1], [2], Orientation.EITHER).sides
+    with pytest.raises(InvalidArgument, match=r"^orientation must be Orientation.HIGHER or"):
+        Scores([1], [2], "higher")
