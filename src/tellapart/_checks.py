@@ -100,6 +100,13 @@ def member(kind: type[E], **named: Any) -> E:
     return value
 
 
+def instance(kind: Any, rule: str, /, **named: Any) -> None:
+    """An object of this kind; ``rule`` says in words what it must be."""
+    name, value = _only(named)
+    if not isinstance(value, kind):
+        refuse(name, f"be {rule}", value)
+
+
 def reals(rule: str = "be a number or an array of numbers", /, **named: Any) -> Array:
     """An array of real numbers of any shape; infinite is allowed, NaN is not."""
     name, value = _only(named)

@@ -1,1 +1,45 @@
-"""From attack scores to a verdict: what was shown about a privacy claim, at what confidence."""
+"""From attack scores to a verdict: what was shown about a privacy claim, at what confidence.
+
+>>> import tellapart as ta
+>>> from tellapart import audit
+>>> attack = audit.Counts(accused_members=900, members=1_000, accused_others=100, others=1_000)
+>>> evidence = audit.from_counts(attack, confidence=0.95)
+>>> audit.judge(ta.guarantee(epsilon=1.5, delta=1e-4), evidence).refuted
+True
+"""
+
+from tellapart.audit import intervals
+from tellapart.audit._by_count import from_counts
+from tellapart.audit._many_runs import many_runs
+from tellapart.audit._together import together
+from tellapart.audit.bounds import Basis, LowerBound
+from tellapart.audit.counts import Counts
+from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.methods import Band, Fixed, Method, Ranks, Split
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.verdict import Verdict, judge
+
+__all__ = [
+    "Band",
+    "Basis",
+    "Counts",
+    "Design",
+    "Entry",
+    "Evidence",
+    "Finding",
+    "Fixed",
+    "Ledger",
+    "LowerBound",
+    "Method",
+    "Orientation",
+    "Ranks",
+    "Scores",
+    "Split",
+    "Verdict",
+    "from_counts",
+    "intervals",
+    "judge",
+    "many_runs",
+    "together",
+]

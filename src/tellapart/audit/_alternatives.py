@@ -1,4 +1,4 @@
-"""What might be true instead of a claim: the same mechanism with less noise, or a weaker promise."""
+"""What might be true instead of a claim: less noise, or a weaker promise."""
 
 from __future__ import annotations
 

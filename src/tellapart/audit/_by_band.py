@@ -76,7 +76,7 @@ class BandEvidence(Evidence):
         place = np.searchsorted(shares, claim.tpr(np.asarray(rate)), side="right")
         needed = np.append(counts, self.members + 1)[place].astype(float)
         every = np.ones(len(ranks))
-        looks = Looked(ranks * 1.0, every * self.others, needed, every * self.members)
+        looks = Looked(ranks.astype(np.float64), every * self.others, needed, every * self.members)
         cells = Cells.of(looks, every * level)
         return float(np.max(cells.least(needed, truth.tpr(cells.cuts))))
 
@@ -106,15 +106,11 @@ def _corners(scores: Scores, higher: bool, level: float) -> tuple[Array, Array]:
     """FPR from above and TPR from below at thresholds of both sides' ranks."""
     cuts = np.unique(
         np.concatenate(
-            [
-                side.descending(default_ranks(side.count))
-                for side in (scores.others, scores.members)
-            ]
+            [side.descending(default_ranks(side.count)) for side in (scores.others, scores.members)]
         )
     )
     others, members = (
-        side.above(cuts) if higher else side.below(cuts)
-        for side in (scores.others, scores.members)
+        side.above(cuts) if higher else side.below(cuts) for side in (scores.others, scores.members)
     )
     fpr = fpr_upper_above(others, scores.others.count, level / 2)
     tpr = tpr_lower(members, scores.members.count, level / 2)

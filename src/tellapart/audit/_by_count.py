@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betainc
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit._buehler import buehler_p_value
@@ -83,12 +84,12 @@ class CountEvidence(Evidence):
         half = self.ledger.level / 2
         fpr = float(binomial.upper_limit(self.counts.accused_others, self.counts.others, half))
         tpr = float(binomial.lower_limit(self.counts.accused_members, self.counts.members, half))
-        corners = (np.array([0.0, fpr, 1.0]), np.array([0.0, tpr, 1.0]))
-        return from_corners(*corners, *(1 - one for one in corners[::-1]), bound=Bound.UPPER)
+        one, two = np.array([0.0, fpr, 1.0]), np.array([0.0, tpr, 1.0])
+        return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
     def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
         """With as many others accused as were: the chance that enough members would be."""
-        low, high = self.counts.accused_others * 0, self.counts.members + 1
+        low, high = 0, self.counts.members + 1
         while high - low > 1:
             middle = (low + high) // 2
             tried = replace(self, counts=replace(self.counts, accused_members=middle))
@@ -109,12 +110,11 @@ class CountEvidence(Evidence):
 
 def from_counts(counts: Counts, confidence: float = 0.95) -> CountEvidence:
     """What one attack shows that was decided upon before these runs were made."""
-    from tellapart import _checks
-
     level = 1 - _checks.inside_unit(confidence=confidence)
-    if not isinstance(counts, Counts):
-        _checks.refuse("counts", "be audit.Counts", counts)
-    return CountEvidence(counts, Ledger(level, (Entry("one attack", 1, level),), (CLAIMS_ARE_FREE,)))
+    _checks.instance(Counts, "audit.Counts", counts=counts)
+    return CountEvidence(
+        counts, Ledger(level, (Entry("one attack", 1, level),), (CLAIMS_ARE_FREE,))
+    )
 
 
 def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
@@ -123,7 +123,10 @@ def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
     found = {}
     for higher in ways:
         sides = (scores.members, scores.others)
-        beyond = [side.above(method.threshold) if higher else side.below(method.threshold) for side in sides]
+        beyond = [
+            side.above(method.threshold) if higher else side.below(method.threshold)
+            for side in sides
+        ]
         counts = Counts(int(beyond[0]), sides[0].count, int(beyond[1]), sides[1].count)
         event = f"score {'>' if higher else '<'} {method.threshold:.6g}"
         entry = Entry(f"the event {event}", 1, level / len(ways))

@@ -100,13 +100,12 @@ class RankEvidence(Evidence):
         fnr = np.where(clear, rate, 1 - share)
         tnr = np.where(clear, share, rate_left)
         trivial = np.array([0.0, 1.0])
-        corners = [
-            np.concatenate([start, part.ravel()])
-            for start, part in zip(
-                (trivial, trivial, 1 - trivial, 1 - trivial), (fpr, tpr, fnr, tnr), strict=True
-            )
-        ]
-        return from_corners(*corners, bound=Bound.UPPER)
+        ends = (trivial, trivial, 1 - trivial, 1 - trivial)
+        fpr, tpr, fnr, tnr = (
+            np.concatenate([end, part.ravel()])
+            for end, part in zip(ends, (fpr, tpr, fnr, tnr), strict=True)
+        )
+        return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
 
     def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
         cells = self._cells

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from tellapart._checks import Array
-from tellapart.audit._rank_test import Looked, Roc, masses
+from tellapart.audit._rank_test import Looked, masses
 
 _CELLS = 40
 
@@ -40,11 +40,12 @@ class Cells:
     def most(self, beyond: Array, roc: Array) -> Array:
         """At most this likely are so many beyond, if the curve's ROC at the cuts is this."""
         chance = self._chance(beyond, roc)
-        return np.minimum(np.sum(self.masses[:, :-1] * chance, axis=1) + self.masses[:, -1], 1.0)
+        most = np.sum(self.masses[:, :-1] * chance, axis=1) + self.masses[:, -1]
+        return np.asarray(np.minimum(most, 1.0))
 
     def least(self, beyond: Array, roc: Array) -> Array:
         """At least this likely are so many beyond."""
-        return np.sum(self.masses[:, 1:] * self._chance(beyond, roc), axis=1)
+        return np.asarray(np.sum(self.masses[:, 1:] * self._chance(beyond, roc), axis=1))
 
     def critical(self, roc: Array) -> Array:
         """The least counts beyond that refute, at each look's level, a claim with this ROC."""

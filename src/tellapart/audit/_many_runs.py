@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
 from tellapart import _checks
 from tellapart.audit._by_band import band_evidence
 from tellapart.audit._by_count import fixed_evidence
 from tellapart.audit._by_rank import RankEvidence
-from tellapart.audit._choice import Chosen, best_rank
+from tellapart.audit._choice import best_rank
 from tellapart.audit._together import together
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import End, directions, geometric_ranks, look_at
-from tellapart.audit.methods import Band, Fixed, Method, Ranks, Split
+from tellapart.audit.methods import Band, Method, Ranks, Split
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
 
@@ -33,14 +29,15 @@ def many_runs(
     ``each_group`` every group is audited by itself, for an equal share of the level: use it
     where groups are records, of which some may leak more than others.
 
-    >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2, 1.8] * 20, others=[0.3, 0.1, -0.2, 0, 0.4] * 20)
+    >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, others=[0.3, 0.1, -0.2, 0] * 25)
     >>> evidence = many_runs(scores)
     >>> print(evidence.epsilon_lower(delta=1e-5))
     ≥ 2.9 (95 % confidence, exact, pre-set ranks)
     """
-    _check(scores)
+    _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)
     chosen = Ranks() if method is None else method
+    _checks.instance(Method, "audit.Ranks(), Split(), Band() or Fixed(threshold)", method=chosen)
     if each_group:
         groups = scores.by_group()
         share = level / len(groups)
@@ -50,37 +47,32 @@ def many_runs(
     return _evidence(scores, level, chosen)
 
 
-def _check(scores: Scores) -> None:
-    if not isinstance(scores, Scores):
-        _checks.refuse("scores", "be audit.Scores", scores)
-    shared = scores.shared_run()
-    if shared is not None:
+def _check_independent(scores: Scores) -> None:
+    shared = scores.repeated_runs()
+    if shared:
         raise Unsupported(
-            f"scores of run {shared!r} are not independent of each other, as many_runs needs: "
+            f"scores of run {next(iter(shared))!r} are not independent of each other, as "
+            "many_runs needs: "
             "keep one score per run, or, if the inclusion of each canary was drawn by its own "
             "fair coin, use one_run"
         )
 
 
 def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
+    _check_independent(scores)
     if isinstance(method, Ranks):
         return _at_ranks(scores, level, method)
     if isinstance(method, Split):
         return _at_one_rank(scores, level, method)
     if isinstance(method, Band):
         return band_evidence(scores, level)
-    if isinstance(method, Fixed):
-        return fixed_evidence(scores, level, method)
-    rule = "be audit.Ranks(), Split(), Band() or Fixed(threshold)"
-    return _checks.refuse("method", rule, method)
+    return fixed_evidence(scores, level, method)
 
 
 def _at_ranks(scores: Scores, level: float, method: Ranks) -> RankEvidence:
     ways = directions(scores.orientation)
     places = [
-        (end, higher, geometric_ranks(_reference(scores, end)))
-        for higher in ways
-        for end in End
+        (end, higher, geometric_ranks(_reference(scores, end))) for higher in ways for end in End
     ]
     share = level / sum(len(ranks) for _, _, ranks in places)
     looks = [
@@ -89,7 +81,8 @@ def _at_ranks(scores: Scores, level: float, method: Ranks) -> RankEvidence:
         for look in look_at(scores, end, higher, ranks, share, method.seed)
     ]
     entries = [
-        Entry(_words(end, higher, len(ways) > 1), len(ranks), share) for end, higher, ranks in places
+        Entry(_words(end, higher, len(ways) > 1), len(ranks), share)
+        for end, higher, ranks in places
     ]
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
     return RankEvidence(tuple(looks), ledger, method.name)
@@ -106,16 +99,8 @@ def _reference(scores: Scores, end: End) -> int:
 
 
 def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
-    parts = [side.split(method.share, method.seed + k) for k, side in enumerate(_sides(scores))]
-    aside, kept = (
-        Scores(members=parts[0][k], others=parts[1][k], orientation=scores.orientation)
-        for k in (0, 1)
-    )
-    choice: Chosen = best_rank(aside, kept, method.delta, level)
+    aside, kept = scores.split(method.share, method.seed)
+    choice = best_rank(aside, kept, method.delta, level)
     looks = look_at(kept, choice.end, choice.higher, [choice.rank], level, method.seed)
     entry = Entry(f"rank {choice.rank:,}, chosen on {method.share:.0%} set aside", 1, level)
     return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
-
-
-def _sides(scores: Scores) -> list:
-    return [scores.members, scores.others]

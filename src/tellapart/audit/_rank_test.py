@@ -13,7 +13,7 @@ curve refutes no claim that is true, so one level pays for all claims at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
@@ -42,7 +42,7 @@ class Looked(NamedTuple):
     beyond: Array
     tested: Array
 
-    def at(self, index: Array | int | slice) -> Looked:
+    def at(self, index: Any) -> Looked:
         """Some of them."""
         return Looked(*(np.atleast_1d(one[index]) for one in self))
 
@@ -84,9 +84,7 @@ def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
     Cells of the rate's law, each with the chance at its far end, are halved where that matters
     until the sum is known to a few parts in a thousand of ``level``, or lies above it for sure.
     """
-    return np.array(
-        [_upper(looks.at(k), roc, float(level[k])) for k in range(len(looks.rank))]
-    )
+    return np.array([_upper(looks.at(k), roc, float(level[k])) for k in range(len(looks.rank))])
 
 
 def _upper(look: Looked, roc: Roc, level: float) -> float:

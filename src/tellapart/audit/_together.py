@@ -22,15 +22,8 @@ class JointEvidence(Evidence):
 
     parts: Mapping[str, Evidence]
     ledger: Ledger
-
-    @property
-    def design(self) -> Design:  # type: ignore[override]
-        return next(iter(self.parts.values())).design
-
-    @property
-    def method(self) -> str:
-        names = dict.fromkeys(part.method for part in self.parts.values())
-        return f"{len(self.parts)} audits together: {', '.join(names)}"
+    design: Design
+    method: str
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         return max((part._epsilon(delta) for part in self.parts.values()), key=lambda one: one[0])
@@ -84,4 +77,13 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
         for entry in part.ledger.entries
     )
     free = dict.fromkeys(one for part in parts.values() for one in part.ledger.free)
-    return JointEvidence(dict(parts), Ledger(level, entries, tuple(free)))
+    designs = {part.design for part in parts.values()}
+    if len(designs) > 1:
+        _checks.refuse("parts", "have one design", [str(one) for one in designs])
+    names = ", ".join(dict.fromkeys(part.method for part in parts.values()))
+    return JointEvidence(
+        dict(parts),
+        Ledger(level, entries, tuple(free)),
+        designs.pop(),
+        f"{len(parts)} audits together: {names}",
+    )

@@ -7,7 +7,6 @@ claims, holds together with the confidence it states.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,7 +15,7 @@ from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.ledger import Ledger
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import gaussian
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
 
@@ -54,6 +53,7 @@ class Evidence(ABC):
 
     design: Design
     ledger: Ledger
+    method: str  # its name, for people
 
     @property
     def confidence(self) -> float:
@@ -105,10 +105,6 @@ class Evidence(ABC):
         """What this evidence would be with so many times the samples and the same rates."""
         raise Unsupported("this evidence does not say what more samples would show")
 
-    def describe(self) -> str:
-        """How the evidence was won, in one line."""
-        return self.design.value
-
     # -- what each kind of evidence provides -------------------------------------------------
 
     @abstractmethod
@@ -125,11 +121,6 @@ class Evidence(ABC):
 
     @abstractmethod
     def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float: ...
-
-    @property
-    @abstractmethod
-    def method(self) -> str:
-        """The name of the method, for people."""
 
     def _bound(self, value: float, basis: Basis) -> LowerBound:
         return LowerBound(value, self.confidence, basis, self.method)

@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._rank_test import Looked
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.data.ranked import Ranked
+from tellapart.data.ranked import Ranked, Whole
 
 # Ranks 1, 3, 9, 27, ...: denser grids cost more in looks than they gain in places.
 _RATIO = 3
@@ -104,7 +104,7 @@ def look_at(
     ]
 
 
-def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Array, Array]:
+def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Whole, Whole]:
     """How many lie beyond each cut, and how many on it."""
     above, below = side.above(cuts), side.below(cuts)
     return (above if upward else below), side.count - above - below

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
 
 from tellapart import _checks
-from tellapart._numeric import solve
 from tellapart.audit._alternatives import alternative
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Evidence, Finding
@@ -46,7 +42,7 @@ class Verdict:
         return self.evidence.confidence
 
     def epsilon_lower(self, delta: float | None = None) -> LowerBound:
-        """The least ε the evidence leaves possible, at the claim's own δ unless another is asked."""
+        """The least ε the evidence leaves possible, at the claim's own δ unless told."""
         return self.evidence.epsilon_lower(self.delta if delta is None else delta)
 
     @property
@@ -59,19 +55,25 @@ class Verdict:
     def detectable(self) -> float | None:
         """How many times stronger than claimed a leak must be to be found with 90 % probability.
 
-        In the family that `power` names; None if not even 64 times would be.
+        In the family that `power` names, rounded up; None if nothing in its reach would be.
         """
         family = alternative(self.claim)
 
-        def missed(strength: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-            return np.asarray(_SURE - self.evidence.power(self.claim, family.curve(float(strength))))
+        def found(strength: float) -> bool:
+            return self.evidence.power(self.claim, family.curve(strength)) >= _SURE
 
-        low, high = np.asarray(1.0), np.asarray(_STRONGEST)
-        if missed(high) > 0:
+        low, high = 1.0, 1.25
+        try:
+            while not found(high):
+                low, high = high, high * 1.5
+                if high > _STRONGEST:
+                    return None
+        except NotCertified:  # no curve is known for so little noise
             return None
-        if missed(low) <= 0:
-            return 1.0
-        return float(solve.falling_root(missed, low, high, narrow=0.01)[1])
+        while high - low > 0.01:
+            middle = (low + high) / 2
+            low, high = (low, middle) if found(middle) else (middle, high)
+        return high
 
     @property
     def power(self) -> str:
@@ -79,9 +81,8 @@ class Verdict:
         found = self.detectable
         if found is None:
             return (
-                "Power: with so few samples even the best attack on "
-                f"{alternative(self.claim).words(_STRONGEST)} would have been missed "
-                "more often than once in ten."
+                "Power: no leak of this kind, however strong, would surely have been found: "
+                "there are too few samples for this claim."
             )
         return (
             f"Power: the best attack on {alternative(self.claim).words(found)} "
@@ -145,10 +146,7 @@ def judge(claim: Subject, evidence: Evidence) -> Verdict:
 
     One verdict or many, for one claim or many: all hold together at the evidence's confidence.
     """
-    curve_of(claim, "claim")
-    if not isinstance(evidence, Evidence):
-        rule = "be evidence, as audit.many_runs and audit.one_run give"
-        _checks.refuse("evidence", rule, evidence)
+    _checks.instance(Evidence, "evidence, as audit.many_runs and one_run give", evidence=evidence)
     return Verdict(claim, evidence, evidence.finding(claim))
 
 
