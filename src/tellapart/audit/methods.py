@@ -62,4 +62,17 @@ class Fixed:
         object.__setattr__(self, "threshold", _checks.finite(threshold=self.threshold))
 
 
+@dataclass(frozen=True)
+class Guessing:
+    """In one run, guess "in" of so many canaries and "out" of so many, fixed beforehand."""
+
+    guesses_in: int
+    guesses_out: int = 0
+    name: ClassVar[str] = "numbers of guesses fixed beforehand"
+
+    def __post_init__(self) -> None:
+        for field in ("guesses_in", "guesses_out"):
+            object.__setattr__(self, field, _checks.whole(0, **{field: getattr(self, field)}))
+
+
 Method = Ranks | Split | Band | Fixed

@@ -1,0 +1,180 @@
+"""Audits of one training run: canaries put in by fair coins, and guesses of the coins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import betainc
+
+from tellapart import _checks
+from tellapart._numeric import solve
+from tellapart.audit._canaries import Ranking
+from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
+from tellapart.audit._guessed_curve import refutes_curve
+from tellapart.audit._guesses import Guesses, p_value, p_value_if_chosen
+from tellapart.audit.bounds import Basis
+from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.methods import Guessing, Split
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.data.ranked import Negated
+from tellapart.errors import Unsupported
+
+# Every test of one number of guesses refutes from some number of right ones upwards.
+_FREE = (
+    "claims (any number of ε, δ, μ or curves) and forms of the test: each refutes from some number "
+    "of right guesses upwards, so all refuted true claims are refuted where one of them is"
+)
+
+
+@dataclass(frozen=True)
+class GuessEvidence(Evidence):
+    """What guesses of the coins show, for every number of guesses that was fixed beforehand."""
+
+    tries: tuple[Chosen, ...]
+    ledger: Ledger
+    method: str
+    design = Design.ONE_RUN
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        return max(one.epsilon_lower(delta) for one in self.tries), Basis.EXACT
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        return max(_delta(one, epsilon) for one in self.tries), Basis.EXACT
+
+    def _mu(self) -> tuple[float, Basis]:
+        return max(one.mu_lower() for one in self.tries), Basis.EXACT
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        refuting = [one for one in self.tries if _refutes(one, claim)]
+        if not refuting:
+            return None
+        best = max(refuting, key=lambda one: one.guesses.right / max(one.guesses.made, 1))
+        made, right = best.guesses.made, best.guesses.right
+        where = (
+            f"{right:,} of {made:,} guesses right ({best.guesses_in:,} guessed in, "
+            f"{best.guesses_out:,} out, of {best.guesses.canaries:,} canaries)"
+        )
+        allowed = (_least_refuting(best, claim) - 1) / made
+        return Finding(where, right / made, allowed, best.level, best.level)
+
+    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+        return max(_power(one, claim, truth) for one in self.tries)
+
+    def scaled(self, factor: float) -> GuessEvidence:
+        many = (_scaled(one, factor) for one in self.tries)
+        return replace(self, tries=tuple(many))
+
+
+def one_run(
+    scores: Scores, confidence: float = 0.95, method: Guessing | Split | None = None
+) -> GuessEvidence:
+    """What one training run shows whose canaries were each put in by their own fair coin.
+
+    Members are the canaries that were in, others those left out; a number of members that fair
+    coins would give less often than once in 10⁹ is refused. Unless ``method`` fixes how many to
+    guess, a few numbers of guesses are tried and paid for.
+    """
+    _checks.instance(Scores, "audit.Scores", scores=scores)
+    level = 1 - _checks.inside_unit(confidence=confidence)
+    ranking = _ranking(scores)
+    if method is None:
+        numbers = family(ranking.canaries)
+        share = level / len(numbers)
+        tries = tuple(fixed(ranking, *pair, share) for pair in numbers)
+        entry = Entry("numbers of guesses", len(numbers), share)
+        return GuessEvidence(tries, Ledger(level, (entry,), (_FREE,)), "a few numbers of guesses")
+    if isinstance(method, Guessing):
+        one = fixed(ranking, method.guesses_in, method.guesses_out, level)
+        entry = Entry("one number of guesses", 1, level)
+        return GuessEvidence((one,), Ledger(level, (entry,), (_FREE,)), Guessing.name)
+    _checks.instance(Split, "audit.Guessing(...) or Split(...)", method=method)
+    one = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
+    what = f"a number of guesses chosen on {method.share:.0%} of the canaries"
+    return GuessEvidence((one,), Ledger(level, (Entry(what, 1, level),), (_FREE,)), what)
+
+
+def _ranking(scores: Scores) -> Ranking:
+    if scores.orientation is Orientation.EITHER:
+        raise Unsupported(
+            "one run is guessed one way: say whether higher or lower scores speak for membership"
+        )
+    runs = set() if scores.member_runs is None else {*scores.member_runs, *scores.other_runs}
+    if len(runs) > 1:
+        raise Unsupported(
+            f"one_run needs the canaries of one run, and there are {len(runs)}: "
+            "use many_runs with one score per run"
+        )
+    members, others = scores.members, scores.others
+    values = [side.descending(np.arange(1, side.count + 1)) for side in (members, others)]
+    sign = -1.0 if scores.orientation is Orientation.LOWER else 1.0
+    return Ranking.of(sign * values[0], sign * values[1])
+
+
+def _refutes(one: Chosen, claim: TradeoffCurve) -> bool:
+    if isinstance(claim, GuaranteeCurve):
+        epsilon, delta = claim.claimed_epsilon, claim.claimed_delta
+        if one.read_off:
+            return p_value_if_chosen(one.guesses, epsilon, delta, one.level) < one.level
+        return p_value(one.guesses, epsilon, delta) < one.level
+    return one.refutes(claim)
+
+
+def _delta(one: Chosen, epsilon: float) -> float:
+    """The largest δ that is refuted with this ε, from below."""
+    low, high = 0.0, 1.0
+    if not _refutes(one, GuaranteeCurve(epsilon, low)):
+        return 0.0
+    while high - low > 1e-9 * max(low, 1e-9):
+        middle = (low + high) / 2 if low > 0 else high / 16
+        low, high = (middle, high) if _refutes(one, GuaranteeCurve(epsilon, middle)) else (low, middle)
+    return low
+
+
+def _least_refuting(one: Chosen, claim: TradeoffCurve) -> int:
+    """The least number of right guesses that would refute the claim; one too many if none does."""
+    low, high = 0, one.guesses.made + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _refutes(replace(one, guesses=replace(one.guesses, right=middle)), claim):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _power(one: Chosen, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+    """As if each guess were right on its own, with the chance the truth gives at its rank."""
+    needed, made = _least_refuting(one, claim), one.guesses.made
+    if needed > made:
+        return 0.0
+    shares = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
+    right = sum(count * _precision(curve, count / one.guesses.canaries) for count, curve in shares)
+    return float(betainc(needed, made - needed + 1, right / made))
+
+
+def _precision(curve: TradeoffCurve, share: float) -> float:
+    """How often the accusations are right that fall on this share of canaries, half members."""
+    if share == 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        fpr = (low + high) / 2
+        low, high = (fpr, high) if (curve.tpr(fpr) + fpr) / 2 < share else (low, fpr)
+    return max(1 - high / (2 * share), 0.5)
+
+
+def _scaled(one: Chosen, factor: float) -> Chosen:
+    canaries, made, right = (
+        round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)
+    )
+    more = Guesses(canaries, min(made, canaries), min(right, made, canaries))
+    return replace(
+        one,
+        guesses=more,
+        guesses_in=round(one.guesses_in * factor),
+        guesses_out=more.made - round(one.guesses_in * factor),
+    )
