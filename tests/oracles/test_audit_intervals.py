@@ -55,3 +55,10 @@ def test_mu_and_the_epsilon_of_gaussian_noise(case):
         counts(case), delta=case["delta"], confidence=1 - case["alpha"]
     )
     assert epsilon.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("case", cases("buehler_eps_lo"))
+def test_buehler(case):
+    options = {"delta": case["delta"], "confidence": 1 - case["alpha"]}
+    found = intervals.buehler_epsilon(counts(case), forms=intervals.Forms.ACCUSED, **options)
+    assert case["eps_lo"] - 2e-6 <= found.value <= case["eps_lo"] + ROUNDING

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincc, betainccinv, betaincinv, gammaln, ndtri, xlogy
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, gammaln, ndtri
 
 from tellapart._checks import Array
 
@@ -29,17 +29,49 @@ def lower_tail(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inside))
 
 
-def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """P[X = k] for X ~ Bin(n, p); Loader's form (2000), whose terms do not cancel for large n."""
-    k, n, p = (np.asarray(one, dtype=float) for one in (k, n, p))
+def pmf(k: ArrayLike, n: float, p: ArrayLike) -> Array:
+    """P[X = k] for X ~ Bin(n, p)."""
+    k = np.asarray(k, dtype=float)
+    inside = np.clip(k, 0, n)
+    return np.where(k == inside, mass(log_weight(inside, n), inside, n, p), 0.0)
+
+
+def mass(weight: Array, k: Array, n: float, p: ArrayLike) -> Array:
+    """P[X = k], given the weight of k: Loader's form (2000), whose terms do not cancel."""
+    p = np.asarray(p, dtype=float)
+    with np.errstate(all="ignore"):
+        return np.exp(weight - _deviance(k, n * p) - _deviance(n - k, n * (1 - p)))
+
+
+def log_weight(k: Array, n: float) -> Array:
+    """What does not depend on p in the logarithm of P[X = k], 0 ≤ k ≤ n."""
     rest = n - k
     with np.errstate(all="ignore"):
-        exponent = _stirling(n) - _stirling(k) - _stirling(rest)
-        exponent = exponent - _deviance(k, n * p) - _deviance(rest, n * (1 - p))
-        middle = np.exp(exponent + 0.5 * np.log(n / (2 * math.pi * k * rest)))
-        at_zero, at_n = np.exp(n * np.log1p(-p)), np.exp(xlogy(n, p))
-    found = np.where(k == 0, at_zero, np.where(rest == 0, at_n, middle))
-    return np.where((k < 0) | (rest < 0) | np.isnan(found), 0.0, found)
+        exponent = _stirling(np.asarray(n)) - _stirling(k) - _stirling(rest)
+        inner = exponent + 0.5 * np.log(n / (2 * math.pi * k * rest))
+    return np.where((k == 0) | (rest == 0), 0.0, inner)
+
+
+def block_mass(
+    weight: Array, middle: Array, reach: tuple[Array, Array], n: float, p: Array
+) -> Array:
+    """P[middle − reach ≤ X ≤ middle + reach], or hardly more: never less.
+
+    Binomial laws are log-concave, so from the middle they fall at least geometrically.
+    """
+    with np.errstate(all="ignore"):
+        odds = np.log(p) - np.log1p(-p)
+        up = np.log((n - middle) / (middle + 1)) + odds
+        down = np.log(middle / (n - middle + 1)) - odds
+        sums = 1 + _geometric(down, reach[0]) + _geometric(up, reach[1])
+        return np.asarray(np.fmin(mass(weight, middle, n, p) * sums, 1.0))
+
+
+def _geometric(log_ratio: Array, terms: Array) -> Array:
+    """The sum r + r² + … of so many terms."""
+    inner = np.where(log_ratio == 0, 1e-300, log_ratio)
+    found = np.exp(inner) * np.expm1(terms * inner) / np.expm1(inner)
+    return np.where(terms == 0, 0.0, found)
 
 
 def _stirling(n: Array) -> Array:
@@ -64,7 +96,8 @@ def _deviance(x: Array, mean: Array) -> Array:
     for power in (17, 15, 13, 11, 9, 7, 5, 3):
         tail = tail * square + 1 / power
     near = change * ratio - 2 * ratio * square * tail
-    return np.asarray(x * np.where(np.abs(ratio) < 0.05, near, change - np.log1p(change)))
+    inner = x * np.where(np.abs(ratio) < 0.05, near, change - np.log1p(change))
+    return np.where(x == 0, mean, inner)
 
 
 def lower_limit(k: ArrayLike, n: ArrayLike, level: float) -> Array:

@@ -3,6 +3,12 @@
 The attack, threshold included, must be fixed before these counts are drawn.
 """
 
+from tellapart.audit._buehler import (
+    Forms,
+    berger_boos_epsilon,
+    buehler_epsilon,
+    buehler_p_value,
+)
 from tellapart.audit._clopper import (
     box_epsilon,
     clopper_pearson,
@@ -13,7 +19,11 @@ from tellapart.audit._clopper import (
 )
 
 __all__ = [
+    "Forms",
+    "berger_boos_epsilon",
     "box_epsilon",
+    "buehler_epsilon",
+    "buehler_p_value",
     "clopper_pearson",
     "clopper_pearson_epsilon",
     "delta_lower",

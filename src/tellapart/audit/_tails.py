@@ -1,0 +1,231 @@
+"""How likely an attack is, at most, to incriminate so much by chance; certified in both worlds.
+
+A region of outcomes holds, with each outcome, those with more accused members or fewer accused
+others. Its probability rises with TPR and falls with FPR. So on an interval of FPRs it stays below
+its value at the interval's lowest FPR and highest TPR, and halving intervals until that value is
+low enough proves a bound for every FPR (no grid of FPRs could).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._checks import Array
+from tellapart._numeric import binomial
+
+# The largest TPR that a claim allows at each FPR; non-decreasing.
+Claim = Callable[[Array], Array]
+# From how many accused members on an outcome with so many accused others lies in a region.
+Rule = Callable[[Array], Array]
+
+_SINGLES = 4000
+_BLOCKS_PER_DEVIATION = 24
+_AT_ONCE = 200_000
+_MOST_PARTS = 64.0
+# Binomial tails have 12 digits; what is lost in the rest is given back here.
+_ROUNDING = 1 + 1e-11
+
+
+class Span(NamedTuple):
+    """The false-positive rates that a statement is about."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True)
+class Region:
+    """Outcomes that incriminate at least as much as the one observed.
+
+    Numbers of accused others fall into blocks, each treated like its first number, which makes
+    the region larger, never smaller.
+    """
+
+    members: int
+    others: int
+    starts: Array
+    least: Array
+    # Left-out probabilities are counted as if they incriminated; they are far below this.
+    level: float
+
+    @cached_property
+    def middles(self) -> Array:
+        """The middle of each block."""
+        return np.floor((self.starts + self._ends()) / 2)
+
+    @cached_property
+    def reach(self) -> tuple[Array, Array]:
+        """How far each block reaches below and above its middle."""
+        return self.middles - self.starts, self._ends() - self.middles
+
+    def _ends(self) -> Array:
+        return np.append(self.starts[1:] - 1, self.others)
+
+    @cached_property
+    def weights(self) -> Array:
+        """What does not depend on the rate in the probability of each middle."""
+        return binomial.log_weight(self.middles, self.others)
+
+
+def region(members: int, others: int, rule: Rule, span: Span, level: float) -> Region:
+    """The region of a rule, fine where these false-positive rates put the accused others."""
+    starts = _blocks(others, span, level)
+    # Rounding must not make more accused others incriminate more.
+    least = np.minimum.accumulate(rule(starts)[::-1])[::-1]
+    return Region(members, others, starts, least, level)
+
+
+def _blocks(others: int, span: Span, level: float) -> Array:
+    if others <= _SINGLES:
+        return np.arange(others + 1.0)
+    first, last = _window(np.array([span.low, span.high]), others, level)
+    angles = np.arcsin(np.sqrt(np.clip([first[0] / others, last[1] / others], 0, 1)))
+    deviations = 2 * math.sqrt(others) * float(angles[1] - angles[0])
+    count = int(_BLOCKS_PER_DEVIATION * deviations) + 2
+    inner = np.floor(others * np.sin(np.linspace(angles[0], angles[1], count)) ** 2)
+    return np.unique(np.concatenate([[0.0], np.clip(inner, 0, others)]))
+
+
+def _window(fpr: Array, others: int, level: float) -> tuple[Array, Array]:
+    """Between which numbers the accused others fall, but for a negligible probability.
+
+    Few accused others are what makes an outcome guilty, so less of the upper side matters.
+    """
+    below, above = -math.log(1e-6 * level), -math.log(1e-3 * level)
+    mean, spread = others * fpr, np.sqrt(2 * others * fpr * (1 - fpr))
+    low = np.floor(mean - spread * math.sqrt(below) - below / 3)
+    return np.maximum(low, 0.0), np.minimum(mean + spread * math.sqrt(above) + above, others)
+
+
+def probability(region: Region, fpr: Array, tpr: Array) -> Array:
+    """The probability of the region under each pair of rates, or hardly more; never less."""
+    low, high = _window(fpr, region.others, region.level)
+    first = np.searchsorted(region.starts, low, side="right") - 1
+    last = np.searchsorted(region.starts, high, side="right") - 1
+    found = np.empty(fpr.size)
+    rows = max(1, _AT_ONCE // (int(np.max(last - first)) + 1))
+    for i in range(0, fpr.size, rows):
+        part = slice(i, i + rows)
+        found[part] = _rows(region, fpr[part], tpr[part], first[part], last[part])
+    return np.minimum(found * _ROUNDING, 1.0)
+
+
+def _rows(
+    region: Region, fpr: Array, tpr: Array, first: NDArray[np.intp], last: NDArray[np.intp]
+) -> Array:
+    n, alpha = region.others, fpr[:, None]
+    index = np.asarray(first[:, None] + np.arange(int(np.max(last - first)) + 1))
+    inside = index < last[:, None]
+    index = np.minimum(index, last[:, None])
+    middle, weight = region.middles[index], region.weights[index]
+    if region.starts.size > n:
+        mass = binomial.mass(weight, middle, n, alpha)
+    else:
+        below, above = region.reach
+        mass = binomial.block_mass(weight, middle, (below[index], above[index]), n, alpha)
+    mass = np.where(inside, mass, 0.0)
+    # Everything above the window is treated like the window's last block, all below as guilty.
+    row = np.arange(fpr.size)
+    mass[row, last - first] = binomial.upper_tail(region.starts[last], n, fpr)
+    guilty = binomial.upper_tail(region.least[index], region.members, tpr[:, None])
+    left = binomial.lower_tail(region.starts[first] - 1, n, fpr)
+    return np.asarray((mass * guilty).sum(axis=1) + left)
+
+
+def deviations(span: Span, others: int) -> float:
+    """How many standard deviations of the share of accused others a span is long."""
+    low, high = (math.asin(math.sqrt(p)) for p in span)
+    return 2 * math.sqrt(others) * (high - low)
+
+
+def affordable(span: Span, others: int, budget: int) -> bool:
+    """Whether a first pass over the span stays within so many binomial tails."""
+    wide = others if others <= _SINGLES else 10 * _BLOCKS_PER_DEVIATION
+    return 2 * deviations(span, others) * min(wide, 5 * math.sqrt(others)) <= budget
+
+
+def _grid(span: Span, others: int, per_deviation: float, most: int) -> Array:
+    """Rates across a span, evenly in the scale where all have the same standard deviation."""
+    low, high = (math.asin(math.sqrt(p)) for p in span)
+    count = min(int(per_deviation * deviations(span, others)) + 3, most)
+    found = np.sin(np.linspace(low, high, count)) ** 2
+    found[0], found[-1] = span
+    return np.asarray(found)
+
+
+def worst_fpr(region: Region, claim: Claim, span: Span, rounds: int = 8) -> tuple[float, float]:
+    """Where in a span the region is likeliest under a claim, and how likely; not certified."""
+    at = _grid(span, region.others, 1.0, 60)
+    fpr = worst = 0.0
+    for _ in range(rounds):
+        chance = probability(region, at, claim(at))
+        best = int(np.argmax(chance))
+        if chance[best] >= worst:
+            fpr, worst = float(at[best]), float(chance[best])
+        at = np.linspace(at[max(best - 1, 0)], at[min(best + 1, at.size - 1)], 9)
+    return fpr, worst
+
+
+class Proof(NamedTuple):
+    """What a search for the worst FPR has shown.
+
+    No FPR makes the region likelier than ``bound``; it is infinite where the target was missed,
+    with a ``span`` around an FPR that misses it, or none if the search was given up.
+    """
+
+    bound: float
+    spent: int
+    span: Span | None = None
+
+
+def certified(region: Region, claim: Claim, span: Span, target: float, budget: int) -> Proof:
+    """Try to show, with so many binomial tails, that no FPR of the span exceeds the target."""
+    edges = _grid(span, region.others, 1.0, budget)
+    low, high = edges[:-1], edges[1:]
+    worst, spent = 0.0, 0
+    while low.size:
+        spent += _cost(region, low)
+        if spent > budget:
+            return Proof(math.inf, spent)
+        bound = probability(region, low, claim(high))
+        open_ = bound > target
+        worst = max(worst, float(np.max(bound[~open_], initial=0.0)))
+        low, high, bound = low[open_], high[open_], bound[open_]
+        if low.size:
+            spent += _cost(region, low)
+            reached = probability(region, low, claim(low))
+            peak = int(np.argmax(reached))
+            if reached[peak] >= target:
+                wide = high[peak] - low[peak]
+                around = Span(max(low[peak] - wide, span.low), min(high[peak] + wide, span.high))
+                return Proof(math.inf, spent, around)
+            low, high = _split(low, high, (bound - reached) / (target - reached))
+    return Proof(worst, spent)
+
+
+def _cost(region: Region, fpr: Array) -> int:
+    """How many binomial tails one look at these rates takes."""
+    low, high = _window(fpr, region.others, region.level)
+    first = np.searchsorted(region.starts, low, side="right")
+    return int((np.searchsorted(region.starts, high, side="right") - first + 1).sum())
+
+
+def _split(low: Array, high: Array, excess: Array) -> tuple[Array, Array]:
+    """Cut each interval into as many parts as its excess over the target asks for."""
+    parts = np.clip(np.ceil(1.3 * excess), 2, _MOST_PARTS).astype(int)
+    begin, end = np.arcsin(np.sqrt(low)), np.arcsin(np.sqrt(high))
+    of = np.repeat(np.arange(low.size), parts)
+    step = np.arange(of.size) - np.repeat(np.cumsum(parts) - parts, parts)
+    width = ((end - begin) / parts)[of]
+    cuts = np.sin(begin[of] + step * width) ** 2
+    lows = np.where(step == 0, low[of], cuts)
+    last = step == parts[of] - 1
+    highs = np.where(last, high[of], np.append(lows[1:], 1.0))
+    return lows, highs

@@ -1,0 +1,194 @@
+"""The exact bounds beside naive double sums, and never below Clopper-Pearson."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, binom
+
+import tellapart as ta
+from tellapart.audit import _buehler, _tails
+from tellapart.audit.counts import Counts
+from tellapart.audit.intervals import (
+    Forms,
+    berger_boos_epsilon,
+    buehler_epsilon,
+    buehler_p_value,
+    clopper_pearson_epsilon,
+)
+from tellapart.errors import InvalidArgument
+
+BOTH_BOUNDS = [buehler_epsilon, berger_boos_epsilon]
+
+
+def _scores(members, others, delta, level, forms):
+    """T of every outcome, by its definition."""
+    x1, x0 = np.arange(members + 1), np.arange(others + 1)
+    tpr = np.append(0.0, beta.ppf(level / 2, x1[1:], members - x1[1:] + 1))
+    fpr = np.append(beta.ppf(1 - level / 2, x0[:-1] + 1, others - x0[:-1]), 1.0)
+    with np.errstate(all="ignore"):
+        first = np.log(np.maximum(tpr[:, None] - delta, 0) / fpr)
+        second = np.log(np.maximum(1 - fpr - delta, 0) / (1 - tpr[:, None]))
+    return first if forms is Forms.ACCUSED else np.maximum(first, second)
+
+
+def _naive_chance(counts, delta, level, forms, fpr, tpr):
+    """P[T ≥ T_obs] for each FPR and its TPR, by the full double sum."""
+    scores = _scores(counts.members, counts.others, delta, level, forms)
+    inside = scores >= scores[counts.accused_members, counts.accused_others] - 1e-12
+    one = binom.pmf(np.arange(counts.members + 1), counts.members, tpr[:, None])
+    two = binom.pmf(np.arange(counts.others + 1), counts.others, fpr[:, None])
+    return np.einsum("ki,ij,kj->k", one, inside, two)
+
+
+def _naive_tpr(epsilon, delta, forms, fpr):
+    if forms is Forms.BOTH:
+        return ta.guarantee(epsilon, delta).tpr(fpr)
+    return np.minimum(np.exp(epsilon) * fpr + delta, 1)
+
+
+def _naive_span(counts, level):
+    price = level**2 / 8
+    k, n = counts.accused_others, counts.others
+    low = beta.ppf(price, k, n - k + 1) if k else 0.0
+    return low, beta.ppf(1 - price, k + 1, n - k) if k < n else 1.0
+
+
+def _naive_epsilon(counts, delta, level, forms, restricted):
+    span = _naive_span(counts, level) if restricted else (0.0, 1.0)
+    target = level - level**2 / 4 if restricted else level
+    grid = np.sin(np.linspace(*np.arcsin(np.sqrt(span)), 1001)) ** 2
+
+    def worst(e):
+        corner = (1 - delta) * (math.exp(-e) if forms is Forms.ACCUSED else 1 / (1 + math.exp(e)))
+        fpr = np.append(grid, np.clip(corner, *span))
+        return np.max(
+            _naive_chance(counts, delta, level, forms, fpr, _naive_tpr(e, delta, forms, fpr))
+        )
+
+    if worst(0.0) > target:
+        return 0.0
+    low, high = 0.0, 20.0
+    while high - low > 5e-7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if worst(middle) <= target else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("forms", Forms)
+@pytest.mark.parametrize("method", BOTH_BOUNDS)
+@pytest.mark.parametrize(
+    ("counts", "delta", "confidence"),
+    [
+        (Counts(9, 10, 0, 10), 0.0, 0.95),
+        (Counts(20, 25, 3, 40), 1e-3, 0.9),
+        (Counts(30, 30, 10, 20), 0.05, 0.95),
+        (Counts(12, 60, 0, 15), 0.0, 0.99),
+    ],
+)
+def test_the_bound_is_the_naive_one(counts, delta, confidence, method, forms):
+    found = method(counts, delta=delta, confidence=confidence, forms=forms).value
+    restricted = method is berger_boos_epsilon
+    naive = _naive_epsilon(counts, delta, 1 - confidence, forms, restricted)
+    # A grid misses the worst FPR by a little, so the naive bound may only be larger.
+    assert naive - 2e-5 <= found <= naive + 1e-6
+
+
+def test_the_chance_of_a_region_is_the_double_sum():
+    counts = Counts(20, 25, 3, 40)
+    rule = _buehler.ordered(counts, 1e-3, 0.05, Forms.BOTH)
+    region = _tails.region(25, 40, rule, _tails.Span(), 0.05)
+    fpr = np.linspace(0, 1, 33)
+    tpr = ta.guarantee(1.0, 1e-3).tpr(fpr)
+    naive = _naive_chance(counts, 1e-3, 0.05, Forms.BOTH, fpr, tpr)
+    found = _tails.probability(region, fpr, tpr)
+    assert np.all(found >= naive - 1e-14)
+    assert np.all(found <= naive + 1e-6 * 0.05)
+
+
+def test_blocks_only_make_a_region_likelier_and_hardly():
+    n = 20_000
+    counts = Counts(9_000, n, 6_000, n)
+    rule = _buehler.ordered(counts, 0.0, 0.05, Forms.BOTH)
+    span = _tails.Span(0.28, 0.32)
+    blocks = _tails.region(n, n, rule, span, 0.05)
+    every = np.arange(n + 1.0)
+    single = _tails.Region(n, n, every, rule(every), 0.05)
+    assert blocks.starts.size < n / 5
+    fpr = np.linspace(*span, 7)
+    tpr = 1.47 * fpr
+    fine, coarse = (_tails.probability(one, fpr, tpr) for one in (single, blocks))
+    assert np.all(coarse >= fine * (1 - 1e-6))
+    assert np.all(coarse <= fine * 1.1 + 1e-9)
+
+
+def some_counts(most):
+    def fill(sizes):
+        one, two = sizes
+        return st.builds(
+            Counts, st.integers(0, one), st.just(one), st.integers(0, two), st.just(two)
+        )
+
+    return st.tuples(st.integers(1, most), st.integers(1, most)).flatmap(fill)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    counts=some_counts(60),
+    delta=st.sampled_from([0.0, 1e-5, 0.1, 0.999, 1.0]),
+    confidence=st.floats(0.5, 0.999),
+    method=st.sampled_from(BOTH_BOUNDS),
+)
+def test_never_below_clopper_pearson(counts, delta, confidence, method):
+    box = clopper_pearson_epsilon(counts, delta=delta, confidence=confidence)
+    assert method(counts, delta=delta, confidence=confidence).value >= box.value
+
+
+@pytest.mark.parametrize("method", BOTH_BOUNDS)
+def test_the_largest_audits_have_an_answer(method):
+    for counts in (Counts(3_000_000, 10**7, 10**5, 10**7), Counts(10**15, 10**15, 0, 10**15)):
+        box = clopper_pearson_epsilon(counts, delta=1e-5).value
+        point = math.log((counts.tpr - 1e-5) / counts.fpr) if counts.fpr else math.inf
+        assert box <= method(counts, delta=1e-5).value <= point
+
+
+def test_likely_rates_prove_more_where_many_are_asked():
+    counts = Counts(2275, 10**5, 135, 10**5)
+    assert berger_boos_epsilon(counts, delta=1e-5).value > 2.675
+    assert clopper_pearson_epsilon(counts, delta=1e-5).value < 2.615
+
+
+@pytest.mark.parametrize("likely", [True, False])
+def test_p_values_are_upper_bounds_and_sharp_below_the_level(likely):
+    counts, level = Counts(20, 25, 3, 40), 0.05
+    price = level**2 / 4 if likely else 0.0
+    span = _naive_span(counts, level) if likely else (0.0, 1.0)
+    fpr = np.sin(np.linspace(*np.arcsin(np.sqrt(span)), 4001)) ** 2
+    seen = []
+    for curve in [ta.guarantee(e, 1e-3) for e in (0.3, 1.0, 1.1)] + [ta.guarantee(mu=1.0)]:
+        naive = price + np.max(
+            _naive_chance(counts, 0.0, level, Forms.BOTH, fpr, np.asarray(curve.tpr(fpr)))
+        )
+        found = buehler_p_value(counts, curve.tpr, likely=likely)
+        assert found >= naive - 1e-12
+        if naive < level / 1.06:
+            assert found <= 1.06 * naive
+            seen.append(found)
+    assert len(seen) >= 2
+
+
+def test_a_claim_that_allows_everything_is_never_refuted():
+    everything = ta.guarantee(mu=math.inf)
+    assert buehler_p_value(Counts(100, 100, 0, 100), everything.tpr) == 1
+    assert buehler_p_value(Counts(0, 100, 100, 100), ta.guarantee(0.1).tpr) == 1
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(InvalidArgument, match="forms must be Forms"):
+        buehler_epsilon(Counts(1, 2, 1, 2), forms="both")
+    with pytest.raises(InvalidArgument, match="delta must lie in"):
+        buehler_epsilon(Counts(1, 2, 1, 2), delta=2)
+    with pytest.raises(InvalidArgument, match="confidence must lie strictly"):
+        buehler_p_value(Counts(1, 2, 1, 2), lambda fpr: fpr, confidence=1)
