@@ -44,6 +44,24 @@ def test_true_rates_at_every_threshold(weights, n):
     assert broken_at_ranks <= _most(runs)
 
 
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_scores_read_from_both_ends_share_one_level(weights):
+    """Of members: how many lie above a threshold at least, and below it at most, together."""
+    rng = np.random.default_rng(17)
+    n, runs, values = 40, 3000, len(weights)
+    truth_above = 1 - np.cumsum(weights)
+    truth_below = np.cumsum(weights) - weights
+    broken = 0
+    for _ in range(runs):
+        scores = np.sort(rng.choice(values, size=n, p=weights))
+        below = np.searchsorted(scores, np.arange(values), side="left")
+        above = n - np.searchsorted(scores, np.arange(values), side="right")
+        too_few = truth_above < tpr_lower(above, n, LEVEL) - 1e-12
+        too_many = truth_below > fpr_upper_above(below, n, LEVEL) + 1e-12
+        broken += bool(np.any(too_few | too_many))
+    assert broken <= _most(runs)
+
+
 def test_a_band_of_single_limits_would_be_caught():
     """The same count of broken bounds, with each limit at the level alone, is far too large."""
     rng = np.random.default_rng(5)

@@ -9,15 +9,18 @@ and P[score > y_k] ≤ V_(k) ≤ P[score ≥ y_k]. Ties only widen the gaps on b
 - of members: where j lie strictly above a threshold t, so does x_j, hence
   TPR above t ≥ P[score ≥ x_j] ≥ V_(j), and lower bounds on the V bound it.
 
+Read from the low end, each person has 1 − V: as the default ranks are symmetric, bounds on how
+many score *below* a threshold hold whenever those above do, at no further cost.
+
 The bounds are Beta quantiles at one local level L, the same at all ranks, with L such that any
-of them fails with the probability asked for (errs to a smaller L, by about a millionth).
+of them fails with the probability asked for (errs to a smaller L, by a few millionths).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -172,14 +175,16 @@ def _local_level(n: int, level: float, named: tuple[int, ...] | None) -> float:
     if len(ranks) == 1 or n > _MOST_POINTS or len(ranks) > _MOST_RANKS or level < _LEAST_LEVEL:
         return union
 
+    @cache
+    def failing(minus_log: float) -> float:
+        return 1 - noncrossing(n, ranks, _quantiles(n, ranks, math.exp(-minus_log)))
+
     def excess(minus_log: Array) -> Array:
-        bounds = _quantiles(n, ranks, math.exp(-float(minus_log)))
-        crossing = 1 - noncrossing(n, ranks, bounds)
-        return np.asarray(math.log(max(crossing, 1e-300) / target))
+        return np.asarray(math.log(max(failing(float(minus_log)), 1e-300) / target))
 
     low, high = np.asarray(-math.log(level)), np.asarray(-math.log(union))
     if excess(low) <= 0:
         return level
     if excess(high) > 0:
         return union
-    return math.exp(-float(falling_root(excess, low, high, narrow=1e-7)[1]))
+    return math.exp(-float(falling_root(excess, low, high, narrow=_RELATIVE)[1]))
