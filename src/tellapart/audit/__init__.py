@@ -16,8 +16,9 @@ from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Design, Evidence, Finding
 from tellapart.audit.ledger import Entry, Ledger
-from tellapart.audit.methods import Band, Fixed, Method, Ranks, Split
+from tellapart.audit.methods import Band, Fixed, Guessing, Method, Ranks, Split
 from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.sequential import Pairs, Wager, epsilon_sequence, wealth
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [
@@ -29,17 +30,22 @@ __all__ = [
     "Evidence",
     "Finding",
     "Fixed",
+    "Guessing",
     "Ledger",
     "LowerBound",
     "Method",
     "Orientation",
+    "Pairs",
     "Ranks",
     "Scores",
     "Split",
     "Verdict",
+    "Wager",
+    "epsilon_sequence",
     "from_counts",
     "intervals",
     "judge",
     "many_runs",
     "together",
+    "wealth",
 ]

@@ -8,10 +8,8 @@ import numpy as np
 from scipy.special import betainc
 
 from tellapart import _checks
-from tellapart._numeric import solve
 from tellapart.audit._canaries import Ranking
 from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
-from tellapart.audit._guessed_curve import refutes_curve
 from tellapart.audit._guesses import Guesses, p_value, p_value_if_chosen
 from tellapart.audit.bounds import Basis
 from tellapart.audit.evidence import Design, Evidence, Finding
@@ -20,7 +18,6 @@ from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.data.ranked import Negated
 from tellapart.errors import Unsupported
 
 # Every test of one number of guesses refutes from some number of right ones upwards.
@@ -130,7 +127,9 @@ def _delta(one: Chosen, epsilon: float) -> float:
         return 0.0
     while high - low > 1e-9 * max(low, 1e-9):
         middle = (low + high) / 2 if low > 0 else high / 16
-        low, high = (middle, high) if _refutes(one, GuaranteeCurve(epsilon, middle)) else (low, middle)
+        low, high = (
+            (middle, high) if _refutes(one, GuaranteeCurve(epsilon, middle)) else (low, middle)
+        )
     return low
 
 

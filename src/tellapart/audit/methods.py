@@ -56,7 +56,7 @@ class Fixed:
     """Accuse beyond one threshold that was fixed before any of these scores was seen."""
 
     threshold: float
-    name: ClassVar[str] = "one fixed threshold, exact (Buehler)"
+    name: ClassVar[str] = "one fixed threshold"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", _checks.finite(threshold=self.threshold))
