@@ -108,7 +108,7 @@ def best_of(
 ) -> Chosen:
     """The strongest of several attacks fixed beforehand, each at its part of the level."""
     level = _checks.inside_unit(level=level)
-    if not numbers:
+    if not len(numbers):
         _checks.refuse("numbers", "not be empty", numbers)
     each = level / len(numbers)
     best = fixed(ranking, *numbers[0], each)
@@ -136,33 +136,47 @@ def by_mu(guesses: Guesses, level: float, above: float) -> float:
 
 
 def read_off(
-    ranking: Ranking, delta: float, level: float, *, share: float = 0.2, seed: int = 0
+    ranking: Ranking,
+    delta: float,
+    level: float,
+    *,
+    share: float = 0.2,
+    seed: int = 0,
+    sides: Sequence[Side] = (Side.BOTH,),
 ) -> Chosen:
     """Guesses as a random part of the canaries suggests, made on the others alone.
 
-    ``share`` of the canaries is spent on the choice. The rest are then all the canaries there
-    are, and their number of guesses may be of either kind or both.
+    ``share`` of the canaries, drawn by ``seed``, is spent on the choice; the rest are then all
+    the canaries there are.
     """
+    delta = _checks.probability(delta=delta)
     level = _checks.inside_unit(level=level)
     share = _checks.inside_unit(share=share)
-    if ranking.canaries < 2:
-        _checks.refuse("canaries", "be at least 2 to choose on a part of them", ranking.canaries)
+    seed = _checks.whole(0, seed=seed)
+    if not sides:
+        _checks.refuse("sides", "not be empty", sides)
+    if ranking.canaries < 4:
+        _checks.refuse("canaries", "be at least 4 to choose on a part of them", ranking.canaries)
     first, rest = ranking.divided(share, seed)
-    numbers = _most_promising(first, rest.canaries, delta, level)
+    numbers = _most_promising(first, rest.canaries, sides, (delta, level))
     return Chosen(*numbers, rest.guesses(*numbers), level, read_off=True)
 
 
-def _most_promising(first: Ranking, canaries: int, delta: float, level: float) -> Numbers:
+def _most_promising(
+    first: Ranking, canaries: int, sides: Sequence[Side], test: tuple[float, float]
+) -> Numbers:
     """Which numbers of guesses would refute most if the rest were like the first part."""
-    best, most = Side.BOTH.numbers(canaries // 2), 0.0
-    for side in Side:
+    best, most = sides[0].numbers(sides[0].most(canaries)), 0.0
+    for side in sides:
+        _checks.member(Side, side=side)
         for count in _geometric(1, side.most(first.canaries), _CANDIDATES):
             seen = first.guesses(*side.numbers(count))
             scaled = min(round(count * canaries / first.canaries), side.most(canaries))
             numbers = side.numbers(scaled)
+            # Half a right and half a wrong guess more: a few all right promise little.
             right = int(sum(numbers) * (seen.right + 0.5) / (seen.made + 1))
             likely = Guesses(canaries, sum(numbers), right)
-            found = epsilon_lower(likely, delta, level, chosen=True, above=most)
+            found = epsilon_lower(likely, *test, chosen=True, above=most)
             if found > most:
                 best, most = numbers, found
     return best
@@ -171,6 +185,6 @@ def _most_promising(first: Ranking, canaries: int, delta: float, level: float) -
 def _geometric(fewest: int, most: int, count: int) -> list[int]:
     """At most so many whole numbers from the fewest to the most, evenly spread in ratio."""
     if most <= fewest:
-        return [max(most, 1)] if most else []
+        return [most]
     ratio = (most / fewest) ** (1 / (count - 1))
     return sorted({min(round(fewest * ratio**i), most) for i in range(count)})

@@ -66,8 +66,8 @@ def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
     does not keep μ-Gaussian DP, at this level. An answer that is not ``above`` so much need not be
     sought: it comes as 0.
 
-    >>> mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05)
-    0.78681...
+    >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 4)
+    0.7868
     """
     level = _checks.inside_unit(level=level)
 
@@ -80,8 +80,9 @@ def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
 def gaussian_epsilon_lower(guesses: Guesses, delta: float, level: float) -> float:
     """The ε at this δ of the largest Gaussian DP refuted: refutes claims of Gaussian DP alone.
 
-    >>> gaussian_epsilon_lower(Guesses(canaries=1000, made=100, right=95), delta=1e-5, level=0.05)
-    3.3232...
+    >>> guesses = Guesses(canaries=1000, made=100, right=95)
+    >>> round(gaussian_epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
+    3.3233
     """
     delta = _checks.probability(delta=delta)
     mu = mu_lower(guesses, level)

@@ -1,10 +1,17 @@
 """One training run, many canaries: what so many right guesses say about (ε, δ).
 
 Each of m canaries was put into the data by its own fair coin. An auditor who sees the output
-says "in" of some, "out" of others, and nothing of the rest. Under pure ε-DP each guess made is
-right with chance at most q = 1/(1 + e^−ε), whatever the other coins and the output, so that the
-number of right ones is at most binomial; δ lets a few more be right (Steinke, Nasr and Jagielski
-2023, Theorem 5.2).
+guesses r of the coins, in or out, and v guesses are right. Let p_k be the chance of k right ones
+and b_k that of Bin(r, q), q = 1/(1 + e^−ε). "This guess right, k − 1 of the others right" and
+"this guess wrong, k − 1 of the others right" are one event seen from two worlds that differ in
+one coin. For any set of k, (ε, δ) averaged over the canaries says of these events
+
+    Σ_k (k·p_k − e^ε·(r − k + 1)·p_{k−1})⁺ ≤ mδ,   that is   Σ_k k·b_k·(ρ_k − ρ_{k−1})⁺ ≤ mδ
+
+with ρ = p/b. Summed by parts, P[v or more right] − β is Σ_k D_k·(ρ_k − ρ_{k−1}), where β is
+P[Bin ≥ v] and D_k is β·P[Bin < k] for k ≤ v and (1 − β)·P[Bin ≥ k] beyond. As b is log-concave,
+D_k/(k·b_k) is largest at k = v. So no (ε, δ)-DP mechanism is guessed v times or more with a chance
+above β + mδ·β·(1 − β)/(v·b_v), and spending all of δ at k = v attains it.
 """
 
 from __future__ import annotations
@@ -17,9 +24,12 @@ from scipy.special import betaincc, expit
 
 from tellapart import _checks
 
-# Above what rounding in the tails of a binomial law amounts to, for up to 10^9 guesses.
-_ROUNDING = 1e-9
-_LARGEST_EPSILON = 700.0
+_EPS = 2.0**-52
+# Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
+TAIL_ROUNDING = 1e-9
+LARGEST_EPSILON = 700.0
+# Below it a probability may have lost digits to underflow.
+_TINY = 1e-290
 
 
 @dataclass(frozen=True)
@@ -45,37 +55,40 @@ class Guesses:
         for name, value in (("canaries", canaries), ("made", made), ("right", right)):
             object.__setattr__(self, name, value)
 
+    @property
+    def wrong(self) -> int:
+        """How many guesses were wrong."""
+        return self.made - self.right
+
 
 def p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
     """How likely an (ε, δ)-DP mechanism lets anyone guess this well, at most.
 
-    β + 2mδ·max over i of P[v > Bin(r, q) ≥ v − i]/i. How many guesses of either kind to make must
-    have been fixed before the output was seen. Errs towards "likely".
+    Attained by some such mechanism, so no test of the number of right guesses is stronger. How
+    many guesses of either kind to make must have been fixed before the output was seen. Errs
+    towards "likely", by rounding alone.
 
-    >>> p_value(Guesses(canaries=1000, made=100, right=95), epsilon=1, delta=0)
-    1.4604...e-08
+    >>> round(p_value(Guesses(canaries=1000, made=100, right=95), epsilon=1, delta=1e-5), 6)
+    0.000122
     """
     epsilon = _checks.at_least_zero(epsilon=epsilon)
-    delta = _checks.probability(delta=delta)
-    lucky, failing = _chances(guesses, epsilon, delta)
+    lucky, failing = _chances(guesses, epsilon, _checks.probability(delta=delta))
     return min(1.0, lucky + failing)
 
 
 def p_value_if_chosen(guesses: Guesses, epsilon: float, delta: float, level: float) -> float:
     """The same where the number of guesses was read off the output, for a test at this level.
 
-    Given the output t, right guesses are at most Bin(r(t), q) plus F(t) failures, and only the
-    mean of F over outputs is known to be at most 2mδ: it may sit where failures help most. So
-    each of the two chances gets its own part of the level, fixed by m and δ alone; then both
-    hold for every r, and their sum over outputs stays within the level.
+    Only the sum of δ's shares over all numbers of guesses is bounded, so all of it may sit where
+    it helps most. Each of the two terms gets its own part of the level, fixed by m and δ alone;
+    then P[rejected] ≤ max β + mδ·max β(1 − β)/(v·b_v) over those numbers stays within the level.
     """
     epsilon = _checks.at_least_zero(epsilon=epsilon)
-    delta = _checks.probability(delta=delta)
     level = _checks.inside_unit(level=level)
-    lucky, failing = _chances(guesses, epsilon, delta)
-    part = _part_for_failures(guesses.canaries * delta, level)
+    lucky, failing = _chances(guesses, epsilon, _checks.probability(delta=delta))
+    part = _part_for_failures(guesses.canaries, delta, level)
     if part == 0:
-        return min(1.0, lucky + failing)
+        return lucky
     return min(1.0, max(lucky / (1 - part), failing / part))
 
 
@@ -88,8 +101,9 @@ def epsilon_lower(
     says that how many guesses to make was read off the same output (see `p_value_if_chosen`).
     An answer that is not ``above`` so much need not be sought: it comes as 0.
 
-    >>> epsilon_lower(Guesses(canaries=1000, made=100, right=95), delta=1e-5, level=0.05)
-    2.16517...
+    >>> guesses = Guesses(canaries=1000, made=100, right=95)
+    >>> round(epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
+    2.1719
     """
     delta = _checks.probability(delta=delta)
     level = _checks.inside_unit(level=level)
@@ -99,16 +113,15 @@ def epsilon_lower(
             return p_value_if_chosen(guesses, epsilon, delta, level) < level
         return p_value(guesses, epsilon, delta) < level
 
-    # A mechanism that keeps (ε, δ) keeps every larger ε too, and the test of each is "so many
-    # right or more": that any of them is rejected has the chance of the easiest. So every
-    # rejected ε is a sound answer, even if p were not rising in ε.
-    return largest_refuted(refuted, above, _LARGEST_EPSILON)
+    return largest_refuted(refuted, above, LARGEST_EPSILON)
 
 
 def largest_refuted(refuted: Callable[[float], bool], above: float, most: float) -> float:
-    """The largest parameter found to be refuted, by halving: never one that was not tried.
+    """The largest parameter found to be refuted, by halving; 0 if the one at ``above`` is not.
 
-    0 if the one at ``above`` is not.
+    Only a parameter that was tried is returned. A mechanism that keeps a promise keeps every
+    weaker one, and each is tested by "so many right or more": that any is rejected has the
+    chance of the easiest. So every answer is sound, even where p-values were not monotone.
     """
     if not refuted(above):
         return 0.0
@@ -126,61 +139,51 @@ def largest_refuted(refuted: Callable[[float], bool], above: float, most: float)
 
 
 def _chances(guesses: Guesses, epsilon: float, delta: float) -> tuple[float, float]:
-    """Of being right v times by luck, and of the δ-failures that could make up for luck."""
-    wrong = guesses.made - guesses.right
+    """Of v or more right by luck alone, and by what δ adds to luck."""
     if guesses.right == 0:
         return 1.0, 0.0
     miss = float(expit(-epsilon))
-    lucky = _at_most(wrong, guesses.made, miss)
-    if delta == 0 or lucky >= 1:
-        return min(1.0, lucky * (1 + _ROUNDING)), 0.0
-    help_by_failures = 2 * guesses.canaries * delta * _largest_mean(wrong, guesses.made, miss)
-    return min(1.0, lucky * (1 + _ROUNDING)), min(1.0, help_by_failures * (1 + _ROUNDING))
+    lucky = at_most(guesses.wrong, guesses.made, miss)
+    raised = min(1.0, lucky * (1 + TAIL_ROUNDING))
+    if delta == 0 or lucky == 1:
+        return raised, 0.0
+    rate = guesses.canaries / guesses.right * delta
+    added = rate * (1 - lucky) * _tail_over_term(guesses, miss, lucky)
+    return raised, min(1.0, added * (1 + TAIL_ROUNDING))
 
 
-def _at_most(wrong: int, made: int, miss: float) -> float:
-    """P[Bin(made, miss) ≤ wrong], in wrong guesses: their chance has its digits at large ε."""
-    if wrong >= made:
-        return 1.0
-    return float(betaincc(wrong + 1, made - wrong, miss))
+def _tail_over_term(guesses: Guesses, miss: float, tail: float) -> float:
+    """P[Bin ≥ v]/P[Bin = v], from above."""
+    term = exactly(guesses.wrong, guesses.made, miss)
+    if term > _TINY:
+        return tail / term
+    # So far out, each further term is smaller by this or more.
+    falls = guesses.wrong / (guesses.right + 1) * (1 - miss) / miss if miss > 0 else math.inf
+    return 1 / (1 - falls) if falls < 1 else math.inf
 
 
-def _largest_mean(wrong: int, made: int, miss: float) -> float:
-    """The largest average of P[Bin(made, miss) = w] over w = wrong + 1, ..., wrong + i.
-
-    The terms rise, then fall (their logarithm is concave). So the average rises while the next
-    term exceeds it and falls for good once one does not: halving finds where.
-    """
-    least = _at_most(wrong, made, miss)
-
-    def mean(i: int) -> float:
-        return (_at_most(wrong + i, made, miss) - least) / i
-
-    first, last = 1, made - wrong
-    while first < last:
-        i = (first + last) // 2
-        if _exactly(wrong + i + 1, made, miss) > mean(i):
-            first = i + 1
-        else:
-            last = i
-    # At tiny means the difference of two tails has lost its digits; the first term never has.
-    return max(mean(first), _exactly(wrong + 1, made, miss))
+def at_most(wrong: int, made: int, miss: float) -> float:
+    """P[Bin(made, miss) ≤ wrong]: right guesses counted by the wrong ones, which keep digits."""
+    return 1.0 if wrong >= made else float(betaincc(wrong + 1, made - wrong, miss))
 
 
-def _exactly(wrong: int, made: int, miss: float) -> float:
-    """P[Bin(made, miss) = wrong]."""
+def exactly(wrong: int, made: int, miss: float) -> float:
+    """P[Bin(made, miss) = wrong], from below: less all that its logarithm can be off by."""
     if miss == 0:
         return float(wrong == 0)
-    ways = math.lgamma(made + 1) - math.lgamma(wrong + 1) - math.lgamma(made - wrong + 1)
-    return math.exp(ways + wrong * math.log(miss) + (made - wrong) * math.log1p(-miss))
+    terms = (
+        math.lgamma(made + 1),
+        -math.lgamma(wrong + 1),
+        -math.lgamma(made - wrong + 1),
+        wrong * math.log(miss),
+        (made - wrong) * math.log1p(-miss),
+    )
+    return math.exp(math.fsum(terms) - 2 * _EPS * sum(map(abs, terms)))
 
 
-def _part_for_failures(expected: float, level: float) -> float:
-    """Which part of the level pays for δ-failures, from m·δ alone.
-
-    All but nothing where failures are rarer than the level, all but everything where they abound.
-    """
-    if expected == 0:
+def _part_for_failures(canaries: int, delta: float, level: float) -> float:
+    """Which part of the level pays for δ: from what is known before any guess is made."""
+    if delta == 0:
         return 0.0
-    ratio = 2 * expected / level
-    return min(max(ratio / (ratio + 3), 0.01), 0.99)
+    ratio = delta * math.sqrt(canaries) / level
+    return min(max(ratio / (ratio + 0.3), 0.01), 0.99)
