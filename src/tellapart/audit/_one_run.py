@@ -99,10 +99,10 @@ def _ranking(scores: Scores) -> Ranking:
         raise Unsupported(
             "one run is guessed one way: say whether higher or lower scores speak for membership"
         )
-    runs = set() if scores.member_runs is None else {*scores.member_runs, *scores.other_runs}
-    if len(runs) > 1:
+    count = len(scores.runs())
+    if count > 1:
         raise Unsupported(
-            f"one_run needs the canaries of one run, and there are {len(runs)}: "
+            f"one_run needs the canaries of one run, and there are {count}: "
             "use many_runs with one score per run"
         )
     members, others = scores.members, scores.others

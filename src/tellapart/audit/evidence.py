@@ -54,6 +54,7 @@ class Evidence(ABC):
     design: Design
     ledger: Ledger
     method: str  # its name, for people
+    can_refute: bool = True
 
     @property
     def confidence(self) -> float:

@@ -216,6 +216,12 @@ class Scores:
         first, second = zip(members, others, strict=True)
         return Scores(*first, self.orientation), Scores(*second, self.orientation)
 
+    def runs(self) -> Labels:
+        """The ids of the training runs behind these scores; none where no runs were given."""
+        if self.member_runs is None or self.other_runs is None:
+            return np.array([])
+        return np.unique(np.concatenate([self.member_runs, self.other_runs]))
+
     def repeated_runs(self) -> dict[Any, int]:
         """The training runs behind more than one row, each with its number of rows."""
         if self.member_runs is None or self.other_runs is None:
