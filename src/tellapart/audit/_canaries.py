@@ -41,9 +41,12 @@ class Ranking:
 
     @classmethod
     def _sorted(cls, scores: Array, member: NDArray[np.bool_]) -> Ranking:
-        order = np.lexsort((member, scores)) if _has_ties(scores) else np.argsort(scores)
+        order = np.argsort(scores)
+        ordered = scores[order]
+        if np.any(ordered[1:] == ordered[:-1]):
+            order = np.lexsort((member, scores))
         below = np.concatenate([[0], np.cumsum(member[order], dtype=np.int64)])
-        return cls(scores[order], below)
+        return cls(ordered, below)
 
     @property
     def canaries(self) -> int:
@@ -137,8 +140,3 @@ def _scores(**named: ArrayLike) -> Array:
     if array.ndim != 1:
         _checks.refuse(name, "be a list of numbers", value)
     return array
-
-
-def _has_ties(scores: Array) -> bool:
-    ordered = np.sort(scores)
-    return bool(np.any(ordered[1:] == ordered[:-1]))
