@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks
-from tellapart.audit._canaries import Ranking
+from tellapart.audit._canaries import Numbers, Ranking
 from tellapart.audit._guessed_curve import gaussian_epsilon_lower, mu_lower, refutes_curve
 from tellapart.audit._guesses import Guesses, epsilon_lower
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 
-Numbers = tuple[int, int]
 # A bound from guesses at a level; it may answer 0 where it would not exceed the third.
 Strength = Callable[[Guesses, float, float], float]
 
@@ -93,6 +92,8 @@ def fixed(ranking: Ranking, guesses_in: int, guesses_out: int, level: float) -> 
 
 def family(canaries: int, side: Side = Side.BOTH) -> tuple[Numbers, ...]:
     """A few numbers of guesses, from a handful to every canary, that the count alone fixes.
+
+    On ideal Gaussian scores, 100 to 100,000 of them, six did as well as any number or any part.
 
     >>> family(1000)
     ((8, 8), (18, 18), (42, 42), (96, 96), (219, 219), (500, 500))
