@@ -71,9 +71,9 @@ class RunWriter:
         """Sort what has come in and write it to disk."""
         if not any(one.size for one in self._waiting):
             return
-        # Adding zero makes one score of 0.0 and -0.0.
-        together = np.concatenate(self._waiting) + 0.0
+        together = np.concatenate(self._waiting)
         self._waiting = []
+        together += 0.0  # makes one score of 0.0 and -0.0
         together.sort()
         self._append(together)
 
