@@ -1,6 +1,8 @@
 """Scores in memory: what they answer, what they take, and what they refuse, word for word."""
 
 import math
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -257,6 +259,14 @@ def test_columns_of_a_dict_must_fit():
     assert str(refused.value) == (
         "table must be a pandas, Polars or Arrow table or a dict of columns, got list"
     )
+
+
+def test_no_table_package_is_loaded_before_it_is_needed():
+    said = "import sys, tellapart.audit.metrics; print(*sys.modules)"
+    loaded = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", said], capture_output=True, check=True, text=True
+    )
+    assert not {"duckdb", "pandas", "polars", "pyarrow"} & set(loaded.stdout.split())
 
 
 def test_runs_that_occur_twice_are_not_independent():
