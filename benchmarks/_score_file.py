@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 from _timing import versions
 
-from tellapart.audit.metrics import metrics
+from tellapart.audit._metrics import metrics
 from tellapart.audit.scores import Scores
 from tellapart.data.ranked import Ranked
 from tellapart.data.scorefile import ScoreFile

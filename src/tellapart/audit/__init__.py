@@ -11,6 +11,7 @@ True
 from tellapart.audit import intervals, published
 from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
+from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit._one_run import one_run
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis, LowerBound
@@ -27,7 +28,6 @@ from tellapart.audit.methods import (
     Ranks,
     Split,
 )
-from tellapart.audit.metrics import Metrics, metrics
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.sequential import Pairs, Wager, epsilon_sequence, wealth
 from tellapart.audit.verdict import Verdict, judge
