@@ -29,7 +29,7 @@ class Split:
     share: float = 0.3
     delta: float = 0.0
     seed: int = 0
-    name: ClassVar[str] = "one rank, chosen on a part set aside"
+    name: ClassVar[str] = "one rank chosen on a part set aside"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", _checks.inside_unit(share=self.share))
