@@ -133,7 +133,8 @@ def _from_box(counts: Counts, asked: _Asked, span: Span, target: float, finest: 
     rule = by_box(counts, d, level, forms)
     region = _tails.region(counts.members, counts.others, rule, span, level)
     search = Search(region, d, forms, span, target, proven)
-    return largest(search, proven, search.highest() - proven, finest)
+    likely = search.highest()
+    return largest(search, proven, likely, likely - proven, finest)
 
 
 def _from_score(counts: Counts, asked: _Asked, span: Span, target: float) -> float:
@@ -143,4 +144,5 @@ def _from_score(counts: Counts, asked: _Asked, span: Span, target: float) -> flo
         return 0.0
     region = _tails.region(counts.members, counts.others, rule, span, level)
     scale = max(bound - observed(counts, d, level, forms), 1e-3)
-    return largest(Search(region, d, forms, span, target, 0.0), 0.0, min(scale, bound), _SHARE)
+    search = Search(region, d, forms, span, target, 0.0)
+    return largest(search, 0.0, search.highest(), min(scale, bound), _SHARE)

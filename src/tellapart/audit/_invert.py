@@ -17,7 +17,7 @@ from tellapart.curve.closed import GuaranteeCurve
 
 BUDGET = 400_000
 # Nobody asks for more digits of ε than this.
-_CLOSE = 1e-6
+_CLOSE = 5e-7
 
 
 def claimed(epsilon: float, delta: float, forms: Forms) -> Claim:
@@ -28,19 +28,19 @@ def claimed(epsilon: float, delta: float, forms: Forms) -> Claim:
     return lambda fpr: np.minimum(delta + times_exp(fpr, epsilon), 1.0)
 
 
-def largest(search: Search, proven: float, scale: float, finest: float) -> float:
-    """The largest ε, or hardly less, at which the region is certified to be unlikely enough.
+def largest(search: Search, proven: float, likely: float, scale: float, finest: float) -> float:
+    """The largest ε up to a likely one at which the region is certified to be unlikely enough.
 
     Certificates are bought from cheap to dear, at distances from the goal that shrink from the
     scale down to its finest share, or until they cost too much; the last one bought counts.
     """
-    likely, budget = search.highest(), BUDGET
+    budget = BUDGET
     for share in (1.0, 0.3, 0.03, 1e-3, 1e-5, 1e-7):
         if share < finest:
             break
         proof = Proof(math.inf, 0)
         while proof.bound > search.target:
-            lost = share * scale
+            lost = max(share * scale, _CLOSE)
             if likely - lost <= proven:
                 break
             claim = claimed(likely - lost, search.delta, search.forms)
@@ -52,7 +52,7 @@ def largest(search: Search, proven: float, scale: float, finest: float) -> float
                 likely = search.below(likely - lost, proof.span)
         else:
             proven = likely - lost
-        if lost < _CLOSE:
+        if lost == _CLOSE:
             break
     return proven
 
@@ -85,9 +85,11 @@ class Search:
             claim = claimed(epsilon, self.delta, self.forms)
             fpr, worst = _tails.worst_fpr(self.region, claim, around)
             at_corner = self._chance(epsilon, None)
-            if max(worst, at_corner) <= self.target * (1 + 1e-9):
+            if max(worst, at_corner) <= self.target:
                 break
-            epsilon = self._root(epsilon, None if at_corner >= worst else fpr)
+            before, epsilon = epsilon, self._root(epsilon, None if at_corner >= worst else fpr)
+            if before - epsilon <= _CLOSE / 10:
+                break
         return epsilon
 
     def _root(self, epsilon: float, fpr: float | None) -> float:
