@@ -21,6 +21,8 @@ from tellapart.audit.counts import Counts
 
 # Of what is gained over the box, this share may be given up for speed.
 _SHARE = 1e-3
+# A normal law describes few accused badly in its far tail, and scores near 0 tell nothing.
+_SCORES = 0.8, 0.999
 
 
 class _Asked(NamedTuple):
@@ -58,13 +60,14 @@ def berger_boos_epsilon(
     As Buehler's bound, with the FPR kept in an interval that misses it with probability α²/4,
     which is paid for (Berger and Boos 1994). The Clopper-Pearson box wastes as much: its two
     limits fail together that often. So, ranked by the box, this never proves less than the box.
+    Below 80 % and above 99.9 % confidence it always is.
 
     >>> print(berger_boos_epsilon(Counts(500, 1000, 50, 1000), delta=1e-5))
     ≥ 2.0743 (95 % confidence, exact, Berger-Boos)
     """
     asked, c = _asked(delta, confidence, forms)
     span, target = _likely(counts, 1 - c)
-    if _checks.member(Ranking, ranking=ranking) is Ranking.BOX:
+    if _ranked(ranking, c) is Ranking.BOX:
         found = _from_box(counts, asked, span, target, _SHARE)
     else:
         found = _from_score(counts, asked, span, target)
@@ -89,7 +92,7 @@ def buehler_p_value(
     level = 1 - _checks.inside_unit(confidence=confidence)
     span, target = _likely(counts, level) if likely else (Span(), level)
     floor = observed(counts, 0.0, level, Forms.BOTH)
-    if _checks.member(Ranking, ranking=ranking) is Ranking.BOX:
+    if _ranked(ranking, 1 - level) is Ranking.BOX:
         rule = by_box(counts, 0.0, level, Forms.BOTH)
     else:
         floor, rule = by_score(counts, 0.0, level, Forms.BOTH)
@@ -114,6 +117,12 @@ def _asked(delta: float, confidence: float, forms: Forms) -> tuple[_Asked, float
     _checks.member(Forms, forms=forms)
     c = _checks.inside_unit(confidence=confidence)
     return _Asked(_checks.probability(delta=delta), 1 - c, forms), c
+
+
+def _ranked(ranking: Ranking, confidence: float) -> Ranking:
+    """The ranking asked for, or the box where the confidence is none that suits scores."""
+    _checks.member(Ranking, ranking=ranking)
+    return ranking if _SCORES[0] <= confidence <= _SCORES[1] else Ranking.BOX
 
 
 def _likely(counts: Counts, level: float) -> tuple[Span, float]:

@@ -21,6 +21,8 @@ from tellapart.audit.counts import Counts
 # Rounding must not put an outcome that ties with the observed one outside the region.
 _TIE = 1e-12
 _SCORE_TIE = 1e-9
+# Towards one half the score has no bar left to clear, and every ε clears it.
+LEAST_CONFIDENCE = 0.6
 
 
 class Forms(Enum):

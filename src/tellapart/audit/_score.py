@@ -15,7 +15,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
 from tellapart.audit import _tails
-from tellapart.audit._orders import Forms, by_score, constrained_fpr, score
+from tellapart.audit._orders import LEAST_CONFIDENCE, Forms, by_score, constrained_fpr, score
 from tellapart.audit._overclaims import false_claims
 from tellapart.audit._tails import Span
 from tellapart.audit.bounds import Basis, LowerBound
@@ -34,6 +34,8 @@ def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.9
     """
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)
+    if c < LEAST_CONFIDENCE:
+        _checks.refuse("confidence", f"be at least {LEAST_CONFIDENCE} for a score bound", c)
     found, least = by_score(counts, d, 1 - c, Forms.ACCUSED)
     if found == 0:
         return LowerBound(0.0, c, Basis.EXACT, "score")

@@ -185,6 +185,18 @@ def test_the_largest_audits_have_an_answer(method):
         assert least <= method(counts, delta=1e-5).value <= point
 
 
+@pytest.mark.parametrize("confidence", [0.05, 0.5, 1 - 1e-9])
+@pytest.mark.parametrize("delta", [0.0, 0.999, 1.0])
+@pytest.mark.parametrize(
+    "counts", [Counts(0, 5, 5, 5), Counts(5, 5, 0, 5), Counts(1, 1, 0, 1), Counts(2, 2, 0, 10**6)]
+)
+def test_extreme_counts_have_an_answer(counts, delta, confidence):
+    for method in ALL_BOUNDS:
+        found = method(counts, delta=delta, confidence=confidence).value
+        assert 0 <= found < 50
+        assert found == 0 or delta < 1
+
+
 def test_likely_rates_prove_more_where_many_are_asked():
     counts = Counts(2275, 10**5, 135, 10**5)
     assert berger_boos_epsilon(counts, delta=1e-5).value > 2.677

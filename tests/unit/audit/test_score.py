@@ -11,6 +11,7 @@ from tellapart.audit import _orders
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import Counts
 from tellapart.audit.intervals import score_epsilon
+from tellapart.errors import InvalidArgument
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.2])
@@ -78,6 +79,11 @@ def test_exact_is_said_only_where_the_level_is_kept():
 
 def test_many_samples_are_never_called_exact_unchecked():
     assert score_epsilon(Counts(2275, 10**5, 135, 10**5), delta=1e-5).basis is Basis.ASYMPTOTIC
+
+
+def test_a_score_needs_a_bar_to_clear():
+    with pytest.raises(InvalidArgument, match="confidence must be at least"):
+        score_epsilon(Counts(5, 5, 0, 5), confidence=0.5)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.999, 1.0])
