@@ -91,12 +91,13 @@ def buehler_p_value(
     """
     level = 1 - _checks.inside_unit(confidence=confidence)
     span, target = _likely(counts, level) if likely else (Span(), level)
-    floor = observed(counts, 0.0, level, Forms.BOTH)
     if _ranked(ranking, 1 - level) is Ranking.BOX:
+        lowest = observed(counts, 0.0, level, Forms.BOTH) == -math.inf
         rule = by_box(counts, 0.0, level, Forms.BOTH)
     else:
-        floor, rule = by_score(counts, 0.0, level, Forms.BOTH)
-    if floor <= 0 or not _tails.affordable(span, counts.others, BUDGET):
+        bound, rule = by_score(counts, 0.0, level, Forms.BOTH)
+        lowest = bound == 0
+    if lowest or not _tails.affordable(span, counts.others, BUDGET):
         return 1.0
     region = _tails.region(counts.members, counts.others, rule, span, level)
     _, worst = _tails.worst_fpr(region, claim_tpr, span)
@@ -106,10 +107,13 @@ def buehler_p_value(
         proof = _tails.certified(region, claim_tpr, span, asked, budget)
         if proof.bound <= asked:
             return min(1.0, proof.bound + level - target)
-        if proof.span is None:
+        if proof.span is not None:
+            budget -= proof.spent
+            worst = max(asked, _tails.worst_fpr(region, claim_tpr, proof.span)[1])
+        elif asked < target:  # too dear: a verdict at the level may be cheaper
+            budget, worst = BUDGET, target / 1.02
+        else:
             break
-        budget -= proof.spent
-        worst = max(asked, _tails.worst_fpr(region, claim_tpr, proof.span)[1])
     return 1.0
 
 
