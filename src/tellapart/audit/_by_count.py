@@ -11,11 +11,12 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit._buehler import buehler_p_value
+from tellapart.audit._clopper import clopper_pearson_epsilon, delta_lower, mu_lower
 from tellapart.audit._tails import Claim
 from tellapart.audit._together import together
-from tellapart.audit.bounds import Basis
+from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import directions
 from tellapart.audit.methods import Fixed
@@ -40,26 +41,33 @@ class CountEvidence(Evidence):
     design = Design.MANY_RUNS
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        return self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, 700.0), Basis.EXACT
+        near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
+        found = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near, 700.0)
+        return found, Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        return self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, 1.0), Basis.EXACT
+        near = delta_lower(self.counts, epsilon=epsilon, confidence=self.confidence)
+        found = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near, 1.0)
+        return found, Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
-        return self._largest(lambda mu: gaussian(mu).tpr, 70.0), Basis.EXACT
+        near = mu_lower(self.counts, confidence=self.confidence)
+        return self._largest(lambda mu: gaussian(mu).tpr, near, 70.0), Basis.EXACT
 
-    def _largest(self, claim: Callable[[float], Claim], most: float) -> float:
-        """The largest parameter whose claim is refuted, from below."""
+    def _largest(self, claim: Callable[[float], Claim], near: LowerBound, most: float) -> float:
+        """The largest parameter whose claim is refuted, from below; a box says where it is near."""
 
         def refuting(parameter: Array) -> Array:
             at = min(float(parameter), most)
             return np.asarray(self.ledger.level - self._p_value(claim(at)))
 
-        zero = np.zeros(())
-        if refuting(zero) <= 0:
-            return 0.0
-        high = np.minimum(solve.climb(refuting, zero, min(1.0, most / 2)), most)
-        return float(solve.falling_root(refuting, zero, high, narrow=_NARROW)[0])
+        low, step = np.array(near.value), near.value / 32
+        if near.value == 0 or refuting(low) <= 0:
+            low, step = np.zeros(()), min(1.0, most / 2)
+            if refuting(low) <= 0:
+                return 0.0
+        high = np.minimum(solve.climb(refuting, low, step), most)
+        return float(solve.falling_root(refuting, low, high, narrow=_NARROW)[0])
 
     def _p_value(self, claim: Claim) -> float:
         return buehler_p_value(self.counts, claim, confidence=self.confidence)
@@ -95,7 +103,7 @@ class CountEvidence(Evidence):
         two = np.array([0.0, self._largest(cap, 1.0), 1.0])
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+    def _power(self, claim: TradeoffCurve) -> Power:
         """Were the FPR as observed: others accused at most so often, and members enough for that.
 
         The two counts are independent, and fewer accused others ask for fewer accused members.
@@ -104,7 +112,7 @@ class CountEvidence(Evidence):
         needed = replace(self, counts=replace(self.counts, accused_others=worst))._needed(claim)
         rate, n = self.counts.fpr, (self.counts.others, self.counts.members)
         so_few = float(binomial.lower_tail(worst, n[0], rate))
-        return so_few * float(binomial.upper_tail(needed, n[1], float(truth.tpr(rate))))
+        return lambda truth: so_few * float(binomial.upper_tail(needed, n[1], truth.tpr(rate)))
 
     def _many_others(self) -> int:
         """More others than this are accused in one of 50 audits with the FPR observed."""
