@@ -14,7 +14,7 @@ from tellapart.audit._buehler import buehler_p_value
 from tellapart.audit._clopper import clopper_pearson_epsilon, delta_lower, mu_lower
 from tellapart.audit._tails import Claim
 from tellapart.audit._together import together
-from tellapart.audit.bounds import Basis, LowerBound
+from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
@@ -42,17 +42,17 @@ class CountEvidence(Evidence):
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
-        found = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near, 700.0)
+        found = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
         return found, Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
         near = delta_lower(self.counts, epsilon=epsilon, confidence=self.confidence)
-        found = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near, 1.0)
+        found = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near.value, 1.0)
         return found, Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
         near = mu_lower(self.counts, confidence=self.confidence)
-        return self._largest(lambda mu: gaussian(mu).tpr, near, 70.0), Basis.EXACT
+        return self._largest(lambda mu: gaussian(mu).tpr, near.value, 70.0), Basis.EXACT
 
     def _largest(self, claim: Callable[[float], Claim], near: LowerBound, most: float) -> float:
         """The largest parameter whose claim is refuted, from below; a box says where it is near."""
@@ -61,8 +61,8 @@ class CountEvidence(Evidence):
             at = min(float(parameter), most)
             return np.asarray(self.ledger.level - self._p_value(claim(at)))
 
-        low, step = np.array(near.value), near.value / 32
-        if near.value == 0 or refuting(low) <= 0:
+        low, step = np.array(near), near / 32
+        if near == 0 or refuting(low) <= 0:
             low, step = np.zeros(()), min(1.0, most / 2)
             if refuting(low) <= 0:
                 return 0.0
@@ -94,13 +94,18 @@ class CountEvidence(Evidence):
             self.counts.accused_others, self.counts.others, self.ledger.level / 2
         )
         fpr = float(most)
+        near = float(
+            binomial.lower_limit(
+                self.counts.accused_members, self.counts.members, self.ledger.level / 2
+            )
+        )
 
         def cap(tpr: float) -> Claim:
             # A concave ROC through this corner: flat before it, at most proportional beyond.
             return lambda rate: np.minimum(tpr * np.maximum(rate / fpr, 1.0), 1.0)
 
         one = np.array([0.0, fpr, 1.0])
-        two = np.array([0.0, self._largest(cap, 1.0), 1.0])
+        two = np.array([0.0, self._largest(cap, near, 1.0), 1.0])
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
     def _power(self, claim: TradeoffCurve) -> Power:
