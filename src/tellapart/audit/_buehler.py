@@ -16,7 +16,7 @@ from tellapart._numeric import binomial
 from tellapart.audit import _tails
 from tellapart.audit._invert import BUDGET, Search, largest
 from tellapart.audit._orders import Forms, Ranking, by_box, by_score, observed
-from tellapart.audit._tails import Claim, Span
+from tellapart.audit._tails import Claim, Region, Span
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 

@@ -28,6 +28,8 @@ from tellapart.curve.guarantees import gaussian
 
 # How close to the exact bound a search ends, below it: five digits are shown.
 _NARROW = 1e-5
+# The share of the level that buys a corner of the curve; the test of claims has the rest.
+_CORNER = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,12 @@ class CountEvidence(Evidence):
         near = mu_lower(self.counts, confidence=self.confidence)
         return self._largest(lambda mu: gaussian(mu).tpr, near.value, 70.0), Basis.EXACT
 
-    def _largest(self, claim: Callable[[float], Claim], near: LowerBound, most: float) -> float:
+    def _largest(self, claim: Callable[[float], Claim], near: float, most: float) -> float:
         """The largest parameter whose claim is refuted, from below; a box says where it is near."""
 
         def refuting(parameter: Array) -> Array:
             at = min(float(parameter), most)
-            return np.asarray(self.ledger.level - self._p_value(claim(at)))
+            return np.asarray(self._excess(claim(at)))
 
         low, step = np.array(near), near / 32
         if near == 0 or refuting(low) <= 0:
@@ -69,13 +71,22 @@ class CountEvidence(Evidence):
         high = np.minimum(solve.climb(refuting, low, step), most)
         return float(solve.falling_root(refuting, low, high, narrow=_NARROW)[0])
 
+    def _excess(self, claim: Claim) -> float:
+        """Positive if the claim is refuted, by the test or by the corner; falls as it grows."""
+        fpr, tpr = self._corner()
+        return max(self._level - self._p_value(claim), tpr - float(claim(np.array(fpr))))
+
     def _p_value(self, claim: Claim) -> float:
-        return buehler_p_value(self.counts, claim, confidence=self.confidence)
+        return buehler_p_value(self.counts, claim, confidence=1 - self._level)
+
+    @property
+    def _level(self) -> float:
+        return self.ledger.level * (1 - _CORNER)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_value(claim.tpr)
-        if p > self.ledger.level:
+        if self._excess(claim.tpr) <= 0:
             return None
+        p = min(self._p_value(claim.tpr), self.ledger.level)
         some, all_of = self.counts.accused_members, self.counts.members
         where = (
             f"{self.event}: {100 * self.counts.tpr:.3g} % of members ({some:,} of {all_of:,}) "
@@ -85,28 +96,15 @@ class CountEvidence(Evidence):
         return Finding(where, self.counts.tpr, allowed, p, self.ledger.level)
 
     def curve(self) -> AtomicCurve:
-        """One corner: at the limit of the FPR, the largest TPR that no claim may fall short of.
-
-        Tested with the cap that every such claim keeps, so that the curve crosses only claims
-        that are refuted anyway.
-        """
-        most = binomial.upper_limit(
-            self.counts.accused_others, self.counts.others, self.ledger.level / 2
-        )
-        fpr = float(most)
-        near = float(
-            binomial.lower_limit(
-                self.counts.accused_members, self.counts.members, self.ledger.level / 2
-            )
-        )
-
-        def cap(tpr: float) -> Claim:
-            # A concave ROC through this corner: flat before it, at most proportional beyond.
-            return lambda rate: np.minimum(tpr * np.maximum(rate / fpr, 1.0), 1.0)
-
-        one = np.array([0.0, fpr, 1.0])
-        two = np.array([0.0, self._largest(cap, near, 1.0), 1.0])
+        """One corner, its FPR from above and its TPR from below, with a share of the level."""
+        one, two = (np.array([0.0, rate, 1.0]) for rate in self._corner())
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
+
+    def _corner(self) -> tuple[float, float]:
+        half = self.ledger.level * _CORNER / 2
+        fpr = binomial.upper_limit(self.counts.accused_others, self.counts.others, half)
+        tpr = binomial.lower_limit(self.counts.accused_members, self.counts.members, half)
+        return float(fpr), float(tpr)
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """Were the FPR as observed: others accused at most so often, and members enough for that.
@@ -153,9 +151,7 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
         return together({name: from_counts(one, 1 - share) for name, one in counts.items()})
     level = 1 - _checks.inside_unit(confidence=confidence)
     _checks.instance(Counts, "audit.Counts", counts=counts)
-    return CountEvidence(
-        counts, Ledger(level, (Entry("one attack", 1, level),), (CLAIMS_ARE_FREE,))
-    )
+    return CountEvidence(counts, _ledger("one attack", level))
 
 
 def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
@@ -165,10 +161,17 @@ def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
     for higher in ways:
         counts = counts_beyond(scores, method.threshold, higher)
         event = f"score {'>' if higher else '<'} {method.threshold:.6g}"
-        entry = Entry(f"the event {event}", 1, level / len(ways))
-        ledger = Ledger(level / len(ways), (entry,), (CLAIMS_ARE_FREE,))
+        ledger = _ledger(f"the event {event}", level / len(ways))
         found[event] = CountEvidence(counts, ledger, event)
     return together(found) if len(found) > 1 else next(iter(found.values()))
+
+
+def _ledger(what: str, level: float) -> Ledger:
+    entries = (
+        Entry(what, 1, level * (1 - _CORNER)),
+        Entry("a corner of the curve", 1, level * _CORNER),
+    )
+    return Ledger(level, entries, (CLAIMS_ARE_FREE,))
 
 
 def counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
