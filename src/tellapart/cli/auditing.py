@@ -12,12 +12,23 @@ from rich.console import Console
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart.audit import Band, Fixed, Guessing, Orientation, Ranks, Scores, Split, judge
-from tellapart.audit._many_runs import many_runs
-from tellapart.audit._one_run import one_run
-from tellapart.audit.evidence import Evidence
-from tellapart.audit.ledger import Ledger
-from tellapart.audit.metrics import WHY_NO_EPSILON, Metrics, metrics
+from tellapart.audit import (
+    Band,
+    Evidence,
+    Fixed,
+    Guessing,
+    Ledger,
+    Metrics,
+    Orientation,
+    Ranks,
+    Scores,
+    Split,
+    judge,
+    many_runs,
+    metrics,
+    one_run,
+)
+from tellapart.audit._metrics import WHY_NO_EPSILON
 from tellapart.audit.verdict import percent
 from tellapart.cli import show
 from tellapart.cli.options import OUTPUT, PARAMETERS, Option, Output, Values, typed

@@ -128,7 +128,7 @@ def _collision(axes: Axes, claim: Line, shown: Line) -> list[Entry]:
     # Even a sliver is a refutation: its widest place is marked.
     log = axes.get_xscale() == "log"
     excess = np.where(reached > allowed, reached / allowed if log else reached - allowed, 0.0)
-    widest = int(np.argmax(excess))
+    widest = int(np.flatnonzero(excess >= excess.max() * (1 - 1e-9))[-1])
     cross: dict[str, Any] = {"color": BLACK, "mec": "white", "ms": 11, "zorder": 5}
     (mark,) = axes.plot(fpr[widest], reached[widest], "X", **cross)
     return [Entry((Patch(lw=0, **fill), mark), "REFUTED: an attacker does what the claim forbids")]

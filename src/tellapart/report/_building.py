@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.rounding import fixed
+from tellapart.audit._metrics import WHY_NO_EPSILON, Metrics
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Evidence
-from tellapart.audit.metrics import WHY_NO_EPSILON, Metrics
 from tellapart.audit.scores import Scores
 from tellapart.audit.verdict import Verdict, describe, percent
 from tellapart.curve.atomic import AtomicCurve
@@ -47,10 +48,13 @@ def of(
     made = Made(command, inputs, seed, _versions())
     if isinstance(found, Metrics):
         return _described(found, made)
+    evidence = found.evidence if isinstance(found, Verdict) else found
+    _checks.instance(Evidence, "a verdict, evidence or metrics of audit", found=evidence)
+    if not evidence.can_refute:
+        raise Unsupported("a Bayesian statement proves nothing and has no report; print it instead")
     if isinstance(found, Verdict):
         return _judged(found, scores, made)
-    _checks.instance(Evidence, "a verdict, evidence or metrics of audit", found=found)
-    return _unjudged(found, scores, made)
+    return _unjudged(evidence, scores, made)
 
 
 def _versions() -> dict[str, str]:
@@ -158,7 +162,9 @@ def _common(evidence: Evidence, scores: Scores | None) -> dict[str, Any]:
 
 def _bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
     rows = [_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)) for delta in deltas]
-    return (*rows, _row("μ of Gaussian DP", evidence.mu_lower()))
+    with suppress(Unsupported):  # some evidence speaks of (ε, δ) alone
+        rows.append(_row("μ of Gaussian DP", evidence.mu_lower()))
+    return tuple(rows)
 
 
 def _row(what: str, bound: LowerBound) -> Shown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from importlib.resources import files
 
-from tellapart.audit.metrics import Metrics
+from tellapart.audit._metrics import Metrics
 from tellapart.errors import Unsupported
 from tellapart.report.model import Report
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
+from tellapart.audit._metrics import Metrics
 from tellapart.audit.evidence import Evidence, Finding
 from tellapart.audit.ledger import Ledger
-from tellapart.audit.metrics import Metrics
 from tellapart.audit.verdict import Verdict
 
 Found = Verdict | Evidence | Metrics
