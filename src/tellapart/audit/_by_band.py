@@ -21,6 +21,8 @@ from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 
 _POWER_RANKS = 40
+# By less than this a claim is crossed by rounding alone.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class BandEvidence(Evidence):
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         fpr, fnr = self.shown.vertices()
-        excess = claim.beta(fpr) - fnr
+        excess = claim.beta(fpr) * (1 - _ROUNDING) - fnr
+        excess[(fpr >= 1) | (fnr >= 1)] = 0.0
         worst = int(np.argmax(excess))
         if excess[worst] <= 0:
             return None

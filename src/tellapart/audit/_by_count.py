@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betainc
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -25,8 +24,8 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
 
-# How close to the exact bound a search ends; it ends below it.
-_NARROW = 1e-4
+# How close to the exact bound a search ends, below it: five digits are shown.
+_NARROW = 1e-5
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class CountEvidence(Evidence):
         if refuting(zero) <= 0:
             return 0.0
         high = np.minimum(solve.climb(refuting, zero, min(1.0, most / 2)), most)
-        return float(solve.falling_root(refuting, zero, high, narrow=_NARROW * most**0.1)[0])
+        return float(solve.falling_root(refuting, zero, high, narrow=_NARROW)[0])
 
     def _p_value(self, claim: TradeoffCurve) -> float:
         return buehler_p_value(self.counts, claim.tpr, confidence=self.confidence)
@@ -88,19 +87,33 @@ class CountEvidence(Evidence):
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
     def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
-        """With as many others accused as were: the chance that enough members would be."""
+        """Were the FPR as observed: others accused at most so often, and members enough for that.
+
+        The two counts are independent, and fewer accused others ask for fewer accused members.
+        """
+        worst = self._many_others()
+        needed = replace(self, counts=replace(self.counts, accused_others=worst))._needed(claim)
+        rate, n = self.counts.fpr, (self.counts.others, self.counts.members)
+        so_few = float(binomial.lower_tail(worst, n[0], rate))
+        return so_few * float(binomial.upper_tail(needed, n[1], float(truth.tpr(rate))))
+
+    def _many_others(self) -> int:
+        """More others than this are accused in one of 50 audits with the FPR observed."""
+        low, high = -1, self.counts.others
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = binomial.lower_tail(middle, self.counts.others, self.counts.fpr) >= 0.98
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def _needed(self, claim: TradeoffCurve) -> int:
+        """How many accused members would refute the claim."""
         low, high = 0, self.counts.members + 1
         while high - low > 1:
             middle = (low + high) // 2
             tried = replace(self, counts=replace(self.counts, accused_members=middle))
-            if tried._p_value(claim) <= self.ledger.level:
-                high = middle
-            else:
-                low = middle
-        if high > self.counts.members:
-            return 0.0
-        share = float(truth.tpr(self.counts.fpr))
-        return float(betainc(high, self.counts.members - high + 1, share))
+            low, high = (low, middle) if tried._finding(claim) else (middle, high)
+        return high
 
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainccinv, betaincinv
 
 from tellapart._checks import Array
 from tellapart.audit import _families
@@ -140,9 +140,8 @@ class RankEvidence(Evidence):
 
 def _above(one: Array, two: Array, level: Array) -> tuple[Array, Array]:
     """The rate that a Beta law exceeds with this chance, and one minus it, both with digits."""
-    rate_left = betaincinv(two, one, level) * (1 - 1e-12)
-    rate = np.where(rate_left > 0.5, betaincinv(one, two, 1 - level), 1 - rate_left)
-    return np.minimum(rate * (1 + 1e-12), 1.0), rate_left
+    rate = betainccinv(one, two, level) * (1 + 1e-12)
+    return np.minimum(rate, 1.0), betaincinv(two, one, level) * (1 - 1e-12)
 
 
 def _roc(claim: TradeoffCurve, end: End) -> Callable[[Array], Array]:
