@@ -121,7 +121,7 @@ def test_a_bound_is_shown_rounded_down(parsed):
     ("options", "method"),
     [
         ("", audit.Ranks()),
-        ("--method ranks --seed 3", audit.Ranks(3)),
+        ("--method ranks", audit.Ranks()),
         ("--method split --seed 4", audit.Split(delta=1e-5, seed=4)),
         ("--method band", audit.Band()),
         ("--method fixed --threshold 2.5", audit.Fixed(2.5)),
@@ -152,6 +152,8 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
     assert found["made"]["command"] == f"tellapart {MANY} --epsilon 20 --json"
     size = (folder / "runs.npz").stat().st_size
     assert found["made"]["inputs"] == [{"file": "runs.npz", "bytes": size}]
+    assert found["made"]["seed"] is None  # nothing was drawn
+    assert parsed(f"{MANY} --epsilon 20 --method split --seed 5")["made"]["seed"] == 5
     assert set(found["made"]["versions"]) == {"tellapart", "Python", "NumPy", "SciPy"}
     claim, shown = (np.array(found["curves"][one]) for one in ("claim", "evidence"))
     assert np.array_equal(claim[:, 1], ta.guarantee(20).tpr(claim[:, 0]))

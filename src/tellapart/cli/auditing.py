@@ -94,7 +94,7 @@ class Looking:
     guesses_out: Annotated[
         int | None, Parameter(help="And of how many to guess “out”.", show_default=False)
     ] = None
-    seed: Annotated[int, Parameter(help="Of what is drawn: ties and parts set aside.")] = 0
+    seed: Annotated[int, Parameter(help="Of the part set aside by --method split.")] = 0
 
     def many(self, delta: float) -> Ranks | Split | Band | Fixed:
         """The method for many runs."""
@@ -105,7 +105,7 @@ class Looking:
             return Fixed(self.threshold)
         if self.method == "split":
             return Split(delta=delta, seed=self.seed)
-        return Band() if self.method == "band" else Ranks(self.seed)
+        return Band() if self.method == "band" else Ranks()
 
     def one(self, delta: float) -> Guessing | Split | None:
         """The method for one run; None tries a few numbers of guesses and pays for them."""
@@ -208,7 +208,7 @@ def audit(
             found,
             scores=scores,
             files=paths.found(files)[1],
-            seed=looking.seed,
+            seed=looking.seed if looking.method == "split" else None,
             command=shlex.join(["tellapart", *typed.get()]),
         )
     output.draw(lambda: _picture(found))
