@@ -11,6 +11,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit._buehler import buehler_p_value
+from tellapart.audit._tails import Claim
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import Counts
@@ -39,15 +40,15 @@ class CountEvidence(Evidence):
     design = Design.MANY_RUNS
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        return self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta), 700.0), Basis.EXACT
+        return self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, 700.0), Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        return self._largest(lambda delta: GuaranteeCurve(epsilon, delta), 1.0), Basis.EXACT
+        return self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, 1.0), Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
-        return self._largest(gaussian, 70.0), Basis.EXACT
+        return self._largest(lambda mu: gaussian(mu).tpr, 70.0), Basis.EXACT
 
-    def _largest(self, claim: Callable[[float], TradeoffCurve], most: float) -> float:
+    def _largest(self, claim: Callable[[float], Claim], most: float) -> float:
         """The largest parameter whose claim is refuted, from below."""
 
         def refuting(parameter: Array) -> Array:
@@ -60,11 +61,11 @@ class CountEvidence(Evidence):
         high = np.minimum(solve.climb(refuting, zero, min(1.0, most / 2)), most)
         return float(solve.falling_root(refuting, zero, high, narrow=_NARROW)[0])
 
-    def _p_value(self, claim: TradeoffCurve) -> float:
-        return buehler_p_value(self.counts, claim.tpr, confidence=self.confidence)
+    def _p_value(self, claim: Claim) -> float:
+        return buehler_p_value(self.counts, claim, confidence=self.confidence)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_value(claim)
+        p = self._p_value(claim.tpr)
         if p > self.ledger.level:
             return None
         some, all_of = self.counts.accused_members, self.counts.members
@@ -76,14 +77,22 @@ class CountEvidence(Evidence):
         return Finding(where, self.counts.tpr, allowed, p, self.ledger.level)
 
     def curve(self) -> AtomicCurve:
-        """The corner of the box around both rates that is least kind to the attacker.
+        """One corner: at the limit of the FPR, the largest TPR that no claim may fall short of.
 
-        A box costs more than the exact test of a claim, so the curve may cross fewer claims.
+        Tested with the cap that every such claim keeps, so that the curve crosses only claims
+        that are refuted anyway.
         """
-        half = self.ledger.level / 2
-        fpr = float(binomial.upper_limit(self.counts.accused_others, self.counts.others, half))
-        tpr = float(binomial.lower_limit(self.counts.accused_members, self.counts.members, half))
-        one, two = np.array([0.0, fpr, 1.0]), np.array([0.0, tpr, 1.0])
+        most = binomial.upper_limit(
+            self.counts.accused_others, self.counts.others, self.ledger.level / 2
+        )
+        fpr = float(most)
+
+        def cap(tpr: float) -> Claim:
+            # A concave ROC through this corner: flat before it, at most proportional beyond.
+            return lambda rate: np.minimum(tpr * np.maximum(rate / fpr, 1.0), 1.0)
+
+        one = np.array([0.0, fpr, 1.0])
+        two = np.array([0.0, self._largest(cap, 1.0), 1.0])
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
     def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
