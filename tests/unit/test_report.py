@@ -137,6 +137,15 @@ def test_what_cannot_be_bounded_is_left_out():
     assert one.curves == {}
 
 
+def test_how_many_more_canaries_are_needed_is_answered_for_many():
+    """A million times as many would be more than there can be."""
+    coins = DRAW.integers(0, 2, 3000)
+    scores = audit.Scores.from_rows(DRAW.normal(3.0 * coins, 1), coins)
+    verdict = audit.judge(ta.guarantee(30), audit.one_run(scores))
+    assert report.of(verdict).samples_needed == np.inf
+    assert "no number of them would refute the claim" in verdict.reasons()[-1]
+
+
 def test_bayesian_statements_have_no_report():
     belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
     with pytest.raises(ta.Unsupported, match=r"^a Bayesian statement proves nothing and has no "):
