@@ -10,7 +10,7 @@ from scipy.special import betainc
 from tellapart import _checks
 from tellapart.audit._canaries import Ranking
 from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
-from tellapart.audit._guesses import Guesses, p_value, p_value_if_chosen
+from tellapart.audit._guesses import MOST_CANARIES, Guesses, p_value, p_value_if_chosen
 from tellapart.audit.bounds import Basis
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
@@ -176,6 +176,7 @@ def _precision(curve: TradeoffCurve, share: float) -> float:
 
 
 def _scaled(one: Chosen, factor: float) -> Chosen:
+    factor = min(factor, MOST_CANARIES / one.guesses.canaries)
     canaries, made, right = (
         round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)
     )
