@@ -8,6 +8,7 @@ this pays only for what can happen, so, ranked by the box, it never proves less.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from tellapart import _checks
@@ -15,7 +16,7 @@ from tellapart._numeric import binomial
 from tellapart.audit import _tails
 from tellapart.audit._invert import BUDGET, Search, largest
 from tellapart.audit._orders import Forms, Ranking, by_box, by_score, observed
-from tellapart.audit._tails import Claim, Span
+from tellapart.audit._tails import Claim, Region, Span
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 
@@ -91,15 +92,9 @@ def buehler_p_value(
     """
     level = 1 - _checks.inside_unit(confidence=confidence)
     span, target = _likely(counts, level) if likely else (Span(), level)
-    if _ranked(ranking, 1 - level) is Ranking.BOX:
-        lowest = observed(counts, 0.0, level, Forms.BOTH) == -math.inf
-        rule = by_box(counts, 0.0, level, Forms.BOTH)
-    else:
-        bound, rule = by_score(counts, 0.0, level, Forms.BOTH)
-        lowest = bound == 0
-    if lowest or not _tails.affordable(span, counts.others, BUDGET):
+    region = _incriminating(counts, level, span, _ranked(ranking, 1 - level))
+    if region is None:
         return 1.0
-    region = _tails.region(counts.members, counts.others, rule, span, level)
     _, worst = _tails.worst_fpr(region, claim_tpr, span)
     budget = BUDGET
     while worst < target and budget > 0:
@@ -115,6 +110,23 @@ def buehler_p_value(
         else:
             break
     return 1.0
+
+
+@lru_cache(maxsize=64)
+def _incriminating(counts: Counts, level: float, span: Span, ranking: Ranking) -> Region | None:
+    """The outcomes that incriminate as much as these counts, whatever the claim; None if all do.
+
+    None also where they are too many to sum.
+    """
+    if ranking is Ranking.BOX:
+        lowest = observed(counts, 0.0, level, Forms.BOTH) == -math.inf
+        rule = by_box(counts, 0.0, level, Forms.BOTH)
+    else:
+        bound, rule = by_score(counts, 0.0, level, Forms.BOTH)
+        lowest = bound == 0
+    if lowest or not _tails.affordable(span, counts.others, BUDGET):
+        return None
+    return _tails.region(counts.members, counts.others, rule, span, level)
 
 
 def _asked(delta: float, confidence: float, forms: Forms) -> tuple[_Asked, float]:
