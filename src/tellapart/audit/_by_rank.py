@@ -15,7 +15,7 @@ from tellapart.audit._cells import Cells
 from tellapart.audit._families import Family
 from tellapart.audit._rank_test import Looked, upper_p_values
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.looks import End, Look, columns
 from tellapart.curve.atomic import AtomicCurve, from_corners
@@ -107,10 +107,10 @@ class RankEvidence(Evidence):
         )
         return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+    def _power(self, claim: TradeoffCurve) -> Power:
         cells = self._cells
         needed = cells.critical(self._at_cuts(claim))
-        return float(np.max(cells.least(needed, self._at_cuts(truth))))
+        return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
 
     @cached_property
     def _cells(self) -> Cells:

@@ -65,10 +65,10 @@ class Verdict:
     @cached_property
     def _strength(self) -> tuple[bool, float]:
         """Whether any strength would have been found, and which; or the strongest tried."""
-        family = alternative(self.claim)
+        family, power = alternative(self.claim), self.evidence.power_against(self.claim)
 
         def found(strength: float) -> bool:
-            return self.evidence.power(self.claim, family.curve(strength)) >= _SURE
+            return power(family.curve(strength)) >= _SURE
 
         low, high = 1.0, 1.25
         try:
