@@ -147,7 +147,7 @@ def test_a_threshold_that_was_fixed_beforehand(run):
     )
     assert code == 1
     assert "  Where: score > 9: 66.7 % of members (20 of 30) against 0 % of others;" in out
-    assert "  - the event score > 9: 0.05\n" in out
+    assert "  - the event score > 9: 0.045\n" in out
 
 
 def test_json_holds_all_that_a_reader_needs(parsed, folder):
