@@ -48,7 +48,7 @@ def many_runs(
         groups = scores.by_group()
         share = level / len(groups)
         return together(
-            {str(label): _evidence(one, share, chosen) for label, one in groups.items()}
+            {f"group {label}": _evidence(one, share, chosen) for label, one in groups.items()}
         )
     return _evidence(scores, level, chosen)
 

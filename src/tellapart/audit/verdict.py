@@ -32,6 +32,7 @@ class Verdict:
     claim: Subject
     evidence: Evidence
     finding: Finding | None
+    name: str  # the claim, for people
 
     @property
     def refuted(self) -> bool:
@@ -49,9 +50,11 @@ class Verdict:
 
     @property
     def delta(self) -> float:
-        """The δ of the claim; 0 for claims that name none."""
+        """The δ of the claim; for claims that name none 0, or 1e-5 where only that has an ε."""
         curve = curve_of(self.claim, "claim")
-        return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
+        if isinstance(curve, GuaranteeCurve):
+            return curve.claimed_delta
+        return 1e-5 if math.isinf(curve.epsilon(0.0)) else 0.0
 
     @property
     def detectable(self) -> float | None:
@@ -120,7 +123,7 @@ class Verdict:
     def headline(self) -> str:
         """The verdict in one line."""
         said = "REFUTED" if self.refuted else "NOT REFUTED"
-        return f"{said}: the claim {describe(self.claim)}, at {percent(self.confidence)} confidence"
+        return f"{said}: the claim {self.name}, at {percent(self.confidence)} confidence"
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
@@ -155,13 +158,13 @@ class Verdict:
         )
 
 
-def judge(claim: Subject, evidence: Evidence) -> Verdict:
+def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Verdict:
     """What the evidence says of the claim: a promise, a curve or a mechanism.
 
-    One verdict or many, for one claim or many: all hold together at the evidence's confidence.
+    ``name`` is what people call the claim. One verdict or many, for one claim or many: all hold together at the evidence's confidence.
     """
-    _checks.instance(Evidence, "evidence, as audit.many_runs and one_run give", evidence=evidence)
-    return Verdict(claim, evidence, evidence.finding(claim))
+    _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
+    return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))
 
 
 def describe(claim: Subject) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,12 +15,15 @@ from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.audit import (
     Band,
+    Credible,
     Evidence,
     Fixed,
     Guessing,
     Ledger,
+    Method,
     Metrics,
     Orientation,
+    Prior,
     Ranks,
     Scores,
     Split,
@@ -32,7 +36,8 @@ from tellapart.audit._metrics import WHY_NO_EPSILON
 from tellapart.audit.verdict import percent
 from tellapart.cli import show
 from tellapart.cli.options import OUTPUT, PARAMETERS, Option, Output, Values, typed
-from tellapart.curve.closed import GuaranteeCurve
+from tellapart.cli.theory import label
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.named import NAMED, named
@@ -76,16 +81,17 @@ class Looking:
         float, Parameter(help="Chance that nothing at all is falsely claimed, at least.")
     ] = 0.95
     method: Annotated[
-        Literal["ranks", "split", "band", "fixed"] | None,
+        Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
         Parameter(
             help="Where to look: at pre-set ranks (the default for many-runs), at one chosen on a "
-            "part set aside, at all thresholds at once, or at --threshold. For one-run: split, or "
-            "nothing.",
+            "part set aside, at all thresholds at once, or at --threshold; joint-beta and jeffreys "
+            "are Bayesian bounds there, and refute nothing. For one-run: split, or nothing.",
             show_default=False,
         ),
     ] = None
     threshold: Annotated[
-        Option, Parameter(help="For --method fixed: settled before seeing these scores.")
+        Option,
+        Parameter(help="For fixed, joint-beta and jeffreys: settled before seeing these scores."),
     ] = None
     guesses_in: Annotated[
         int | None,
@@ -96,13 +102,19 @@ class Looking:
     ] = None
     seed: Annotated[int, Parameter(help="Of the part set aside by --method split.")] = 0
 
-    def many(self, delta: float) -> Ranks | Split | Band | Fixed:
+    def many(self, delta: float) -> Method:
         """The method for many runs."""
         self._unused("many-runs", "guesses_in", "guesses_out")
-        if (self.method == "fixed") != (self.threshold is not None):
-            refuse("--threshold", "come with --method fixed, and only with it", self.threshold)
+        at_one: dict[str | None, Callable[[float], Method]] = {
+            "fixed": Fixed,
+            "joint-beta": Credible,
+            "jeffreys": lambda threshold: Credible(threshold, Prior.JEFFREYS),
+        }
+        if (self.method in at_one) != (self.threshold is not None):
+            rule = "come with --method fixed, joint-beta or jeffreys, and only with them"
+            refuse("--threshold", rule, self.threshold)
         if self.threshold is not None:
-            return Fixed(self.threshold)
+            return at_one[self.method](self.threshold)
         if self.method == "split":
             return Split(delta=delta, seed=self.seed)
         return Band() if self.method == "band" else Ranks()
@@ -188,6 +200,7 @@ def audit(
     if not files:
         raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
     claim = _claim(mechanism, values, design)
+    name = label(mechanism or "any", values.given())
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
@@ -203,7 +216,7 @@ def audit(
             progress=progress,
         )
     with show.working("looking"):
-        found = _found(scores, design, claim, columns, looking)
+        found = _found(scores, design, claim, name, columns, looking)
         told_all = reporting.of(
             found,
             scores=scores,
@@ -232,7 +245,12 @@ def _claim(mechanism: str | None, values: Values, design: str) -> Subject | None
 
 
 def _found(
-    scores: Scores, design: str, claim: Subject | None, columns: Columns, looking: Looking
+    scores: Scores,
+    design: str,
+    claim: Subject | None,
+    name: str,
+    columns: Columns,
+    looking: Looking,
 ) -> Found:
     grouped = columns.each_group is not None
     if grouped and design != "many-runs":
@@ -247,7 +265,10 @@ def _found(
     else:
         method = looking.many(delta)
         evidence = many_runs(scores, looking.confidence, method, each_group=grouped)
-    return evidence if claim is None else judge(claim, evidence)
+    if claim is None:
+        return evidence
+    plain = isinstance(claim, GuaranteeCurve | GaussianCurve)
+    return judge(claim, evidence, name=None if plain else name)
 
 
 def _picture(found: Found) -> Any:

@@ -18,7 +18,7 @@ from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._together import JointEvidence
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.looks import End, Look
-from tellapart.audit.verdict import Verdict, describe, judge, percent
+from tellapart.audit.verdict import Verdict, judge, percent
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import LEAST, operating_points
@@ -44,7 +44,7 @@ def audit(
     shown = evidence.curve()
     curves: dict[str, TradeoffCurve] = {}
     if verdict is not None:
-        curves[f"the claim: {describe(verdict.claim)}"] = curve_of(verdict.claim, "claim")
+        curves[f"the claim: {verdict.name}"] = curve_of(verdict.claim, "claim")
     curves[f"shown with {percent(evidence.confidence)} confidence"] = shown
     if exact is not None:
         curves["the mechanism itself"] = curve_of(exact, "exact")

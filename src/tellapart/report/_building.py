@@ -18,7 +18,7 @@ from tellapart.audit._metrics import WHY_NO_EPSILON, Metrics
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.scores import Scores
-from tellapart.audit.verdict import Verdict, describe, percent
+from tellapart.audit.verdict import Verdict, percent
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
@@ -52,8 +52,6 @@ def of(
         return _described(found, made)
     evidence = found.evidence if isinstance(found, Verdict) else found
     _checks.instance(Evidence, "a verdict, evidence or metrics of audit", found=evidence)
-    if not evidence.can_refute:
-        raise Unsupported("a Bayesian statement proves nothing and has no report; print it instead")
     if isinstance(found, Verdict):
         return _judged(found, scores, made, brief)
     return _unjudged(evidence, scores, made)
@@ -75,11 +73,11 @@ def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) ->
         headline=verdict.headline,
         reasons=tuple(verdict.reasons()),
         refuted=verdict.refuted,
-        claim=describe(verdict.claim),
+        claim=verdict.name,
         shown=() if brief else _bounds(verdict.evidence, {verdict.delta, *_DELTAS}),
         finding=verdict.finding,
-        power=verdict.power,
-        detectable=verdict.detectable,
+        power=verdict.power if verdict.evidence.can_refute else None,
+        detectable=verdict.detectable if verdict.evidence.can_refute else None,
         samples_needed=_needed(verdict),
         curves=_curves(verdict.evidence, curve_of(verdict.claim)),
         made=made,
