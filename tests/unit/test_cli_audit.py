@@ -147,7 +147,7 @@ def test_a_threshold_that_was_fixed_beforehand(run):
     )
     assert code == 1
     assert "  Where: score > 9: 66.7 % of members (20 of 30) against 0 % of others;" in out
-    assert "  - the event score > 9: 0.045\n" in out
+    assert "  - the event score > 9: 0.0375\n" in out
 
 
 def test_json_holds_all_that_a_reader_needs(parsed, folder):
@@ -172,16 +172,27 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
 @pytest.mark.parametrize(
     ("options", "claim"),
     [
-        ("--mu 0.5", ta.guarantee(mu=0.5)),
-        ("--mechanism gaussian --sigma 2", ta.Gaussian(2)),
-        ("--mechanism gaussian:sigma=2", ta.Gaussian(2)),
-        ("--mechanism laplace --scale 1 --sensitivity 0.5", ta.Laplace(1, 0.5)),
-        ("--mechanism any:epsilon=1", ta.guarantee(1)),
+        ("--mu 0.5", "of Gaussian DP with μ = 0.5"),
+        ("--mechanism gaussian --sigma 2", "gaussian:sigma=2"),
+        ("--mechanism gaussian:sigma=2", "gaussian:sigma=2"),
+        ("--mechanism laplace --scale 1 --sensitivity 0.5", "laplace:scale=1,sensitivity=0.5"),
+        ("--mechanism any:epsilon=1", "ε = 1, δ = 0"),
+        ("--zcdp 0.1", "any:zcdp=0.1"),
     ],
 )
 def test_a_claim_is_named_as_elsewhere(parsed, options, claim):
     found = parsed(f"{MANY} {options}", code=1)
-    assert found["headline"] == audit.judge(claim, audit.many_runs(read())).headline
+    assert found["headline"] == f"REFUTED: the claim {claim}, at 95 % confidence"
+
+
+@pytest.mark.parametrize(("method", "word"), [("joint-beta", "joint Beta"), ("jeffreys", "Jeff")])
+def test_a_belief_is_told_and_refutes_nothing(run, method, word):
+    code, out, _ = run(f"{MANY} --epsilon 0.1 --method {method} --threshold 1")
+    assert code == 0
+    assert out.startswith("NOT REFUTED")
+    assert word in out
+    assert "overclaims" in out
+    assert "can refute nothing" in out
 
 
 def test_columns_orientation_and_csv(parsed):
@@ -200,7 +211,9 @@ def test_each_group_is_paid_for(parsed):
     scores = read(group="record")
     evidence = audit.many_runs(scores, each_group=True)
     assert found["shown"][0]["value"] == evidence.epsilon_lower().value
-    assert [one["what"][:3] for one in found["ledger"]["entries"]] == ["a: ", "a: ", "b: ", "b: "]
+    assert [one["what"][:8] for one in found["ledger"]["entries"]] == ["group a:"] * 2 + [
+        "group b:"
+    ] * 2
 
 
 def test_a_long_ledger_is_summed_up(run, folder):
@@ -284,11 +297,13 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{MANY} --confidence 1", "confidence must lie strictly between 0 and 1, got 1.0"),
         (
             f"{MANY} --method fixed",
-            "--threshold must come with --method fixed, and only with it, got None",
+            "--threshold must come with --method fixed, joint-beta or jeffreys, "
+            "and only with them, got None",
         ),
         (
             f"{MANY} --threshold 2",
-            "--threshold must come with --method fixed, and only with it, got 2.0",
+            "--threshold must come with --method fixed, joint-beta or jeffreys, "
+            "and only with them, got 2.0",
         ),
         (f"{MANY} --guesses-in 3", "--guesses-in must be left out with --design many-runs, got 3"),
         (

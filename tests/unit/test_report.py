@@ -152,10 +152,12 @@ def test_how_many_more_canaries_are_needed_is_answered_for_many():
     assert "no number of them would refute the claim" in verdict.reasons()[-1]
 
 
-def test_bayesian_statements_have_no_report():
+def test_bayesian_statements_claim_no_power():
     belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
-    with pytest.raises(ta.Unsupported, match=r"^a Bayesian statement proves nothing and has no "):
-        report.of(belief)
+    told = report.of(audit.judge(ta.guarantee(0.01), belief))
+    assert told.refuted is False
+    assert told.power is None
+    assert {one.basis for one in told.shown} == {"Bayesian"}
 
 
 def test_a_report_does_not_change():

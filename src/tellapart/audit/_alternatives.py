@@ -13,6 +13,8 @@ from tellapart.curve.guarantees import gaussian
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 
+# An ε that says nothing any more: a larger δ says more of the same curve.
+LARGE = 30.0
 # Fields of mechanisms that hold the size of their noise.
 _NOISE = ("sigma", "scale")
 # By how much ε grows where the claimed one is too small to be multiplied.
@@ -62,9 +64,9 @@ def _as_pair(curve: TradeoffCurve) -> tuple[float, float]:
     if isinstance(curve, GuaranteeCurve):
         return curve.claimed_epsilon, curve.claimed_delta
     both = curve.symmetrised()
-    delta = float(both.delta(math.inf))
-    if math.isinf(both.epsilon(delta)):
-        delta = max(delta, 1e-5)
+    if float(both.epsilon(0.0)) < LARGE:
+        return float(both.epsilon(0.0)), 0.0
+    delta = max(float(both.delta(math.inf)), 1e-5)
     return float(both.epsilon(delta)), delta
 
 

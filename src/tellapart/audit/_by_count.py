@@ -29,7 +29,7 @@ from tellapart.curve.guarantees import gaussian
 # How close to the exact bound a search ends, below it: five digits are shown.
 _NARROW = 1e-5
 # The share of the level that buys a corner of the curve; the test of claims has the rest.
-_CORNER = 0.1
+_CORNER = 0.25
 
 
 @dataclass(frozen=True)

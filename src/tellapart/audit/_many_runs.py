@@ -31,7 +31,8 @@ def many_runs(
 ) -> Evidence:
     """What scores of independent trainings or calls show about a mechanism.
 
-    Every score must come from its own run, with the record in (members) or out (others). With
+    Every score must come from its own run, with the record in (members) or out (others). Scores
+    of several records may be pooled if both sides have the same mix of them; otherwise, or with
     ``each_group`` every group is audited by itself, for an equal share of the level: use it
     where groups are records, of which some may leak more than others.
 

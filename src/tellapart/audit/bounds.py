@@ -51,8 +51,8 @@ class LowerBound:
 
     def __str__(self) -> str:
         kind = "credible" if self.basis is Basis.BAYESIAN else "confidence"
-        said = f"≥ {fixed(self.value, up=False)} ({100 * self.confidence:g} % {kind}, {self.basis.value}"
-        said += f", {self.method}"
+        said = f"≥ {fixed(self.value, up=False)} ({100 * self.confidence:g} % {kind}, "
+        said += f"{self.basis.value}, {self.method}"
         if self.false_claims is not None:
             said += f", overclaims in {100 * self.false_claims:.2g} % of audits"
         return said + ")"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tellapart import _checks
-from tellapart.audit._alternatives import alternative
+from tellapart.audit._alternatives import LARGE, alternative
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Evidence, Finding
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -54,7 +54,7 @@ class Verdict:
         curve = curve_of(self.claim, "claim")
         if isinstance(curve, GuaranteeCurve):
             return curve.claimed_delta
-        return 1e-5 if math.isinf(curve.epsilon(0.0)) else 0.0
+        return 1e-5 if curve.epsilon(0.0) > LARGE else 0.0
 
     @property
     def detectable(self) -> float | None:
@@ -161,7 +161,8 @@ class Verdict:
 def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Verdict:
     """What the evidence says of the claim: a promise, a curve or a mechanism.
 
-    ``name`` is what people call the claim. One verdict or many, for one claim or many: all hold together at the evidence's confidence.
+    ``name`` is what people call the claim. One verdict or many, for one claim or many: all hold
+    together at the evidence's confidence.
     """
     _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))
