@@ -21,11 +21,10 @@ def found(paths: Paths) -> tuple[str, list[Path]]:
     files = [file for one in wanted for file in _matches(os.fspath(one))]
     if not files:
         raise InvalidArgument("path must name at least one file, got an empty list")
-    kinds = {_kind(file): file for file in reversed(files)}
-    if len(kinds) > 1:
-        first, second, *_ = kinds.values()
-        raise BadScores(f"files must be of one kind, got {first} and {second}")
-    (kind,) = kinds
+    kind = _kind(files[0])
+    for file in files:
+        if _kind(file) != kind:
+            raise BadScores(f"files must be of one kind, got {files[0]} and {file}")
     return kind, files
 
 

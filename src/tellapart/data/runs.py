@@ -6,18 +6,32 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tellapart._checks import Array
-from tellapart.data.ranked import Progress, Whole, checked_ranks, checked_split, checked_values
+from tellapart.data.ranked import (
+    Mask,
+    Progress,
+    Whole,
+    checked_ranks,
+    checked_split,
+    checked_values,
+)
 from tellapart.errors import InvalidArgument
 
 # Scores in one run: 64 MiB, sorted in memory.
 RUN = 2**23
+# Every so many scores of a run one is kept in memory: a search reads one such block of a run.
+BLOCK = 512
+_BLOCKS_HELD = 2**14
+
+Side = Literal["left", "right"]
 
 
 class PrivateFolder:
@@ -41,15 +55,16 @@ class PrivateFolder:
 class RunWriter:
     """Collects scores in any order and leaves them on disk in sorted runs."""
 
-    def __init__(self, folder: PrivateFolder, run: int = RUN) -> None:
-        self._folder, self._file, self._run = folder, folder.file(), run
+    def __init__(self, folder: PrivateFolder) -> None:
+        self._folder, self._file = folder, folder.file()
         self._waiting: list[Array] = []
         self._ends: list[int] = [0]
+        self._firsts: list[Array] = []
 
     def add(self, scores: Array) -> None:
         """Take some more scores."""
         self._waiting.append(scores)
-        if sum(one.size for one in self._waiting) >= self._run:
+        if sum(one.size for one in self._waiting) >= RUN:
             self.write_out()
 
     def write_out(self) -> None:
@@ -66,6 +81,7 @@ class RunWriter:
         with open(self._file, "ab") as file:
             sorted_scores.tofile(file)
         self._ends.append(self._ends[-1] + sorted_scores.size)
+        self._firsts.append(sorted_scores[::BLOCK].copy())
 
     def add_sorted(self, scores: Array) -> None:
         """Take one sorted run as it is."""
@@ -75,7 +91,7 @@ class RunWriter:
     def done(self) -> SortedRuns:
         """The side that was collected."""
         self.write_out()
-        return SortedRuns(self._folder, self._file, self._ends)
+        return SortedRuns(self._folder, self._file, self._ends, self._firsts)
 
 
 class SortedRuns:
@@ -84,13 +100,13 @@ class SortedRuns:
     A question touches a few pages of each run. The scores take 8 bytes each on disk.
     """
 
-    def __init__(self, folder: PrivateFolder, file: Path, ends: list[int]) -> None:
-        # Holding the folder keeps the file; many runs share one file and one mapping.
-        self._folder, self._file, self._ends = folder, file, ends
-        whole: Array = np.empty(0)
-        if ends[-1]:
-            whole = np.asarray(np.memmap(file, dtype=np.float64, mode="r"))
-        self._runs = [whole[a:b] for a, b in pairwise(ends)]
+    def __init__(
+        self, folder: PrivateFolder, file: Path, ends: list[int], firsts: list[Array]
+    ) -> None:
+        # Holding the folder keeps the file; all runs lie in it, one after the other.
+        self._folder, self._file, self._ends, self._firsts = folder, file, ends, firsts
+        # Mapping the file instead would count all of it as this program's memory before long.
+        self._block = lru_cache(maxsize=_BLOCKS_HELD)(partial(_read, file))
 
     def __repr__(self) -> str:
         return f"SortedRuns({self.count} scores)"
@@ -112,36 +128,55 @@ class SortedRuns:
     def below(self, values: ArrayLike) -> Whole:
         return self._found(checked_values(values), "left")
 
-    def _found(self, values: Array, side: str) -> Whole:
-        total = np.zeros(values.shape, dtype=np.int64)
-        for run in self._runs:
-            total += np.searchsorted(run, values, side=side)  # type: ignore[call-overload]
-        return total
+    def _found(self, values: Array, side: Side) -> Whole:
+        flat = values.ravel()
+        total = np.zeros(flat.shape, dtype=np.int64)
+        for ends, firsts in zip(pairwise(self._ends), self._firsts, strict=True):
+            total += self._found_in(*ends, firsts, flat, side)
+        return total.reshape(values.shape)
+
+    def _found_in(self, start: int, end: int, firsts: Array, values: Array, side: Side) -> Whole:
+        """What np.searchsorted says of one run, reading one block of it for each value."""
+        if values.size > firsts.size:
+            return np.searchsorted(_read(self._file, start, end), values, side=side)
+        before = BLOCK * np.maximum(np.searchsorted(firsts, values, side=side) - 1, 0)
+        for index, (at, value) in enumerate(zip(start + before, values, strict=True)):
+            block = self._block(int(at), min(int(at) + BLOCK, end))
+            before[index] += np.searchsorted(block, value, side=side)
+        return before
 
     def _at(self, ranks: Whole) -> Array:
         """The least double with at least `rank` scores up to it: that is a score."""
-        least, most = min(run[0] for run in self._runs), max(run[-1] for run in self._runs)
-        low = np.full(ranks.shape, _key(np.array(least)) - 1)
-        high = np.full(ranks.shape, _key(np.array(most)))
-        while np.any(low + 1 < high):
-            # Halves the sum of two int64 without overflow.
-            middle = (low & high) + ((low ^ high) >> 1)
-            enough = self._found(_double(middle), "right") >= ranks
-            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-        return _double(high) + 0.0
+        low = np.full(ranks.shape, _key(min(run[0] for run in self._firsts)) - 1)
+        high = np.full(
+            ranks.shape, _key(max(self._block(end - 1, end)[0] for end in self._ends[1:]))
+        )
+        # What is in memory leaves less than a block of each run on either side.
+        ceiling = _least(low, high, lambda values: self._at_least(values) >= ranks)
+        floor = _least(low, high, lambda values: self._at_most(values) >= ranks) - 1
+        found = _least(floor, ceiling, lambda values: self._found(values, "right") >= ranks)
+        return _double(found) + 0.0
+
+    def _at_least(self, values: Array) -> Whole:
+        """So many scores are certainly up to each value."""
+        blocks = (np.searchsorted(firsts, values, side="right") for firsts in self._firsts)
+        return np.asarray(sum(np.maximum((each - 1) * BLOCK + 1, 0) for each in blocks))
+
+    def _at_most(self, values: Array) -> Whole:
+        """No more scores than this are up to each value."""
+        sizes = np.diff(self._ends)
+        blocks = (np.searchsorted(firsts, values, side="right") for firsts in self._firsts)
+        both = zip(blocks, sizes, strict=True)
+        return np.asarray(sum(np.minimum(each * BLOCK, size) for each, size in both))
 
     def between(self, low: float, high: float) -> Array:
-        pieces = []
-        for start, run in zip(self._ends, self._runs, strict=False):
-            first, last = np.searchsorted(run, [low, high], side="right")
-            pieces.append(self._read(start + int(first), int(last - first)))
-        found = np.concatenate([np.empty(0), *pieces])
+        pieces = [np.empty(0)]
+        for (start, end), firsts in zip(pairwise(self._ends), self._firsts, strict=True):
+            first, last = self._found_in(start, end, firsts, np.array([low, high]), "right")
+            pieces.append(_read(self._file, start + first, start + last))
+        found = np.concatenate(pieces)
         found.sort()
         return found
-
-    def _read(self, start: int, count: int) -> Array:
-        """Read, not mapped: pages read through the mapping would count as this program's memory."""
-        return np.fromfile(self._file, dtype=np.float64, count=count, offset=8 * start)
 
     def split(
         self, share: float, seed: int, progress: Progress | None = None
@@ -162,17 +197,31 @@ class SortedRuns:
     def _each_run(self, progress: Progress | None) -> Iterator[Array]:
         told: Callable[[str, float], None] = progress or (lambda what, part: None)
         for start, end in pairwise(self._ends):
-            yield self._read(start, end - start)
+            yield _read(self._file, start, end)
             told("splitting", end / self.count)
+
+
+def _read(file: Path, start: int, end: int) -> Array:
+    return np.fromfile(file, dtype=np.float64, count=end - start, offset=8 * start)
+
+
+def _least(low: Whole, high: Whole, enough: Callable[[Array], Mask]) -> Whole:
+    """The least key above `low` whose double is enough; `high` where no smaller one is."""
+    while np.any(low + 1 < high):
+        # Halves the sum of two int64 without overflow.
+        middle = (low & high) + ((low ^ high) >> 1)
+        is_enough = enough(_double(middle))
+        high, low = np.where(is_enough, middle, high), np.where(is_enough, low, middle)
+    return high
 
 
 _SIGN = np.int64(2**63 - 1)
 
 
-def _key(values: Array) -> Whole:
-    """Whole numbers in the order of the doubles."""
-    bits = values.view(np.int64)
-    return np.asarray(bits ^ ((bits >> 63) & _SIGN))
+def _key(value: float) -> np.int64:
+    """A whole number for each double, in the order of the doubles."""
+    bits = np.float64(value).view(np.int64)
+    return np.int64(bits ^ ((bits >> 63) & _SIGN))
 
 
 def _double(keys: Whole) -> Array:

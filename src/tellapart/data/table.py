@@ -101,13 +101,14 @@ class Table:
         """How many rows the files have together."""
         return sum(part.rows for part in self._parts)
 
-    def slices(self, size: int = SLICE) -> Iterator[Slice]:
+    def slices(self) -> Iterator[Slice]:
         """All rows, some at a time; the first bad one is refused."""
         done = 0
         for part in self._parts:
-            for start in range(0, part.rows, size):
-                yield self._slice(part, start, min(start + size, part.rows))
-                done += min(size, part.rows - start)
+            for start in range(0, part.rows, SLICE):
+                end = min(start + SLICE, part.rows)
+                yield self._slice(part, start, end)
+                done += end - start
                 self._tell("reading", done / self.rows)
 
     def _slice(self, part: _Part, start: int, end: int) -> Slice:

@@ -1,0 +1,189 @@
+"""One training run, many canaries: what so many right guesses say about (ε, δ).
+
+Each of m canaries was put into the data by its own fair coin. An auditor who sees the output
+guesses r of the coins, in or out, and v guesses are right. Let p_k be the chance of k right ones
+and b_k that of Bin(r, q), q = 1/(1 + e^−ε). "This guess right, k − 1 of the others right" and
+"this guess wrong, k − 1 of the others right" are one event seen from two worlds that differ in
+one coin. For any set of k, (ε, δ) averaged over the canaries says of these events
+
+    Σ_k (k·p_k − e^ε·(r − k + 1)·p_{k−1})⁺ ≤ mδ,   that is   Σ_k k·b_k·(ρ_k − ρ_{k−1})⁺ ≤ mδ
+
+with ρ = p/b. Summed by parts, P[v or more right] − β is Σ_k D_k·(ρ_k − ρ_{k−1}), where β is
+P[Bin ≥ v] and D_k is β·P[Bin < k] for k ≤ v and (1 − β)·P[Bin ≥ k] beyond. As b is log-concave,
+D_k/(k·b_k) is largest at k = v. So no (ε, δ)-DP mechanism is guessed v times or more with a chance
+above β + mδ·β·(1 − β)/(v·b_v), and spending all of δ at k = v attains it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scipy.special import betaincc, expit
+
+from tellapart import _checks
+
+_EPS = 2.0**-52
+# Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
+TAIL_ROUNDING = 1e-9
+LARGEST_EPSILON = 700.0
+# Below it a probability may have lost digits to underflow.
+_TINY = 1e-290
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """How many canaries there were, how many the attacker guessed, and how many it got right.
+
+    >>> Guesses(canaries=1000, made=100, right=95).made
+    100
+    """
+
+    canaries: int
+    made: int
+    right: int
+
+    def __post_init__(self) -> None:
+        canaries = _checks.whole(1, 10**9, canaries=self.canaries)
+        made = _checks.whole(0, made=self.made)
+        right = _checks.whole(0, right=self.right)
+        if made > canaries:
+            _checks.refuse("made", f"be at most canaries = {canaries}", made)
+        if right > made:
+            _checks.refuse("right", f"be at most made = {made}", right)
+        for name, value in (("canaries", canaries), ("made", made), ("right", right)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def wrong(self) -> int:
+        """How many guesses were wrong."""
+        return self.made - self.right
+
+
+def p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
+    """How likely an (ε, δ)-DP mechanism lets anyone guess this well, at most.
+
+    Attained by some such mechanism, so no test of the number of right guesses is stronger. How
+    many guesses of either kind to make must have been fixed before the output was seen. Errs
+    towards "likely", by rounding alone.
+
+    >>> round(p_value(Guesses(canaries=1000, made=100, right=95), epsilon=1, delta=1e-5), 6)
+    0.000122
+    """
+    epsilon = _checks.at_least_zero(epsilon=epsilon)
+    lucky, failing = _chances(guesses, epsilon, _checks.probability(delta=delta))
+    return min(1.0, lucky + failing)
+
+
+def p_value_if_chosen(guesses: Guesses, epsilon: float, delta: float, level: float) -> float:
+    """The same where the number of guesses was read off the output, for a test at this level.
+
+    Only the sum of δ's shares over all numbers of guesses is bounded, so all of it may sit where
+    it helps most. Each of the two terms gets its own part of the level, fixed by m and δ alone;
+    then P[rejected] ≤ max β + mδ·max β(1 − β)/(v·b_v) over those numbers stays within the level.
+    """
+    epsilon = _checks.at_least_zero(epsilon=epsilon)
+    level = _checks.inside_unit(level=level)
+    lucky, failing = _chances(guesses, epsilon, _checks.probability(delta=delta))
+    part = _part_for_failures(guesses.canaries, delta, level)
+    if part == 0:
+        return lucky
+    return min(1.0, max(lucky / (1 - part), failing / part))
+
+
+def epsilon_lower(
+    guesses: Guesses, delta: float, level: float, *, chosen: bool = False, above: float = 0.0
+) -> float:
+    """The largest ε that so many right guesses refute at this level; 0 if they refute none.
+
+    An ε whose p-value was computed and lies below the level, so it errs downward. ``chosen``
+    says that how many guesses to make was read off the same output (see `p_value_if_chosen`).
+    An answer that is not ``above`` so much need not be sought: it comes as 0.
+
+    >>> guesses = Guesses(canaries=1000, made=100, right=95)
+    >>> round(epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
+    2.1719
+    """
+    delta = _checks.probability(delta=delta)
+    level = _checks.inside_unit(level=level)
+
+    def refuted(epsilon: float) -> bool:
+        if chosen:
+            return p_value_if_chosen(guesses, epsilon, delta, level) < level
+        return p_value(guesses, epsilon, delta) < level
+
+    return largest_refuted(refuted, above, LARGEST_EPSILON)
+
+
+def largest_refuted(refuted: Callable[[float], bool], above: float, most: float) -> float:
+    """The largest parameter found to be refuted, by halving; 0 if the one at ``above`` is not.
+
+    Only a parameter that was tried is returned. A mechanism that keeps a promise keeps every
+    weaker one, and each is tested by "so many right or more": that any is rejected has the
+    chance of the easiest. So every answer is sound, even where p-values were not monotone.
+    """
+    if not refuted(above):
+        return 0.0
+    low, high = above, max(1.0, 2 * above)
+    while high < most and refuted(high):
+        low, high = high, 2 * high
+    high = min(high, most)
+    while high - low > 1e-10 * max(high, 1e-3):
+        middle = (low + high) / 2
+        if refuted(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _chances(guesses: Guesses, epsilon: float, delta: float) -> tuple[float, float]:
+    """Of v or more right by luck alone, and by what δ adds to luck."""
+    if guesses.right == 0:
+        return 1.0, 0.0
+    miss = float(expit(-epsilon))
+    lucky = at_most(guesses.wrong, guesses.made, miss)
+    raised = min(1.0, lucky * (1 + TAIL_ROUNDING))
+    if delta == 0 or lucky == 1:
+        return raised, 0.0
+    rate = guesses.canaries / guesses.right * delta
+    added = rate * (1 - lucky) * _tail_over_term(guesses, miss, lucky)
+    return raised, min(1.0, added * (1 + TAIL_ROUNDING))
+
+
+def _tail_over_term(guesses: Guesses, miss: float, tail: float) -> float:
+    """P[Bin ≥ v]/P[Bin = v], from above."""
+    term = exactly(guesses.wrong, guesses.made, miss)
+    if term > _TINY:
+        return tail / term
+    # So far out, each further term is smaller by this or more.
+    falls = guesses.wrong / (guesses.right + 1) * (1 - miss) / miss if miss > 0 else math.inf
+    return 1 / (1 - falls) if falls < 1 else math.inf
+
+
+def at_most(wrong: int, made: int, miss: float) -> float:
+    """P[Bin(made, miss) ≤ wrong]: right guesses counted by the wrong ones, which keep digits."""
+    return 1.0 if wrong >= made else float(betaincc(wrong + 1, made - wrong, miss))
+
+
+def exactly(wrong: int, made: int, miss: float) -> float:
+    """P[Bin(made, miss) = wrong], from below: less all that its logarithm can be off by."""
+    if miss == 0:
+        return float(wrong == 0)
+    terms = (
+        math.lgamma(made + 1),
+        -math.lgamma(wrong + 1),
+        -math.lgamma(made - wrong + 1),
+        wrong * math.log(miss),
+        (made - wrong) * math.log1p(-miss),
+    )
+    return math.exp(math.fsum(terms) - 2 * _EPS * sum(map(abs, terms)))
+
+
+def _part_for_failures(canaries: int, delta: float, level: float) -> float:
+    """Which part of the level pays for δ: from what is known before any guess is made."""
+    if delta == 0:
+        return 0.0
+    ratio = delta * math.sqrt(canaries) / level
+    return min(max(ratio / (ratio + 0.3), 0.01), 0.99)
