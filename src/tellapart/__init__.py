@@ -15,7 +15,13 @@ from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import MechanismRegion, PrivacyRegion
-from tellapart.errors import InvalidArgument, NotCertified, TellapartError, Unsupported
+from tellapart.errors import (
+    BadScores,
+    InvalidArgument,
+    NotCertified,
+    TellapartError,
+    Unsupported,
+)
 from tellapart.mechanisms import MECHANISMS
 from tellapart.mechanisms.approximations import (
     CentralLimit,
@@ -48,6 +54,7 @@ from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_me
 
 __all__ = [
     "MECHANISMS",
+    "BadScores",
     "Bound",
     "CentralLimit",
     "CustomMechanism",

@@ -62,3 +62,30 @@ def test_buehler(case):
     options = {"delta": case["delta"], "confidence": 1 - case["alpha"]}
     found = intervals.buehler_epsilon(counts(case), forms=intervals.Forms.ACCUSED, **options)
     assert case["eps_lo"] - 2e-6 <= found.value <= case["eps_lo"] + ROUNDING
+
+
+@pytest.mark.parametrize("case", cases("jeffreys_eps_lo"))
+def test_jeffreys(case):
+    found = intervals.jeffreys_epsilon(
+        counts(case), delta=case["delta"], confidence=1 - case["alpha"]
+    )
+    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+
+
+JOINT = cases("joint_beta_eps_lo") + [
+    case | {"eps_lo": case["joint_beta"]} for case in cases("buehler_eps_lo")
+]
+
+
+@pytest.mark.parametrize("case", JOINT)
+def test_joint_beta(case):
+    found = intervals.joint_beta_epsilon(
+        counts(case), delta=case["delta"], confidence=1 - case["alpha"], rate=False
+    )
+    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("case", cases("score_eps_lo"))
+def test_score(case):
+    found = intervals.score_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
+    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)

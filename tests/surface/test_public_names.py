@@ -7,9 +7,11 @@ import types
 import pytest
 
 import tellapart as ta
+from tellapart import audit
 
 NAMES = [
     "MECHANISMS",
+    "BadScores",
     "Bound",
     "CentralLimit",
     "CustomMechanism",
@@ -98,9 +100,11 @@ def owner(kind, attribute):
 
 def documented():
     """Every public name, and every public method and property of every public class."""
-    for name in NAMES:
-        thing = getattr(ta, name)
-        if name == "MECHANISMS":  # a tuple: its module speaks for it
+    names = {name: getattr(ta, name) for name in NAMES}
+    names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
+    for name, thing in names.items():
+        # A tuple, a union and modules: what they hold speaks for itself.
+        if name in ("MECHANISMS", "audit.Method") or isinstance(thing, types.ModuleType):
             continue
         yield name, thing
         if not inspect.isclass(thing):
@@ -145,6 +149,17 @@ def test_the_names_that_stand_are_there():
         ta.TradeoffCurve.delta: ["self", "epsilon"],
         ta.TradeoffCurve.epsilon: ["self", "delta"],
         ta.TradeoffCurve.rates: ["self", "threshold"],
+    }
+    for function, parameters in signatures.items():
+        assert list(inspect.signature(function).parameters)[: len(parameters)] == parameters
+    signatures = {
+        audit.Scores: ["members", "others"],
+        audit.Scores.read: ["path"],
+        audit.many_runs: ["scores", "confidence", "method"],
+        audit.one_run: ["scores", "confidence"],
+        audit.judge: ["claim", "evidence"],
+        audit.Evidence.epsilon_lower: ["self", "delta"],
+        audit.Evidence.refutes: ["self", "claim"],
     }
     for function, parameters in signatures.items():
         assert list(inspect.signature(function).parameters)[: len(parameters)] == parameters

@@ -9,12 +9,14 @@ from tellapart import errors
 
 def test_every_error_is_a_tellapart_error():
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
-    assert set(kinds) == {ta.TellapartError, ta.InvalidArgument, ta.Unsupported, ta.NotCertified}
+    named = {ta.TellapartError, ta.InvalidArgument, ta.BadScores, ta.Unsupported, ta.NotCertified}
+    assert set(kinds) == named
     assert all(issubclass(kind, ta.TellapartError) for kind in kinds)
 
 
 def test_only_a_wrong_argument_is_a_value_error():
     assert issubclass(ta.InvalidArgument, ValueError)
+    assert issubclass(ta.BadScores, ta.InvalidArgument)
     assert not issubclass(ta.Unsupported, ValueError)
     assert not issubclass(ta.NotCertified, ValueError)
 

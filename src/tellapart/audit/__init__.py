@@ -8,15 +8,26 @@
 True
 """
 
-from tellapart.audit import intervals
+from tellapart.audit import intervals, published
 from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
+from tellapart.audit._metrics import Metrics, metrics
+from tellapart.audit._one_run import one_run
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Design, Evidence, Finding
 from tellapart.audit.ledger import Entry, Ledger
-from tellapart.audit.methods import Band, Fixed, Guessing, Method, Ranks, Split
+from tellapart.audit.methods import (
+    Band,
+    Credible,
+    Fixed,
+    Guessing,
+    Method,
+    Prior,
+    Ranks,
+    Split,
+)
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.sequential import Pairs, Wager, epsilon_sequence, wealth
 from tellapart.audit.verdict import Verdict, judge
@@ -25,6 +36,7 @@ __all__ = [
     "Band",
     "Basis",
     "Counts",
+    "Credible",
     "Design",
     "Entry",
     "Evidence",
@@ -34,8 +46,10 @@ __all__ = [
     "Ledger",
     "LowerBound",
     "Method",
+    "Metrics",
     "Orientation",
     "Pairs",
+    "Prior",
     "Ranks",
     "Scores",
     "Split",
@@ -46,6 +60,9 @@ __all__ = [
     "intervals",
     "judge",
     "many_runs",
+    "metrics",
+    "one_run",
+    "published",
     "together",
     "wealth",
 ]

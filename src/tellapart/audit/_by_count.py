@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,8 +108,14 @@ class CountEvidence(Evidence):
         return replace(self, counts=Counts(*(round(one * factor) for one in some + others)))
 
 
-def from_counts(counts: Counts, confidence: float = 0.95) -> CountEvidence:
-    """What one attack shows that was decided upon before these runs were made."""
+def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95) -> Evidence:
+    """What attacks show that were decided upon before these runs were made.
+
+    One attack's counts, or several by name: each then gets an equal share of the level.
+    """
+    if isinstance(counts, Mapping):
+        share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)
+        return together({name: from_counts(one, 1 - share) for name, one in counts.items()})
     level = 1 - _checks.inside_unit(confidence=confidence)
     _checks.instance(Counts, "audit.Counts", counts=counts)
     return CountEvidence(
@@ -122,14 +128,18 @@ def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
     ways = directions(scores.orientation)
     found = {}
     for higher in ways:
-        sides = (scores.members, scores.others)
-        beyond = [
-            side.above(method.threshold) if higher else side.below(method.threshold)
-            for side in sides
-        ]
-        counts = Counts(int(beyond[0]), sides[0].count, int(beyond[1]), sides[1].count)
+        counts = counts_beyond(scores, method.threshold, higher)
         event = f"score {'>' if higher else '<'} {method.threshold:.6g}"
         entry = Entry(f"the event {event}", 1, level / len(ways))
         ledger = Ledger(level / len(ways), (entry,), (CLAIMS_ARE_FREE,))
         found[event] = CountEvidence(counts, ledger, event)
     return together(found) if len(found) > 1 else next(iter(found.values()))
+
+
+def counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
+    """How many of each side lie strictly beyond a threshold."""
+    one, two = (
+        int(side.above(threshold) if higher else side.below(threshold))
+        for side in (scores.members, scores.others)
+    )
+    return Counts(one, scores.members.count, two, scores.others.count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +15,13 @@ from tellapart.audit._guesses import Guesses
 # How unlikely a number of included canaries must be to rule out fair coins.
 _UNFAIR = 1e-9
 
+# How many guesses of "in", and of "out".
 Numbers = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Canaries from the least to the most suspicious, and how many of each run are members."""
+    """Canaries from the least to the most suspicious, and how many of the lowest are members."""
 
     scores: Array
     members_below: NDArray[np.int64]
@@ -41,9 +41,12 @@ class Ranking:
 
     @classmethod
     def _sorted(cls, scores: Array, member: NDArray[np.bool_]) -> Ranking:
-        order = np.lexsort((member, scores)) if _has_ties(scores) else np.argsort(scores)
+        order = np.argsort(scores)
+        ordered = scores[order]
+        if np.any(ordered[1:] == ordered[:-1]):
+            order = np.lexsort((member, scores))
         below = np.concatenate([[0], np.cumsum(member[order], dtype=np.int64)])
-        return cls(scores[order], below)
+        return cls(ordered, below)
 
     @property
     def canaries(self) -> int:
@@ -79,10 +82,11 @@ class Ranking:
         sure = first - self._members(0, first)
         return sure + max(0, count - first - self._members(first, end))
 
-    def _tied(self, place: int) -> Numbers:
+    def _tied(self, place: int) -> tuple[int, int]:
         """Where the scores equal to the one at this place begin and end."""
-        first, end = (np.searchsorted(self.scores, self.scores[place], side) for side in _SIDES)
-        return int(first), int(end)
+        score = self.scores[place]
+        first = np.searchsorted(self.scores, score, side="left")
+        return int(first), int(np.searchsorted(self.scores, score, side="right"))
 
     def _members(self, first: int, end: int) -> int:
         return int(self.members_below[end] - self.members_below[first])
@@ -100,9 +104,6 @@ class Ranking:
     def _part(self, kept: NDArray[np.bool_]) -> Ranking:
         member = np.diff(self.members_below)[kept]
         return Ranking(self.scores[kept], np.concatenate([[0], np.cumsum(member)]))
-
-
-_SIDES: tuple[Any, Any] = ("left", "right")
 
 
 def guess(members: ArrayLike, others: ArrayLike, *, guesses_in: int, guesses_out: int) -> Guesses:
@@ -137,8 +138,3 @@ def _scores(**named: ArrayLike) -> Array:
     if array.ndim != 1:
         _checks.refuse(name, "be a list of numbers", value)
     return array
-
-
-def _has_ties(scores: Array) -> bool:
-    ordered = np.sort(scores)
-    return bool(np.any(ordered[1:] == ordered[:-1]))

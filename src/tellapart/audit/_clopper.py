@@ -98,7 +98,8 @@ def delta_lower(counts: Counts, *, epsilon: float, confidence: float = 0.95) -> 
     e = _checks.at_least_zero(epsilon=epsilon)
     c = _checks.inside_unit(confidence=confidence)
     forms = limits(counts, 1 - c).forms(0.0)
-    found = max(above - float(times_exp(below, e)) for above, below in forms)
+    # No upper limit is so small that e^700 would leave anything of a rate.
+    found = max(above - float(times_exp(below, min(e, 700.0))) for above, below in forms)
     return LowerBound(max(0.0, found), c, Basis.EXACT, _METHOD)
 
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks
-from tellapart.audit._canaries import Ranking
+from tellapart.audit._canaries import Numbers, Ranking
 from tellapart.audit._guessed_curve import gaussian_epsilon_lower, mu_lower, refutes_curve
 from tellapart.audit._guesses import Guesses, epsilon_lower
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 
-Numbers = tuple[int, int]
 # A bound from guesses at a level; it may answer 0 where it would not exceed the third.
 Strength = Callable[[Guesses, float, float], float]
 

@@ -24,7 +24,7 @@ from scipy.special.cython_special import ndtr, ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._guesses import Guesses, largest_refuted
-from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 
 Inverse = Callable[[float], float]
@@ -51,6 +51,8 @@ def refutes_curve(guesses: Guesses, claim: TradeoffCurve, level: float) -> bool:
     True
     """
     level = _checks.inside_unit(level=level)
+    if claim.bound is Bound.UPPER:
+        _checks.refuse("claim", "be a promise: exact or from below", claim.bound)
     if guesses.right == 0:
         return False
     share = guesses.made / guesses.canaries

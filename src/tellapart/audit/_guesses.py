@@ -26,7 +26,7 @@ from tellapart import _checks
 
 _EPS = 2.0**-52
 # Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
-TAIL_ROUNDING = 1e-9
+TAIL_ROUNDING = 1e-12
 LARGEST_EPSILON = 700.0
 # Below it a probability may have lost digits to underflow.
 _TINY = 1e-290

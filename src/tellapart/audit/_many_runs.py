@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from tellapart import _checks
 from tellapart.audit._by_band import band_evidence
-from tellapart.audit._by_count import fixed_evidence
+from tellapart.audit._by_belief import Belief, belief
+from tellapart.audit._by_count import counts_beyond, fixed_evidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._choice import best_rank
 from tellapart.audit._together import together
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import End, directions, geometric_ranks, look_at
-from tellapart.audit.methods import Band, Method, Ranks, Split
+from tellapart.audit.methods import Band, Credible, Fixed, Method, Ranks, Split
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
+
+_METHODS = "audit.Ranks(), Split(), Band(), Fixed(threshold) or Credible(threshold)"
 
 
 def many_runs(
@@ -37,7 +40,7 @@ def many_runs(
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)
     chosen = Ranks() if method is None else method
-    _checks.instance(Method, "audit.Ranks(), Split(), Band() or Fixed(threshold)", method=chosen)
+    _checks.instance(Method, _METHODS, method=chosen)
     if each_group:
         groups = scores.by_group()
         share = level / len(groups)
@@ -66,7 +69,19 @@ def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
         return _at_one_rank(scores, level, method)
     if isinstance(method, Band):
         return band_evidence(scores, level)
-    return fixed_evidence(scores, level, method)
+    if isinstance(method, Fixed):
+        return fixed_evidence(scores, level, method)
+    return _believed(scores, level, method)
+
+
+def _believed(scores: Scores, level: float, method: Credible) -> Belief:
+    higher, *more = directions(scores.orientation)
+    if more:
+        raise Unsupported(
+            "a Bayesian bound has no price for looking both ways: say whether higher or lower "
+            "scores speak for membership"
+        )
+    return belief(counts_beyond(scores, method.threshold, higher), method.prior, level)
 
 
 def _at_ranks(scores: Scores, level: float, method: Ranks) -> RankEvidence:

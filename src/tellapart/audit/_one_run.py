@@ -56,7 +56,7 @@ class GuessEvidence(Evidence):
             f"{best.guesses_out:,} out, of {best.guesses.canaries:,} canaries)"
         )
         allowed = (_least_refuting(best, claim) - 1) / made
-        return Finding(where, right / made, allowed, best.level, best.level)
+        return Finding(where, right / made, allowed, _at_most(best, claim), best.level)
 
     def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
         return max(_power(one, claim, truth) for one in self.tries)
@@ -99,10 +99,10 @@ def _ranking(scores: Scores) -> Ranking:
         raise Unsupported(
             "one run is guessed one way: say whether higher or lower scores speak for membership"
         )
-    runs = set() if scores.member_runs is None else {*scores.member_runs, *scores.other_runs}
-    if len(runs) > 1:
+    count = len(scores.runs())
+    if count > 1:
         raise Unsupported(
-            f"one_run needs the canaries of one run, and there are {len(runs)}: "
+            f"one_run needs the canaries of one run, and there are {count}: "
             "use many_runs with one score per run"
         )
     members, others = scores.members, scores.others
@@ -118,6 +118,13 @@ def _refutes(one: Chosen, claim: TradeoffCurve) -> bool:
             return p_value_if_chosen(one.guesses, epsilon, delta, one.level) < one.level
         return p_value(one.guesses, epsilon, delta) < one.level
     return one.refutes(claim)
+
+
+def _at_most(one: Chosen, claim: TradeoffCurve) -> float:
+    """How likely so many right guesses are at most, for a claim that they refute."""
+    if isinstance(claim, GuaranteeCurve) and not one.read_off:
+        return p_value(one.guesses, claim.claimed_epsilon, claim.claimed_delta)
+    return one.level
 
 
 def _delta(one: Chosen, epsilon: float) -> float:

@@ -1,6 +1,8 @@
 """The published p-value of right guesses in one run, to compare with: `_guesses` has a sharper one.
 
 Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run" (2023), Theorem 5.2.
+Where a test looks, below one half, the sharper one was never seen to exceed it. Near 1 it can: a
+mechanism on two canaries is guessed more often than the published bound allows.
 """
 
 from __future__ import annotations

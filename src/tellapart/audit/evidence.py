@@ -42,9 +42,9 @@ class Finding:
 
     def __str__(self) -> str:
         return (
-            f"{self.where}; the claim allows {100 * self.allowed:.3g} % there. "
-            f"Chance of so much, were the claim true: {self.p_value:.2g} "
-            f"(at most {self.level:.2g} was allowed)"
+            f"{self.where}; the claim allows {100 * self.allowed:.3g} % there. Were it true, so "
+            f"much would be seen with probability {self.p_value:.2g} at most; "
+            f"{self.level:.2g} was allowed for"
         )
 
 
@@ -54,6 +54,7 @@ class Evidence(ABC):
     design: Design
     ledger: Ledger
     method: str  # its name, for people
+    can_refute: bool = True
 
     @property
     def confidence(self) -> float:

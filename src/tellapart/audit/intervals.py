@@ -17,6 +17,8 @@ from tellapart.audit._clopper import (
     gaussian_epsilon,
     mu_lower,
 )
+from tellapart.audit._credible import jeffreys_epsilon, joint_beta_epsilon
+from tellapart.audit._score import score_epsilon
 
 __all__ = [
     "Forms",
@@ -28,5 +30,8 @@ __all__ = [
     "clopper_pearson_epsilon",
     "delta_lower",
     "gaussian_epsilon",
+    "jeffreys_epsilon",
+    "joint_beta_epsilon",
     "mu_lower",
+    "score_epsilon",
 ]

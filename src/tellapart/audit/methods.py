@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 from tellapart import _checks
@@ -62,6 +63,26 @@ class Fixed:
         object.__setattr__(self, "threshold", _checks.finite(threshold=self.threshold))
 
 
+class Prior(Enum):
+    """What is believed before looking: of both rates together, or of each by itself."""
+
+    JOINT_BETA = "joint beta"
+    JEFFREYS = "Jeffreys"
+
+
+@dataclass(frozen=True)
+class Credible:
+    """A Bayesian bound at one fixed threshold, for comparison: it can refute nothing."""
+
+    threshold: float
+    prior: Prior = Prior.JOINT_BETA
+    name: ClassVar[str] = "one fixed threshold, Bayesian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", _checks.finite(threshold=self.threshold))
+        _checks.member(Prior, prior=self.prior)
+
+
 @dataclass(frozen=True)
 class Guessing:
     """In one run, guess "in" of so many canaries and "out" of so many, fixed beforehand."""
@@ -75,4 +96,4 @@ class Guessing:
             object.__setattr__(self, field, _checks.whole(0, **{field: getattr(self, field)}))
 
 
-Method = Ranks | Split | Band | Fixed
+Method = Ranks | Split | Band | Fixed | Credible

@@ -73,30 +73,24 @@ class Scores:
         other_groups: Any = None,
     ) -> None:
         one, two = _side(members=members), _side(others=others)
-        given = {
-            "member_runs": member_runs,
-            "other_runs": other_runs,
-            "member_groups": member_groups,
-            "other_groups": other_groups,
+        labels = {
+            "member_runs": (member_runs, one),
+            "other_runs": (other_runs, two),
+            "member_groups": (member_groups, one),
+            "other_groups": (other_groups, two),
         }
+        kept = {name: _labels(name, given, rows) for name, (given, rows) in labels.items()}
         for kind in ("runs", "groups"):
-            if (given[f"member_{kind}"] is None) != (given[f"other_{kind}"] is None):
+            if (kept[f"member_{kind}"] is None) != (kept[f"other_{kind}"] is None):
                 raise InvalidArgument(f"member_{kind} and other_{kind} must be given together")
-        if any(each is not None for each in given.values()):
-            if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
-                raise InvalidArgument("runs and groups must come with the scores as arrays")
-            object.__setattr__(self, "_rows", (one, two))
-        else:
-            object.__setattr__(self, "_rows", None)
-        for name, labels in given.items():
-            rows = one if name.startswith("member") else two
-            kept = None if labels is None else columns.labels(name, labels, len(rows))  # type: ignore[arg-type]
-            object.__setattr__(self, name, kept)
-        object.__setattr__(self, "members", Sample(one) if isinstance(one, np.ndarray) else one)
-        object.__setattr__(self, "others", Sample(two) if isinstance(two, np.ndarray) else two)
-        object.__setattr__(
-            self, "orientation", _checks.member(Orientation, orientation=orientation)
-        )
+        fields = kept | {
+            "members": Sample(one) if isinstance(one, np.ndarray) else one,
+            "others": Sample(two) if isinstance(two, np.ndarray) else two,
+            "orientation": _checks.member(Orientation, orientation=orientation),
+            "_rows": None if all(each is None for each in kept.values()) else (one, two),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_table(
@@ -216,6 +210,12 @@ class Scores:
         first, second = zip(members, others, strict=True)
         return Scores(*first, self.orientation), Scores(*second, self.orientation)
 
+    def runs(self) -> Labels:
+        """The ids of the training runs behind these scores; none where no runs were given."""
+        if self.member_runs is None or self.other_runs is None:
+            return np.array([])
+        return np.unique(np.concatenate([self.member_runs, self.other_runs]))
+
     def repeated_runs(self) -> dict[Any, int]:
         """The training runs behind more than one row, each with its number of rows."""
         if self.member_runs is None or self.other_runs is None:
@@ -264,3 +264,11 @@ def _side(**named: Any) -> Array | Ranked:
     if found.size == 0:
         columns.refuse(name, "not be empty", [], "")
     return found
+
+
+def _labels(name: str, given: Any, rows: Array | Ranked) -> Labels | None:
+    if given is None:
+        return None
+    if not isinstance(rows, np.ndarray):
+        raise InvalidArgument("runs and groups must come with the scores as arrays")
+    return columns.labels(name, given, rows.size)

@@ -120,6 +120,9 @@ class Verdict:
         lines.append(f"Shown: ε {bound} at δ = {self.delta:g}.")
         if self.finding is None:
             lines.append("This does not show that the claim is true.")
+        if not self.evidence.can_refute:
+            lines.append("A Bayesian bound holds under its prior and can refute nothing.")
+            return lines
         lines.append(self.power)
         if self.finding is None:
             lines.append(self._more())

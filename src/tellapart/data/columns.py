@@ -39,7 +39,8 @@ def scores(name: str, values: Any, place: Place = from_zero) -> Array:
     array = _flat(name, values, place)
     if array.dtype.kind not in "iuf" or _holds_truths(values):
         array = _from_objects(name, values if isinstance(values, list | tuple) else array, place)
-    result = array.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        result = array.astype(np.float64, copy=False)
     bad = ~np.isfinite(result)
     if bad.any():
         row = int(np.argmax(bad))
@@ -72,9 +73,12 @@ def labels(name: str, values: Any, rows: int, place: Place = from_zero) -> NDArr
     if array.size != rows:
         refuse(name, f"have one label per score, {rows} in all", array.size, "")
     if array.dtype.kind in "fO":
-        for row, one in enumerate(array.tolist()):
+        every = array.tolist()
+        for row, one in enumerate(every):
             if one is None or one != one:
                 refuse(name, NOT_NULL, one, place(row))
+            if type(one) is not type(every[0]):
+                refuse(name, f"all be {type(every[0]).__name__}, as the first is", one, place(row))
     return array
 
 
@@ -102,9 +106,10 @@ def _holds_truths(values: Any) -> bool:
 
 def _from_objects(name: str, values: Any, place: Place) -> Array:
     for row, one in enumerate(values):
-        if isinstance(one, bool | np.bool_) or not isinstance(one, numbers.Real):
+        no_number = isinstance(one, bool | np.bool_ | np.timedelta64)
+        if no_number or not isinstance(one, numbers.Real):
             refuse(name, NUMBER, one, place(row))
     try:
         return np.array([float(one) for one in values], dtype=np.float64)
     except OverflowError:
-        refuse(name, "fit a double", "a larger number", "")
+        refuse(name, "fit a double", max(values, key=abs), "")

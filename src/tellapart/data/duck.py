@@ -28,8 +28,14 @@ def connected(folder: Path) -> duckdb.DuckDBPyConnection:
         raise Unsupported(
             "reading Parquet and CSV files needs: pip install 'tellapart[files]'"
         ) from missing
+    # Nothing is fetched from elsewhere: an extension that is not there stays away.
     return duckdb.connect(
-        ":memory:", config={"memory_limit": MEMORY, "temp_directory": str(folder)}
+        ":memory:",
+        config={
+            "memory_limit": MEMORY,
+            "temp_directory": str(folder),
+            "autoinstall_known_extensions": False,
+        },
     )
 
 

@@ -23,7 +23,7 @@ from tellapart.data.ranked import (
     checked_split,
     checked_values,
 )
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, Unsupported
 
 # Scores in one run: 64 MiB, sorted in memory.
 RUN = 2**23
@@ -58,22 +58,24 @@ class RunWriter:
     def __init__(self, folder: PrivateFolder) -> None:
         self._folder, self._file = folder, folder.file()
         self._waiting: list[Array] = []
+        self._count = 0
         self._ends: list[int] = [0]
         self._firsts: list[Array] = []
 
     def add(self, scores: Array) -> None:
         """Take some more scores."""
         self._waiting.append(scores)
-        if sum(one.size for one in self._waiting) >= RUN:
+        self._count += scores.size
+        if self._count >= RUN:
             self.write_out()
 
     def write_out(self) -> None:
         """Sort what has come in and write it to disk."""
-        if not any(one.size for one in self._waiting):
+        if not self._count:
             return
-        # Adding zero makes one score of 0.0 and -0.0.
-        together = np.concatenate(self._waiting) + 0.0
-        self._waiting = []
+        together = np.concatenate(self._waiting)
+        self._waiting, self._count = [], 0
+        together += 0.0  # makes one score of 0.0 and -0.0
         together.sort()
         self._append(together)
 
@@ -107,6 +109,8 @@ class SortedRuns:
         self._folder, self._file, self._ends, self._firsts = folder, file, ends, firsts
         # Mapping the file instead would count all of it as this program's memory before long.
         self._block = lru_cache(maxsize=_BLOCKS_HELD)(partial(_read, file))
+        # An audit may split many times: a part's file goes as soon as the part does.
+        weakref.finalize(self, file.unlink, missing_ok=True)
 
     def __repr__(self) -> str:
         return f"SortedRuns({self.count} scores)"
@@ -202,7 +206,13 @@ class SortedRuns:
 
 
 def _read(file: Path, start: int, end: int) -> Array:
-    return np.fromfile(file, dtype=np.float64, count=end - start, offset=8 * start)
+    try:
+        found = np.fromfile(file, dtype=np.float64, count=end - start, offset=8 * start)
+    except FileNotFoundError:
+        raise Unsupported("this score file is closed: read it again") from None
+    if found.size != end - start:
+        raise OSError(f"{file} must keep its length, and has been cut short")
+    return found
 
 
 def _least(low: Whole, high: Whole, enough: Callable[[Array], Mask]) -> Whole:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellapart
-from tellapart.audit import metrics as module
-from tellapart.audit.metrics import metrics
+from tellapart.audit import _metrics as module
+from tellapart.audit._metrics import metrics
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data import runs
 from tellapart.errors import InvalidArgument, Unsupported

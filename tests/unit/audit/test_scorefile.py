@@ -31,6 +31,8 @@ ROWS = st.lists(
 ).filter(lambda rows: len({inside for _, inside in rows}) == 2)
 VALUES = st.lists(FEW | st.floats(allow_nan=False), min_size=1, max_size=10)
 
+ROW = [(1.0, True), (0.5, False), (0.25, True)]
+
 THOROUGH = settings(
     max_examples=20,
     deadline=None,
@@ -192,6 +194,25 @@ def test_large_tables_stay_on_disk(tiny, tmp_path, temporary, monkeypatch):
     assert list(temporary.iterdir()) == []
 
 
+def test_parts_that_are_dropped_take_no_disk(tmp_path, temporary):
+    with ScoreFile(written(tmp_path / "s.csv", ROW * 10)) as file:
+        for seed in range(5):
+            parts = file.members.split(0.5, seed)
+            assert len(list(next(temporary.iterdir()).iterdir())) == 4
+            del parts
+        members = file.members
+    with pytest.raises(Unsupported, match=r"^this score file is closed: read it again$"):
+        members.above(0.3)
+
+
+def test_a_run_that_was_cut_short_is_no_answer(tmp_path, temporary):
+    with ScoreFile(written(tmp_path / "s.csv", ROW * 10)) as file:
+        for held in next(temporary.iterdir()).iterdir():
+            held.write_bytes(held.read_bytes()[:-8])
+        with pytest.raises(OSError, match=r"must keep its length, and has been cut short$"):
+            file.members.above(0.3)
+
+
 def test_nothing_is_left_behind(tmp_path, temporary):
     good = written(tmp_path / "good.csv", [(1.0, True), (0.0, False)])
     Scores.read(good)
@@ -202,9 +223,6 @@ def test_nothing_is_left_behind(tmp_path, temporary):
         assert len(list(temporary.iterdir())) == 1
         assert next(temporary.iterdir()).stat().st_mode & 0o777 == 0o700
     assert list(temporary.iterdir()) == []
-
-
-ROW = [(1.0, True), (0.5, False), (0.25, True)]
 
 
 def test_runs_and_groups_come_along(tmp_path):

@@ -1,6 +1,8 @@
 """Scores in memory: what they answer, what they take, and what they refuse, word for word."""
 
 import math
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -133,6 +135,12 @@ def test_a_side_may_be_any_list_of_numbers(values):
         ([1, None], "members must be a number, got None in row 1 (counted from 0)"),
         ([0.5, True], "members must be a number, got True in row 1 (counted from 0)"),
         (np.array([True]), "members must be a number, got True in row 0 (counted from 0)"),
+        (
+            np.array([5], dtype="m8[s]"),
+            "members must be a number, got datetime.timedelta(seconds=5) in row 0 (counted from 0)",
+        ),
+        (np.array([1j]), "members must be a number, got 1j in row 0 (counted from 0)"),
+        ([1, -(10**309)], "members must fit a double, got " + repr(-(10**309))[:77] + "..."),
         ([], "members must not be empty, got []"),
         ([[1, 2]], "members must be one list of numbers, got (1, 2) as its shape"),
         (3.0, "members must be one list of numbers, got () as its shape"),
@@ -253,6 +261,14 @@ def test_columns_of_a_dict_must_fit():
     )
 
 
+def test_no_table_package_is_loaded_before_it_is_needed():
+    said = "import sys, tellapart.audit._metrics; print(*sys.modules)"
+    loaded = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", said], capture_output=True, check=True, text=True
+    )
+    assert not {"duckdb", "pandas", "polars", "pyarrow"} & set(loaded.stdout.split())
+
+
 def test_runs_that_occur_twice_are_not_independent():
     assert Scores([1, 2], [0, 0]).independent is None
     assert Scores([1, 2], [0, 0]).repeated_runs() == {}
@@ -289,6 +305,12 @@ def test_groups_and_runs_are_checked():
     with pytest.raises(BadScores) as refused:
         Scores([1, 2], [0], member_groups=[1], other_groups=[1])
     assert str(refused.value) == "member_groups must have one label per score, 2 in all, got 1"
+    mixed = np.array(["x", 3], dtype=object)
+    with pytest.raises(BadScores) as refused:
+        Scores([1, 2], [0], member_groups=mixed, other_groups=["x"])
+    assert str(refused.value) == (
+        "member_groups must all be str, as the first is, got 3 in row 1 (counted from 0)"
+    )
     with pytest.raises(BadScores) as refused:
         Scores([1, 2], [0], member_groups=["x", "y"], other_groups=["x"]).by_group()
     assert str(refused.value) == "group 'y' must have members and others, has no others"

@@ -1,0 +1,123 @@
+"""How many guesses to make, and what the choice costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.audit import _guess_choice as choice
+from tellapart.audit._canaries import Ranking
+from tellapart.audit._guess_choice import Side, best_of, by_epsilon, by_mu, family, fixed, read_off
+from tellapart.audit._guessed_curve import gaussian_epsilon_lower, mu_lower
+from tellapart.audit._guesses import epsilon_lower
+from tellapart.errors import InvalidArgument, Unsupported
+
+
+def gaussian_scores(canaries, mu, seed=0):
+    rng = np.random.default_rng(seed)
+    inside = rng.random(canaries) < 0.5
+    scores = rng.normal(size=canaries) + mu * inside
+    return Ranking.of(scores[inside], scores[~inside])
+
+
+@pytest.mark.parametrize("canaries", [1, 2, 5, 16, 17, 100, 10**6])
+@pytest.mark.parametrize("side", Side)
+def test_a_family_fits_its_canaries(canaries, side):
+    numbers = family(canaries, side)
+    assert 1 <= len(numbers) <= 6
+    assert len(set(numbers)) == len(numbers)
+    for k_in, k_out in numbers:
+        assert k_in + k_out <= canaries
+        assert k_in == k_out or side is not Side.BOTH
+        assert side is not Side.IN or k_out == 0
+        assert side is not Side.OUT or k_in == 0
+
+
+@pytest.mark.parametrize("strength", [by_epsilon(1e-5), by_mu])
+@pytest.mark.parametrize("mu", [0.0, 0.5, 2.0])
+def test_the_best_of_a_family_is_its_largest_bound_at_a_part_of_the_level(strength, mu):
+    ranking = gaussian_scores(500, mu)
+    numbers = family(500)
+    found = best_of(ranking, numbers, 0.05, strength)
+    assert found.level == 0.05 / len(numbers)
+    assert not found.read_off
+    each = [strength(ranking.guesses(*pair), found.level, 0.0) for pair in numbers]
+    assert strength(found.guesses, found.level, 0.0) == max(each)
+    assert found.guesses == ranking.guesses(found.guesses_in, found.guesses_out)
+
+
+def test_a_chosen_attack_speaks_at_its_own_level():
+    found = best_of(gaussian_scores(1000, 1.0), [(20, 20), (60, 0)], 0.1, by_mu)
+    assert found.level == 0.05
+    assert found.epsilon_lower(1e-5) == epsilon_lower(found.guesses, 1e-5, 0.05)
+    assert found.mu_lower() == mu_lower(found.guesses, 0.05) > 0
+    assert found.gaussian_epsilon_lower(1e-5) == gaussian_epsilon_lower(found.guesses, 1e-5, 0.05)
+    assert found.refutes(ta.guarantee(mu=0.999 * found.mu_lower()))
+    assert not found.refutes(ta.guarantee(mu=1.001 * found.mu_lower()))
+
+
+def test_numbers_fixed_beforehand_get_all_of_the_level():
+    found = fixed(gaussian_scores(100, 1.0), 10, 20, 0.05)
+    assert (found.guesses.made, found.level, found.read_off) == (30, 0.05, False)
+
+
+def test_reading_off_makes_its_guesses_on_the_rest():
+    ranking = gaussian_scores(1000, 2.0)
+    found = read_off(ranking, 1e-5, 0.05, share=0.25, seed=3)
+    rest = ranking.divided(0.25, seed=3)[1]
+    assert found.guesses.canaries == rest.canaries == 750
+    assert found.guesses == rest.guesses(found.guesses_in, found.guesses_out)
+    assert found.guesses_in == found.guesses_out
+    bound = found.epsilon_lower(1e-5)
+    assert bound == epsilon_lower(found.guesses, 1e-5, 0.05, chosen=True) > 1
+    assert bound < epsilon_lower(found.guesses, 1e-5, 0.05)
+
+
+def test_reading_off_sees_on_which_side_the_attack_is_strong():
+    rng = np.random.default_rng(5)
+    inside = rng.random(4000) < 0.5
+    scores = rng.normal(size=4000)
+    scores[inside & (rng.random(4000) < 0.2)] += 20  # some members give themselves away
+    ranking = Ranking.of(scores[inside], scores[~inside])
+    found = read_off(ranking, 0.0, 0.05, sides=tuple(Side))
+    assert found.guesses_out == 0
+    assert found.epsilon_lower(0) > 3
+
+
+def test_curves_need_numbers_fixed_beforehand():
+    found = read_off(gaussian_scores(1000, 2.0), 1e-5, 0.05)
+    for ask in (
+        found.mu_lower,
+        lambda: found.gaussian_epsilon_lower(1e-5),
+        lambda: found.refutes(ta.guarantee(1)),
+    ):
+        with pytest.raises(Unsupported, match="fixed beforehand"):
+            ask()
+
+
+def test_geometric_numbers_rise_and_end_where_they_must():
+    for most in range(1, 200):
+        numbers = choice._geometric(8, most, 6)
+        assert numbers == sorted(set(numbers))
+        assert numbers[-1] == most
+        assert len(numbers) <= 6
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda r: best_of(r, [], 0.05, by_mu), "numbers"),
+        (lambda r: best_of(r, [(1, 1)], 1.5, by_mu), "level"),
+        (lambda r: read_off(r, 2, 0.05), "delta"),
+        (lambda r: read_off(r, 0, 0.05, share=1), "share"),
+        (lambda r: read_off(r, 0, 0.05, seed=-1), "seed"),
+        (lambda r: read_off(r, 0, 0.05, sides=()), "sides"),
+        (lambda r: read_off(Ranking.of([1], [0]), 0, 0.05), "canaries"),
+        (lambda r: family(0), "canaries"),
+        (lambda r: family(10, "in"), "side"),
+    ],
+)
+def test_arguments_are_checked(call, named):
+    with pytest.raises(InvalidArgument, match=f"^{named} must"):
+        call(gaussian_scores(50, 1.0))

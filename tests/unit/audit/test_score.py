@@ -1,0 +1,89 @@
+"""The score bound: its order, its likeliest rates, and when it may call itself exact."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom
+
+from tellapart.audit import _score
+from tellapart.audit.bounds import Basis
+from tellapart.audit.counts import Counts
+from tellapart.audit.intervals import score_epsilon
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.2])
+@pytest.mark.parametrize(
+    "counts", [Counts(9, 10, 2, 12), Counts(10, 10, 2, 12), Counts(3, 30, 1, 9)]
+)
+def test_the_likeliest_rate_is_found(counts, delta):
+    ratio = math.exp(0.7)
+
+    def unlikely(p):
+        q = min(ratio * p + delta, 1.0)
+        return -(
+            binom.logpmf(counts.accused_members, counts.members, q)
+            + binom.logpmf(counts.accused_others, counts.others, p)
+        )
+
+    found = _score.constrained_fpr(
+        np.array([float(counts.accused_members)]),
+        np.array([float(counts.accused_others)]),
+        counts,
+        np.array([0.7]),
+        delta,
+    )[0]
+    top = (1 - delta) / ratio
+    naive = minimize_scalar(unlikely, bounds=(0, top), method="bounded", options={"xatol": 1e-12})
+    assert unlikely(found) <= naive.fun + 1e-10
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 5.0])
+def test_the_score_rises_with_accused_members_and_falls_with_others_and_epsilon(epsilon, delta):
+    sizes = Counts(0, 13, 0, 9)
+    x1, x0 = (one.ravel().astype(float) for one in np.mgrid[0:14, 0:10])
+    at = [
+        _score._score(x1, x0, sizes, np.full(x1.shape, e), delta).reshape(14, 10)
+        for e in (epsilon, epsilon + 0.1)
+    ]
+    slack = 1e-9
+    assert np.all(at[0][1:] >= at[0][:-1] - slack)
+    assert np.all(at[0][:, 1:] <= at[0][:, :-1] + slack)
+    positive = at[0] > 0
+    assert np.all(at[1][positive] <= at[0][positive] + slack)
+
+
+def test_exact_is_said_only_where_the_level_is_kept():
+    """By the full double sum over all outcomes with this bound or more, at a grid of FPRs."""
+    n, level, delta = 20, 0.05, 0.2
+    x1, x0 = (one.ravel().astype(float) for one in np.mgrid[0 : n + 1, 0 : n + 1])
+    sizes, fpr, said = Counts(0, n, 0, n), np.linspace(0, 1, 2001), []
+    two = binom.pmf(np.arange(n + 1), n, fpr[:, None])
+    for i in range(4, n + 1, 4):
+        for j in range(0, i, 2):
+            bound = score_epsilon(Counts(i, n, j, n), delta=delta, confidence=1 - level)
+            if bound.value == 0:
+                continue
+            at = np.full(x1.shape, bound.value)
+            own = _score._score(x1, x0, sizes, at, delta).reshape(n + 1, n + 1)
+            tpr = np.minimum(math.exp(bound.value) * fpr + delta, 1)
+            one = binom.pmf(np.arange(n + 1), n, tpr[:, None])
+            wrong = np.einsum("ki,ij,kj->k", one, own >= own[i, j] - 1e-9, two).max()
+            said.append(bound.basis)
+            assert (bound.basis is Basis.EXACT) == (wrong <= level)
+    assert {Basis.EXACT, Basis.ASYMPTOTIC} == set(said)
+
+
+def test_many_samples_are_never_called_exact_unchecked():
+    assert score_epsilon(Counts(2275, 10**5, 135, 10**5), delta=1e-5).basis is Basis.ASYMPTOTIC
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.999, 1.0])
+@pytest.mark.parametrize("counts", [Counts(0, 5, 5, 5), Counts(5, 5, 0, 5), Counts(1, 1, 0, 1)])
+def test_extreme_counts_have_an_answer(counts, delta):
+    bound = score_epsilon(counts, delta=delta)
+    assert 0 <= bound.value < 50
+    if delta == 1:
+        assert bound.value == 0
