@@ -1,4 +1,4 @@
-"""What other auditors are asked, each in its own words, and the table their answers go into."""
+"""What other auditors are asked, each in its own words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -73,31 +72,3 @@ def estimates(method: str, accused_members: int, accused_others: int, n: int) ->
         FN=n - accused_members, FP=accused_others, TN=n - accused_others, TP=accused_members
     )
     return float(compute_eps_lo(count=count, delta=DELTA, alpha=LEVEL, method=method))
-
-
-# -- measuring and showing ------------------------------------------------------------------------
-
-
-def timed(task: Callable[..., float], *arguments: object) -> tuple[float, float]:
-    """The answer, and the CPU seconds it took."""
-    start = time.process_time()
-    found = task(*arguments)
-    return found, time.process_time() - start
-
-
-def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table whose first column is words."""
-    for row in [head, *rows]:
-        print(f"{row[0]:<42}" + "".join(f"{cell:>11}" for cell in row[1:]), flush=True)
-    print()
-
-
-def told(what: str, met: bool) -> bool:
-    """Say whether a target is met; True if it is not."""
-    print(f"Target: {what}: {'met' if met else 'missed'}.")
-    return not met
-
-
-def power_of_ten(n: int) -> str:
-    """10^k for the head of a table."""
-    return f"10^{len(str(n)) - 1}"

@@ -12,8 +12,8 @@ from functools import partial
 
 import _auditors as peers
 import numpy as np
-from _auditors import DELTA, LEVEL, Array, Bound, print_rows, told
-from _timing import versions
+from _auditors import DELTA, LEVEL, Array, Bound
+from _timing import print_rows, told, versions
 from scipy.special import betaincinv
 
 import tellapart as ta

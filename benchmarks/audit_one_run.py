@@ -2,8 +2,8 @@
 
 Needs the extra ``peers``. Each canary is in by a fair coin; scores are N(1, 1) if in, N(0, 1) if
 out. Everyone sees the same scores; seconds run from raw arrays to ε. Ours guesses at both ends;
-jax-privacy guesses "in" alone. Its Bonferroni divides by a number that the scores decide:
-audit_level.py shows what that does.
+jax-privacy guesses "in" alone. Its Bonferroni divides by a number that the scores decide; how
+often that claims too much is in audit_level.py.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import partial
 
 import _auditors as peers
 import numpy as np
-from _auditors import DELTA, Array, Bound, power_of_ten, print_rows, timed, told
-from _timing import versions
+from _auditors import DELTA, Array, Bound
+from _timing import power_of_ten, print_rows, timed, told, versions
 
 import tellapart as ta
 from tellapart import audit
@@ -106,7 +106,9 @@ def _column(found: dict[int, dict[str, tuple[float, float]]], name: str, which: 
     return [f"{one[name][which]:.4f}" if name in one else "left out" for one in found.values()]
 
 
-def _gains(found: dict[int, dict[str, tuple[float, float]]], methods: dict[str, Bound]) -> list[str]:
+def _gains(
+    found: dict[int, dict[str, tuple[float, float]]], methods: dict[str, Bound]
+) -> list[str]:
     first, *others = methods
     ratios = []
     for one in found.values():
