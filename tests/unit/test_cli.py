@@ -327,7 +327,9 @@ def shown_examples(out):
     return re.findall(r"^ +tellapart (\w+\b[^\n]*?) *$", joined, re.M)
 
 
-@pytest.mark.parametrize("command", ["", "risk", "choose", "compare", "region", "reproduce"])
+@pytest.mark.parametrize(
+    "command", ["", "risk", "choose", "compare", "region", "audit", "reproduce"]
+)
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_no_example_is_cut_off_by_a_narrow_terminal(run, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", "200")
@@ -337,7 +339,9 @@ def test_no_example_is_cut_off_by_a_narrow_terminal(run, monkeypatch, command, c
     assert shown_examples(narrow) == shown_examples(wide) != []
 
 
-def test_the_first_help_has_examples_that_work(run):
+def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)
     _, out, _ = run("--help")
     examples = shown_examples(out)
     assert any("dpsgd" in one for one in examples)

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import tellapart as ta
-from tellapart import choose, plot, risk
+from tellapart import audit, choose, plot, risk
 from tellapart.plot.numbers import written
 from tellapart.plot.style import PENS, pen
 
@@ -411,6 +411,134 @@ def test_nothing_leaves_the_picture(name):
     assert axes.get_legend().get_window_extent().y1 < under.y0
 
 
+# -- audits ----------------------------------------------------------------------------------------
+
+DRAW = np.random.default_rng(3)
+SCORES = audit.Scores(members=DRAW.normal(1.5, 1, 1000), others=DRAW.normal(0, 1, 1000))
+RANKS = audit.many_runs(SCORES)
+AUDITS = {
+    "refuted": lambda: plot.audit(audit.judge(ta.guarantee(1), RANKS)),
+    "standing": lambda: plot.audit(audit.judge(ta.guarantee(9), RANKS)),
+    "no claim": lambda: plot.audit(RANKS),
+    "claim aside": lambda: plot.audit(RANKS, ta.guarantee(1), ta.Gaussian(1 / 1.5)),
+    "mechanism": lambda: plot.audit(audit.judge(ta.Gaussian(4), RANKS)),
+    "band": lambda: plot.audit(audit.many_runs(SCORES, method=audit.Band()), ta.guarantee(1)),
+    "fixed": lambda: plot.audit(audit.many_runs(SCORES, method=audit.Fixed(2)), ta.guarantee(1)),
+    "both ways": lambda: plot.audit(audit.together({"a": RANKS, "b": RANKS}), ta.guarantee(1)),
+}  # fmt: skip
+CLAIM = "the claim: ε = 1, δ = 0 (no attacker does better)"
+SHOWN = "shown with 95 % confidence (some attacker does this well)"
+COLLISION = "REFUTED: an attacker does what the claim forbids"
+LOOKED = "rates observed in the samples, where the audit looked"
+SLIVER = "refuted by an exact test; the curve shown is wider than that and does not cross"
+
+
+def words_under(figure):
+    return [text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts()]
+
+
+def hatches(figure, panel):
+    return [one.get_hatch() for one in figure.axes[panel].collections]
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+def test_an_audit_shows_the_claim_and_what_was_shown(panel):
+    figure = AUDITS["refuted"]()
+    for label, curve in ((CLAIM, ta.guarantee(1)), (SHOWN, RANKS.curve())):
+        fpr, tpr = line(figure, label, panel)
+        inner = slice(1, -1)
+        assert np.array_equal(tpr[inner], curve.tpr(fpr[inner]))
+    assert [one.get_xscale() for one in figure.axes] == ["linear", "log"]
+    assert words_under(figure) == [CLAIM, SHOWN, COLLISION, LOOKED]
+    assert figure.get_suptitle() == "REFUTED at 95 % confidence"
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+def test_a_collision_lies_where_more_was_shown_than_the_claim_allows(panel):
+    figure = AUDITS["refuted"]()
+    assert hatches(figure, panel).count("xxxx") == 1
+    (area,) = [one for one in figure.axes[panel].collections if one.get_hatch() == "xxxx"]
+    points = np.concatenate([path.vertices for path in area.get_paths()])
+    fpr, tpr = np.clip(points.T, 0, 1)
+    assert (tpr >= ta.guarantee(1).tpr(fpr) - 1e-6).all()
+    assert (tpr <= RANKS.curve().tpr(fpr) + 1e-6).all()
+    (cross,) = [one for one in figure.axes[panel].lines if one.get_marker() == "X"]
+    x, y = (float(one[0]) for one in cross.get_data())
+    assert ta.guarantee(1).tpr(x) < y <= RANKS.curve().tpr(x) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["standing", "no claim"])
+def test_nothing_collides_where_nothing_is_refuted(name):
+    figure = AUDITS[name]()
+    for panel in (0, 1):
+        assert "xxxx" not in hatches(figure, panel)
+    assert COLLISION not in words_under(figure)
+    said = {"standing": "NOT REFUTED at 95 % confidence", "no claim": ""}
+    assert figure.get_suptitle() == said[name]
+
+
+def test_looks_are_the_observed_rates():
+    figure = AUDITS["refuted"]()
+    (dots,) = [one for one in figure.axes[0].lines if one.get_marker() == "o"]
+    inside, outside = (np.sort(side.values) for side in (SCORES.members, SCORES.others))
+    ranks = np.array([1, 3, 9, 27, 81, 243])
+    expected = [(k / 1000, np.mean(inside > outside[-k])) for k in ranks]
+    expected += [(np.mean(outside >= inside[k - 1]), 1 - k / 1000) for k in ranks]
+    assert np.allclose(np.transpose(dots.get_data()), expected, rtol=0, atol=1e-12)
+
+
+def test_a_mechanism_that_is_claimed_is_drawn_as_a_promise():
+    assert words_under(AUDITS["mechanism"]())[0] == (
+        "the claim: Gaussian(sigma=4.0, sensitivity=1.0) (no attacker does better)"
+    )
+
+
+def test_the_truth_may_be_drawn_beside():
+    figure = AUDITS["claim aside"]()
+    fpr, tpr = line(figure, "the mechanism itself")
+    assert np.array_equal(tpr[1:-1], ta.Gaussian(1 / 1.5).curve().tpr(fpr[1:-1]))
+
+
+def test_a_refutation_that_the_curve_does_not_show_is_said():
+    """The exact test refutes a little more than the curve, whose corners cost more."""
+    bound = RANKS.epsilon_lower().value
+    verdict = audit.judge(ta.guarantee(bound * 0.9999), RANKS)
+    assert verdict.refuted
+    curve = RANKS.curve()
+    assert max(curve.epsilon(0.0), curve.mirrored().epsilon(0.0)) < bound * 0.9999
+    assert SLIVER in words_under(plot.audit(verdict))
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_a_picture_of_an_audit_is_whole_and_the_same_again(name, tmp_path):
+    figure = AUDITS[name]()
+    first = plot.save(figure, tmp_path / "a.svg").read_bytes()
+    assert first == plot.save(AUDITS[name](), tmp_path / "b.svg").read_bytes()
+    figure.draw_without_rendering()
+    whole = figure.bbox
+    for part in (*figure.axes, *figure.legends):
+        words = part.get_tightbbox(figure.canvas.get_renderer())
+        assert words.x0 >= whole.x0
+        assert words.x1 <= whole.x1
+        assert words.y0 >= whole.y0
+        assert words.y1 <= whole.y1
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            assert len(labels(axis)) >= 2
+
+
+def test_the_logarithmic_axis_reaches_the_smallest_rate_looked_at():
+    many = audit.Scores(members=DRAW.normal(1, 1, 40_000), others=DRAW.normal(0, 1, 40_000))
+    assert plot.audit(audit.many_runs(many)).axes[1].get_xlim()[0] == pytest.approx(1e-5)
+
+
+def test_one_run_has_no_picture():
+    coins = DRAW.integers(0, 2, 200)
+    evidence = audit.one_run(audit.Scores.from_rows(DRAW.normal(coins), coins))
+    with pytest.raises(ta.Unsupported, match="evidence of one run shows no curve"):
+        plot.audit(evidence, ta.guarantee(1))
+
+
 # -- numbers on axes -------------------------------------------------------------------------------
 
 LOW, HIGH = 1e-9, 1 - 1e-7
@@ -638,6 +766,13 @@ PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)]
             lambda: plot.f_score(FAMILIES, [1, 2], weight=0),
             "weight must be finite and greater than 0, got 0",
         ),
+        (lambda: plot.audit(3), "found must be a verdict or evidence of audit, got 3"),
+        (
+            lambda: plot.audit(audit.judge(ta.guarantee(9), RANKS), ta.guarantee(1)),
+            "claim must be left out where a verdict is given, got ",
+        ),
+        (lambda: plot.audit(RANKS, 3), "claim must be a mechanism or a curve, got 3"),
+        (lambda: plot.audit(RANKS, exact=3), "exact must be a mechanism or a curve, got 3"),
         (lambda: plot.regions([]), PROMISES + "[]"),
         (lambda: plot.regions(REGION), PROMISES + "PrivacyRegion(epsilon=1.0, delta=0.0)"),
         (lambda: plot.regions([REGION, 1]), "regions[1] must be a PrivacyRegion, got 1"),

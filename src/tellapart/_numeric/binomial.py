@@ -36,14 +36,14 @@ def pmf(k: ArrayLike, n: float, p: ArrayLike) -> Array:
     return np.where(k == inside, mass(log_weight(inside, n), inside, n, p), 0.0)
 
 
-def mass(weight: Array, k: Array, n: float, p: ArrayLike) -> Array:
+def mass(weight: Array, k: Array, n: float | Array, p: ArrayLike) -> Array:
     """P[X = k], given the weight of k: Loader's form (2000), whose terms do not cancel."""
     p = np.asarray(p, dtype=float)
     with np.errstate(all="ignore"):
         return np.exp(weight - _deviance(k, n * p) - _deviance(n - k, n * (1 - p)))
 
 
-def log_weight(k: Array, n: float) -> Array:
+def log_weight(k: Array, n: float | Array) -> Array:
     """What does not depend on p in the logarithm of P[X = k], 0 ≤ k ≤ n."""
     rest = n - k
     with np.errstate(all="ignore"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -14,6 +15,8 @@ from tellapart.mechanisms.subject import Subject, curve_of
 
 # Fields of mechanisms that hold the size of their noise.
 _NOISE = ("sigma", "scale")
+# By how much ε grows where the claimed one is too small to be multiplied.
+_STEP = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,14 @@ def alternative(claim: Subject) -> Alternative:
             lambda strength: f"Gaussian noise with μ = {mu * strength:.3g}",
         )
     epsilon, delta = _as_pair(curve)
+
+    def stronger(strength: float) -> float:
+        return epsilon + (strength - 1) * max(epsilon, _STEP)
+
     return Alternative(
-        lambda strength: GuaranteeCurve(epsilon * strength, delta),
+        lambda strength: GuaranteeCurve(stronger(strength), delta),
         lambda strength: (
-            f"randomised response with ε = {epsilon * strength:.3g}"
+            f"randomised response with ε = {stronger(strength):.3g}"
             + (f", revealing all with probability δ = {delta:.3g}" if delta else "")
         ),
     )
@@ -53,10 +60,12 @@ def alternative(claim: Subject) -> Alternative:
 def _as_pair(curve: TradeoffCurve) -> tuple[float, float]:
     """The (ε, δ) that stands for a claim: its own, or what it comes to at a small δ."""
     if isinstance(curve, GuaranteeCurve):
-        return max(curve.claimed_epsilon, 1e-3), curve.claimed_delta
-    least = float(curve.delta(float("inf")))
-    delta = max(least, 1e-5)
-    return max(float(curve.symmetrised().epsilon(delta)), 1e-3), delta
+        return curve.claimed_epsilon, curve.claimed_delta
+    both = curve.symmetrised()
+    delta = float(both.delta(math.inf))
+    if math.isinf(both.epsilon(delta)):
+        delta = max(delta, 1e-5)
+    return float(both.epsilon(delta)), delta
 
 
 def _less_noise(mechanism: Mechanism, strength: float) -> Mechanism:

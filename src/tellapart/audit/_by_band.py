@@ -12,7 +12,7 @@ from tellapart.audit._band import default_ranks, fpr_upper_above, tpr_lower
 from tellapart.audit._cells import Cells
 from tellapart.audit._rank_test import Looked
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import directions
 from tellapart.audit.methods import Band
@@ -21,6 +21,8 @@ from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 
 _POWER_RANKS = 40
+# By less than this a claim is crossed by rounding alone.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class BandEvidence(Evidence):
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         fpr, fnr = self.shown.vertices()
-        excess = claim.beta(fpr) - fnr
+        excess = claim.beta(fpr) * (1 - _ROUNDING) - fnr
+        excess[(fpr >= 1) | (fnr >= 1)] = 0.0
         worst = int(np.argmax(excess))
         if excess[worst] <= 0:
             return None
@@ -65,7 +68,7 @@ class BandEvidence(Evidence):
         )
         return Finding(where, shown, allowed, self.ledger.level, self.ledger.level)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+    def _power(self, claim: TradeoffCurve) -> Power:
         """At ranks of others alone: the band may see more."""
         steps = np.geomspace(1, max(self.others // 2, 1), _POWER_RANKS)
         ranks = np.unique(np.round(steps)).astype(np.int64)
@@ -78,7 +81,7 @@ class BandEvidence(Evidence):
         every = np.ones(len(ranks))
         looks = Looked(ranks.astype(np.float64), every * self.others, needed, every * self.members)
         cells = Cells.of(looks, every * level)
-        return float(np.max(cells.least(needed, truth.tpr(cells.cuts))))
+        return lambda truth: float(np.max(cells.least(needed, truth.tpr(cells.cuts))))
 
 
 def band_evidence(scores: Scores, level: float) -> BandEvidence:

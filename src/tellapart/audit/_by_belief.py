@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.intervals import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import Credible, Prior
@@ -43,8 +43,8 @@ class Belief(Evidence):
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         return None
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
-        return 0.0
+    def _power(self, claim: TradeoffCurve) -> Power:
+        return lambda truth: 0.0
 
 
 def belief(counts: Counts, prior: Prior, level: float) -> Belief:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betainc
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit._buehler import buehler_p_value
+from tellapart.audit._clopper import clopper_pearson_epsilon, delta_lower, mu_lower
+from tellapart.audit._tails import Claim
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import Counts
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import directions
 from tellapart.audit.methods import Fixed
@@ -25,8 +26,10 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
 
-# How close to the exact bound a search ends; it ends below it.
-_NARROW = 1e-4
+# How close to the exact bound a search ends, below it: five digits are shown.
+_NARROW = 1e-5
+# The share of the level that buys a corner of the curve; the test of claims has the rest.
+_CORNER = 0.1
 
 
 @dataclass(frozen=True)
@@ -40,34 +43,50 @@ class CountEvidence(Evidence):
     design = Design.MANY_RUNS
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        return self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta), 700.0), Basis.EXACT
+        near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
+        found = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
+        return found, Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        return self._largest(lambda delta: GuaranteeCurve(epsilon, delta), 1.0), Basis.EXACT
+        near = delta_lower(self.counts, epsilon=epsilon, confidence=self.confidence)
+        found = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near.value, 1.0)
+        return found, Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
-        return self._largest(gaussian, 70.0), Basis.EXACT
+        near = mu_lower(self.counts, confidence=self.confidence)
+        return self._largest(lambda mu: gaussian(mu).tpr, near.value, 70.0), Basis.EXACT
 
-    def _largest(self, claim: Callable[[float], TradeoffCurve], most: float) -> float:
-        """The largest parameter whose claim is refuted, from below."""
+    def _largest(self, claim: Callable[[float], Claim], near: float, most: float) -> float:
+        """The largest parameter whose claim is refuted, from below; a box says where it is near."""
 
         def refuting(parameter: Array) -> Array:
             at = min(float(parameter), most)
-            return np.asarray(self.ledger.level - self._p_value(claim(at)))
+            return np.asarray(self._excess(claim(at)))
 
-        zero = np.zeros(())
-        if refuting(zero) <= 0:
-            return 0.0
-        high = np.minimum(solve.climb(refuting, zero, min(1.0, most / 2)), most)
-        return float(solve.falling_root(refuting, zero, high, narrow=_NARROW * most**0.1)[0])
+        low, step = np.array(near), near / 32
+        if near == 0 or refuting(low) <= 0:
+            low, step = np.zeros(()), min(1.0, most / 2)
+            if refuting(low) <= 0:
+                return 0.0
+        high = np.minimum(solve.climb(refuting, low, step), most)
+        return float(solve.falling_root(refuting, low, high, narrow=_NARROW)[0])
 
-    def _p_value(self, claim: TradeoffCurve) -> float:
-        return buehler_p_value(self.counts, claim.tpr, confidence=self.confidence)
+    def _excess(self, claim: Claim) -> float:
+        """Positive if the claim is refuted, by the test or by the corner; falls as it grows."""
+        fpr, tpr = self._corner()
+        return max(self._level - self._p_value(claim), tpr - float(claim(np.array(fpr))))
+
+    def _p_value(self, claim: Claim) -> float:
+        return buehler_p_value(self.counts, claim, confidence=1 - self._level)
+
+    @property
+    def _level(self) -> float:
+        return self.ledger.level * (1 - _CORNER)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_value(claim)
-        if p > self.ledger.level:
+        if self._excess(claim.tpr) <= 0:
             return None
+        p = min(self._p_value(claim.tpr), self.ledger.level)
         some, all_of = self.counts.accused_members, self.counts.members
         where = (
             f"{self.event}: {100 * self.counts.tpr:.3g} % of members ({some:,} of {all_of:,}) "
@@ -77,30 +96,44 @@ class CountEvidence(Evidence):
         return Finding(where, self.counts.tpr, allowed, p, self.ledger.level)
 
     def curve(self) -> AtomicCurve:
-        """The corner of the box around both rates that is least kind to the attacker.
-
-        A box costs more than the exact test of a claim, so the curve may cross fewer claims.
-        """
-        half = self.ledger.level / 2
-        fpr = float(binomial.upper_limit(self.counts.accused_others, self.counts.others, half))
-        tpr = float(binomial.lower_limit(self.counts.accused_members, self.counts.members, half))
-        one, two = np.array([0.0, fpr, 1.0]), np.array([0.0, tpr, 1.0])
+        """One corner, its FPR from above and its TPR from below, with a share of the level."""
+        one, two = (np.array([0.0, rate, 1.0]) for rate in self._corner())
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
-        """With as many others accused as were: the chance that enough members would be."""
+    def _corner(self) -> tuple[float, float]:
+        half = self.ledger.level * _CORNER / 2
+        fpr = binomial.upper_limit(self.counts.accused_others, self.counts.others, half)
+        tpr = binomial.lower_limit(self.counts.accused_members, self.counts.members, half)
+        return float(fpr), float(tpr)
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        """Were the FPR as observed: others accused at most so often, and members enough for that.
+
+        The two counts are independent, and fewer accused others ask for fewer accused members.
+        """
+        worst = self._many_others()
+        needed = replace(self, counts=replace(self.counts, accused_others=worst))._needed(claim)
+        rate, n = self.counts.fpr, (self.counts.others, self.counts.members)
+        so_few = float(binomial.lower_tail(worst, n[0], rate))
+        return lambda truth: so_few * float(binomial.upper_tail(needed, n[1], truth.tpr(rate)))
+
+    def _many_others(self) -> int:
+        """More others than this are accused in one of 50 audits with the FPR observed."""
+        low, high = -1, self.counts.others
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = binomial.lower_tail(middle, self.counts.others, self.counts.fpr) >= 0.98
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def _needed(self, claim: TradeoffCurve) -> int:
+        """How many accused members would refute the claim."""
         low, high = 0, self.counts.members + 1
         while high - low > 1:
             middle = (low + high) // 2
             tried = replace(self, counts=replace(self.counts, accused_members=middle))
-            if tried._p_value(claim) <= self.ledger.level:
-                high = middle
-            else:
-                low = middle
-        if high > self.counts.members:
-            return 0.0
-        share = float(truth.tpr(self.counts.fpr))
-        return float(betainc(high, self.counts.members - high + 1, share))
+            low, high = (low, middle) if tried._finding(claim) else (middle, high)
+        return high
 
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)
@@ -118,9 +151,7 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
         return together({name: from_counts(one, 1 - share) for name, one in counts.items()})
     level = 1 - _checks.inside_unit(confidence=confidence)
     _checks.instance(Counts, "audit.Counts", counts=counts)
-    return CountEvidence(
-        counts, Ledger(level, (Entry("one attack", 1, level),), (CLAIMS_ARE_FREE,))
-    )
+    return CountEvidence(counts, _ledger("one attack", level))
 
 
 def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
@@ -130,10 +161,17 @@ def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
     for higher in ways:
         counts = counts_beyond(scores, method.threshold, higher)
         event = f"score {'>' if higher else '<'} {method.threshold:.6g}"
-        entry = Entry(f"the event {event}", 1, level / len(ways))
-        ledger = Ledger(level / len(ways), (entry,), (CLAIMS_ARE_FREE,))
+        ledger = _ledger(f"the event {event}", level / len(ways))
         found[event] = CountEvidence(counts, ledger, event)
     return together(found) if len(found) > 1 else next(iter(found.values()))
+
+
+def _ledger(what: str, level: float) -> Ledger:
+    entries = (
+        Entry(what, 1, level * (1 - _CORNER)),
+        Entry("a corner of the curve", 1, level * _CORNER),
+    )
+    return Ledger(level, entries, (CLAIMS_ARE_FREE,))
 
 
 def counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:

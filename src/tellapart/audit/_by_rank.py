@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainccinv, betaincinv
 
 from tellapart._checks import Array
 from tellapart.audit import _families
@@ -15,7 +15,7 @@ from tellapart.audit._cells import Cells
 from tellapart.audit._families import Family
 from tellapart.audit._rank_test import Looked, upper_p_values
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.looks import End, Look, columns
 from tellapart.curve.atomic import AtomicCurve, from_corners
@@ -107,10 +107,10 @@ class RankEvidence(Evidence):
         )
         return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+    def _power(self, claim: TradeoffCurve) -> Power:
         cells = self._cells
         needed = cells.critical(self._at_cuts(claim))
-        return float(np.max(cells.least(needed, self._at_cuts(truth))))
+        return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
 
     @cached_property
     def _cells(self) -> Cells:
@@ -140,9 +140,8 @@ class RankEvidence(Evidence):
 
 def _above(one: Array, two: Array, level: Array) -> tuple[Array, Array]:
     """The rate that a Beta law exceeds with this chance, and one minus it, both with digits."""
-    rate_left = betaincinv(two, one, level) * (1 - 1e-12)
-    rate = np.where(rate_left > 0.5, betaincinv(one, two, 1 - level), 1 - rate_left)
-    return np.minimum(rate * (1 + 1e-12), 1.0), rate_left
+    rate = betainccinv(one, two, level) * (1 + 1e-12)
+    return np.minimum(rate, 1.0), betaincinv(two, one, level) * (1 - 1e-12)
 
 
 def _roc(claim: TradeoffCurve, end: End) -> Callable[[Array], Array]:

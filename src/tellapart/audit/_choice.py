@@ -46,7 +46,7 @@ def _promises(
         few, reference, few_tested, tested = few_tested, tested, few, reference
     steps = np.arange(np.log(max(few / 2, 1.0)) / np.log(_RATIO) + 1e-9)
     places = np.unique(np.round(_RATIO**steps)).astype(int)
-    looks = look_at(aside, end, higher, places.tolist(), level, seed=0)
+    looks = look_at(aside, end, higher, places.tolist(), level)
     beyond = np.array([look.beyond for look in looks], dtype=float)
     ranks = np.maximum(np.round(places * reference / few), 1.0)
     count = beyond * tested / few_tested

@@ -28,6 +28,7 @@ _EPS = 2.0**-52
 # Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
 TAIL_ROUNDING = 1e-12
 LARGEST_EPSILON = 700.0
+MOST_CANARIES = 10**9
 # Below it a probability may have lost digits to underflow.
 _TINY = 1e-290
 
@@ -45,7 +46,7 @@ class Guesses:
     right: int
 
     def __post_init__(self) -> None:
-        canaries = _checks.whole(1, 10**9, canaries=self.canaries)
+        canaries = _checks.whole(1, MOST_CANARIES, canaries=self.canaries)
         made = _checks.whole(0, made=self.made)
         right = _checks.whole(0, right=self.right)
         if made > canaries:

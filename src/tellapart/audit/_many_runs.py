@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tellapart import _checks
+from tellapart.audit._band import default_ranks
 from tellapart.audit._by_band import band_evidence
 from tellapart.audit._by_belief import Belief, belief
 from tellapart.audit._by_count import counts_beyond, fixed_evidence
@@ -64,7 +67,7 @@ def _check_independent(scores: Scores) -> None:
 def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
     _check_independent(scores)
     if isinstance(method, Ranks):
-        return _at_ranks(scores, level, method)
+        return _at_ranks(scores, level)
     if isinstance(method, Split):
         return _at_one_rank(scores, level, method)
     if isinstance(method, Band):
@@ -84,23 +87,21 @@ def _believed(scores: Scores, level: float, method: Credible) -> Belief:
     return belief(counts_beyond(scores, method.threshold, higher), method.prior, level)
 
 
-def _at_ranks(scores: Scores, level: float, method: Ranks) -> RankEvidence:
+def _at_ranks(scores: Scores, level: float) -> RankEvidence:
     ways = directions(scores.orientation)
     places = [
         (end, higher, geometric_ranks(_reference(scores, end))) for higher in ways for end in End
     ]
     share = level / sum(len(ranks) for _, _, ranks in places)
     looks = [
-        look
-        for end, higher, ranks in places
-        for look in look_at(scores, end, higher, ranks, share, method.seed)
+        look for end, higher, ranks in places for look in look_at(scores, end, higher, ranks, share)
     ]
     entries = [
         Entry(_words(end, higher, len(ways) > 1), len(ranks), share)
         for end, higher, ranks in places
     ]
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
-    return RankEvidence(tuple(looks), ledger, method.name)
+    return RankEvidence(tuple(looks), ledger, Ranks.name)
 
 
 def _words(end: End, higher: bool, both: bool) -> str:
@@ -114,8 +115,19 @@ def _reference(scores: Scores, end: End) -> int:
 
 
 def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
-    aside, kept = scores.split(method.share, method.seed)
+    aside, kept = scores.split(method.share, _drawn(scores, method.seed))
     choice = best_rank(aside, kept, method.delta, level)
-    looks = look_at(kept, choice.end, choice.higher, [choice.rank], level, method.seed)
+    looks = look_at(kept, choice.end, choice.higher, [choice.rank], level)
     entry = Entry(f"rank {choice.rank:,}, chosen on {method.share:.0%} set aside", 1, level)
     return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
+
+
+def _drawn(scores: Scores, seed: int) -> int:
+    """A seed that changes with the scores: a split by ranks must not be the same for all data.
+
+    The ranks that one seed sets aside would be a fixed choice, and favour one side for good. How
+    the sides lie among each other is as good as a fresh draw, and the same whenever asked.
+    """
+    ranks = default_ranks(scores.others.count)
+    among = scores.members.above(scores.others.descending(ranks))
+    return int(np.random.SeedSequence([seed, *among.tolist()]).generate_state(1, np.uint64)[0])

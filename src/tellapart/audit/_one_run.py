@@ -10,9 +10,9 @@ from scipy.special import betainc
 from tellapart import _checks
 from tellapart.audit._canaries import Ranking
 from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
-from tellapart.audit._guesses import Guesses, p_value, p_value_if_chosen
+from tellapart.audit._guesses import MOST_CANARIES, Guesses, p_value, p_value_if_chosen
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.scores import Orientation, Scores
@@ -58,8 +58,10 @@ class GuessEvidence(Evidence):
         allowed = (_least_refuting(best, claim) - 1) / made
         return Finding(where, right / made, allowed, _at_most(best, claim), best.level)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
-        return max(_power(one, claim, truth) for one in self.tries)
+    def _power(self, claim: TradeoffCurve) -> Power:
+        needed = [_least_refuting(one, claim) for one in self.tries]
+        each = list(zip(self.tries, needed, strict=True))
+        return lambda truth: max(_power(one, least, truth) for one, least in each)
 
     def scaled(self, factor: float) -> GuessEvidence:
         many = (_scaled(one, factor) for one in self.tries)
@@ -152,9 +154,9 @@ def _least_refuting(one: Chosen, claim: TradeoffCurve) -> int:
     return high
 
 
-def _power(one: Chosen, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
+def _power(one: Chosen, needed: int, truth: TradeoffCurve) -> float:
     """As if each guess were right on its own, with the chance the truth gives at its rank."""
-    needed, made = _least_refuting(one, claim), one.guesses.made
+    made = one.guesses.made
     if needed > made:
         return 0.0
     shares = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
@@ -174,6 +176,7 @@ def _precision(curve: TradeoffCurve, share: float) -> float:
 
 
 def _scaled(one: Chosen, factor: float) -> Chosen:
+    factor = min(factor, MOST_CANARIES / one.guesses.canaries)
     canaries, made, right = (
         round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)
     )

@@ -49,7 +49,7 @@ def _silent(counts: Counts, others: Array, silence: Silence) -> tuple[Array, Arr
     Methods that also look at accused others as if they were the members claim at both ends.
     """
     none, every = np.zeros(others.shape), np.full(others.shape, float(counts.members))
-    alike = others * (counts.members / counts.others)
+    alike = np.minimum(others * (counts.members / counts.others), every)
     last = _up_to(alike, every, lambda x, some: silence(x, others[some]))
     back = _up_to(none, alike, lambda t, some: silence(alike[some] - t, others[some]))
     spoken = silence(alike, others) <= 0

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, betaincinv, betaln, xlog1py, xlogy
+from scipy.special import betainc, betaincc, betaincinv
 
 from tellapart._checks import Array
+from tellapart._numeric.binomial import log_weight, mass
 
 Roc = Callable[[Array], Array]
 
@@ -27,7 +28,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _CUTS = np.array([1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.15, 0.5])
 _CUTS = np.concatenate([_CUTS, 1 - _CUTS[-2:0:-1], [1 - 1e-15]])
 _LEFT_OUT = 1e-17  # what lies below the cuts of either law, and rounding
-_ROUNDING = 1 + 1e-9
+_ROUNDING = 1 + 1e-8
 _CELLS = 64
 
 
@@ -70,12 +71,17 @@ def smooth_p_values(looks: Looked, roc: Roc, inverse: Roc, kink: Array) -> Array
     half = np.diff(ends, axis=1)[..., None] / 2
     u = ends[:, :-1, None] + half * (1 + _NODES)
     flat = u.reshape(len(u), -1)
-    shape, other = law
-    density = np.exp(xlogy(shape - 1, flat) + xlog1py(other - 1, -flat) - betaln(shape, other))
+    density = _density(law, flat)
     chance = betainc(*count, np.clip(roc(flat), 0.0, 1.0))
     inside = np.sum((half * _WEIGHTS).reshape(len(u), -1) * density * chance, axis=1)
     found = inside + betaincc(looks.rate_law()[0], looks.rate_law()[1], high[:, 0])
     return np.where(looks.beyond <= 0, 1.0, np.minimum(found * _ROUNDING + _LEFT_OUT, 1.0))
+
+
+def _density(law: tuple[Array, Array], rate: Array) -> Array:
+    """A Beta law's, from a binomial mass: logarithms of Beta functions lose digits for many."""
+    rank, trials = law[0] - 1, law[0] + law[1] - 2
+    return (trials + 1) * mass(log_weight(rank, trials), rank, trials, rate)
 
 
 def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:

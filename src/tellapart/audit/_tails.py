@@ -187,7 +187,7 @@ class Proof(NamedTuple):
 
 def certified(region: Region, claim: Claim, span: Span, target: float, budget: int) -> Proof:
     """Try to show, with so many binomial tails, that no FPR of the span exceeds the target."""
-    edges = _grid(span, region.others, 1.0, budget)
+    edges = _grid(span, region.others, 1.0, max(budget, 2))
     low, high = edges[:-1], edges[1:]
     worst, spent = 0.0, 0
     while low.size:

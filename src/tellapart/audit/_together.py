@@ -9,7 +9,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -50,8 +50,9 @@ class JointEvidence(Evidence):
         fpr, fnr = (np.concatenate(side) for side in zip(*each, strict=True))
         return from_corners(fpr, 1 - fnr, fnr, 1 - fpr, bound=Bound.UPPER)
 
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float:
-        return max(part._power(claim, truth) for part in self.parts.values())
+    def _power(self, claim: TradeoffCurve) -> Power:
+        each = [part._power(claim) for part in self.parts.values()]
+        return lambda truth: max(power(truth) for power in each)
 
     def scaled(self, factor: float) -> JointEvidence:
         return replace(self, parts={name: one.scaled(factor) for name, one in self.parts.items()})

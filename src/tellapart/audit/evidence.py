@@ -7,6 +7,7 @@ claims, holds together with the confidence it states.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,6 +18,9 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
+
+# The chance of refuting one claim, given the true curve.
+Power = Callable[[TradeoffCurve], float]
 
 
 class Design(Enum):
@@ -100,7 +104,12 @@ class Evidence(ABC):
 
         For the best attack on that truth: scores that rank outputs by their likelihood ratio.
         """
-        return self._power(curve_of(claim, "claim"), curve_of(truth, "truth"))
+        return self.power_against(claim)(truth)
+
+    def power_against(self, claim: Subject) -> Callable[[Subject], float]:
+        """The power against one claim, for as many truths as one likes."""
+        power = self._power(curve_of(claim, "claim"))
+        return lambda truth: power(curve_of(truth, "truth"))
 
     def scaled(self, factor: float) -> Evidence:
         """What this evidence would be with so many times the samples and the same rates."""
@@ -121,7 +130,7 @@ class Evidence(ABC):
     def _finding(self, claim: TradeoffCurve) -> Finding | None: ...
 
     @abstractmethod
-    def _power(self, claim: TradeoffCurve, truth: TradeoffCurve) -> float: ...
+    def _power(self, claim: TradeoffCurve) -> Power: ...
 
     def _bound(self, value: float, basis: Basis) -> LowerBound:
         return LowerBound(value, self.confidence, basis, self.method)

@@ -4,7 +4,6 @@ The attack, threshold included, must be fixed before these counts are drawn.
 """
 
 from tellapart.audit._buehler import (
-    Forms,
     berger_boos_epsilon,
     buehler_epsilon,
     buehler_p_value,
@@ -18,10 +17,12 @@ from tellapart.audit._clopper import (
     mu_lower,
 )
 from tellapart.audit._credible import jeffreys_epsilon, joint_beta_epsilon
+from tellapart.audit._orders import Forms, Ranking
 from tellapart.audit._score import score_epsilon
 
 __all__ = [
     "Forms",
+    "Ranking",
     "berger_boos_epsilon",
     "box_epsilon",
     "buehler_epsilon",

@@ -13,15 +13,11 @@ from tellapart import _checks
 class Ranks:
     """Look at ranks 1, 3, 9, 27, ... from both ends, each for an equal share of the level.
 
-    Nothing is chosen from the data, no sample is set aside, and each look is exact. Tied scores
-    are broken by chance, drawn from ``seed``.
+    Nothing is chosen from the data or drawn, no sample is set aside, and each look is exact. A
+    twentieth of the level pays for scores that tie, if any do.
     """
 
-    seed: int = 0
     name: ClassVar[str] = "pre-set ranks"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", _checks.whole(0, 2**63 - 1, seed=self.seed))
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Split:
     share: float = 0.3
     delta: float = 0.0
     seed: int = 0
-    name: ClassVar[str] = "one rank, chosen on a part set aside"
+    name: ClassVar[str] = "one rank chosen on a part set aside"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", _checks.inside_unit(share=self.share))

@@ -19,6 +19,8 @@ from tellapart.mechanisms.subject import Subject, curve_of
 _SURE = 0.9
 # Beyond so many times the samples, the answer is "never".
 _MOST = 1e6
+# How finely that number is found.
+_FINE = 1.25
 # The strongest alternative tried; whoever misses even that has no power to speak of.
 _STRONGEST = 64.0
 
@@ -51,41 +53,48 @@ class Verdict:
         curve = curve_of(self.claim, "claim")
         return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
 
-    @cached_property
+    @property
     def detectable(self) -> float | None:
         """How many times stronger than claimed a leak must be to be found with 90 % probability.
 
         In the family that `power` names, rounded up; None if nothing in its reach would be.
         """
-        family = alternative(self.claim)
+        found, strength = self._strength
+        return strength if found else None
+
+    @cached_property
+    def _strength(self) -> tuple[bool, float]:
+        """Whether any strength would have been found, and which; or the strongest tried."""
+        family, power = alternative(self.claim), self.evidence.power_against(self.claim)
 
         def found(strength: float) -> bool:
-            return self.evidence.power(self.claim, family.curve(strength)) >= _SURE
+            return power(family.curve(strength)) >= _SURE
 
         low, high = 1.0, 1.25
         try:
             while not found(high):
                 low, high = high, high * 1.5
                 if high > _STRONGEST:
-                    return None
+                    return False, low
         except NotCertified:  # no curve is known for so little noise
-            return None
+            return False, low
         while high - low > 0.01:
             middle = (low + high) / 2
             low, high = (low, middle) if found(middle) else (middle, high)
-        return high
+        return True, high
 
     @property
     def power(self) -> str:
         """What would have been found, and for which attack that holds."""
-        found = self.detectable
-        if found is None:
+        found, strength = self._strength
+        truth = alternative(self.claim).words(strength)
+        if not found:
             return (
-                "Power: no leak of this kind, however strong, would surely have been found: "
-                "there are too few samples for this claim."
+                f"Power: not even the best attack on {truth} would have refuted the claim with "
+                "90 % probability: there are too few samples for this claim."
             )
         return (
-            f"Power: the best attack on {alternative(self.claim).words(found)} "
+            f"Power: the best attack on {truth} "
             "would have refuted the claim with 90 % probability. "
             "A leak this attack does not see is not covered."
         )
@@ -95,12 +104,14 @@ class Verdict:
         """How many times the samples would decide, if rates stay as observed; inf is never."""
         if self.refuted:
             return 1.0
-        factor = 1.25
-        while factor <= _MOST:
-            if self.evidence.scaled(factor).refutes(self.claim):
-                return factor
-            factor *= 1.25
-        return math.inf
+        low, high = 0, round(math.log(_MOST, _FINE))
+        if not self.evidence.scaled(_FINE**high).refutes(self.claim):
+            return math.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            refuted = self.evidence.scaled(_FINE**middle).refutes(self.claim)
+            low, high = (low, middle) if refuted else (middle, high)
+        return _FINE**high
 
     def __str__(self) -> str:
         return "\n".join([self.headline, *self.reasons()])
@@ -139,7 +150,7 @@ class Verdict:
                 "only a better attack could."
             )
         return (
-            f"More samples: about {needed:.2g} times as many would refute the claim, "
+            f"More samples: about {_times(needed)} times as many would refute the claim, "
             "if the rates stay as observed."
         )
 
@@ -162,6 +173,10 @@ def describe(claim: Subject) -> str:
     if isinstance(claim, GaussianCurve):
         return f"of Gaussian DP with μ = {claim.mu:g}"
     return "of this curve"
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2g}" if factor < 10 else f"{float(f'{factor:.2g}'):,.0f}"
 
 
 def percent(confidence: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +10,8 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import choosing, founding, show, theory
+from tellapart.cli import auditing, choosing, founding, show, theory
+from tellapart.cli.options import typed
 from tellapart.errors import TellapartError
 
 app = App(
@@ -24,41 +24,53 @@ app = App(
         "    tellapart choose dpsgd --steps 1000 \\\n"
         "        --sampling-rate 0.01 --max-advantage 0.1\n"
         "    tellapart compare laplace:epsilon=1 \\\n"
-        "        gaussian:epsilon=1,delta=1e-5\n\n"
+        "        gaussian:epsilon=1,delta=1e-5\n"
+        "    tellapart audit scores.csv --design many-runs \\\n"
+        "        --epsilon 1 --delta 1e-5 --report audit.html\n\n"
         "Every command takes --json, and --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",
 )
-for command in (theory.risk, choosing.choose, theory.compare, theory.region, founding.reproduce):
+for command in (
+    theory.risk,
+    choosing.choose,
+    theory.compare,
+    theory.region,
+    auditing.audit,
+    founding.reproduce,
+):
     app.command(command, help_epilogue="")
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; 0 for an answer, 2 for bad use (1 is kept for a refuted claim)."""
+    """Run one command; 0 for an answer, 1 for a refuted claim, 2 for bad use."""
     given = list(sys.argv[1:] if tokens is None else tokens)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
             stream.reconfigure(errors="replace")
     debug = "--debug" in given
+    code = 0
     given = [one for one in given if one != "--debug"]
+    typed.set(tuple(given))
     try:
-        app(
+        found = app(
             given,
             console=show.terminal(),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",
         )
+        code = found if isinstance(found, int) else 0
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        show.hush()
     except (CycloptsError, TellapartError, OSError) as error:
         if debug:
             raise
         Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(_line(error))
         return 2
-    return 0
+    return code
 
 
 def _line(error: Exception) -> str:

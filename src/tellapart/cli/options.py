@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,15 +14,22 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart.cli import show
+from tellapart.report.model import plain
 from tellapart.worlds import Adversary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# The words of the command line being run, for those who record it.
+typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+
 Option = Annotated[float | None, Parameter(show_default=False)]
 
+PARAMETERS = Group("Parameters of the mechanism", sort_key=1)
+OUTPUT = Group("Output", sort_key=4)
 
-@Parameter(name="*", group=Group("Parameters of the mechanism", sort_key=1))
+
+@Parameter(name="*", group=PARAMETERS)
 @dataclass(frozen=True)
 class Values:
     """Parameters by name; the same as ``name:key=value``."""
@@ -88,7 +95,7 @@ class Knowledge:
         return found
 
 
-@Parameter(name="*", group=Group("Output", sort_key=3))
+@Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
     """How the answer is given."""
@@ -111,15 +118,24 @@ class Output:
         picture: Callable[[], Figure],
     ) -> None:
         """Draw first, so that nothing is printed about a picture that failed; then print."""
-        console = show.terminal()
+        self.draw(picture)
+        self.say(data, text)
+
+    def draw(self, picture: Callable[[], Figure]) -> None:
+        """Draw the picture if one was asked for."""
         if self.plot is not None:
             from tellapart import plot
 
-            path = plot.save(picture(), self.plot)
-            data = {**data, "plot": str(path)}
+            plot.save(picture(), self.plot)
+
+    def say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
+        """Print the answer, and where its picture is."""
+        console = show.terminal()
         if self.as_json:
+            if self.plot is not None:
+                data = {**data, "plot": str(self.plot)}
             console.file.write(
-                json.dumps(_plain(data), ensure_ascii=_narrow(console), indent=2) + "\n"
+                json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2) + "\n"
             )
             return
         text(console)
@@ -130,14 +146,3 @@ class Output:
 def _narrow(console: Console) -> bool:
     """Whether the other end cannot read every letter; JSON can spell them all in ASCII."""
     return "utf" not in console.encoding.lower()
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity: it is written as a word."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "inf" if value > 0 else "-inf"
-    return value

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 
@@ -28,18 +30,26 @@ def terminal() -> Console:
     return _Terminal(highlight=False, soft_wrap=True)
 
 
+def hush() -> None:
+    """Print nothing more: the reader has seen enough, as `| head` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Say what is going on, at a terminal, when it takes more than a second."""
+def working(what: str) -> Iterator[Callable[[str, float], None]]:
+    """Say what is going on, at a terminal, when it takes more than a second.
+
+    What it gives may be called with what is being done and the share of it that is.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda _doing, _share: None
         return
-    status = console.status(f"{what} …")
+    status = console.status(Text(f"{what} …"))
     timer = Timer(1.0, status.start)
     timer.start()
     try:
-        yield
+        yield lambda doing, share: status.update(Text(f"{doing} … {share:.0%}"))
     finally:
         timer.cancel()
         timer.join()
@@ -50,14 +60,20 @@ def title(console: Console, name: str, rest: str = "") -> None:
     """What the answer is about."""
     if len(name) + 2 + len(rest) <= console.width:
         console.print(Text.assemble((name, "bold"), f"  {rest}" if rest else ""))
-    else:
-        console.print(Text(name, style="bold"))
+        return
+    console.print(Text(_wrapped(name, console.width, ""), style="bold"))
+    if rest:
         line(console, rest)
 
 
 def line(console: Console, text: str) -> None:
     """One indented sentence, wrapped where the terminal ends."""
     console.print(Text(_wrapped(text, console.width, _INDENT)))
+
+
+def item(console: Console, text: str) -> None:
+    """One sentence of a list, its later lines under its first word."""
+    console.print(Text(f"{_INDENT}- {_wrapped(text, console.width, 2 * _INDENT)[4:]}"))
 
 
 def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of curves, regions and choices (extra ``plot``).
+"""Pictures of curves, regions, choices and audits (extra ``plot``).
 
 Each function draws one picture and returns its figure; ``axes=`` draws it into a larger one.
 """
@@ -10,6 +10,7 @@ try:
 except ImportError as missing:
     raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
 
+from tellapart.plot._audit import audit
 from tellapart.plot._frontier import frontier
 from tellapart.plot._regions import region_point, regions
 from tellapart.plot.choices import f_score
@@ -17,6 +18,7 @@ from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
 from tellapart.plot.style import panels, save, style, styled
 
 __all__ = [
+    "audit",
     "compare",
     "f_score",
     "frontier",

@@ -21,7 +21,7 @@ from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, sheet, s
 from tellapart.plot.style import dress, panels, styled
 
 # The least rate on logarithmic axes; a value that starts below the second has such an axis.
-_LEAST, RARE = 1e-4, 0.05
+LEAST, RARE = 1e-4, 0.05
 # The losses at which curves are read, besides 0: corners nearer to each other look like one.
 _LOSSES = np.geomspace(1e-4, 700.0, 500)
 # A polygon with more corners than this looks smooth.
@@ -36,14 +36,14 @@ class Points(NamedTuple):
     fnr: Array
 
 
-def operating_points(curve: TradeoffCurve) -> Points:
+def operating_points(curve: TradeoffCurve, least: float = LEAST) -> Points:
     """Points close enough to draw lines between, with every visible corner among them."""
     # The best tests at a threshold are the corners of a polygon, which no grid of rates hits; a
     # composition is smooth but at 0, and has no digits at thresholds that no attack would use.
     smooth = isinstance(curve, ThresholdCurve)
     losses = np.zeros(1) if smooth else np.concatenate([-_LOSSES, [0.0], _LOSSES])
     corners = np.asarray(curve.rates(losses).fpr)
-    grids = [np.linspace(0, 1, 401), np.geomspace(_LEAST, 1, 401), corners]
+    grids = [np.linspace(0, 1, 401), np.geomspace(least, 1, 401), corners]
     if isinstance(curve, AtomicCurve | GuaranteeCurve) and len(curve.vertices()[0]) <= _CORNERS:
         grids.append(curve.vertices()[0])
     fpr = np.unique(np.clip(np.concatenate(grids), 0.0, 1.0))
@@ -88,10 +88,10 @@ def roc(subjects: Mapping[str, Subject], *, log: bool = False, axes: Axes | None
 
 
 def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[Entry]:
-    square(axes, least=_LEAST if log else None)
+    square(axes, least=LEAST if log else None)
     axes.set(xlabel="false accusations (FPR)", ylabel="members found (TPR)")
-    least = _LEAST if log else 0.0
-    middle = _LEAST**0.5 if log else 0.5
+    least = LEAST if log else 0.0
+    middle = LEAST**0.5 if log else 0.5
     guess(axes, [least, 1], [least, 1])
     along(axes, middle, middle, 45, "guessing")
     lines = []

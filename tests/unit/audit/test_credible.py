@@ -103,7 +103,14 @@ def test_likeliest_rates_are_likelier_than_all_others_on_the_curve():
 @pytest.mark.parametrize("method", [jeffreys_epsilon, joint_beta_epsilon])
 @pytest.mark.parametrize("delta", [0.0, 0.999, 1.0])
 @pytest.mark.parametrize(
-    "counts", [Counts(0, 5, 5, 5), Counts(5, 5, 0, 5), Counts(1, 1, 0, 1), Counts(0, 1, 0, 10**9)]
+    "counts",
+    [
+        Counts(1298, 1298, 68973, 68973),
+        Counts(0, 5, 5, 5),
+        Counts(5, 5, 0, 5),
+        Counts(1, 1, 0, 1),
+        Counts(0, 1, 0, 10**9),
+    ],
 )
 def test_extreme_counts_have_an_answer(counts, delta, method):
     bound = method(counts, delta=delta)

@@ -1,6 +1,7 @@
 """Bounds from Clopper-Pearson limits: full enumeration of small audits, and the edges."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import tellapart as ta
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import Counts
 from tellapart.audit.intervals import (
+    Ranking,
     berger_boos_epsilon,
     box_epsilon,
     buehler_epsilon,
@@ -55,7 +57,8 @@ FPR = np.concatenate([[0, 1e-6, 1e-4], np.linspace(0.002, 1, 500)])
         (buehler_epsilon, 4, 6, 0.0, 0.8),
         (buehler_epsilon, 6, 4, 0.05, 0.9),
         (berger_boos_epsilon, 4, 6, 0.0, 0.8),
-        (berger_boos_epsilon, 6, 4, 0.05, 0.9),
+        (berger_boos_epsilon, 8, 7, 0.05, 0.9),
+        (partial(berger_boos_epsilon, ranking=Ranking.BOX), 6, 4, 0.05, 0.9),
     ],
 )
 def test_exact_methods_keep_their_level(method, members, others, delta, confidence):

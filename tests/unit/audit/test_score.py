@@ -7,10 +7,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from tellapart.audit import _score
+from tellapart.audit import _orders
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import Counts
 from tellapart.audit.intervals import score_epsilon
+from tellapart.errors import InvalidArgument
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.2])
@@ -27,7 +28,7 @@ def test_the_likeliest_rate_is_found(counts, delta):
             + binom.logpmf(counts.accused_others, counts.others, p)
         )
 
-    found = _score.constrained_fpr(
+    found = _orders.constrained_fpr(
         np.array([float(counts.accused_members)]),
         np.array([float(counts.accused_others)]),
         counts,
@@ -45,7 +46,7 @@ def test_the_score_rises_with_accused_members_and_falls_with_others_and_epsilon(
     sizes = Counts(0, 13, 0, 9)
     x1, x0 = (one.ravel().astype(float) for one in np.mgrid[0:14, 0:10])
     at = [
-        _score._score(x1, x0, sizes, np.full(x1.shape, e), delta).reshape(14, 10)
+        _orders.score(x1, x0, sizes, np.full(x1.shape, e), delta).reshape(14, 10)
         for e in (epsilon, epsilon + 0.1)
     ]
     slack = 1e-9
@@ -67,7 +68,7 @@ def test_exact_is_said_only_where_the_level_is_kept():
             if bound.value == 0:
                 continue
             at = np.full(x1.shape, bound.value)
-            own = _score._score(x1, x0, sizes, at, delta).reshape(n + 1, n + 1)
+            own = _orders.score(x1, x0, sizes, at, delta).reshape(n + 1, n + 1)
             tpr = np.minimum(math.exp(bound.value) * fpr + delta, 1)
             one = binom.pmf(np.arange(n + 1), n, tpr[:, None])
             wrong = np.einsum("ki,ij,kj->k", one, own >= own[i, j] - 1e-9, two).max()
@@ -78,6 +79,11 @@ def test_exact_is_said_only_where_the_level_is_kept():
 
 def test_many_samples_are_never_called_exact_unchecked():
     assert score_epsilon(Counts(2275, 10**5, 135, 10**5), delta=1e-5).basis is Basis.ASYMPTOTIC
+
+
+def test_a_score_needs_a_bar_to_clear():
+    with pytest.raises(InvalidArgument, match="confidence must be at least"):
+        score_epsilon(Counts(5, 5, 0, 5), confidence=0.5)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.999, 1.0])

@@ -1,0 +1,290 @@
+"""The command that audits: from files of attack scores to a verdict on a claim."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+from rich.console import Console
+
+from tellapart import report as reporting
+from tellapart._checks import refuse
+from tellapart.audit import (
+    Band,
+    Evidence,
+    Fixed,
+    Guessing,
+    Ledger,
+    Metrics,
+    Orientation,
+    Ranks,
+    Scores,
+    Split,
+    judge,
+    many_runs,
+    metrics,
+    one_run,
+)
+from tellapart.audit._metrics import WHY_NO_EPSILON
+from tellapart.audit.verdict import percent
+from tellapart.cli import show
+from tellapart.cli.options import OUTPUT, PARAMETERS, Option, Output, Values, typed
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.data import paths
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.mechanisms.named import NAMED, named
+from tellapart.mechanisms.subject import Subject
+from tellapart.report import DESIGNS, Report
+from tellapart.report.model import Found
+
+# More lines of a ledger than these are summed up.
+_LINES = 12
+
+
+@Parameter(name="*", group=Group("What the files hold", sort_key=2))
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the files mean what."""
+
+    score_column: Annotated[str, Parameter(help="What the attack said of a row.")] = "score"
+    member_column: Annotated[str, Parameter(help="Whether the record was in: 1 or 0.")] = "member"
+    run_column: Annotated[
+        str | None,
+        Parameter(help="Which run a row is of: audits check what it allows.", show_default=False),
+    ] = None
+    each_group: Annotated[
+        str | None,
+        Parameter(
+            help="Audit the groups in this column one by one, for a share of the level each.",
+            show_default=False,
+        ),
+    ] = None
+    orientation: Annotated[
+        Orientation, Parameter(help="Which scores speak for membership.", negative="")
+    ] = Orientation.HIGHER
+
+
+@Parameter(name="*", group=Group("How to look", sort_key=3))
+@dataclass(frozen=True)
+class Looking:
+    """How sure to be, and where to look."""
+
+    confidence: Annotated[
+        float, Parameter(help="Chance that nothing at all is falsely claimed, at least.")
+    ] = 0.95
+    method: Annotated[
+        Literal["ranks", "split", "band", "fixed"] | None,
+        Parameter(
+            help="Where to look: at pre-set ranks (the default for many-runs), at one chosen on a "
+            "part set aside, at all thresholds at once, or at --threshold. For one-run: split, or "
+            "nothing.",
+            show_default=False,
+        ),
+    ] = None
+    threshold: Annotated[
+        Option, Parameter(help="For --method fixed: settled before seeing these scores.")
+    ] = None
+    guesses_in: Annotated[
+        int | None,
+        Parameter(help="For one-run: of how many canaries to guess “in”.", show_default=False),
+    ] = None
+    guesses_out: Annotated[
+        int | None, Parameter(help="And of how many to guess “out”.", show_default=False)
+    ] = None
+    seed: Annotated[int, Parameter(help="Of the part set aside by --method split.")] = 0
+
+    def many(self, delta: float) -> Ranks | Split | Band | Fixed:
+        """The method for many runs."""
+        self._unused("many-runs", "guesses_in", "guesses_out")
+        if (self.method == "fixed") != (self.threshold is not None):
+            refuse("--threshold", "come with --method fixed, and only with it", self.threshold)
+        if self.threshold is not None:
+            return Fixed(self.threshold)
+        if self.method == "split":
+            return Split(delta=delta, seed=self.seed)
+        return Band() if self.method == "band" else Ranks()
+
+    def one(self, delta: float) -> Guessing | Split | None:
+        """The method for one run; None tries a few numbers of guesses and pays for them."""
+        self._unused("one-run", "threshold")
+        guesses = (self.guesses_in, self.guesses_out)
+        if self.method not in (None, "split"):
+            refuse("--method", "be split, or be left out, with --design one-run", self.method)
+        if guesses == (None, None):
+            return None if self.method is None else Split(delta=delta, seed=self.seed)
+        if self.method is not None:
+            refuse("--method", "be left out where guesses are given", self.method)
+        return Guessing(*(one or 0 for one in guesses))
+
+    def none(self) -> None:
+        """Nothing is to be looked for in one model."""
+        self._unused("one-model", "method", "threshold", "guesses_in", "guesses_out")
+
+    def _unused(self, design: str, *options: str) -> None:
+        for name in options:
+            if (value := asdict(self)[name]) is not None:
+                option = f"--{name.replace('_', '-')}"
+                refuse(option, f"be left out with --design {design}", value)
+
+
+def audit(
+    *files: Annotated[
+        str, Parameter(help="Scores: .parquet, .csv, .csv.gz or .npz. Patterns are expanded.")
+    ],
+    design: Annotated[
+        Literal["many-runs", "one-run", "one-model"] | None,
+        Parameter(help="How the scores came about; must be given.", show_default=False),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        Parameter(
+            group=PARAMETERS,
+            help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
+            f"{', '.join(NAMED)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
+            show_default=False,
+        ),
+    ] = None,
+    values: Values = Values(),
+    columns: Columns = Columns(),
+    looking: Looking = Looking(),
+    report: Annotated[
+        Path | None,
+        Parameter(
+            group=OUTPUT,
+            help="Also write a page, out.html, and the same as out.json beside it.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Output = Output(),
+) -> int:
+    r"""What attack scores say of a privacy claim: refuted or not, and how sure that is.
+
+    A file has one row per score, and a column that says whether the record was in. The design
+    says how the scores came about:
+
+    - many-runs: every score is of its own independent training or call;
+    - one-run: one training, every canary in or out by its own fair coin;
+    - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
+
+    The exit code is 1 if the claim is refuted, 0 if not, 2 if something is wrong.
+
+    For example:
+
+        tellapart audit scores.csv --design many-runs \
+            --epsilon 1 --delta 1e-5
+        tellapart audit 'runs/*.parquet' --design many-runs \
+            --mechanism gaussian --sigma 2 --report audit.html
+        tellapart audit canaries.npz --design one-run \
+            --epsilon 8 --delta 1e-5
+        tellapart audit attack.csv --design one-model \
+            --orientation lower
+    """
+    if design is None:
+        told = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
+        raise InvalidArgument(f"--design must say how the scores came about: {told}")
+    if not files:
+        raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
+    claim = _claim(mechanism, values, design)
+    if output.plot is not None and design != "many-runs":
+        rule = f"be left out with --design {design}, which shows no curve"
+        refuse("--plot", rule, str(output.plot))
+    page = None if report is None else reporting.target(report)
+    with show.working("reading scores") as progress:
+        scores = Scores.read(
+            files,
+            score=columns.score_column,
+            member=columns.member_column,
+            run=columns.run_column,
+            group=columns.each_group,
+            orientation=columns.orientation,
+            progress=progress,
+        )
+    with show.working("looking"):
+        found = _found(scores, design, claim, columns, looking)
+        told_all = reporting.of(
+            found,
+            scores=scores,
+            files=paths.found(files)[1],
+            seed=looking.seed if looking.method == "split" else None,
+            command=shlex.join(["tellapart", *typed.get()]),
+        )
+    output.draw(lambda: _picture(found))
+    if page is not None:
+        reporting.write(told_all, page)
+    try:
+        output.say(told_all.data(), lambda console: _text(console, told_all, page))
+    except BrokenPipeError:  # a claim is refuted whether or not someone reads on
+        show.hush()
+    return 1 if told_all.refuted else 0
+
+
+def _claim(mechanism: str | None, values: Values, design: str) -> Subject | None:
+    given = values.given()
+    if mechanism is None and not given:
+        return None
+    if design == "one-model":
+        raise Unsupported(f"no claim can be judged with --design one-model: {WHY_NO_EPSILON}")
+    return named(mechanism or "any", **given)
+
+
+def _found(
+    scores: Scores, design: str, claim: Subject | None, columns: Columns, looking: Looking
+) -> Found:
+    grouped = columns.each_group is not None
+    if grouped and design != "many-runs":
+        refuse("--each-group", f"be left out with --design {design}", columns.each_group)
+    if design == "one-model":
+        looking.none()
+        return metrics(scores)
+    delta = claim.claimed_delta if isinstance(claim, GuaranteeCurve) else 0.0
+    evidence: Evidence
+    if design == "one-run":
+        evidence = one_run(scores, looking.confidence, looking.one(delta))
+    else:
+        method = looking.many(delta)
+        evidence = many_runs(scores, looking.confidence, method, each_group=grouped)
+    return evidence if claim is None else judge(claim, evidence)
+
+
+def _picture(found: Found) -> Any:
+    from tellapart import plot
+
+    return None if isinstance(found, Metrics) else plot.audit(found)
+
+
+def _text(console: Console, told: Report, page: Path | None) -> None:
+    show.title(console, told.headline)
+    for sentence in told.reasons:
+        show.line(console, sentence)
+    if told.refuted is None:
+        console.print()
+        described = told.ledger is None
+        head = ("", "value", "where") if described else ("", "at least", "basis")
+        show.table(console, [head, *((one.what, one.words, one.basis) for one in told.shown)])
+    if told.ledger is not None:
+        console.print()
+        spent = f"How the {percent(told.ledger.level)} were spent"
+        show.title(console, spent, "(the chance of any false claim)")
+        for line in _ledger(told.ledger):
+            show.item(console, line)
+    console.print()
+    counted = f"{told.members:,} members and {told.others:,} others"
+    show.title(console, "What this rests on", f"{told.design}, {counted}")
+    show.line(console, f"{told.unit[0].upper()}{told.unit[1:]}.")
+    for sentence in told.assumptions:
+        show.item(console, sentence)
+    if page is not None:
+        console.print(f"\nReport: {page} and {page.with_suffix('.json')}", markup=False)
+
+
+def _ledger(ledger: Ledger) -> list[str]:
+    """Every look with its share; many of them summed up."""
+    shown, rest = ledger.entries[:_LINES], ledger.entries[_LINES:]
+    lines = [str(entry) for entry in shown]
+    if rest:
+        looks, spent = sum(one.looks for one in rest), sum(one.spent for one in rest)
+        lines.append(f"and {looks:,} looks more, {spent:.3g} together")
+    return [*lines, *(f"free: {one}" for one in ledger.free)]

@@ -1,0 +1,160 @@
+"""A picture of an audit: what the claim allows, what was shown, and where the two collide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from tellapart import _checks
+from tellapart.audit._by_count import CountEvidence
+from tellapart.audit._by_rank import RankEvidence
+from tellapart.audit._together import JointEvidence
+from tellapart.audit.evidence import Evidence
+from tellapart.audit.looks import End, Look
+from tellapart.audit.verdict import Verdict, describe, judge, percent
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.plot.curves import LEAST, operating_points
+from tellapart.plot.numbers import plain
+from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, square
+from tellapart.plot.style import BLACK, dress, panels, styled
+
+# The least rate a logarithmic axis may begin at, and the largest.
+_LOWEST, _HIGHEST = 1e-7, 1e-3
+
+
+@styled
+def audit(
+    found: Verdict | Evidence, claim: Subject | None = None, exact: Subject | None = None
+) -> Figure:
+    """What a claim allows beside what an attack was shown to do, with all errors and with few.
+
+    Where more was shown than the claim allows, the claim is refuted: that part is cross-hatched.
+    ``found`` is a verdict, or evidence and perhaps a ``claim``; ``exact`` is the mechanism itself,
+    where it is known.
+    """
+    evidence, verdict = _asked(found, claim)
+    shown = evidence.curve()
+    curves: dict[str, TradeoffCurve] = {}
+    if verdict is not None:
+        curves[f"the claim: {describe(verdict.claim)}"] = curve_of(verdict.claim, "claim")
+    curves[f"shown with {percent(evidence.confidence)} confidence"] = shown
+    if exact is not None:
+        curves["the mechanism itself"] = curve_of(exact, "exact")
+    figure, (left, right) = panels(2, height=4.75 + 0.19 * len(curves))
+    least = _least(evidence)
+    entries = _panel(dress(left), curves, verdict, evidence, None)
+    _panel(dress(right), curves, verdict, evidence, least)
+    left.set_title("all error rates", fontsize=10)
+    right.set_title("few false accusations", fontsize=10)
+    if verdict is not None:
+        said = "REFUTED" if verdict.refuted else "NOT REFUTED"
+        words = f"{said} at {percent(verdict.confidence)} confidence"
+        figure.suptitle(words, fontsize=11, fontweight="bold")
+    drawn = figure.legend(
+        [entry.handle for entry in entries],
+        [""] * len(entries),
+        loc="outside lower center",
+        handlelength=3,
+        handleheight=1.1,
+    )
+    call(drawn, entries, width=figure.get_figwidth())
+    return figure
+
+
+def _asked(found: object, claim: Subject | None) -> tuple[Evidence, Verdict | None]:
+    if isinstance(found, Verdict):
+        if claim is not None:
+            _checks.refuse("claim", "be left out where a verdict is given", claim)
+        return found.evidence, found
+    if not isinstance(found, Evidence):
+        _checks.refuse("found", "be a verdict or evidence of audit", found)
+    return found, None if claim is None else judge(claim, found)
+
+
+def _least(evidence: Evidence) -> float:
+    """Where a logarithmic axis begins: a decade that still holds the smallest rate looked at."""
+    rates = [fpr for fpr, _ in _looked(evidence) if fpr > 0]
+    smallest = min(rates, default=LEAST)
+    return float(np.clip(10.0 ** math.floor(math.log10(smallest)), _LOWEST, _HIGHEST))
+
+
+def _panel(
+    axes: Axes,
+    curves: dict[str, TradeoffCurve],
+    verdict: Verdict | None,
+    evidence: Evidence,
+    log_from: float | None,
+) -> list[Entry]:
+    least = log_from or 0.0
+    square(axes, least=log_from)
+    axes.set(xlabel="false accusations (FPR)", ylabel="members found (TPR)")
+    middle = least**0.5 if log_from else 0.5
+    guess(axes, [least, 1], [least, 1])
+    along(axes, middle, middle, 45, "guessing")
+    lines: list[Line] = []
+    for name, curve in curves.items():
+        fpr, tpr, _ = operating_points(curve, log_from or LEAST)
+        kept = fpr >= least
+        # A mechanism that is claimed is a promise, too.
+        bound = Bound.LOWER if verdict is not None and not lines else curve.bound
+        lines.append(Line(name, bound, fpr[kept], tpr[kept], 1.0, fpr[kept]))
+    entries = draw(axes, lines)
+    if verdict is not None and verdict.refuted:
+        entries += _collision(axes, lines[0], lines[1])
+    entries += _dots(axes, evidence, log_from)
+    plain(axes)
+    return entries
+
+
+def _collision(axes: Axes, claim: Line, shown: Line) -> list[Entry]:
+    """The part of the square that the claim forbids and an attacker reaches."""
+    fpr = np.unique(np.concatenate([claim.x, shown.x]))
+    allowed, reached = (np.interp(fpr, line.x, line.y) for line in (claim, shown))
+    if not (reached > allowed).any():
+        words = "refuted by an exact test; the curve shown is wider than that and does not cross"
+        return [Entry(Line2D([], [], ls="none"), words)]
+    fill: dict[str, Any] = {"facecolor": "none", "edgecolor": BLACK, "hatch": "xxxx"}
+    axes.fill_between(
+        fpr, allowed, reached, where=reached > allowed, interpolate=True, lw=0, zorder=2.5, **fill
+    )
+    # Even a sliver is a refutation: its widest place is marked.
+    log = axes.get_xscale() == "log"
+    excess = np.where(reached > allowed, reached / allowed if log else reached - allowed, 0.0)
+    widest = int(np.flatnonzero(excess >= excess.max() * (1 - 1e-9))[-1])
+    cross: dict[str, Any] = {"color": BLACK, "mec": "white", "ms": 11, "zorder": 5}
+    (mark,) = axes.plot(fpr[widest], reached[widest], "X", **cross)
+    return [Entry((Patch(lw=0, **fill), mark), "REFUTED: an attacker does what the claim forbids")]
+
+
+def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[Entry]:
+    points = np.array(list(_looked(evidence))).reshape(-1, 2)
+    if log_from:
+        points = points[(points > 0).all(axis=1)]
+    if not points.size:
+        return []
+    (dots,) = axes.plot(*points.T, "o", ms=4, mfc="white", mec=BLACK, mew=1.0, zorder=4)
+    return [Entry(dots, "rates observed in the samples, where the audit looked")]
+
+
+def _looked(evidence: Evidence) -> Iterator[tuple[float, float]]:
+    """The observed (FPR, TPR) of every look, where evidence consists of looks."""
+    if isinstance(evidence, JointEvidence):
+        for part in evidence.parts.values():
+            yield from _looked(part)
+    elif isinstance(evidence, RankEvidence):
+        yield from map(_rates, evidence.looks)
+    elif isinstance(evidence, CountEvidence):
+        yield evidence.counts.fpr, evidence.counts.tpr
+
+
+def _rates(look: Look) -> tuple[float, float]:
+    one, two = look.rank / look.reference, look.beyond / look.tested
+    return (one, two) if look.end is End.ACCUSE else (1 - two, 1 - one)

@@ -1,0 +1,69 @@
+"""Writing a report: both files whole, or neither."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tellapart import _checks
+from tellapart.report.model import Report
+
+
+def target(path: str | Path) -> Path:
+    """Where the page would go, checked before anything is computed for it."""
+    from tellapart.report import html  # noqa: F401 - says which extra is missing
+
+    page = Path(path)
+    if page.suffix.lower() not in (".html", ".htm"):
+        _checks.refuse("path", "end in .html", str(path))
+    if not page.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(page))
+    if page.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
+    return page
+
+
+def write(report: Report, path: str | Path) -> tuple[Path, Path]:
+    """One page that needs nothing else, and the same as JSON beside it.
+
+    Both are complete when they appear: they are written under other names first.
+    """
+    _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
+    page = target(path)
+    from tellapart.report import html
+
+    beside = page.with_suffix(".json")
+    data = json.dumps(report.data(), ensure_ascii=False, indent=2) + "\n"
+    _replace_all({page: html.page(report), beside: data})
+    return page, beside
+
+
+def _replace_all(texts: Mapping[Path, str]) -> None:
+    made: dict[Path, str] = {}
+    try:
+        for target_path, text in texts.items():
+            handle, name = tempfile.mkstemp(
+                dir=target_path.parent, prefix=f".{target_path.name}.", suffix=".part"
+            )
+            made[target_path] = name
+            # A file's name may hold bytes that are no text; JSON reads its escape back.
+            with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+            os.chmod(name, 0o666 & ~_umask())
+        for target_path in texts:
+            os.replace(made[target_path], target_path)
+            del made[target_path]
+    finally:
+        for name in made.values():
+            os.unlink(name)
+
+
+def _umask() -> int:
+    """The rights that new files lack here; a private temporary file lacks more."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found

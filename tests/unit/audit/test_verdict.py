@@ -1,0 +1,160 @@
+"""Verdicts: what they say, and whether the power they state is there."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import tellapart as ta
+from tellapart import audit
+from tellapart.audit._alternatives import alternative
+from tellapart.curve.guarantees import gaussian
+
+
+def _normal(mu, n=300, seed=0, orientation=audit.Orientation.HIGHER):
+    draw = np.random.default_rng(seed)
+    return audit.Scores(draw.normal(mu, 1, n), draw.normal(0, 1, n), orientation)
+
+
+METHODS = [audit.Ranks(), audit.Split(), audit.Band(), audit.Fixed(0.5)]
+each_method = pytest.mark.parametrize("method", METHODS, ids=["ranks", "split", "band", "fixed"])
+
+
+@each_method
+@pytest.mark.parametrize("mu", [1.2, 1.8])
+def test_the_best_attack_refutes_at_least_as_often_as_power_says(method, mu):
+    """Normal scores rank by likelihood. With the looks of the first audit, or the same FPR.
+
+    A correct power fails this with probability below 1e-6.
+    """
+    claim, truth, tries = gaussian(0.6), gaussian(mu), 120
+    power = audit.many_runs(_normal(mu), method=method).power(claim, truth)
+    if isinstance(method, audit.Split):
+        power = min(
+            audit.many_runs(_normal(mu, seed=k), method=method).power(claim, truth)
+            for k in range(1, 41)
+        )
+    if isinstance(method, audit.Fixed):
+        # Power is stated at the FPR observed; the true one is 0.3085.
+        counts = audit.Counts(150, 300, round(300 * 0.3085), 300)
+        power = audit.from_counts(counts).power(claim, truth)
+    assert power > 0.2
+    found = sum(
+        audit.many_runs(_normal(mu, seed=k), method=method).refutes(claim)
+        for k in range(1, tries + 1)
+    )
+    assert binom.cdf(found, tries, power) > 1e-6
+
+
+@each_method
+def test_power_grows_with_the_leak_and_never_reaches_a_true_claim(method):
+    evidence = audit.many_runs(_normal(1.0), method=method)
+    powers = [evidence.power(gaussian(0.5), gaussian(mu)) for mu in (0.5, 1.0, 2.0, 4.0)]
+    assert powers[0] <= 0.05
+    assert powers == sorted(powers)
+    assert powers[-1] > 0.9
+
+
+def test_verdicts_say_what_was_claimed_and_shown():
+    verdict = audit.judge(ta.guarantee(epsilon=0.5, delta=1e-5), audit.many_runs(_normal(1.5)))
+    assert verdict.refuted
+    assert verdict.samples_needed == 1
+    lines = str(verdict).splitlines()
+    assert lines[0] == "REFUTED: the claim ε = 0.5, δ = 1e-05, at 95 % confidence"
+    assert lines[1].startswith("Where: score ")
+    assert "the claim allows" in lines[1]
+    assert lines[2].startswith("Shown: ε ≥ ")
+    assert lines[3].startswith("Power: the best attack on randomised response with ε = ")
+
+
+@each_method
+@pytest.mark.parametrize(
+    "claim",
+    [
+        ta.guarantee(epsilon=8.0),
+        gaussian(4.0),
+        ta.Gaussian(sigma=0.3),
+        ta.Laplace(scale=0.2),
+        ta.RandomizedResponse(6.0),
+    ],
+    ids=str,
+)
+def test_no_verdict_says_private(claim, method):
+    verdict = audit.judge(claim, audit.many_runs(_normal(0.5, n=100), method=method))
+    said = str(verdict)
+    assert not verdict.refuted
+    assert said.startswith("NOT REFUTED: the claim ")
+    assert "This does not show that the claim is true." in said
+    assert "is private" not in said
+    assert "safe" not in said
+
+
+def test_too_few_samples_say_what_they_would_miss():
+    verdict = audit.judge(
+        ta.guarantee(epsilon=1.0), audit.many_runs(audit.Scores([1, 2], [0, 0.5]))
+    )
+    assert verdict.detectable is None
+    assert "not even the best attack on randomised response with ε = 48" in verdict.power
+    assert "too few samples" in verdict.power
+
+
+def test_a_claim_of_nothing_is_held_against_leaks_that_would_be_found():
+    verdict = audit.judge(ta.guarantee(epsilon=0.0), audit.many_runs(_normal(0.0, n=1000)))
+    assert verdict.detectable is not None
+    found = alternative(verdict.claim).curve(verdict.detectable)
+    assert 0.1 < found.claimed_epsilon < 1
+    assert verdict.evidence.power(verdict.claim, found) >= 0.9
+
+
+def test_the_strength_found_is_found_and_hardly_less_is_not():
+    verdict = audit.judge(gaussian(0.5), audit.many_runs(_normal(0.2)))
+    strength = verdict.detectable
+    powers = [
+        verdict.evidence.power(gaussian(0.5), gaussian(0.5 * s))
+        for s in (strength - 0.02, strength)
+    ]
+    assert powers[0] < 0.9 <= powers[1]
+    assert f"μ = {0.5 * strength:.3g}" in verdict.power
+
+
+def test_samples_needed_refute_and_much_fewer_do_not():
+    verdict = audit.judge(gaussian(1.0), audit.many_runs(_normal(1.3, n=60)))
+    needed = verdict.samples_needed
+    assert 1 < needed < 1000
+    assert verdict.evidence.scaled(needed).refutes(verdict.claim)
+    assert not verdict.evidence.scaled(needed / 2).refutes(verdict.claim)
+
+
+def test_no_number_of_samples_refutes_what_the_rates_allow():
+    verdict = audit.judge(ta.guarantee(epsilon=6.0), audit.many_runs(_normal(0.5)))
+    assert verdict.samples_needed == math.inf
+    assert "only a better attack could" in str(verdict)
+
+
+def test_scaled_evidence_keeps_its_rates_and_its_level():
+    evidence = audit.many_runs(_normal(1.0))
+    twice = evidence.scaled(2.0)
+    assert twice.ledger == evidence.ledger
+    assert [(a.rank, a.beyond, a.tested) for a in twice.looks] == [
+        (2 * a.rank, 2 * a.beyond, 2 * a.tested) for a in evidence.looks
+    ]
+    assert twice.epsilon_lower().value > evidence.epsilon_lower().value
+
+
+def test_mechanisms_are_held_against_their_own_noise_scaled_down():
+    claim = ta.dp_sgd(2.0, 0.1, 10)
+    family = alternative(claim)
+    assert family.curve(2.0).tpr(0.1) == pytest.approx(ta.dp_sgd(1.0, 0.1, 10).curve().tpr(0.1))
+    assert "noise divided by 2" in family.words(2.0)
+    pure = alternative(ta.RandomizedResponse(1.0))
+    assert pure.words(1.5) == "randomised response with ε = 1.5"
+    assert pure.curve(1.0).claimed_delta == 0
+    assert alternative(ta.guarantee(epsilon=0.0)).curve(1.0).claimed_epsilon == 0
+
+
+def test_judge_takes_evidence_and_claims():
+    with pytest.raises(ta.InvalidArgument, match="evidence must be evidence"):
+        audit.judge(gaussian(1.0), 3)
+    with pytest.raises(ta.InvalidArgument, match="claim must"):
+        audit.judge("ε = 1", audit.many_runs(_normal(1.0)))

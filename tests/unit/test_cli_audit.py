@@ -1,0 +1,407 @@
+"""The audit command as someone types it: verdicts, exit codes, refusals, reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import audit
+from tellapart.audit._metrics import WHY_NO_EPSILON
+from tellapart.cli import main
+from tellapart.cli.auditing import Looking
+from tellapart.report import DESIGNS
+
+COUNT = 400
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with scores: of many runs, of canaries in one run, of a harmless attack."""
+    draw = np.random.default_rng(7)
+    member = np.repeat([1, 0], COUNT)
+    rows = {"score": draw.normal(2.0 * member, 1), "member": member, "run": np.arange(2 * COUNT)}
+    rows |= {"record": np.tile(["a", "b"], COUNT), "loss": -rows["score"]}
+    np.savez(tmp_path / "runs.npz", **rows)
+    lines = [",".join(rows), *(",".join(map(str, one)) for one in zip(*rows.values(), strict=True))]
+    (tmp_path / "runs.csv").write_text("\n".join(lines) + "\n")
+    coins = draw.integers(0, 2, 1000)
+    np.savez(tmp_path / "canaries.npz", score=draw.normal(3.0 * coins, 1), member=coins)
+    np.savez(tmp_path / "quiet.npz", score=draw.normal(size=2 * COUNT), member=member)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys, folder):
+    def call(command):
+        code = main(shlex.split(command))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def parsed(run):
+    def call(command, code=0):
+        found, out, err = run(f"{command} --json")
+        assert (found, err) == (code, "")
+        return json.loads(out)
+
+    return call
+
+
+def read(name="runs.npz", **options):
+    return audit.Scores.read(name, **options)
+
+
+MANY = "audit runs.npz --design many-runs"
+
+
+# -- verdicts and exit codes ---------------------------------------------------------------------
+
+
+def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
+    code, out, err = run(f"{MANY} --epsilon 1 --delta 1e-5")
+    assert (code, err) == (1, "")
+    assert out.startswith("REFUTED: the claim ε = 1, δ = 1e-05, at 95 % confidence\n  Where: ")
+    parts = [
+        "REFUTED",
+        "Where:",
+        "Shown:",
+        "Power:",
+        "How the 5 % were spent",
+        "What this rests on",
+    ]
+    assert [out.index(one) for one in parts] == sorted(out.index(one) for one in parts)
+    assert "many-runs, 400 members and 400 others" in out
+    assert "- No column of runs was given, so independence is taken on trust." in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_claim_that_stands_is_exit_code_zero_and_not_called_private(run):
+    code, out, err = run(f"{MANY} --epsilon 20 --delta 1e-5 --run-column run")
+    assert (code, err) == (0, "")
+    assert out.startswith("NOT REFUTED: the claim ε = 20, δ = 1e-05, at 95 % confidence\n")
+    assert "This does not show that the claim is true." in out
+    assert "More samples:" in out
+    assert "- No run has two scores: the column of runs was checked." in out
+
+
+def test_without_a_claim_there_are_bounds_and_no_verdict(run, parsed):
+    code, out, _ = run(MANY)
+    assert code == 0
+    assert out.startswith("NO CLAIM: what the scores show, at 95 % confidence\n")
+    assert "REFUTED" not in out
+    found = parsed(MANY)
+    assert (found["refuted"], found["claim"], found["finding"]) == (None, None, None)
+    evidence = audit.many_runs(read())
+    shown = {one["what"]: one["value"] for one in found["shown"]}
+    assert shown == {
+        **{f"ε at δ = {d:g}": evidence.epsilon_lower(d).value for d in (0, 1e-6, 1e-5, 1e-3)},
+        "μ of Gaussian DP": evidence.mu_lower().value,
+    }
+
+
+def test_a_bound_is_shown_rounded_down(parsed):
+    for one in parsed(MANY)["shown"]:
+        assert float(one["words"].removeprefix("≥ ")) <= one["value"]
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ("", audit.Ranks()),
+        ("--method ranks", audit.Ranks()),
+        ("--method split --seed 4", audit.Split(delta=1e-5, seed=4)),
+        ("--method band", audit.Band()),
+        ("--method fixed --threshold 2.5", audit.Fixed(2.5)),
+    ],
+)
+def test_json_is_what_the_library_says(parsed, options, method):
+    found = parsed(f"{MANY} --epsilon 1 --delta 1e-5 --confidence 0.9 {options}", code=1)
+    verdict = audit.judge(ta.guarantee(1, 1e-5), audit.many_runs(read(), 0.9, method))
+    assert verdict.refuted
+    assert found["refuted"] is True
+    assert found["headline"] == verdict.headline
+    assert found["reasons"] == verdict.reasons()
+    assert found["finding"]["p_value"] == verdict.finding.p_value
+    assert found["detectable"] == verdict.detectable
+    assert found["confidence"] == verdict.confidence
+    spent = sum(one["looks"] * one["level"] for one in found["ledger"]["entries"])
+    assert spent == pytest.approx(0.1)
+
+
+def test_json_holds_all_that_a_reader_needs(parsed, folder):
+    found = parsed(f"{MANY} --epsilon 20")
+    assert list(found) == [
+        "headline", "reasons", "refuted", "claim", "design", "unit", "members", "others",
+        "confidence", "method", "shown", "finding", "ledger", "power", "detectable",
+        "samples_needed", "assumptions", "curves", "made",
+    ]  # fmt: skip
+    assert found["samples_needed"] == "inf"
+    assert found["made"]["command"] == f"tellapart {MANY} --epsilon 20 --json"
+    size = (folder / "runs.npz").stat().st_size
+    assert found["made"]["inputs"] == [{"file": "runs.npz", "bytes": size}]
+    assert found["made"]["seed"] is None  # nothing was drawn
+    assert parsed(f"{MANY} --epsilon 20 --method split --seed 5")["made"]["seed"] == 5
+    assert set(found["made"]["versions"]) == {"tellapart", "Python", "NumPy", "SciPy"}
+    claim, shown = (np.array(found["curves"][one]) for one in ("claim", "evidence"))
+    assert np.array_equal(claim[:, 1], ta.guarantee(20).tpr(claim[:, 0]))
+    assert np.array_equal(shown[:, 1], audit.many_runs(read()).curve().tpr(shown[:, 0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "claim"),
+    [
+        ("--mu 0.5", ta.guarantee(mu=0.5)),
+        ("--mechanism gaussian --sigma 2", ta.Gaussian(2)),
+        ("--mechanism gaussian:sigma=2", ta.Gaussian(2)),
+        ("--mechanism laplace --scale 1 --sensitivity 0.5", ta.Laplace(1, 0.5)),
+        ("--mechanism any:epsilon=1", ta.guarantee(1)),
+    ],
+)
+def test_a_claim_is_named_as_elsewhere(parsed, options, claim):
+    found = parsed(f"{MANY} {options}", code=1)
+    assert found["headline"] == audit.judge(claim, audit.many_runs(read())).headline
+
+
+def test_columns_orientation_and_csv(parsed):
+    usual = parsed(f"{MANY} --epsilon 1", code=1)
+    other = parsed(
+        "audit runs.csv --design many-runs --epsilon 1 --score-column loss --orientation lower",
+        code=1,
+    )
+    assert [one["value"] for one in other["shown"]] == [one["value"] for one in usual["shown"]]
+    both = parsed(f"{MANY} --epsilon 1 --orientation either", code=1)
+    assert both["shown"][0]["value"] < usual["shown"][0]["value"]
+
+
+def test_each_group_is_paid_for(parsed):
+    found = parsed(f"{MANY} --epsilon 1 --each-group record", code=1)
+    scores = read(group="record")
+    evidence = audit.many_runs(scores, each_group=True)
+    assert found["shown"][0]["value"] == evidence.epsilon_lower().value
+    assert [one["what"][:3] for one in found["ledger"]["entries"]] == ["a: ", "a: ", "b: ", "b: "]
+
+
+def test_a_long_ledger_is_summed_up(run, folder):
+    groups = np.tile(np.arange(20), 2 * COUNT // 20)
+    held = dict(np.load(folder / "runs.npz"))
+    np.savez(folder / "many.npz", score=held["score"], member=held["member"], who=groups)
+    _, out, _ = run("audit many.npz --design many-runs --epsilon 1 --each-group who")
+    assert re.search(r"- and \d+ looks more, 0\.035 together\n", out)  # 28 of 40 kinds of look
+
+
+# -- one run -------------------------------------------------------------------------------------
+
+ONE = "audit canaries.npz --design one-run"
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ("", None),
+        ("--guesses-in 50", audit.Guessing(50, 0)),
+        ("--guesses-in 50 --guesses-out 30", audit.Guessing(50, 30)),
+        ("--guesses-out 30", audit.Guessing(0, 30)),
+        ("--method split --seed 2", audit.Split(delta=1e-5, seed=2)),
+    ],
+)
+def test_one_run(parsed, run, options, method):
+    found = parsed(f"{ONE} --epsilon 0.5 --delta 1e-5 {options}", code=1)
+    evidence = audit.one_run(read("canaries.npz"), 0.95, method)
+    assert found["reasons"] == audit.judge(ta.guarantee(0.5, 1e-5), evidence).reasons()
+    assert list(found["curves"]) == ["claim"]
+
+
+def test_one_run_says_what_it_rests_on(run):
+    code, out, _ = run(f"{ONE} --epsilon 30")
+    assert code == 0
+    assert "- Each canary was in or out by its own fair coin," in out
+
+
+# -- one model -----------------------------------------------------------------------------------
+
+
+def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
+    code, out, err = run("audit runs.npz --design one-model")
+    assert (code, err) == (0, "")
+    assert out.startswith("NO VERDICT: one attack on one model, described\n")
+    assert WHY_NO_EPSILON[1:] in " ".join(out.split())
+    assert "confidence" not in out
+    found = parsed("audit runs.npz --design one-model")
+    described = audit.metrics(read())
+    shown = {one["what"]: one["value"] for one in found["shown"]}
+    assert shown["AUC"] == described.auc
+    assert shown["TPR at FPR ≤ 0.01"] == described.at_fpr[0.01].tpr
+    assert shown["largest TPR − FPR"] == described.advantage
+    assert (found["refuted"], found["confidence"], found["ledger"]) == (None, None, None)
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            "audit runs.npz --epsilon 1",
+            "--design must say how the scores came about: "
+            "many-runs (every score is of its own independent training or call, with the record "
+            "in or out); one-run (one training, every canary in or out by its own fair coin); "
+            "one-model (one trained model and no coins: attack metrics only, no bound on ε and no "
+            "verdict)",
+        ),
+        (
+            "audit runs.npz --design one-model --epsilon 1",
+            f"no claim can be judged with --design one-model: {WHY_NO_EPSILON}",
+        ),
+        ("audit --design many-runs", "files must be given: tellapart audit scores.csv --design …"),
+        ("audit no.csv --design many-runs", "path must name a file that is there, got 'no.csv'"),
+        (f"{MANY} --score-column x", "runs.npz must have an array 'x' (or 'members' and 'others')"),
+        (f"{MANY} --epsilon -1", "epsilon must be finite and at least 0, got -1.0"),
+        (f"{MANY} --delta 0.1", "mechanism must have epsilon, too, got 'any:delta=0.1'"),
+        (f"{MANY} --mechanism laplac", "mechanism must be one of any, laplace, "),
+        (f"{MANY} --confidence 1", "confidence must lie strictly between 0 and 1, got 1.0"),
+        (
+            f"{MANY} --method fixed",
+            "--threshold must come with --method fixed, and only with it, got None",
+        ),
+        (
+            f"{MANY} --threshold 2",
+            "--threshold must come with --method fixed, and only with it, got 2.0",
+        ),
+        (f"{MANY} --guesses-in 3", "--guesses-in must be left out with --design many-runs, got 3"),
+        (
+            f"{ONE} --method band",
+            "--method must be split, or be left out, with --design one-run, got 'band'",
+        ),
+        (
+            f"{ONE} --method split --guesses-in 3",
+            "--method must be left out where guesses are given, got 'split'",
+        ),
+        (f"{ONE} --threshold 3", "--threshold must be left out with --design one-run, got 3.0"),
+        (
+            f"{ONE} --each-group member",
+            "--each-group must be left out with --design one-run, got 'member'",
+        ),
+        (
+            f"{ONE} --plot x.svg",
+            "--plot must be left out with --design one-run, which shows no curve, got 'x.svg'",
+        ),
+        (
+            "audit runs.npz --design one-model --method band",
+            "--method must be left out with --design one-model, got 'band'",
+        ),
+        (f"{MANY} --method magic", 'Invalid value "magic" for --method.'),
+        (f"{MANY} --report x.pdf", "path must end in .html, got 'x.pdf'"),
+        (f"{MANY} --report no/x.html", "No such file or directory: no/x.html"),
+        (f"{MANY} --report .html", "path must end in .html, got '.html'"),
+        (f"{MANY} --plot x.txt --report x.html", "path must end in .svg, .png or .pdf"),
+        (f"{MANY} --plot no/x.svg --report x.html", "No such file or directory: no/x.svg"),
+        (
+            "audit runs.npz --design many-runs --run-column member",
+            "scores of run ",
+        ),
+        (
+            "audit bad.csv --design many-runs",
+            "score must not be NaN, got nan in data row 2 of bad.csv",
+        ),
+    ],
+)
+def test_bad_use_is_one_line_exit_code_two_and_no_file(run, folder, command, message):
+    (folder / "bad.csv").write_text("score,member\n1,1\nnan,0\n2,0\n")
+    before = set(folder.iterdir())
+    code, out, err = run(command)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"tellapart: {message}"), err
+    assert err.count("\n") == 1
+    assert set(folder.iterdir()) == before
+
+
+def test_every_design_is_offered_in_words():
+    assert list(DESIGNS) == ["many-runs", "one-run", "one-model"]
+    assert all(words.meaning and words.unit for words in DESIGNS.values())
+
+
+def test_one_model_takes_no_way_of_looking():
+    Looking().none()
+    with pytest.raises(ta.InvalidArgument, match="--guesses-out must be left out"):
+        Looking(guesses_out=3).none()
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_a_report_and_a_picture_are_written_and_named(run, folder):
+    code, out, err = run(f"{MANY} --epsilon 1 --report out.html --plot out.svg")
+    assert (code, err) == (1, "")
+    assert "Report: out.html and out.json" in out
+    assert "Picture: out.svg" in out
+    written = {"out.html", "out.json", "out.svg"}
+    assert written <= {one.name for one in folder.iterdir()}
+    assert not [one for one in folder.iterdir() if one.name.startswith(".")]
+    data = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    assert data["headline"] == "REFUTED: the claim ε = 1, δ = 0, at 95 % confidence"
+    assert data["headline"] in (folder / "out.html").read_text(encoding="utf-8")
+
+
+def test_an_old_report_survives_one_that_fails(run, folder, monkeypatch):
+    run(f"{MANY} --epsilon 1 --report out.html")
+    before = {one: one.read_bytes() for one in folder.iterdir()}
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "out.html")
+
+    monkeypatch.setattr(os, "replace", full)
+    code, out, err = run(f"{MANY} --epsilon 2 --report out.html")
+    assert (code, out, err) == (2, "", "tellapart: No space left on device: out.html\n")
+    assert {one: one.read_bytes() for one in folder.iterdir()} == before
+
+
+# -- the program ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [30, 60, 200])
+def test_no_terminal_is_too_narrow_to_show_every_number(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", "300")
+    wide = run(f"{MANY} --epsilon 1")[1]
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = run(f"{MANY} --epsilon 1")[1]
+    number = r"(?<![\w.])\d+\.\d{2,}(?:e-\d+)?(?!\d)"
+    assert sorted(re.findall(number, narrow)) == sorted(re.findall(number, wide))
+    assert max(map(len, narrow.splitlines())) <= max(width, 45)
+
+
+def test_a_closed_pipe_does_not_hide_a_refutation(folder):
+    program = [sys.executable, "-m", "tellapart", *shlex.split(MANY), "--epsilon", "1"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 1
+
+
+def test_the_help_has_examples_that_work(run, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    held = dict(np.load("runs.npz"))
+    rows = "\n".join(f"{s},{m}" for s, m in zip(held["score"], held["member"], strict=True))
+    for name in ("scores.csv", "attack.csv", "runs/a.csv"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"score,member\n{rows}\n")
+    import duckdb
+
+    duckdb.sql("copy (from 'runs/a.csv') to 'runs/a.parquet'")
+    _, out, _ = run("audit --help")
+    examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
+    assert len(examples) == 4
+    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (0, "")]

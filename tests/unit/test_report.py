@@ -1,0 +1,353 @@
+"""Reports: plain data, one page that needs nothing else, both files whole or neither."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import audit, report
+from tellapart.report import html
+from tellapart.report.model import plain
+
+DRAW = np.random.default_rng(5)
+SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
+EVIDENCE = audit.many_runs(SCORES)
+REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
+STANDING = audit.judge(ta.guarantee(20), EVIDENCE)
+COINS = DRAW.integers(0, 2, 500)
+ONE_RUN = audit.one_run(audit.Scores.from_rows(DRAW.normal(3.0 * COINS, 1), COINS))
+FOUND = {
+    "refuted": REFUTED,
+    "standing": STANDING,
+    "a mechanism": audit.judge(ta.Gaussian(4), EVIDENCE),
+    "no claim": EVIDENCE,
+    "band": audit.judge(ta.guarantee(0.5), audit.many_runs(SCORES, method=audit.Band())),
+    "one run": audit.judge(ta.guarantee(0.5), ONE_RUN),
+    "one model": audit.metrics(SCORES),
+    "together": audit.together({"a<b": EVIDENCE, "c": audit.many_runs(SCORES)}),
+}
+PICTURED = {"refuted", "standing", "a mechanism", "no claim", "band", "together"}
+
+
+class Page(HTMLParser):
+    """The tags, the attributes and the text of a page; tags must nest."""
+
+    EMPTY = ("meta", "br", "path", "use", "rect", "circle", "link", "img")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.values, self.words, self.open = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.values += [(name, value) for name, value in attrs]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.values += [(name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module", params=FOUND)
+def made(request):
+    one = report.of(FOUND[request.param], scores=SCORES, seed=0, command="tellapart audit x.csv")
+    return request.param, one, html.page(one)
+
+
+# -- data ----------------------------------------------------------------------------------------
+
+
+def test_its_data_is_json(made):
+    _, one, _ = made
+    assert json.loads(json.dumps(one.data(), allow_nan=False)) == one.data()
+
+
+def test_a_verdict_is_told_as_it_is():
+    one = report.of(REFUTED)
+    assert (one.headline, list(one.reasons)) == (REFUTED.headline, REFUTED.reasons())
+    assert (one.refuted, one.finding, one.ledger) == (True, REFUTED.finding, EVIDENCE.ledger)
+    assert one.claim == "ε = 0.5, δ = 0"
+    assert one.confidence == EVIDENCE.confidence
+    assert one.data()["finding"]["where"] == REFUTED.finding.where
+    assert report.of(STANDING).samples_needed == STANDING.samples_needed
+
+
+def test_the_claims_own_delta_is_among_the_bounds():
+    one = report.of(audit.judge(ta.guarantee(1, 1e-4), EVIDENCE))
+    assert [row.what for row in one.shown] == [
+        "ε at δ = 0", "ε at δ = 1e-06", "ε at δ = 1e-05", "ε at δ = 0.0001", "ε at δ = 0.001",
+        "μ of Gaussian DP",
+    ]  # fmt: skip
+    assert one.shown[3].value == EVIDENCE.epsilon_lower(1e-4).value
+
+
+def test_curves_are_the_curves():
+    curves = report.of(REFUTED).curves
+    for name, curve in (("claim", ta.guarantee(0.5)), ("evidence", EVIDENCE.curve())):
+        fpr, tpr = np.array(curves[name]).T
+        assert np.array_equal(tpr, curve.tpr(fpr))
+    corners = EVIDENCE.curve().vertices()[0]
+    assert set(corners) <= {fpr for fpr, _ in curves["evidence"]}
+
+
+def test_whether_runs_were_checked_is_said():
+    runs = np.arange(300)
+    known = audit.Scores(
+        members=DRAW.normal(2, 1, 300),
+        others=DRAW.normal(0, 1, 300),
+        member_runs=runs,
+        other_runs=runs + 300,
+    )
+    checked = report.of(audit.many_runs(known), scores=known).assumptions[-1]
+    trusted = report.of(EVIDENCE, scores=SCORES).assumptions[-1]
+    assert checked == "No run has two scores: the column of runs was checked."
+    assert trusted == "No column of runs was given, so independence is taken on trust."
+    assert len(report.of(EVIDENCE).assumptions) == 3  # nothing is known of the scores
+
+
+def test_what_cannot_be_bounded_is_left_out():
+    """Guesses whose number was read off speak of (ε, δ) alone."""
+    scores = audit.Scores.from_rows(DRAW.normal(3.0 * COINS, 1), COINS)
+    one = report.of(audit.one_run(scores, method=audit.Split()))
+    assert [row.what[0] for row in one.shown] == ["ε"] * 4
+    assert one.curves == {}
+
+
+def test_how_many_more_canaries_are_needed_is_answered_for_many():
+    """A million times as many would be more than there can be."""
+    coins = DRAW.integers(0, 2, 3000)
+    scores = audit.Scores.from_rows(DRAW.normal(3.0 * coins, 1), coins)
+    verdict = audit.judge(ta.guarantee(30), audit.one_run(scores))
+    assert report.of(verdict).samples_needed == np.inf
+    assert "no number of them would refute the claim" in verdict.reasons()[-1]
+
+
+def test_bayesian_statements_have_no_report():
+    belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
+    with pytest.raises(ta.Unsupported, match=r"^a Bayesian statement proves nothing and has no "):
+        report.of(belief)
+
+
+def test_a_report_does_not_change():
+    with pytest.raises(FrozenInstanceError):
+        report.of(REFUTED).headline = "private"
+
+
+def test_infinity_has_a_word():
+    assert plain({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
+        "a": ["inf", "-inf"],
+        "b": "one run",
+    }
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+def test_a_page_says_what_the_report_says(made):
+    _, one, text = made
+    page = Page(text)
+    said = [one.headline, *one.reasons, *one.assumptions, one.made.command]
+    said += [word for row in one.shown for word in (row.what, row.words, row.basis)]
+    said += [] if one.ledger is None else [entry.what for entry in one.ledger.entries]
+    for sentence in said:
+        assert " ".join(sentence.split()) in page.text
+    for name, version in one.made.versions.items():
+        assert f"{name} {version}" in re.sub(r"\s+", " ", page.text)
+
+
+def test_a_page_has_a_picture_where_evidence_has_a_curve(made):
+    name, _, text = made
+    assert ("svg" in Page(text).tags) == (name in PICTURED)
+
+
+def test_a_page_needs_nothing_else(made):
+    """No script, no other file: whatever a browser would fetch is a place in the page itself."""
+    page = Page(made[2])
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & set(page.tags)
+    names = {name for name, _ in page.values}
+    assert not [name for name in names if name.startswith("on") or name in ("src", "srcset")]
+    assert all(
+        value.startswith("#") for name, value in page.values if name in ("href", "xlink:href")
+    )
+    assert set(re.findall(r"url\(([^)]*)\)", made[2])) <= set(
+        re.findall(r"url\((#[^)]*)\)", made[2])
+    )
+    assert "@import" not in made[2]
+    assert "default-src 'none'" in made[2]
+
+
+def test_a_page_is_the_same_again():
+    first, second = (html.page(report.of(REFUTED, scores=SCORES)) for _ in range(2))
+    assert first == second
+
+
+HOSTILE = "<script>alert(1)</script>&\"'-->.csv"
+
+
+class Named(ta.Gaussian):
+    """A mechanism with a bad name."""
+
+    def __repr__(self):
+        return HOSTILE
+
+
+def test_a_picture_is_escaped():
+    text = html.page(report.of(audit.judge(Named(4), EVIDENCE)))
+    assert "<script" not in text
+    page = Page(text)
+    assert "svg" in page.tags
+    assert HOSTILE in page.text
+
+
+def test_everything_is_escaped(tmp_path):
+    file = tmp_path / "<script>&.csv"
+    file.write_text("score,member\n1,1\n0,0\n")
+    parts = audit.together({HOSTILE: EVIDENCE})
+    one = report.of(
+        audit.judge(ta.guarantee(0.5), parts), files=[file], command=f"tellapart audit {HOSTILE}"
+    )
+    text = html.page(one)
+    assert "<script" not in text
+    page = Page(text)
+    assert HOSTILE in page.text
+    assert str(file) in page.text
+
+
+def test_a_refuted_claim_is_not_marked_by_colour_alone():
+    assert "✗" in html.page(report.of(REFUTED))
+    assert "REFUTED" in Page(html.page(report.of(REFUTED))).text
+    assert "Not refuted is not proven" in Page(html.page(report.of(STANDING))).text
+
+
+def test_a_long_ledger_is_summed_up():
+    many = audit.together({f"part {k}": audit.many_runs(SCORES, 0.999) for k in range(20)})
+    text = Page(html.page(report.of(many))).text
+    assert "part 11: ranks" in text
+    assert "part 12: ranks" not in text
+    assert "and 16 more kinds of look, listed in the data" in text
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_both_files_are_written(tmp_path):
+    one = report.of(REFUTED)
+    page, data = report.write(one, tmp_path / "out.html")
+    assert (
+        sorted(tmp_path.iterdir())
+        == [page, data]
+        == [
+            tmp_path / "out.html",
+            tmp_path / "out.json",
+        ]
+    )
+    assert page.read_text(encoding="utf-8") == html.page(one)
+    assert json.loads(data.read_text(encoding="utf-8")) == one.data()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights are of another kind there")
+def test_the_files_have_the_rights_of_any_new_file(tmp_path):
+    usual = tmp_path / "usual"
+    usual.write_text("")
+    for file in report.write(report.of(EVIDENCE), tmp_path / "out.html"):
+        assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
+
+
+def test_a_name_that_is_no_text_is_kept(tmp_path):
+    odd = "scores\udcff.csv"
+    one = report.of(EVIDENCE, command=odd)
+    _, data = report.write(one, tmp_path / "out.html")
+    assert json.loads(data.read_text(encoding="utf-8"))["made"]["command"] == odd
+
+
+@pytest.mark.parametrize("step", ["chmod", "replace"])
+def test_whatever_fails_leaves_no_litter_and_no_half(tmp_path, monkeypatch, step):
+    page, data = report.write(report.of(STANDING), tmp_path / "out.html")
+    before = page.read_bytes(), data.read_bytes()
+
+    def fails(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, step, fails)
+    with pytest.raises(OSError, match="No space"):
+        report.write(report.of(REFUTED), tmp_path / "out.html")
+    assert (page.read_bytes(), data.read_bytes()) == before
+    assert sorted(tmp_path.iterdir()) == [page, data]
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(ta.InvalidArgument, match=r"^path must end in \.html, got 'x\.txt'$"):
+        report.write(report.of(EVIDENCE), "x.txt")
+    with pytest.raises(ta.InvalidArgument, match=r"^report must be a report, as report\.of"):
+        report.write(EVIDENCE, "x.html")
+    with pytest.raises(ta.InvalidArgument, match=r"^found must be a verdict, evidence or metrics"):
+        report.of(3)
+    with pytest.raises(FileNotFoundError):
+        report.write(report.of(EVIDENCE), tmp_path / "no" / "x.html")
+    (tmp_path / "x.html").mkdir()
+    with pytest.raises(IsADirectoryError):
+        report.write(report.of(EVIDENCE), tmp_path / "x.html")
+
+
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "{name}":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+sys.meta_path.insert(0, Blocker())
+import tellapart
+from tellapart import audit, report
+one = report.of(audit.many_runs(audit.Scores([1.0, 2.0], [0.0, 3.0])))
+assert one.data()["refuted"] is None
+try:
+    report.write(one, "x.html")
+except tellapart.Unsupported as refusal:
+    print(refusal)
+"""
+
+
+@pytest.mark.parametrize("name", ["jinja2", "matplotlib"])
+def test_without_its_extra_it_says_what_to_install(name):
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", BLOCKED.replace("{name}", name).replace("{name!r}", name)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("reports need: pip install 'tellapart[report]'\n", "")
+
+
+def test_the_template_is_part_of_the_package():
+    assert files("tellapart.report").joinpath("template.html").is_file()
+
+
+@pytest.mark.parametrize("name", [one for one in report.__all__ if one != "DESIGNS"])
+def test_the_first_sentence_has_at_most_twenty_words(name):
+    first = re.split(r"(?<=[.?!:])\s", getattr(report, name).__doc__.strip())[0]
+    assert len(first.split()) <= 20
