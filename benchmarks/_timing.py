@@ -75,7 +75,8 @@ def timed(task: Callable[..., float], *arguments: object) -> tuple[float, float]
 def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table whose first column is words."""
     for row in [head, *rows]:
-        print(f"{row[0]:<40}" + "".join(f"{cell:>12}" for cell in row[1:]), flush=True)
+        line = f"{row[0]:<40}" + "".join(f"{cell:>12}" for cell in row[1:])
+        print(line.rstrip(), flush=True)
     print()
 
 
