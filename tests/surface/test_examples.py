@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tellapart as ta
@@ -25,6 +26,17 @@ CURVES = {
 
 def test_every_example_has_a_test():
     assert [path.name for path in EXAMPLES.glob("*.py")] == ["demo.py"]
+
+
+def test_the_scores_are_of_laplace_noise_half_as_large_as_claimed():
+    draw = np.random.default_rng(7)
+    rows = [
+        f"{score:.6f},{member}"
+        for member, centre in ((1, 1.0), (0, 0.0))
+        for score in draw.laplace(centre, 0.5, 1_000)
+    ]
+    shown = (EXAMPLES / "scores.csv").read_text(encoding="utf-8")
+    assert shown.splitlines() == ["score,member", *rows]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import tellapart as ta
-from tellapart import audit
+from tellapart import audit, plot, report
 
 NAMES = [
     "MECHANISMS",
@@ -102,9 +102,12 @@ def documented():
     """Every public name, and every public method and property of every public class."""
     names = {name: getattr(ta, name) for name in NAMES}
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
+    names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     for name, thing in names.items():
-        # A tuple, a union and modules: what they hold speaks for itself.
-        if name in ("MECHANISMS", "audit.Method") or isinstance(thing, types.ModuleType):
+        # A tuple, a union, a mapping and modules: what they hold speaks for itself.
+        if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(
+            thing, types.ModuleType
+        ):
             continue
         yield name, thing
         if not inspect.isclass(thing):
@@ -160,6 +163,9 @@ def test_the_names_that_stand_are_there():
         audit.judge: ["claim", "evidence"],
         audit.Evidence.epsilon_lower: ["self", "delta"],
         audit.Evidence.refutes: ["self", "claim"],
+        plot.audit: ["found", "claim", "exact"],
+        report.of: ["found"],
+        report.write: ["report", "path"],
     }
     for function, parameters in signatures.items():
         assert list(inspect.signature(function).parameters)[: len(parameters)] == parameters

@@ -6,7 +6,7 @@ import re
 import stat
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -103,6 +103,12 @@ def test_the_claims_own_delta_is_among_the_bounds():
         "μ of Gaussian DP",
     ]  # fmt: skip
     assert one.shown[3].value == EVIDENCE.epsilon_lower(1e-4).value
+
+
+def test_a_brief_report_leaves_out_the_bounds_beside_a_verdict():
+    full, brief = report.of(REFUTED), report.of(REFUTED, brief=True)
+    assert brief == replace(full, shown=())
+    assert report.of(EVIDENCE, brief=True).shown == report.of(EVIDENCE).shown
 
 
 def test_curves_are_the_curves():

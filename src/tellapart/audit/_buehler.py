@@ -42,7 +42,7 @@ def buehler_epsilon(
 
     >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
     >>> print(buehler_epsilon(counts, forms=Forms.ACCUSED))
-    ≥ 3.4734 (95 % confidence, exact, Buehler)
+    ≥ 3.4733 (95 % confidence, exact, Buehler)
     """
     asked, c = _asked(delta, confidence, forms)
     return LowerBound(_from_box(counts, asked, Span(), 1 - c, 0.0), c, Basis.EXACT, "Buehler")
@@ -64,7 +64,7 @@ def berger_boos_epsilon(
     Below 80 % and above 99.9 % confidence it always is.
 
     >>> print(berger_boos_epsilon(Counts(500, 1000, 50, 1000), delta=1e-5))
-    ≥ 2.0743 (95 % confidence, exact, Berger-Boos)
+    ≥ 2.0742 (95 % confidence, exact, Berger-Boos)
     """
     asked, c = _asked(delta, confidence, forms)
     span, target = _likely(counts, 1 - c)

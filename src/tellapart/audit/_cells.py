@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betainccinv, betaincinv
 
 from tellapart._checks import Array
 from tellapart.audit._rank_test import Looked, masses
 
-_CELLS = 40
+_MIDDLE, _UPPER = 24, 20
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,10 @@ class Cells:
     @classmethod
     def of(cls, looks: Looked, levels: Array) -> Cells:
         """Cells that are fine where sums near the levels are decided."""
-        tail = np.geomspace(1e-3, 0.5, _CELLS // 2) * 2
-        upper = 1 - np.minimum(levels[:, None] * tail[None, : _CELLS // 4], 0.5)
-        middle = np.broadcast_to(np.linspace(0.005, 0.995, 3 * _CELLS // 4), (len(levels), 30))
-        chances = np.sort(np.concatenate([middle, upper], axis=1), axis=1)
         law = [one[:, None] for one in looks.rate_law()]
-        cuts = betaincinv(*law, chances)
+        middle = betaincinv(*law, np.linspace(0.005, 0.95, _MIDDLE))
+        upper = betainccinv(*law, np.geomspace(0.04, levels * 1e-3, _UPPER, axis=1))
+        cuts = np.concatenate([middle, upper], axis=1)
         return cls(looks, levels, cuts, masses((law[0], law[1]), cuts))
 
     def most(self, beyond: Array, roc: Array) -> Array:

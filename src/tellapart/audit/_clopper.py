@@ -81,7 +81,7 @@ def clopper_pearson_epsilon(
 
     >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
     >>> print(clopper_pearson_epsilon(counts))
-    ≥ 3.1244 (95 % confidence, exact, Clopper-Pearson)
+    ≥ 3.1243 (95 % confidence, exact, Clopper-Pearson)
     """
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)
@@ -93,7 +93,7 @@ def delta_lower(counts: Counts, *, epsilon: float, confidence: float = 0.95) -> 
     """The δ that this attack's counts prove at least, for a mechanism that claims this ε.
 
     >>> print(delta_lower(Counts(500, 1000, 50, 1000), epsilon=1))
-    ≥ 0.2908 (95 % confidence, exact, Clopper-Pearson)
+    ≥ 0.2907 (95 % confidence, exact, Clopper-Pearson)
     """
     e = _checks.at_least_zero(epsilon=epsilon)
     c = _checks.inside_unit(confidence=confidence)

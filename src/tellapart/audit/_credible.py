@@ -69,7 +69,7 @@ def joint_beta_epsilon(
     claims too much, which takes longer than the bound.
 
     >>> print(joint_beta_epsilon(Counts(500, 1000, 50, 1000), delta=1e-5))
-    ≥ 2.0757 (95 % credible, Bayesian, joint Beta posterior, overclaims in 5 % of audits)
+    ≥ 2.0756 (95 % credible, Bayesian, joint Beta posterior, overclaims in 5 % of audits)
     """
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)

@@ -38,7 +38,7 @@ def many_runs(
     >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, others=[0.3, 0.1, -0.2, 0] * 25)
     >>> evidence = many_runs(scores)
     >>> print(evidence.epsilon_lower(delta=1e-5))
-    ≥ 2.9 (95 % confidence, exact, pre-set ranks)
+    ≥ 3.6408 (95 % confidence, exact, pre-set ranks)
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)

@@ -23,7 +23,7 @@ from tellapart.errors import Unsupported
 # Every test of one number of guesses refutes from some number of right ones upwards.
 _FREE = (
     "claims (any number of ε, δ, μ or curves) and forms of the test: each refutes from some number "
-    "of right guesses upwards, so all refuted true claims are refuted where one of them is"
+    "of right guesses upwards, so no true claim falls unless the first of them to fall does"
 )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks
+from tellapart._numeric.rounding import fixed
 
 
 class Basis(Enum):
@@ -50,7 +51,7 @@ class LowerBound:
 
     def __str__(self) -> str:
         kind = "credible" if self.basis is Basis.BAYESIAN else "confidence"
-        said = f"≥ {self.value:.5g} ({100 * self.confidence:g} % {kind}, {self.basis.value}"
+        said = f"≥ {fixed(self.value, up=False)} ({100 * self.confidence:g} % {kind}, {self.basis.value}"
         said += f", {self.method}"
         if self.false_claims is not None:
             said += f", overclaims in {100 * self.false_claims:.2g} % of audits"

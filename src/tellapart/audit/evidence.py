@@ -102,7 +102,8 @@ class Evidence(ABC):
     def power(self, claim: Subject, truth: Subject) -> float:
         """How surely the claim would be refuted, at the least, if the truth were another curve.
 
-        For the best attack on that truth: scores that rank outputs by their likelihood ratio.
+        For the best attack on that truth: scores that rank outputs by their likelihood ratio,
+        and by chance where that ties. An attack that leaves ties is refuting less often.
         """
         return self.power_against(claim)(truth)
 

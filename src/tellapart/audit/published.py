@@ -27,7 +27,7 @@ def katz_log_epsilon(counts: Counts, *, confidence: float = 0.95) -> LowerBound:
     Asymptotic, for δ = 0. Without accused members or others the approximation says nothing: 0.
 
     >>> print(katz_log_epsilon(Counts(100, 110, 10, 80)))
-    ≥ 1.4951 (95 % confidence, asymptotic, Katz log)
+    ≥ 1.4950 (95 % confidence, asymptotic, Katz log)
     """
     c = _checks.inside_unit(confidence=confidence)
     found = 0.0

@@ -150,8 +150,8 @@ class Verdict:
                 "only a better attack could."
             )
         return (
-            f"More samples: about {_times(needed)} times as many would refute the claim, "
-            "if the rates stay as observed."
+            f"More samples: about {_times(needed)} times as many would refute the claim if the "
+            "rates at the most telling look stay as observed; chance alone may have raised them."
         )
 
 

@@ -210,6 +210,7 @@ def audit(
             files=paths.found(files)[1],
             seed=looking.seed if looking.method == "split" else None,
             command=shlex.join(["tellapart", *typed.get()]),
+            brief=page is None and not output.as_json,
         )
     output.draw(lambda: _picture(found))
     if page is not None:

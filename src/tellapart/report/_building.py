@@ -38,11 +38,13 @@ def of(
     files: Iterable[str | Path] = (),
     seed: int | None = None,
     command: str = "",
+    brief: bool = False,
 ) -> Report:
     """Everything someone needs to believe, or to doubt, what an audit says.
 
     ``found`` is a verdict, or evidence or metrics without one. What else is given is told along:
-    the scores it was made from, their files, the seed and the command line.
+    the scores it was made from, their files, the seed and the command line. ``brief`` leaves out
+    the bounds beside a verdict, which names one itself: some take long to compute.
     """
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, _versions())
@@ -53,7 +55,7 @@ def of(
     if not evidence.can_refute:
         raise Unsupported("a Bayesian statement proves nothing and has no report; print it instead")
     if isinstance(found, Verdict):
-        return _judged(found, scores, made)
+        return _judged(found, scores, made, brief)
     return _unjudged(evidence, scores, made)
 
 
@@ -68,13 +70,13 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _judged(verdict: Verdict, scores: Scores | None, made: Made) -> Report:
+def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) -> Report:
     return Report(
         headline=verdict.headline,
         reasons=tuple(verdict.reasons()),
         refuted=verdict.refuted,
         claim=describe(verdict.claim),
-        shown=_bounds(verdict.evidence, sorted({verdict.delta, *_DELTAS})),
+        shown=() if brief else _bounds(verdict.evidence, {verdict.delta, *_DELTAS}),
         finding=verdict.finding,
         power=verdict.power,
         detectable=verdict.detectable,
@@ -161,7 +163,7 @@ def _common(evidence: Evidence, scores: Scores | None) -> dict[str, Any]:
 
 
 def _bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
-    rows = [_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)) for delta in deltas]
+    rows = [_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)) for delta in sorted(deltas)]
     with suppress(Unsupported):  # some evidence speaks of (ε, δ) alone
         rows.append(_row("μ of Gaussian DP", evidence.mu_lower()))
     return tuple(rows)
