@@ -56,7 +56,7 @@ FOR_GAUSSIAN: dict[str, Bound] = {
     "jax-privacy, one_run_fdp, Split": partial(peers.jax_one_run_gaussian, split=True),
 }
 METHODS = FOR_ANY | FOR_GAUSSIAN
-# Twenty seconds a run.
+# 14 CPU seconds a run, for ε ≥ 0.09.
 LEFT_OUT = {(BONFERRONI, 10**6)}
 
 

@@ -1,10 +1,10 @@
 """Attack scores of many runs beside jax-privacy: the ε each proves, and CPU seconds.
 
 Needs the extra ``peers``. Everyone sees the same scores; seconds run from raw arrays to ε. Of
-jax-privacy's bounds those are shown that hold: Clopper-Pearson with Bonferroni's correction and on
-a split half. Its MultiSplit holds too, takes 100 times as long as Split and proves less. Our Band
-remembers the levels of a sample size: its first audit of one takes a tenth of a second or more.
-Give ``--seeds N`` to repeat the largest size as often as the others are.
+jax-privacy's bounds those are shown that keep their level in audit_level.py: Clopper-Pearson with
+Bonferroni's correction and on a split half. MultiSplit is left out: it splits 100 times, and proved
+less than Bonferroni at 10^3 and 10^4. Our Band remembers the levels of a sample size: its first
+audit of one takes a tenth of a second or more. ``--seeds N`` sets the runs at the largest size.
 """
 
 from __future__ import annotations
