@@ -63,3 +63,29 @@ def print_table(subject: str, comparisons: Iterable[Comparison]) -> None:
             f"{row.subject:<30}{row.ours:>12.4f}{row.theirs:>10.4f}"
             f"{row.ratio:>8.2f}{f'≤ {row.target}':>9}{missed}"
         )
+
+
+def timed(task: Callable[..., float], *arguments: object) -> tuple[float, float]:
+    """The answer, and the CPU seconds it took."""
+    start = time.process_time()
+    found = task(*arguments)
+    return found, time.process_time() - start
+
+
+def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table whose first column is words."""
+    for row in [head, *rows]:
+        line = f"{row[0]:<40}" + "".join(f"{cell:>12}" for cell in row[1:])
+        print(line.rstrip(), flush=True)
+    print()
+
+
+def told(what: str, met: bool) -> bool:
+    """Say whether a target is met; True if it is not."""
+    print(f"Target: {what}: {'met' if met else 'missed'}.")
+    return not met
+
+
+def power_of_ten(n: int) -> str:
+    """10^k for the head of a table."""
+    return f"10^{len(str(n)) - 1}"
