@@ -23,7 +23,7 @@ from tellapart._numeric.binomial import log_weight, mass
 
 Roc = Callable[[Array], Array]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 # Where to cut the range of a rate into panels: chances of not exceeding the cut.
 _CUTS = np.array([1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.15, 0.5])
 _CUTS = np.concatenate([_CUTS, 1 - _CUTS[-2:0:-1], [1 - 1e-15]])
