@@ -58,7 +58,7 @@ class RankEvidence(Evidence):
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         p = self._p_values(claim)
         worst = int(np.argmin(p / self._levels))
-        if p[worst] > self._levels[worst]:
+        if not p[worst] <= self._levels[worst]:
             return None
         look = self.looks[worst]
         allowed = float(_roc(claim, look.end)(np.array([look.rank / look.reference]))[0])

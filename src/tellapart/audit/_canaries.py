@@ -92,13 +92,15 @@ class Ranking:
         return int(self.members_below[end] - self.members_below[first])
 
     def divided(self, first_share: float, seed: int) -> tuple[Ranking, Ranking]:
-        """Two parts at random, of sizes fixed by the number of canaries.
+        """Two parts by places that the seed draws; about this share of the canaries is first.
 
-        A uniform draw of places is a uniform draw of canaries, whatever put them in order.
+        Equal scores stay together: between them only membership decides the order, and which
+        part a canary is in must not depend on that. So with few scores a part may be empty.
         """
         size = min(max(round(first_share * self.canaries), 1), self.canaries - 1)
-        in_first = np.zeros(self.canaries, dtype=bool)
-        in_first[np.random.default_rng(seed).permutation(self.canaries)[:size]] = True
+        drawn = np.zeros(self.canaries, dtype=bool)
+        drawn[np.random.default_rng(seed).permutation(self.canaries)[:size]] = True
+        in_first = drawn[np.searchsorted(self.scores, self.scores, side="left")]
         return self._part(in_first), self._part(~in_first)
 
     def _part(self, kept: NDArray[np.bool_]) -> Ranking:

@@ -9,7 +9,7 @@ can be allowed for (`p_value_if_chosen`); for other curves no proof is known, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tellapart import _checks
@@ -47,7 +47,8 @@ class Side(Enum):
 class Chosen:
     """The guesses that speak for an attack, and the level at which each bound from them may.
 
-    ``read_off`` says that their number was read off a part of the canaries of the same run.
+    ``read_off`` says that their number was read off a part of the canaries of the same run, of
+    which ``aside`` were spent. Scores decide which those are, so δ may still act through all.
     """
 
     guesses_in: int
@@ -55,6 +56,7 @@ class Chosen:
     guesses: Guesses
     level: float
     read_off: bool
+    aside: int = 0
 
     def epsilon_lower(self, delta: float) -> float:
         """The largest ε that these guesses refute; errs downward."""
@@ -145,8 +147,8 @@ def read_off(
 ) -> Chosen:
     """Guesses as a random part of the canaries suggests, made on the others alone.
 
-    ``share`` of the canaries, drawn by ``seed``, is spent on the choice; the rest are then all
-    the canaries there are.
+    About ``share`` of the canaries, by places in the ranking that ``seed`` draws, is spent on the
+    choice. All of them count where δ is paid for: an output that picks its canary picks its place.
     """
     delta = _checks.probability(delta=delta)
     level = _checks.inside_unit(level=level)
@@ -157,8 +159,11 @@ def read_off(
     if ranking.canaries < 4:
         _checks.refuse("canaries", "be at least 4 to choose on a part of them", ranking.canaries)
     first, rest = ranking.divided(share, seed)
+    if rest.canaries == 0:  # one score for all: nothing is spent, and nothing is learnt
+        first, rest = rest, first
     numbers = _most_promising(first, rest.canaries, sides, (delta, level))
-    return Chosen(*numbers, rest.guesses(*numbers), level, read_off=True)
+    guesses = replace(rest.guesses(*numbers), canaries=ranking.canaries)
+    return Chosen(*numbers, guesses, level, read_off=True, aside=first.canaries)
 
 
 def _most_promising(
@@ -168,13 +173,15 @@ def _most_promising(
     best, most = sides[0].numbers(sides[0].most(canaries)), 0.0
     for side in sides:
         _checks.member(Side, side=side)
+        if not side.most(first.canaries):
+            continue
         for count in _geometric(1, side.most(first.canaries), _CANDIDATES):
             seen = first.guesses(*side.numbers(count))
             scaled = min(round(count * canaries / first.canaries), side.most(canaries))
             numbers = side.numbers(scaled)
             # Half a right and half a wrong guess more: a few all right promise little.
             right = int(sum(numbers) * (seen.right + 0.5) / (seen.made + 1))
-            likely = Guesses(canaries, sum(numbers), right)
+            likely = Guesses(canaries + first.canaries, sum(numbers), right)
             found = epsilon_lower(likely, *test, chosen=True, above=most)
             if found > most:
                 best, most = numbers, found

@@ -15,6 +15,7 @@ below. If all of it exceeds c′/m, then c right guesses are less likely than th
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable
 
@@ -119,13 +120,14 @@ def _tabulated(claim: TradeoffCurve, least: float, most: float) -> Inverse:
     """The least FPR at a TPR from ``least`` to ``most``, from below.
 
     FPR is convex in TPR: between two knots it lies above the chords on either side, prolonged.
+    Before the first chord it does not fall; beyond the last there is none, which says nothing.
     """
     knots = np.geomspace(least, most, _KNOTS)
     knots[0], knots[-1] = least, most
     values = np.asarray(claim.fpr(knots)) * (1 - _CURVE_ROUNDING)
     slopes = np.diff(values) / np.diff(knots)
     before = np.concatenate([[0.0], slopes[:-1]]).tolist()
-    after = np.concatenate([slopes[1:], [0.0]]).tolist()
+    after = np.concatenate([slopes[1:], [math.inf]]).tolist()
     return _beneath_chords(knots, values, before, after)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tellapart import _checks
+from tellapart._numeric import binomial
 from tellapart.audit._band import default_ranks
 from tellapart.audit._by_band import band_evidence
 from tellapart.audit._by_belief import Belief, belief
@@ -19,6 +20,8 @@ from tellapart.audit.methods import Band, Credible, Fixed, Method, Ranks, Split
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
 
+# How unlikely the numbers of a group must be to rule out that both sides have the same mix.
+_OTHER_MIX = 1e-9
 _METHODS = "audit.Ranks(), Split(), Band(), Fixed(threshold) or Credible(threshold)"
 
 
@@ -32,9 +35,9 @@ def many_runs(
     """What scores of independent trainings or calls show about a mechanism.
 
     Every score must come from its own run, with the record in (members) or out (others). Scores
-    of several records may be pooled if both sides have the same mix of them; otherwise, or with
-    ``each_group`` every group is audited by itself, for an equal share of the level: use it
-    where groups are records, of which some may leak more than others.
+    of several records may be pooled if both sides have the same mix of them; groups whose mix
+    plainly differs are refused. With ``each_group`` every group is audited by itself, for an
+    equal share of the level: use it where groups are records, of which some may leak more.
 
     >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, others=[0.3, 0.1, -0.2, 0] * 25)
     >>> evidence = many_runs(scores)
@@ -51,7 +54,29 @@ def many_runs(
         return together(
             {f"group {label}": _evidence(one, share, chosen) for label, one in groups.items()}
         )
+    _check_same_mix(scores)
     return _evidence(scores, level, chosen)
+
+
+def _check_same_mix(scores: Scores) -> None:
+    """Groups that differ are told apart without any leak if one side has more of one."""
+    if scores.member_groups is None or scores.other_groups is None:
+        return
+    of_members, of_others = scores.member_groups, scores.other_groups
+    labels, which = np.unique(np.concatenate([of_members, of_others]), return_inverse=True)
+    members = np.bincount(which[: len(of_members)], minlength=len(labels))
+    both = np.bincount(which, minlength=len(labels))
+    share = len(of_members) / len(which)
+    fewer = binomial.lower_tail(members, both, share)
+    more = binomial.upper_tail(members, both, share)
+    unlikely = 2 * len(labels) * np.minimum(fewer, more)
+    odd = int(np.argmin(unlikely))
+    if unlikely[odd] < _OTHER_MIX:
+        raise Unsupported(
+            f"members and others of different groups are not alike: group {labels[odd].item()!r} "
+            f"has {members[odd]} of {len(of_members)} members and "
+            f"{both[odd] - members[odd]} of {len(of_others)} others; use each_group"
+        )
 
 
 def _check_independent(scores: Scores) -> None:

@@ -25,6 +25,11 @@ _FREE = (
     "claims (any number of ε, δ, μ or curves) and forms of the test: each refutes from some number "
     "of right guesses upwards, so no true claim falls unless the first of them to fall does"
 )
+# Read off the output, numbers of guesses may differ in which claim falls first.
+_FREE_AT_ONE_DELTA = (
+    "claims at one δ (any number of ε, or all δ at one ε): where one of them falls, so do all that "
+    "are stronger; claims that differ in both are not read together"
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,8 @@ def one_run(
     _checks.instance(Split, "audit.Guessing(...) or Split(...)", method=method)
     one = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
     what = f"a number of guesses chosen on {method.share:.0%} of the canaries"
-    return GuessEvidence((one,), Ledger(level, (Entry(what, 1, level),), (_FREE,)), what)
+    ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
+    return GuessEvidence((one,), ledger, what)
 
 
 def _ranking(scores: Scores) -> Ranking:
@@ -160,7 +166,8 @@ def _power(one: Chosen, needed: int, truth: TradeoffCurve) -> float:
     if needed > made:
         return 0.0
     shares = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
-    right = sum(count * _precision(curve, count / one.guesses.canaries) for count, curve in shares)
+    ranked = one.guesses.canaries - one.aside
+    right = sum(count * _precision(curve, count / ranked) for count, curve in shares)
     return float(betainc(needed, made - needed + 1, right / made))
 
 
@@ -180,9 +187,12 @@ def _scaled(one: Chosen, factor: float) -> Chosen:
     canaries, made, right = (
         round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)
     )
-    more = Guesses(canaries, min(made, canaries), min(right, made, canaries))
+    aside = round(one.aside * factor)
+    made = min(made, canaries - aside)
+    more = Guesses(canaries, made, min(right, made))
     return replace(
         one,
+        aside=aside,
         guesses=more,
         guesses_in=round(one.guesses_in * factor),
         guesses_out=more.made - round(one.guesses_in * factor),

@@ -14,7 +14,7 @@ from enum import Enum
 from tellapart import _checks
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.ledger import Ledger
-from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -93,7 +93,7 @@ class Evidence(ABC):
 
     def finding(self, claim: Subject) -> Finding | None:
         """What refutes this claim, most telling first; None if nothing does."""
-        return self._finding(curve_of(claim, "claim"))
+        return self._finding(_promise(claim))
 
     def curve(self) -> TradeoffCurve:
         """The attack shown: with this confidence the true curve lies nowhere above it."""
@@ -109,7 +109,7 @@ class Evidence(ABC):
 
     def power_against(self, claim: Subject) -> Callable[[Subject], float]:
         """The power against one claim, for as many truths as one likes."""
-        power = self._power(curve_of(claim, "claim"))
+        power = self._power(_promise(claim))
         return lambda truth: power(curve_of(truth, "truth"))
 
     def scaled(self, factor: float) -> Evidence:
@@ -135,3 +135,11 @@ class Evidence(ABC):
 
     def _bound(self, value: float, basis: Basis) -> LowerBound:
         return LowerBound(value, self.confidence, basis, self.method)
+
+
+def _promise(claim: Subject) -> TradeoffCurve:
+    """The curve that is claimed; what an attack showed promises nothing that could be broken."""
+    curve = curve_of(claim, "claim")
+    if curve.bound is Bound.UPPER:
+        _checks.refuse("claim", "be a promise: exact or from below", curve.bound)
+    return curve

@@ -72,6 +72,8 @@ def labels(name: str, values: Any, rows: int, place: Place = from_zero) -> NDArr
     array = _flat(name, values, place)
     if array.size != rows:
         refuse(name, f"have one label per score, {rows} in all", array.size, "")
+    if array.dtype.kind in "mM" and np.isnat(array).any():
+        refuse(name, NOT_NULL, None, place(int(np.argmax(np.isnat(array)))))
     if array.dtype.kind in "fO":
         every = array.tolist()
         for row, one in enumerate(every):

@@ -21,6 +21,8 @@ def column(table: Any, name: str) -> Any:
     there = _names(opened)
     if name not in there:
         raise BadScores(f"table must have a column {name!r}, has {listed(there)}")
+    if there.count(name) > 1:
+        raise BadScores(f"table must have one column {name!r}, has {there.count(name)}")
     found = opened[name]
     missing = _missing(found)
     if missing.any():

@@ -21,6 +21,7 @@ def found(paths: Paths) -> tuple[str, list[Path]]:
     files = [file for one in wanted for file in _matches(os.fspath(one))]
     if not files:
         raise InvalidArgument("path must name at least one file, got an empty list")
+    _once(files)
     kind = _kind(files[0])
     for file in files:
         if _kind(file) != kind:
@@ -39,6 +40,16 @@ def _matches(path: str) -> list[Path]:
     if os.path.isdir(path):
         raise BadScores(f"path must name files, got the folder {path!r}: try '{path}/*.parquet'")
     raise BadScores(f"path must name a file that is there, got {path!r}")
+
+
+def _once(files: list[Path]) -> None:
+    """Rows that are read twice would count as twice the evidence."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        status = file.stat()
+        first = seen.setdefault((status.st_dev, status.st_ino), file)
+        if first is not file:
+            raise BadScores(f"files must each be named once, got {first} and {file}")
 
 
 def _kind(file: Path) -> str:

@@ -14,6 +14,7 @@ from tellapart.audit._families import epsilons, gaussians, p_values
 from tellapart.audit._rank_test import Looked, masses
 from tellapart.audit.looks import End
 from tellapart.curve.guarantees import gaussian
+from tellapart.errors import InvalidArgument, Unsupported
 
 
 def _looks(counts):
@@ -139,3 +140,57 @@ def test_a_band_is_not_crossed_by_rounding():
     evidence = audit.many_runs(scores, method=audit.Band())
     for claim in (ta.guarantee(epsilon=0.0), ta.dp_sgd(5.0, 0.01, 3), gaussian(1e-3)):
         assert evidence.finding(claim) is None
+
+
+def _normal(members, others, seed=0):
+    rng = np.random.default_rng(seed)
+    return audit.Scores(rng.normal(1, 1, members), rng.normal(0, 1, others))
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        audit.many_runs(_normal(200, 200)),
+        audit.many_runs(_normal(200, 200), method=audit.Band()),
+        audit.many_runs(_normal(200, 200), method=audit.Fixed(1.0)),
+        audit.one_run(_normal(200, 200)),
+    ],
+)
+def test_what_an_attack_showed_is_no_promise_to_break(evidence):
+    shown = audit.many_runs(_normal(50, 50)).curve()
+    for ask in (evidence.refutes, evidence.power_against):
+        with pytest.raises(InvalidArgument, match=r"^claim must be a promise"):
+            ask(shown)
+
+
+def test_groups_of_different_mix_are_not_pooled():
+    # Nothing leaks, but group A scores high and is more often a member.
+    rng = np.random.default_rng(2)
+    members = np.concatenate([rng.normal(10, 1, 90), rng.normal(0, 1, 10)])
+    others = np.concatenate([rng.normal(10, 1, 10), rng.normal(0, 1, 90)])
+    groups = {"member_groups": ["A"] * 90 + ["B"] * 10, "other_groups": ["A"] * 10 + ["B"] * 90}
+    scores = audit.Scores(members, others, **groups)
+    with pytest.raises(Unsupported, match="group 'A' has 90 of 100 members and 10 of 100 others"):
+        audit.many_runs(scores)
+    assert audit.many_runs(scores, each_group=True).epsilon_lower(0).value == 0
+    alike = audit.Scores(
+        members, others, member_groups=["A", "B"] * 50, other_groups=["B", "A"] * 50
+    )
+    assert audit.many_runs(alike).epsilon_lower(0).value > 1
+
+
+def test_a_p_value_that_is_no_number_refutes_nothing(monkeypatch):
+    evidence = audit.many_runs(_normal(100, 100))
+    monkeypatch.setattr(
+        type(evidence), "_p_values", lambda self, claim: np.full(len(self.looks), math.nan)
+    )
+    assert not evidence.refutes(ta.guarantee(epsilon=0))
+
+
+def test_numbers_read_off_one_run_say_which_claims_are_free():
+    fixed, chosen = (
+        audit.one_run(_normal(200, 200), method=method).ledger.free[0]
+        for method in (audit.Guessing(20, 20), audit.Split())
+    )
+    assert "any number of ε, δ, μ or curves" in fixed
+    assert chosen.startswith("claims at one δ")

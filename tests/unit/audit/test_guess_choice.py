@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,8 +68,10 @@ def test_reading_off_makes_its_guesses_on_the_rest():
     ranking = gaussian_scores(1000, 2.0)
     found = read_off(ranking, 1e-5, 0.05, share=0.25, seed=3)
     rest = ranking.divided(0.25, seed=3)[1]
-    assert found.guesses.canaries == rest.canaries == 750
-    assert found.guesses == rest.guesses(found.guesses_in, found.guesses_out)
+    assert rest.canaries == 750
+    # δ is paid for all canaries: which of them are guessed, the output decides.
+    assert (found.guesses.canaries, found.aside) == (1000, 250)
+    assert replace(found.guesses, canaries=750) == rest.guesses(found.guesses_in, found.guesses_out)
     assert found.guesses_in == found.guesses_out
     bound = found.epsilon_lower(1e-5)
     assert bound == epsilon_lower(found.guesses, 1e-5, 0.05, chosen=True) > 1
@@ -121,3 +125,9 @@ def test_geometric_numbers_rise_and_end_where_they_must():
 def test_arguments_are_checked(call, named):
     with pytest.raises(InvalidArgument, match=f"^{named} must"):
         call(gaussian_scores(50, 1.0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_score_for_all_leaves_nothing_to_choose_by(seed):
+    found = read_off(Ranking.of([1.0] * 50, [1.0] * 50), 0.0, 0.05, seed=seed)
+    assert (found.guesses.made, found.aside, found.epsilon_lower(0.0)) == (100, 0, 0.0)

@@ -149,3 +149,15 @@ def test_an_attack_is_no_promise():
     attack = ta.attack(points=[(0.1, 0.5)])
     with pytest.raises(InvalidArgument, match=r"^claim must be a promise"):
         refutes_curve(Guesses(10, 10, 9), attack, 0.05)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_a_tabulated_claim_is_never_above_the_claim(epsilon, delta):
+    claim = ta.guarantee(epsilon=epsilon, delta=delta)
+    least, most = 1e-5, 0.1
+    fpr_at = _guessed_curve._tabulated(claim, least, most)
+    last = np.geomspace(least, most, _guessed_curve._KNOTS)[-3:]
+    # In the last intervals, where no chord lies ahead, as well as everywhere.
+    for tpr in [*np.geomspace(least, most, 997), *np.linspace(*last[[0, 2]], 50)]:
+        assert fpr_at(float(tpr)) <= claim.fpr(float(tpr))

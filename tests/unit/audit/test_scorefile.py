@@ -447,3 +447,16 @@ def test_a_million_rows_written_by_duckdb(tmp_path):
             assert np.array_equal(side.descending(ranks), wanted.descending(ranks))
             assert np.array_equal(side.above(values), wanted.above(values))
             assert np.array_equal(side.below(values), wanted.below(values))
+
+
+def test_no_row_is_read_twice(tmp_path):
+    one, two = tmp_path / "a.csv", tmp_path / "b.csv"
+    one.write_text("score,member\n1,1\n0,0\n")
+    two.symlink_to(one)
+    again = tmp_path / "." / ".." / tmp_path.name / "a.csv"
+    for named in ([one, one], [f"{tmp_path}/a*.csv", one], f"{tmp_path}/*.csv", [one, again]):
+        with pytest.raises(BadScores, match=r"files must each be named once, got .* and .*csv"):
+            Scores.read(named)
+    two.unlink()
+    two.write_text(one.read_text())
+    assert Scores.read(f"{tmp_path}/*.csv").members.count == 2

@@ -344,3 +344,16 @@ def test_sides_turn_so_that_higher_means_member():
         _ = Scores([1], [2], Orientation.EITHER).sides
     with pytest.raises(InvalidArgument, match=r"^orientation must be Orientation.HIGHER or"):
         Scores([1], [2], "higher")
+
+
+def test_a_column_that_is_there_twice_is_refused():
+    table = pd.DataFrame([[1.0, 2.0, 1], [0.0, 1.0, 0]], columns=["score", "score", "member"])
+    with pytest.raises(BadScores, match="table must have one column 'score', has 2"):
+        Scores.from_table(table)
+
+
+@pytest.mark.parametrize("unit", ["D", "ns"])
+def test_a_group_without_a_date_is_missing(unit):
+    days = np.array(["2020-01-01", "NaT"], dtype=f"M8[{unit}]")
+    with pytest.raises(BadScores, match="member_groups must not be missing, got None in row 1"):
+        Scores([1.0, 2.0], [0.0, 3.0], member_groups=days, other_groups=days)
