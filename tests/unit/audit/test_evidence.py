@@ -169,6 +169,26 @@ def test_evidence_of_two_designs_is_not_read_together():
         audit.together(parts)
 
 
+def test_beliefs_read_together_are_no_proof():
+    """Neither by group nor by hand, and none hides behind evidence that is."""
+    draw = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], 20)
+    sides = draw.normal(3, 1, 40), draw.normal(0, 1, 40)
+    scores = audit.Scores(*sides, member_groups=groups, other_groups=groups)
+    method = audit.Credible(1.0, audit.Prior.JEFFREYS)
+    beliefs = audit.many_runs(scores, method=method, each_group=True)
+    assert not beliefs.can_refute
+    assert beliefs.epsilon_lower().basis is audit.Basis.BAYESIAN
+    said = str(audit.judge(ta.guarantee(epsilon=0.0), beliefs))
+    assert said.startswith("NOT REFUTED")
+    assert "can refute nothing" in said
+    assert "Power" not in said
+    one, other = audit.many_runs(scores, method=method), audit.many_runs(scores)
+    assert audit.together({"a": other, "b": other}).can_refute
+    with pytest.raises(ta.InvalidArgument, match="all be proof or all be beliefs"):
+        audit.together({"belief": one, "proof": other})
+
+
 def test_several_attacks_share_the_level():
     several = audit.from_counts({str(k): _counted(k) for k in (12, 24)}, 0.9)
     assert several.confidence == pytest.approx(0.9)
