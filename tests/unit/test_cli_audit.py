@@ -240,8 +240,9 @@ ONE = "audit canaries.npz --design one-run"
     ],
 )
 def test_one_run(parsed, run, options, method):
-    found = parsed(f"{ONE} --epsilon 0.5 --delta 1e-5 {options}", code=1)
-    evidence = audit.one_run(read("canaries.npz"), 0.95, method)
+    found = parsed(f"{ONE} --epsilon 0.5 --delta 1e-5 --confidence 0.9 {options}", code=1)
+    evidence = audit.one_run(read("canaries.npz"), 0.9, method)
+    assert found["confidence"] == evidence.confidence
     assert found["reasons"] == audit.judge(ta.guarantee(0.5, 1e-5), evidence).reasons()
     assert list(found["curves"]) == ["claim"]
 

@@ -24,6 +24,7 @@ class JointEvidence(Evidence):
     ledger: Ledger
     design: Design
     method: str
+    can_refute: bool = True
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         return max((part._epsilon(delta) for part in self.parts.values()), key=lambda one: one[0])
@@ -81,10 +82,17 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
     designs = {part.design for part in parts.values()}
     if len(designs) > 1:
         _checks.refuse("parts", "have one design", [str(one) for one in designs])
+    proofs = {part.can_refute for part in parts.values()}
+    if len(proofs) > 1:
+        beliefs = [name for name, part in parts.items() if not part.can_refute]
+        _checks.refuse(
+            "parts", "all be proof or all be beliefs, which bound no false claims", beliefs
+        )
     names = ", ".join(dict.fromkeys(part.method for part in parts.values()))
     return JointEvidence(
         dict(parts),
         Ledger(level, entries, tuple(free)),
         designs.pop(),
         f"{len(parts)} audits together: {names}",
+        proofs.pop(),
     )

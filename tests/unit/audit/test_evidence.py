@@ -70,6 +70,9 @@ def test_a_ledger_spends_no_more_than_its_level():
     assert entry.spent == 0.04
     ledger = audit.Ledger(0.05, (entry,))
     assert ledger.joined(ledger).level == 0.1
+    other = audit.Ledger(0.2, (audit.Entry("band", 1, 0.2),), ("claims",))
+    both = ledger.joined(other)
+    assert (both.level, both.entries, both.free) == (0.25, (entry, *other.entries), ("claims",))
     assert str(ledger) == "ranks: 4 × 0.01\ntogether: 0.05"
     for level in (0.03, 1.0):
         with pytest.raises(ta.InvalidArgument, match="entries must spend at most"):
@@ -194,3 +197,82 @@ def test_numbers_read_off_one_run_say_which_claims_are_free():
     )
     assert "any number of ε, δ, μ or curves" in fixed
     assert chosen.startswith("claims at one δ")
+
+
+def _counted(accused, n=30):
+    return audit.Counts(accused, n, 1, n)
+
+
+def test_evidence_read_together_lets_the_strongest_speak():
+    """Power is that of one part, and the finding the most telling: neither is added up."""
+    parts = {str(k): audit.from_counts(_counted(k), 0.99) for k in (12, 24, 18)}
+    both = audit.together(parts)
+    claim = ta.guarantee(epsilon=0.1)
+    found = {name: part.finding(claim) for name, part in parts.items()}
+    least = min(found, key=lambda name: found[name].p_value)
+    assert len({one.p_value for one in found.values()}) == 3
+    assert both.finding(claim).where == f"{least}: {found[least].where}"
+    for truth in (ta.guarantee(epsilon=2.0), ta.guarantee(epsilon=5.0)):
+        powers = [part.power(ta.guarantee(epsilon=1.0), truth) for part in parts.values()]
+        assert both.power(ta.guarantee(epsilon=1.0), truth) == max(powers)
+
+
+def test_evidence_of_two_designs_is_not_read_together():
+    coins = np.arange(20) % 2 == 0
+    parts = {
+        "one": audit.one_run(audit.Scores.from_rows(np.arange(20.0), coins)),
+        "many": audit.many_runs(audit.Scores([1.0, 2.0], [0.0, 1.0])),
+    }
+    with pytest.raises(ta.InvalidArgument, match="one design"):
+        audit.together(parts)
+
+
+def test_beliefs_read_together_are_no_proof():
+    """Neither by group nor by hand, and none hides behind evidence that is."""
+    draw = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], 20)
+    sides = draw.normal(3, 1, 40), draw.normal(0, 1, 40)
+    scores = audit.Scores(*sides, member_groups=groups, other_groups=groups)
+    method = audit.Credible(1.0, audit.Prior.JEFFREYS)
+    beliefs = audit.many_runs(scores, method=method, each_group=True)
+    assert not beliefs.can_refute
+    assert beliefs.epsilon_lower().basis is audit.Basis.BAYESIAN
+    said = str(audit.judge(ta.guarantee(epsilon=0.0), beliefs))
+    assert said.startswith("NOT REFUTED")
+    assert "can refute nothing" in said
+    assert "Power" not in said
+    one, other = audit.many_runs(scores, method=method), audit.many_runs(scores)
+    assert audit.together({"a": other, "b": other}).can_refute
+    with pytest.raises(ta.InvalidArgument, match="all be proof or all be beliefs"):
+        audit.together({"belief": one, "proof": other})
+
+
+def test_several_attacks_share_the_level():
+    several = audit.from_counts({str(k): _counted(k) for k in (12, 24)}, 0.9)
+    assert several.confidence == pytest.approx(0.9)
+    for name, part in several.parts.items():
+        alone = audit.from_counts(_counted(int(name)), 1 - 0.1 / 2)
+        assert part.epsilon_lower().value == pytest.approx(alone.epsilon_lower().value)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.8])
+def test_the_power_of_one_threshold_is_no_more_than_the_double_sum(epsilon):
+    """At the FPR observed, for truths up to one that shows all members."""
+    n, fpr = 8, 1 / 8
+    evidence = audit.from_counts(audit.Counts(4, n, 1, n), 0.8)
+    claim = ta.guarantee(epsilon=epsilon)
+    refuting = np.array(
+        [
+            [
+                audit.from_counts(audit.Counts(hits, n, alarms, n), 0.8).refutes(claim)
+                for hits in range(n + 1)
+            ]
+            for alarms in range(n + 1)
+        ]
+    )
+    alarms = binom.pmf(np.arange(n + 1), n, fpr)
+    for truth in (ta.guarantee(epsilon=1.5), ta.guarantee(epsilon=3.0), ta.attack([(0.0, 1.0)])):
+        hits = binom.pmf(np.arange(n + 1), n, truth.tpr(fpr))
+        stated = evidence.power(claim, truth)
+        assert stated <= alarms @ refuting @ hits + 1e-12
+    assert stated > 0.5

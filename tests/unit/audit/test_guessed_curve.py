@@ -85,6 +85,16 @@ def test_any_claim_is_judged_as_by_the_plain_recursion(name, canaries):
     assert not all(judged)
 
 
+def test_a_claim_is_held_only_to_the_weaker_of_its_two_orders():
+    claim = ta.from_pmfs([0.3, 0.5, 0.2], [0.02, 0.58, 0.4])
+    every = [Guesses(200, 100, right) for right in range(50, 101)]
+    alone = [plain(one, claim.fpr, 0.05) > 1 for one in every]
+    both = [plain(one, claim.symmetrised().fpr, 0.05) > 1 for one in every]
+    assert sum(alone) > sum(both) > 0  # the order that is claimed is the stronger one
+    assert [refutes_curve(one, claim, 0.05) for one in every] == both
+    assert [refutes_curve(one, claim.mirrored(), 0.05) for one in every] == both
+
+
 def most_likely(guesses, epsilon, delta):
     """The largest chance of so many right guesses under what the recursion uses of a promise."""
     m, made = guesses.canaries, guesses.made

@@ -109,6 +109,23 @@ def test_batches_are_gone_through_pair_by_pair(pairs, data):
     assert whole == halves == single
 
 
+@pytest.mark.parametrize("rates", [(0.7, 0.2), (0.2, 0.7), (0.4, 0.3)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_claim_falls_at_the_first_pair_whose_wealth_suffices(rates, seed):
+    """Whatever comes after it: a batch that ends with less has refuted all the same."""
+    draw = np.random.default_rng(seed)
+    x, y = (draw.random(60) < rate for rate in rates)
+    x, y = np.append(x, y), np.append(y, x)  # what was won is lost again
+    wager = Wager(0.1, confidence=0.8)
+    worth = [wager.update(x[:k], y[:k]).wealth for k in range(1, len(x) + 1)]
+    enough = [k for k, one in enumerate(worth, 1) if one >= 5]
+    whole = wager.update(x, y)
+    assert whole.refuted_after == (enough[0] if enough else None)
+    if rates[0] + rates[1] > 0.8:
+        assert whole.refuted
+        assert whole.wealth < 5
+
+
 def test_long_batches_are_cut_into_parts(monkeypatch):
     x, y = _simulated(0.3, 0.2, 500)
     whole, sequence = Wager(0.5).update(x, y), epsilon_sequence(x, y)

@@ -153,6 +153,26 @@ def test_mechanisms_are_held_against_their_own_noise_scaled_down():
     assert alternative(ta.guarantee(epsilon=0.0)).curve(1.0).claimed_epsilon == 0
 
 
+@pytest.mark.parametrize(
+    ("claim", "delta"),
+    [
+        (ta.guarantee(epsilon=1.0, delta=0.01), 0.01),
+        (ta.guarantee(epsilon=1.0), 0.0),
+        (ta.Laplace(scale=1.0), 0.0),
+        (ta.RandomizedResponse(2.0), 0.0),
+        (gaussian(1.0), 1e-5),
+        (ta.Gaussian(sigma=2.0), 1e-5),
+    ],
+    ids=str,
+)
+def test_epsilon_is_told_at_the_smallest_delta_at_which_the_claim_has_one(claim, delta):
+    evidence = audit.many_runs(_normal(1.5))
+    verdict = audit.judge(claim, evidence)
+    assert verdict.delta == delta
+    assert verdict.epsilon_lower() == evidence.epsilon_lower(delta)
+    assert verdict.epsilon_lower(0.1) == evidence.epsilon_lower(0.1)
+
+
 def test_judge_takes_evidence_and_claims():
     with pytest.raises(ta.InvalidArgument, match="evidence must be evidence"):
         audit.judge(gaussian(1.0), 3)

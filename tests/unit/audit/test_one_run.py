@@ -1,0 +1,163 @@
+"""Laws of evidence from one run: what must agree with what, and what must not change it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import audit
+from tellapart.audit._canaries import guess
+from tellapart.audit._guess_choice import family
+from tellapart.audit._guesses import epsilon_lower, p_value
+from tellapart.audit._one_run import _precision
+from tellapart.curve.guarantees import gaussian
+
+LOWER = audit.Orientation.LOWER
+METHODS = {
+    "a few numbers": None,
+    "fixed": audit.Guessing(60, 30),
+    "in alone": audit.Guessing(70),
+    "read off": audit.Split(delta=1e-3),
+}
+
+
+def _sides(shift=2.0, canaries=600, seed=4):
+    """Canaries by fair coins; the leak is larger among the high scores than among the low."""
+    draw = np.random.default_rng(seed)
+    inside = draw.random(canaries) < 0.5
+    noise = draw.normal(0, 1, canaries)
+    scores = np.where(inside & (draw.random(canaries) < 0.6), shift, 0.0) + noise
+    return scores[inside], scores[~inside]
+
+
+EVIDENCE = {
+    name: audit.one_run(audit.Scores(*_sides(4.0)), 0.9, method) for name, method in METHODS.items()
+}
+each_evidence = pytest.mark.parametrize("evidence", EVIDENCE.values(), ids=EVIDENCE.keys())
+each_fixed = pytest.mark.parametrize("name", ["a few numbers", "fixed", "in alone"])
+
+
+@each_evidence
+def test_all_tries_together_stay_within_the_level(evidence):
+    assert sum(one.level for one in evidence.tries) <= evidence.ledger.level * (1 + 1e-12)
+    assert sum(one.spent for one in evidence.ledger.entries) == pytest.approx(0.1)
+    assert evidence.confidence == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_a_few_numbers_of_guesses_as_a_loop_would_try_them(delta):
+    members, others = _sides(4.0)
+    numbers = family(600)
+    each = 0.1 / len(numbers)
+    bounds = [
+        epsilon_lower(guess(members, others, guesses_in=a, guesses_out=b), delta, each)
+        for a, b in numbers
+    ]
+    assert EVIDENCE["a few numbers"].epsilon_lower(delta).value == pytest.approx(max(bounds))
+
+
+@each_evidence
+@pytest.mark.parametrize("delta", [0.0, 1e-4, 1e-3])
+def test_a_promise_is_refuted_up_to_the_bound_on_epsilon(evidence, delta):
+    bound = evidence.epsilon_lower(delta).value
+    assert bound > 0.1
+    assert evidence.refutes(ta.guarantee(epsilon=bound, delta=delta))
+    assert not evidence.refutes(ta.guarantee(epsilon=bound + 1e-6, delta=delta))
+
+
+@each_evidence
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
+def test_a_promise_is_refuted_up_to_the_bound_on_delta(evidence, epsilon):
+    bound = evidence.delta_lower(epsilon).value
+    assert bound > 1e-4
+    assert evidence.refutes(ta.guarantee(epsilon=epsilon, delta=bound))
+    assert not evidence.refutes(ta.guarantee(epsilon=epsilon, delta=bound * (1 + 1e-6)))
+
+
+@each_fixed
+def test_gaussian_dp_is_refuted_just_below_the_bound_on_mu(name):
+    bound = EVIDENCE[name].mu_lower().value
+    assert bound > 0.1
+    assert EVIDENCE[name].refutes(gaussian(bound - 1e-4))
+    assert not EVIDENCE[name].refutes(gaussian(bound + 1e-4))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_lower_scores_speak_as_turned_ones_would(name):
+    members, others = _sides(4.0)
+    turned = audit.one_run(audit.Scores(-members, -others, LOWER), 0.9, METHODS[name])
+    assert turned.tries == EVIDENCE[name].tries
+    wrong_way = audit.one_run(audit.Scores(members, others, LOWER), 0.9, audit.Guessing(60, 30))
+    assert wrong_way.epsilon_lower().value == 0
+
+
+@pytest.mark.parametrize("guesses", [(60, 30), (70, 0), (0, 70)])
+def test_exchanging_the_worlds_and_the_direction_changes_nothing(guesses):
+    """Whoever was in is out: guesses of "in" become guesses of "out", and curves turn."""
+    members, others = _sides(4.0)
+    truth = ta.attack([(0.0, 0.4), (0.3, 0.7)])
+    assert truth.tpr(0.1) != pytest.approx(truth.mirrored().tpr(0.1))
+    one = audit.one_run(audit.Scores(members, others), 0.9, audit.Guessing(*guesses))
+    two = audit.one_run(audit.Scores(others, members, LOWER), 0.9, audit.Guessing(*guesses[::-1]))
+    assert [each.guesses for each in one.tries] == [each.guesses for each in two.tries]
+    claim = gaussian(0.3)
+    power = one.power(claim, truth)
+    assert power == pytest.approx(two.power(claim, truth.mirrored()))
+    assert abs(power - one.power(claim, truth.mirrored())) > 0.01
+
+
+@each_evidence
+@pytest.mark.parametrize("claim", [ta.guarantee(epsilon=0.3), ta.guarantee(0.2, delta=1e-4)])
+def test_a_finding_says_the_most_that_the_claim_would_have_let_pass(evidence, claim):
+    found = evidence.finding(claim)
+    assert found is not None
+    tried = [one for one in evidence.tries if found.shown == one.guesses.right / one.guesses.made]
+    for one in tried:
+        most = round(found.allowed * one.guesses.made)
+        assert found.allowed == pytest.approx(most / one.guesses.made)
+        for right, refuted in ((most, False), (most + 1, True)):
+            other = replace(one, guesses=replace(one.guesses, right=right))
+            assert replace(evidence, tries=(other,)).refutes(claim) is refuted
+        exact = p_value(one.guesses, claim.claimed_epsilon, claim.claimed_delta)
+        # A number of guesses read off the output has no smaller p-value than its level.
+        assert found.p_value == (one.level if one.read_off else exact)
+        assert found.p_value <= found.level == one.level
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.5])
+@pytest.mark.parametrize("mu", [0.5, 2.0])
+def test_precision_is_how_often_the_highest_scores_are_members(share, mu):
+    draw = np.random.default_rng(1)
+    inside = draw.random(200_000) < 0.5
+    highest = np.argsort(-draw.normal(mu * inside, 1))[: round(share * inside.size)]
+    expected = _precision(gaussian(mu), share)
+    # A correct one is off by five deviations with probability below 1e-6.
+    deviation = np.sqrt(expected * (1 - expected) / highest.size)
+    assert abs(inside[highest].mean() - expected) <= 5 * deviation
+
+
+@each_evidence
+def test_power_grows_with_the_leak_and_never_reaches_a_true_claim(evidence):
+    claim = ta.guarantee(epsilon=0.5, delta=1e-4)
+    powers = [evidence.power(claim, ta.guarantee(epsilon=e)) for e in (0.5, 1.0, 2.0, 6.0)]
+    assert powers[0] <= 0.1
+    assert powers == sorted(powers)
+    assert powers[-1] > 0.9
+
+
+def test_who_cannot_be_guessed_one_way_or_in_one_run_is_refused():
+    members, others = _sides()
+    with pytest.raises(ta.Unsupported, match="one way"):
+        audit.one_run(audit.Scores(members, others, audit.Orientation.EITHER))
+    runs = [np.repeat("a", side.size) for side in (members, others)]
+    same = audit.Scores(members, others, member_runs=runs[0], other_runs=runs[1])
+    assert audit.one_run(same).tries == audit.one_run(audit.Scores(members, others)).tries
+    runs[1][-1] = "b"
+    two = audit.Scores(members, others, member_runs=runs[0], other_runs=runs[1])
+    with pytest.raises(ta.Unsupported, match="there are 2"):
+        audit.one_run(two)
+    with pytest.raises(ta.InvalidArgument, match="fair coin"):
+        audit.one_run(audit.Scores(np.arange(90.0), np.arange(10.0)))
+    with pytest.raises(ta.InvalidArgument, match="method must be"):
+        audit.one_run(audit.Scores(members, others), method=audit.Band())
