@@ -178,7 +178,8 @@ def _against(scores: Scores | None) -> tuple[str, ...]:
     found = "lower" if scores.orientation is Orientation.HIGHER else "higher"
     return (
         f"Orientation: {told} scores were to speak for membership, but members mostly score "
-        f"{found} than others. Correct a slip of the pen; a surprise needs new scores.",
+        f"{found} than others. If that was a slip, correct it; if it is a surprise, draw new "
+        "scores.",
     )
 
 
