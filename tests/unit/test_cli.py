@@ -339,6 +339,13 @@ def test_no_example_is_cut_off_by_a_narrow_terminal(run, monkeypatch, command, c
     assert shown_examples(narrow) == shown_examples(wide) != []
 
 
+def test_help_is_wrapped_and_nothing_of_it_is_cut_off(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    _, out, _ = run("audit", "--help")
+    assert max(map(len, out.splitlines())) <= 40
+    assert "by its own fair coin;" in " ".join(out.split())
+
+
 def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)

@@ -298,8 +298,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{MANY} --confidence 1", "confidence must lie strictly between 0 and 1, got 1.0"),
         (
             f"{MANY} --method fixed",
-            "--threshold must come with --method fixed, joint-beta or jeffreys, "
-            "and only with them, got None",
+            "--method must come with --threshold, settled beforehand, got 'fixed'",
         ),
         (
             f"{MANY} --threshold 2",

@@ -157,7 +157,29 @@ def test_bayesian_statements_claim_no_power():
     told = report.of(audit.judge(ta.guarantee(0.01), belief))
     assert told.refuted is False
     assert told.power is None
-    assert {one.basis for one in told.shown} == {"Bayesian"}
+    assert all(one.basis.startswith("Bayesian, overclaims in ") for one in told.shown)
+    assert told.headline.endswith("by a bound that can refute nothing")
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_bayesian_page_states_no_confidence(claimed):
+    belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
+    told = report.of(audit.judge(ta.guarantee(0.01), belief) if claimed else belief)
+    page = html.page(told)
+    assert told.bayesian
+    assert "can refute nothing" in page
+    assert "confidence" not in page
+    assert "were spent" not in page
+    assert not report.of(EVIDENCE).bayesian
+
+
+def test_scores_that_point_the_other_way_are_pointed_out():
+    turned = audit.Scores(SCORES.members, SCORES.others, audit.Orientation.LOWER)
+    told = report.of(audit.judge(ta.guarantee(1), audit.many_runs(turned)), scores=turned)
+    assert told.reasons[-1].startswith("Orientation: lower scores were to speak for membership")
+    assert "Orientation" not in " ".join(report.of(STANDING, scores=SCORES).reasons)
+    quiet = audit.Scores(DRAW.normal(size=300), DRAW.normal(size=300))
+    assert len(report.of(audit.many_runs(quiet), scores=quiet).reasons) == 1
 
 
 def test_a_report_does_not_change():

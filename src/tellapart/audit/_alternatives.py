@@ -54,7 +54,7 @@ def alternative(claim: Subject) -> Alternative:
         lambda strength: GuaranteeCurve(stronger(strength), delta),
         lambda strength: (
             f"randomised response with ε = {stronger(strength):.3g}"
-            + (f", revealing all with probability δ = {delta:.3g}" if delta else "")
+            + (f", revealing all with probability δ = {delta:.3g}," if delta else "")
         ),
     )
 

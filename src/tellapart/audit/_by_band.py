@@ -25,7 +25,7 @@ _POWER_RANKS = 40
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BandEvidence(Evidence):
     """What holds wherever one looks: every answer is read off one curve from above."""
 

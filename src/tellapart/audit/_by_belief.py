@@ -16,7 +16,7 @@ from tellapart.errors import Unsupported
 _BOUNDS = {Prior.JOINT_BETA: joint_beta_epsilon, Prior.JEFFREYS: jeffreys_epsilon}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Belief(Evidence):
     """What one would believe under a prior: how often it overclaims is measured, not bounded."""
 

@@ -32,7 +32,7 @@ _NARROW = 1e-5
 _CORNER = 0.25
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CountEvidence(Evidence):
     """What one attack, decided upon beforehand, did to members and others."""
 

@@ -17,7 +17,7 @@ from tellapart.audit._rank_test import Looked, upper_p_values
 from tellapart.audit.bounds import Basis
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Ledger
-from tellapart.audit.looks import End, Look, columns
+from tellapart.audit.looks import TIES, End, Look, columns
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -26,7 +26,7 @@ from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 _SHARES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankEvidence(Evidence):
     """What thresholds at pre-set ranks show; every look has its own share of the level."""
 
@@ -63,7 +63,9 @@ class RankEvidence(Evidence):
         look = self.looks[worst]
         allowed = float(_roc(claim, look.end)(np.array([look.rank / look.reference]))[0])
         shown = look.beyond / look.tested
-        return Finding(str(look), shown, allowed, float(p[worst]), look.level)
+        # What ties cost is in the p-value, so that the level is the ledger's.
+        p_value, level = min(float(p[worst]) / (1 - TIES), 1.0), look.level / (1 - TIES)
+        return Finding(str(look), shown, allowed, p_value, level)
 
     def _p_values(self, claim: TradeoffCurve) -> Array:
         if isinstance(claim, GuaranteeCurve):

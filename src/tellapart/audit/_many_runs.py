@@ -13,6 +13,7 @@ from tellapart.audit._by_count import counts_beyond, fixed_evidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._choice import best_rank
 from tellapart.audit._together import together
+from tellapart.audit.bounds import percent
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import End, directions, geometric_ranks, look_at
@@ -144,7 +145,7 @@ def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
     aside, kept = scores.split(method.share, _drawn(scores, method.seed))
     choice = best_rank(aside, kept, method.delta, level)
     looks = look_at(kept, choice.end, choice.higher, [choice.rank], level)
-    entry = Entry(f"rank {choice.rank:,}, chosen on {method.share:.0%} set aside", 1, level)
+    entry = Entry(f"rank {choice.rank:,}, chosen on {percent(method.share)} set aside", 1, level)
     return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
 
 

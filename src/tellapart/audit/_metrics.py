@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
@@ -56,7 +56,7 @@ class Metrics:
     auc: float
     at_fpr: dict[float, AtThreshold]
     largest_advantage: AtThreshold
-    roc: tuple[tuple[float, float], ...]
+    roc: tuple[tuple[float, float], ...] = field(repr=False)
 
     @property
     def advantage(self) -> float:
@@ -79,7 +79,7 @@ class Metrics:
         beyond = ">" if self.direction is Orientation.HIGHER else "<"
         chosen = ", chosen after looking both ways" if self.looked_both_ways else ""
         lines = [
-            f"AUC {self.auc:.4f} ({self.members} members, {self.others} others,"
+            f"AUC {self.auc:.4f} ({self.members:,} members, {self.others:,} others,"
             f" {self.direction.value} scores accuse{chosen})"
         ]
         for most, at in self.at_fpr.items():
@@ -89,7 +89,7 @@ class Metrics:
             )
         at = self.largest_advantage
         lines.append(f"largest advantage {self.advantage:.4g}: score {beyond} {at.threshold:.6g}")
-        return "\n".join([*lines, WHY_NO_EPSILON])
+        return "\n".join([*lines, f"{WHY_NO_EPSILON[0].upper()}{WHY_NO_EPSILON[1:]}."])
 
 
 def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
@@ -98,6 +98,7 @@ def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
     >>> print(metrics(Scores([3, 4, 5, 1], [0, 1, 2, 3]), fprs=[0.25]).auc)
     0.8125
     """
+    _checks.instance(Scores, "audit.Scores", scores=scores)
     wanted = [_checks.inside_unit(fprs=one) for one in fprs]
     known = scores.orientation is not Orientation.EITHER
     direction = scores.orientation if known else Orientation.HIGHER

@@ -11,7 +11,7 @@ from tellapart import _checks
 from tellapart.audit._canaries import Ranking
 from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
 from tellapart.audit._guesses import MOST_CANARIES, Guesses, p_value, p_value_if_chosen
-from tellapart.audit.bounds import Basis
+from tellapart.audit.bounds import Basis, percent
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import Guessing, Split
@@ -32,7 +32,7 @@ _FREE_AT_ONE_DELTA = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GuessEvidence(Evidence):
     """What guesses of the coins show, for every number of guesses that was fixed beforehand."""
 
@@ -51,17 +51,9 @@ class GuessEvidence(Evidence):
         return max(one.mu_lower() for one in self.tries), Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        refuting = [one for one in self.tries if _refutes(one, claim)]
-        if not refuting:
-            return None
-        best = max(refuting, key=lambda one: one.guesses.right / max(one.guesses.made, 1))
-        made, right = best.guesses.made, best.guesses.right
-        where = (
-            f"{right:,} of {made:,} guesses right ({best.guesses_in:,} guessed in, "
-            f"{best.guesses_out:,} out, of {best.guesses.canaries:,} canaries)"
-        )
-        allowed = (_least_refuting(best, claim) - 1) / made
-        return Finding(where, right / made, allowed, _at_most(best, claim), best.level)
+        found = [_found(one, claim) for one in self.tries if _refutes(one, claim)]
+        # Most telling: least likely, and where nothing tells how likely, furthest beyond.
+        return min(found, key=lambda one: (one.p_value, one.allowed - one.shown), default=None)
 
     def _power(self, claim: TradeoffCurve) -> Power:
         needed = [_least_refuting(one, claim) for one in self.tries]
@@ -97,7 +89,7 @@ def one_run(
         return GuessEvidence((one,), Ledger(level, (entry,), (_FREE,)), Guessing.name)
     _checks.instance(Split, "audit.Guessing(...) or Split(...)", method=method)
     one = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
-    what = f"a number of guesses chosen on {method.share:.0%} of the canaries"
+    what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
     ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
     return GuessEvidence((one,), ledger, what)
 
@@ -126,6 +118,17 @@ def _refutes(one: Chosen, claim: TradeoffCurve) -> bool:
             return p_value_if_chosen(one.guesses, epsilon, delta, one.level) < one.level
         return p_value(one.guesses, epsilon, delta) < one.level
     return one.refutes(claim)
+
+
+def _found(one: Chosen, claim: TradeoffCurve) -> Finding:
+    made, right = one.guesses.made, one.guesses.right
+    most = _least_refuting(one, claim) - 1
+    where = (
+        f"{right:,} of {made:,} guesses right ({one.guesses_in:,} guessed in, "
+        f"{one.guesses_out:,} out, of {one.guesses.canaries:,} canaries)"
+    )
+    limit = f"up to {most:,} would not have refuted the claim"
+    return Finding(where, right / made, most / made, _at_most(one, claim), one.level, limit)
 
 
 def _at_most(one: Chosen, claim: TradeoffCurve) -> float:

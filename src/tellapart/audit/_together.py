@@ -16,7 +16,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import Unsupported
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JointEvidence(Evidence):
     """What several audits show together; whoever reads all of them has paid for all of them."""
 

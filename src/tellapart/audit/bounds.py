@@ -24,6 +24,15 @@ class Basis(Enum):
     GAUSSIAN = "exact for claims of Gaussian DP only"
 
 
+def percent(share: float) -> str:
+    """A confidence, or a level, as people write it; no confidence is written as 100 %.
+
+    >>> percent(0.95), percent(1 - 1e-12)
+    ('95 %', '99.99999999 %')
+    """
+    return f"{min(100 * share, 99.99999999):.10g} %"
+
+
 @dataclass(frozen=True)
 class LowerBound:
     """What the samples show at least, with the confidence it was bought with.
@@ -51,7 +60,7 @@ class LowerBound:
 
     def __str__(self) -> str:
         kind = "credible" if self.basis is Basis.BAYESIAN else "confidence"
-        said = f"≥ {fixed(self.value, up=False)} ({100 * self.confidence:g} % {kind}, "
+        said = f"≥ {fixed(self.value, up=False)} ({percent(self.confidence)} {kind}, "
         said += f"{self.basis.value}, {self.method}"
         if self.false_claims is not None:
             said += f", overclaims in {100 * self.false_claims:.2g} % of audits"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks
-from tellapart.audit.bounds import Basis, LowerBound
+from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.ledger import Ledger
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import gaussian
@@ -43,10 +43,12 @@ class Finding:
     allowed: float
     p_value: float
     level: float
+    limit: str = ""  # what is allowed, where other words than a share say it
 
     def __str__(self) -> str:
+        limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
         return (
-            f"{self.where}; the claim allows {100 * self.allowed:.3g} % there. Were it true, so "
+            f"{self.where}; {limit}. Were it true, so "
             f"much would be seen with probability {self.p_value:.2g} at most; "
             f"{self.level:.2g} was allowed for"
         )
@@ -64,6 +66,10 @@ class Evidence(ABC):
     def confidence(self) -> float:
         """The probability that nothing at all is falsely claimed."""
         return 1 - self.ledger.level
+
+    def __repr__(self) -> str:
+        kind = percent(self.confidence) + (" confidence" if self.can_refute else " credible")
+        return f"{type(self).__name__}({self.design.value}, {self.method}, {kind})"
 
     # -- what is asked of it -----------------------------------------------------------------
 
@@ -97,7 +103,7 @@ class Evidence(ABC):
 
     def curve(self) -> TradeoffCurve:
         """The attack shown: with this confidence the true curve lies nowhere above it."""
-        raise Unsupported(f"evidence of {self.design.value} shows no curve; use epsilon_lower")
+        raise Unsupported(f"this evidence ({self.method}) shows no curve; use epsilon_lower")
 
     def power(self, claim: Subject, truth: Subject) -> float:
         """How surely the claim would be refuted, at the least, if the truth were another curve.

@@ -57,7 +57,7 @@ class Look:
         share, against = self.beyond / self.tested, self.rank / self.reference
         return (
             f"score {sign} {self.threshold:.6g}: {_percent(share)} of {who} "
-            f"({self.beyond:,} of {self.tested:,}) against {_percent(against)} of {whom}"
+            f"({self.beyond:,} of {self.tested:,}) against at most {_percent(against)} of {whom}"
         )
 
 

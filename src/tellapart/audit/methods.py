@@ -90,6 +90,8 @@ class Guessing:
     def __post_init__(self) -> None:
         for field in ("guesses_in", "guesses_out"):
             object.__setattr__(self, field, _checks.whole(0, **{field: getattr(self, field)}))
+        if self.guesses_in + self.guesses_out == 0:
+            _checks.refuse("guesses_in + guesses_out", "be at least 1", 0)
 
 
 Method = Ranks | Split | Band | Fixed | Credible

@@ -38,7 +38,7 @@ class Orientation(Enum):
     EITHER = "either"
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Scores:
     """What an attack said of records that were in the data, and of others that were not.
 
@@ -133,9 +133,7 @@ class Scores:
         values, inside = columns.scores("scores", scores), columns.truths("member", member)
         if inside.size != values.size:
             columns.refuse("member", f"say of {values.size} scores who is in", inside.size, "")
-        for name, rows in (("a member", inside), ("no member", ~inside)):
-            if not rows.any():
-                raise BadScores(f"some row must be of {name}, none of {rows.size} is")
+        columns.both_sides("scores", int(inside.sum()), int((~inside).sum()))
         sides = {}
         for kind, labels in (("runs", runs), ("groups", groups)):
             if labels is not None:
@@ -163,12 +161,13 @@ class Scores:
         """
         _checks.member(Orientation, orientation=orientation)
         kind, files = paths.found(path)
+        where = paths.words(files)
         names = Names(score, member, run, group)
         if kind == "npz":
-            return cls._from_slices(archives.slices(files, names), orientation)
+            return cls._from_slices(archives.slices(files, names), orientation, where)
         with Table(kind, files, names, progress) as table:
             if table.rows <= IN_MEMORY:
-                return cls._from_slices(table.slices(), orientation)
+                return cls._from_slices(table.slices(), orientation, where)
             if run is not None or group is not None:
                 raise Unsupported(
                     f"runs and groups of more than {IN_MEMORY} rows, got {table.rows}:"
@@ -178,7 +177,7 @@ class Scores:
         return cls(file.members, file.others, orientation)
 
     @classmethod
-    def _from_slices(cls, slices: Iterable[Slice], orientation: Orientation) -> Scores:
+    def _from_slices(cls, slices: Iterable[Slice], orientation: Orientation, where: str) -> Scores:
         every = list(slices)
         runs, groups = (
             None if none else np.concatenate([getattr(one, kind) for one in every])
@@ -186,7 +185,17 @@ class Scores:
         )
         scores = np.concatenate([one.scores for one in every])
         member = np.concatenate([one.member for one in every])
+        columns.both_sides(where, int(member.sum()), int((~member).sum()))
         return cls.from_rows(scores, member, runs, groups, orientation=orientation)
+
+    def __repr__(self) -> str:
+        parts = [f"{self.members.count:,} members", f"{self.others.count:,} others"]
+        if self.member_runs is not None:
+            parts.append(f"{len(self.runs()):,} runs")
+        if self.member_groups is not None and self.other_groups is not None:
+            groups = np.unique(np.concatenate([self.member_groups, self.other_groups]))
+            parts.append(f"{groups.size:,} groups")
+        return f"Scores({', '.join(parts)}, {self.orientation.value} scores accuse)"
 
     @property
     def sides(self) -> tuple[Ranked, Ranked]:

@@ -8,13 +8,14 @@ from functools import cached_property
 
 from tellapart import _checks
 from tellapart.audit._alternatives import LARGE, alternative
-from tellapart.audit.bounds import LowerBound
+from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence import Evidence, Finding
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 
+REFUTES_NOTHING = "A Bayesian bound holds under its prior and can refute nothing."
 # What counts as "would have been found".
 _SURE = 0.9
 # Beyond so many times the samples, the answer is "never".
@@ -25,7 +26,7 @@ _FINE = 1.25
 _STRONGEST = 64.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What evidence says of a claim: refuted, or not refuted; never that it is private."""
 
@@ -116,12 +117,17 @@ class Verdict:
             low, high = (low, middle) if refuted else (middle, high)
         return _FINE**high
 
+    def __repr__(self) -> str:
+        return f"Verdict({self.headline})"
+
     def __str__(self) -> str:
         return "\n".join([self.headline, *self.reasons()])
 
     @property
     def headline(self) -> str:
         """The verdict in one line."""
+        if not self.evidence.can_refute:
+            return f"NOT REFUTED: the claim {self.name}, by a bound that can refute nothing"
         said = "REFUTED" if self.refuted else "NOT REFUTED"
         return f"{said}: the claim {self.name}, at {percent(self.confidence)} confidence"
 
@@ -135,7 +141,7 @@ class Verdict:
         if self.finding is None:
             lines.append("This does not show that the claim is true.")
         if not self.evidence.can_refute:
-            lines.append("A Bayesian bound holds under its prior and can refute nothing.")
+            lines.append(REFUTES_NOTHING)
             return lines
         lines.append(self.power)
         if self.finding is None:
@@ -181,12 +187,3 @@ def describe(claim: Subject) -> str:
 
 def _times(factor: float) -> str:
     return f"{factor:.2g}" if factor < 10 else f"{float(f'{factor:.2g}'):,.0f}"
-
-
-def percent(confidence: float) -> str:
-    """A confidence as people write it.
-
-    >>> percent(0.95)
-    '95 %'
-    """
-    return f"{100 * confidence:.10g} %"

@@ -56,7 +56,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     try:
         found = app(
             given,
-            console=show.terminal(),
+            console=show.terminal(wrap=True),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",

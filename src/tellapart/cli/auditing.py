@@ -33,7 +33,7 @@ from tellapart.audit import (
     one_run,
 )
 from tellapart.audit._metrics import WHY_NO_EPSILON
-from tellapart.audit.verdict import percent
+from tellapart.audit.bounds import percent
 from tellapart.cli import show
 from tellapart.cli.options import OUTPUT, PARAMETERS, Option, Output, Values, typed
 from tellapart.cli.theory import label
@@ -111,6 +111,8 @@ class Looking:
             "jeffreys": lambda threshold: Credible(threshold, Prior.JEFFREYS),
         }
         if (self.method in at_one) != (self.threshold is not None):
+            if self.threshold is None:
+                refuse("--method", "come with --threshold, settled beforehand", self.method)
             rule = "come with --method fixed, joint-beta or jeffreys, and only with them"
             refuse("--threshold", rule, self.threshold)
         if self.threshold is not None:
@@ -286,7 +288,7 @@ def _text(console: Console, told: Report, page: Path | None) -> None:
         described = told.ledger is None
         head = ("", "value", "where") if described else ("", "at least", "basis")
         show.table(console, [head, *((one.what, one.words, one.basis) for one in told.shown)])
-    if told.ledger is not None:
+    if told.ledger is not None and not told.bayesian:
         console.print()
         spent = f"How the {percent(told.ledger.level)} were spent"
         show.title(console, spent, "(the chance of any false claim)")

@@ -25,9 +25,9 @@ class _Terminal(Console):
         raise BrokenPipeError
 
 
-def terminal() -> Console:
-    """Where answers go."""
-    return _Terminal(highlight=False, soft_wrap=True)
+def terminal(*, wrap: bool = False) -> Console:
+    """Where answers go; it wraps lines itself if asked to, as help pages need."""
+    return _Terminal(highlight=False, soft_wrap=not wrap)
 
 
 def hush() -> None:
@@ -135,4 +135,7 @@ def _blocks(console: Console, head: Row, rows: Sequence[Row]) -> None:
 
 
 def _wrapped(text: str, width: int, indent: str) -> str:
-    return textwrap.fill(text, max(width, 20), initial_indent=indent, subsequent_indent=indent)
+    """Lines that fit; a number stays with its sign and its name."""
+    kept = text.replace(" %", "\xa0%").replace(" = ", "\xa0=\xa0").replace(" ≥ ", "\xa0≥\xa0")
+    lines = textwrap.fill(kept, max(width, 20), initial_indent=indent, subsequent_indent=indent)
+    return lines.replace("\xa0", " ")

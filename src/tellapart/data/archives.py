@@ -53,7 +53,8 @@ def _arrays(file: Path) -> dict[str, NDArray[Any]]:
         with np.load(file, allow_pickle=False) as opened:
             return {name: opened[name] for name in opened.files}
     except (OSError, ValueError, AttributeError, zipfile.BadZipFile) as wrong:
-        raise BadScores(f"{file} must be an .npz file of plain arrays: {wrong}") from wrong
+        why = f": {wrong}" if isinstance(wrong, OSError) else ""
+        raise BadScores(f"{file} must be an .npz file of plain arrays{why}") from wrong
 
 
 def _scores(name: str, values: NDArray[Any], file: Path) -> Array:

@@ -115,3 +115,11 @@ def _from_objects(name: str, values: Any, place: Place) -> Array:
         return np.array([float(one) for one in values], dtype=np.float64)
     except OverflowError:
         refuse(name, "fit a double", max(values, key=abs), "")
+
+
+def both_sides(where: str, members: int, others: int) -> None:
+    """Refuse scores of one side alone: nothing can be told apart from nothing."""
+    for name, value, count in (("members", 1, members), ("others", 0, others)):
+        if count == 0:
+            rows = f"{members + others:,} rows"
+            raise BadScores(f"{where} must have rows of {name} (member = {value}), got 0 of {rows}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tellapart.errors import BadScores, InvalidArgument
@@ -23,10 +23,21 @@ def found(paths: Paths) -> tuple[str, list[Path]]:
         raise InvalidArgument("path must name at least one file, got an empty list")
     _once(files)
     kind = _kind(files[0])
+    # Scores that are read twice would look like twice the evidence.
+    seen: set[Path] = set()
+    for file in files:
+        if (real := file.resolve()) in seen:
+            raise BadScores(f"each file must be named once, got {file} twice")
+        seen.add(real)
     for file in files:
         if _kind(file) != kind:
             raise BadScores(f"files must be of one kind, got {files[0]} and {file}")
     return kind, files
+
+
+def words(files: Sequence[Path]) -> str:
+    """The files for people: the only one by its name, or how many there are."""
+    return str(files[0]) if len(files) == 1 else f"the {len(files):,} files"
 
 
 def _matches(path: str) -> list[Path]:

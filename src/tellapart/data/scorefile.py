@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from tellapart.data import paths
+from tellapart.data import columns, paths
 from tellapart.data.ranked import Progress
 from tellapart.data.runs import PrivateFolder, RunWriter, SortedRuns
 from tellapart.data.table import Names, Table
@@ -49,9 +49,7 @@ class ScoreFile:
             members.add(rows.scores[rows.member])
             others.add(rows.scores[~rows.member])
         self.members, self.others = members.done(), others.done()
-        for name, side in (("a member", self.members), ("no member", self.others)):
-            if not side.count:
-                raise BadScores(f"some row must be of {name}, none of {table.rows} is")
+        columns.both_sides(paths.words(table.files), self.members.count, self.others.count)
 
     def __enter__(self) -> ScoreFile:
         return self

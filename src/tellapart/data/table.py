@@ -70,6 +70,7 @@ class Table:
         names: Names | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self.files = tuple(files)
         self.names = names or Names()
         self._tell: Progress = progress or (lambda what, share: None)
         self._folder = PrivateFolder()

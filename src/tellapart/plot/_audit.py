@@ -16,9 +16,10 @@ from tellapart import _checks
 from tellapart.audit._by_count import CountEvidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._together import JointEvidence
+from tellapart.audit.bounds import percent
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.looks import End, Look
-from tellapart.audit.verdict import Verdict, judge, percent
+from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import LEAST, operating_points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,10 +16,10 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.rounding import fixed
 from tellapart.audit._metrics import WHY_NO_EPSILON, Metrics
-from tellapart.audit.bounds import LowerBound
+from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence import Evidence
-from tellapart.audit.scores import Scores
-from tellapart.audit.verdict import Verdict, percent
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.verdict import REFUTES_NOTHING, Verdict
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
@@ -71,7 +72,7 @@ def _versions() -> dict[str, str]:
 def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) -> Report:
     return Report(
         headline=verdict.headline,
-        reasons=tuple(verdict.reasons()),
+        reasons=(*verdict.reasons(), *(() if verdict.refuted else _against(scores))),
         refuted=verdict.refuted,
         claim=verdict.name,
         shown=() if brief else _bounds(verdict.evidence, {verdict.delta, *_DELTAS}),
@@ -87,9 +88,13 @@ def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) ->
 
 
 def _unjudged(evidence: Evidence, scores: Scores | None, made: Made) -> Report:
+    sure = f"at {percent(evidence.confidence)} confidence"
+    reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
+    if not evidence.can_refute:
+        sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
     return Report(
-        headline=f"NO CLAIM: what the scores show, at {percent(evidence.confidence)} confidence",
-        reasons=("Without a claim there is no verdict.",),
+        headline=f"NO CLAIM: what the scores show, {sure}",
+        reasons=(*reasons, *_against(scores)),
         refuted=None,
         claim=None,
         shown=_bounds(evidence, _DELTAS),
@@ -160,6 +165,24 @@ def _common(evidence: Evidence, scores: Scores | None) -> dict[str, Any]:
     }
 
 
+def _against(scores: Scores | None) -> tuple[str, ...]:
+    """A word to those whose scores may point the other way."""
+    if scores is None or scores.orientation is Orientation.EITHER:
+        return ()
+    members, others = scores.sides
+    beyond = int(members.above(float(others.descending((others.count + 1) // 2)))) / members.count
+    # Three deviations: chance alone rarely says so.
+    if beyond > 0.5 - 1.5 * math.sqrt(1 / members.count + 1 / others.count):
+        return ()
+    told = scores.orientation.value
+    found = "lower" if scores.orientation is Orientation.HIGHER else "higher"
+    return (
+        f"Orientation: {told} scores were to speak for membership, but members mostly score "
+        f"{found} than others. If that was a slip, correct it; if it is a surprise, draw new "
+        "scores.",
+    )
+
+
 def _bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
     rows = [_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)) for delta in sorted(deltas)]
     with suppress(Unsupported):  # some evidence speaks of (ε, δ) alone
@@ -168,7 +191,10 @@ def _bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
 
 
 def _row(what: str, bound: LowerBound) -> Shown:
-    return Shown(what, bound.value, f"≥ {fixed(bound.value, up=False)}", bound.basis.value)
+    basis = bound.basis.value
+    if bound.false_claims is not None:
+        basis += f", overclaims in {100 * bound.false_claims:.2g} % of audits"
+    return Shown(what, bound.value, f"≥ {fixed(bound.value, up=False)}", basis)
 
 
 def _needed(verdict: Verdict) -> float | None:

@@ -6,6 +6,7 @@ import io
 from importlib.resources import files
 
 from tellapart.audit._metrics import Metrics
+from tellapart.audit.bounds import percent
 from tellapart.errors import Unsupported
 from tellapart.report.model import Report
 
@@ -24,7 +25,7 @@ def page(report: Report) -> str:
     """The whole page as text, every word of it escaped."""
     template = files("tellapart.report").joinpath("template.html").read_text(encoding="utf-8")
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    made.filters["percent"] = lambda share: f"{100 * share:.10g} %"
+    made.filters["percent"] = percent
     made.filters["digits"] = lambda value: f"{value:.3g}"
     made.filters["count"] = lambda value: f"{value:,}"
     return made.from_string(template).render(

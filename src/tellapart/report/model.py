@@ -69,10 +69,16 @@ class Report:
     detectable: float | None
     samples_needed: float | None
     assumptions: tuple[str, ...]
-    curves: Mapping[str, tuple[tuple[float, float], ...]]
+    curves: Mapping[str, tuple[tuple[float, float], ...]] = field(repr=False)
     made: Made
     # What it was made from, for a picture; not part of its data.
     found: Found = field(repr=False, compare=False)
+
+    @property
+    def bayesian(self) -> bool:
+        """Whether all it shows rests on a prior, so that no chance of a false claim was spent."""
+        evidence = self.found.evidence if isinstance(self.found, Verdict) else self.found
+        return isinstance(evidence, Evidence) and not evidence.can_refute
 
     def data(self) -> dict[str, Any]:
         """The report as JSON can hold it."""

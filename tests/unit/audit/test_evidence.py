@@ -1,6 +1,7 @@
 """What evidence is made of: cells, ledgers, the choice of a rank, and who may be read together."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -276,3 +277,50 @@ def test_the_power_of_one_threshold_is_no_more_than_the_double_sum(epsilon):
         stated = evidence.power(claim, truth)
         assert stated <= alarms @ refuting @ hits + 1e-12
     assert stated > 0.5
+
+
+def test_evidence_is_short_in_print():
+    draw = np.random.default_rng(3)
+    groups = np.arange(1000) % 40
+    scores = audit.Scores(
+        draw.normal(1, 1, 1000),
+        draw.normal(0, 1, 1000),
+        member_groups=groups,
+        other_groups=groups,
+    )
+    assert repr(scores) == "Scores(1,000 members, 1,000 others, 40 groups, higher scores accuse)"
+    each = audit.many_runs(scores, each_group=True)
+    assert repr(each) == (
+        "JointEvidence(many runs, 40 audits together: pre-set ranks, 95 % confidence)"
+    )
+    assert repr(audit.judge(ta.guarantee(epsilon=9), each)) == (
+        "Verdict(NOT REFUTED: the claim ε = 9, δ = 0, at 95 % confidence)"
+    )
+    for method in (audit.Split(), audit.Band(), audit.Fixed(1.0), audit.Credible(1.0)):
+        assert len(repr(audit.many_runs(scores, method=method))) < 100
+    assert len(repr(audit.metrics(scores))) < 600
+
+
+def test_what_refutes_is_weighed_as_the_ledger_says():
+    draw = np.random.default_rng(4)
+    evidence = audit.many_runs(audit.Scores(draw.normal(2, 1, 500), draw.normal(0, 1, 500)))
+    found = evidence.finding(ta.guarantee(epsilon=1))
+    assert found.level == pytest.approx(evidence.ledger.entries[0].level, rel=1e-12)
+    assert found.p_value <= found.level
+
+
+def test_the_most_telling_number_of_guesses_refutes():
+    draw = np.random.default_rng(6)
+    coins = draw.integers(0, 2, 4000)
+    evidence = audit.one_run(audit.Scores.from_rows(draw.normal(3.0 * coins, 1), coins))
+    for claim in (ta.guarantee(epsilon=2), ta.guarantee(mu=0.2)):
+        found = evidence.finding(claim)
+        alone = [replace(evidence, tries=(one,)).finding(claim) for one in evidence.tries]
+        assert found.p_value == min(one.p_value for one in alone if one is not None)
+        assert found.shown > found.allowed
+        assert "would not have refuted the claim. Were it true" in str(found)
+
+
+def test_no_guess_is_no_method():
+    with pytest.raises(ta.InvalidArgument, match="guesses_in \\+ guesses_out must be at least 1"):
+        audit.Guessing(0, 0)

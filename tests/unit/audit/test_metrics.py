@@ -117,7 +117,7 @@ def test_in_words():
         "AUC 0.8125 (4 members, 4 others, higher scores accuse, chosen after looking both ways)",
         "TPR 0.75 at FPR 0.25 (at most 0.25): score > 2",
         "largest advantage 0.5: score > 2",
-        module.WHY_NO_EPSILON,
+        f"T{module.WHY_NO_EPSILON[1:]}.",
     ]
     found = metrics(Scores([0, 1], [2, 3], Orientation.LOWER), fprs=[0.01])
     assert str(found).splitlines()[:2] == [

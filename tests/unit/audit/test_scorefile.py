@@ -314,7 +314,10 @@ def refusal(path, **asked):
             "score,member\n1,true\n2,\n",
             "member must not be missing, got None in data row 2 of f.csv (counted from 1)",
         ),
-        ("score,member\n1,1\n2,1\n", "some row must be of no member, none of 2 is"),
+        (
+            "score,member\n1,1\n2,1\n",
+            "f.csv must have rows of others (member = 0), got 0 of 2 rows",
+        ),
         ("score,member\n", "score files must have rows, got none in f.csv"),
         ("loss,member\n1,1\n", "f.csv must have a column 'score', has 'loss', 'member'"),
         ("loss\n1\n", "f.csv must have a column 'score', has 'loss'"),
@@ -334,7 +337,16 @@ def test_a_ragged_or_broken_file_is_named(tmp_path):
         (tmp_path / name).write_text("score,member\n1,1\n")
         assert refusal(tmp_path / name).startswith(f"{name} must be readable: ")
     (tmp_path / "e.npz").write_text("score,member\n1,1\n")
-    assert refusal(tmp_path / "e.npz").startswith("e.npz must be an .npz file of plain arrays: ")
+    assert refusal(tmp_path / "e.npz") == "e.npz must be an .npz file of plain arrays"
+
+
+@pytest.mark.parametrize("again", ["s.csv", "./s.csv", "*.csv", "link.csv"])
+def test_a_file_is_not_read_twice(tmp_path, monkeypatch, again):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.csv").write_text("score,member\n1,1\n0,0\n")
+    (tmp_path / "link.csv").symlink_to("s.csv")
+    with pytest.raises(BadScores, match=r"each file must be named once, got .* twice"):
+        Scores.read(["s.csv", again])
 
 
 def test_a_bad_row_is_found_in_whichever_file_and_slice_it_is(tiny, tmp_path):

@@ -230,8 +230,11 @@ def test_missing_values_in_a_table_are_named(frame):
             {"member": [0.0, 1.0, 0.0, 0.5]},
             "member must be True or False, or 1 or 0, got 0.0 in row 0 (counted from 0)",
         ),
-        ({"member": [1, 1, 1, 1]}, "some row must be of no member, none of 4 is"),
-        ({"member": [0, 0, 0, 0]}, "some row must be of a member, none of 4 is"),
+        ({"member": [1, 1, 1, 1]}, "scores must have rows of others (member = 0), got 0 of 4 rows"),
+        (
+            {"member": [0, 0, 0, 0]},
+            "scores must have rows of members (member = 1), got 0 of 4 rows",
+        ),
         (
             {"score": ["a", "b", "c", "d"]},
             "score must be a number, got 'a' in row 0 (counted from 0)",
