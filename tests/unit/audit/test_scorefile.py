@@ -354,6 +354,18 @@ def test_a_bad_row_is_found_in_whichever_file_and_slice_it_is(tiny, tmp_path):
         assert said.endswith(f"got {bad} in data row 18 of c.parquet (counted from 1)")
 
 
+@pytest.mark.parametrize("row", [0, 4, 5, 17, 29])
+def test_a_missing_label_is_found_in_whichever_slice_it_is(tiny, tmp_path, row):
+    runs = [f"r{k}" for k in range(30)]
+    runs[row] = None
+    frame = pd.DataFrame({"score": np.arange(30.0), "member": np.arange(30) % 2, "run": runs})
+    frame.to_parquet(tmp_path / "f.parquet")
+    with pytest.raises(
+        BadScores, match=f"run must not be missing, got None in data row {row + 1} "
+    ):
+        Scores.read(tmp_path / "f.parquet", run="run")
+
+
 def test_columns_of_a_wrong_type_are_named(tmp_path):
     text = written(tmp_path / "t.parquet", [("high", True)], pa.string())
     assert refusal(text) == "score must hold numbers, holds VARCHAR in t.parquet"
