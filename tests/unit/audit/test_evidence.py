@@ -208,9 +208,12 @@ def test_one_threshold_spends_what_its_ledger_says(counts):
         p = buehler_p_value(counts, claim.tpr, confidence=1 - test)
         return p <= test or tpr > claim.tpr(fpr)
 
+    at, missed_rate = evidence.curve().vertices()
+    assert np.any((abs(at - fpr) < 1e-9) & (abs(missed_rate - (1 - tpr)) < 1e-9))
     for delta in (0.0, 0.05):
         bound = evidence.epsilon_lower(delta).value
         assert bound > 0.3
+        assert evidence.refutes(ta.guarantee(epsilon=bound, delta=delta))
         assert refuted(ta.guarantee(epsilon=bound - 1e-3, delta=delta))
         assert not refuted(ta.guarantee(epsilon=bound + 1e-3, delta=delta))
 
