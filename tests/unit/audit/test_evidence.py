@@ -9,6 +9,8 @@ from scipy.stats import beta, binom
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit._band import fpr_upper_above, tpr_lower
+from tellapart.audit._buehler import buehler_p_value
 from tellapart.audit._cells import Cells
 from tellapart.audit._choice import best_rank
 from tellapart.audit._families import epsilons, gaussians, p_values
@@ -246,6 +248,52 @@ def test_beliefs_read_together_are_no_proof():
     assert audit.together({"a": other, "b": other}).can_refute
     with pytest.raises(ta.InvalidArgument, match="all be proof or all be beliefs"):
         audit.together({"belief": one, "proof": other})
+
+
+@pytest.mark.parametrize("counts", [audit.Counts(25, 40, 5, 40), audit.Counts(30, 30, 0, 50)])
+def test_one_threshold_spends_what_its_ledger_says(counts):
+    """A naive second reading: the test at the first entry's level, the corner at the second's."""
+    evidence = audit.from_counts(counts, 0.9)
+    test, corner = (entry.level for entry in evidence.ledger.entries)
+    assert test + corner == pytest.approx(0.1)
+    fpr = beta.ppf(1 - corner / 2, counts.accused_others + 1, counts.others - counts.accused_others)
+    missed = counts.members - counts.accused_members
+    tpr = beta.ppf(corner / 2, counts.accused_members, missed + 1)
+
+    def refuted(claim):
+        p = buehler_p_value(counts, claim.tpr, confidence=1 - test)
+        return p <= test or tpr > claim.tpr(fpr)
+
+    at, missed_rate = evidence.curve().vertices()
+    assert np.any((abs(at - fpr) < 1e-9) & (abs(missed_rate - (1 - tpr)) < 1e-9))
+    for delta in (0.0, 0.05):
+        bound = evidence.epsilon_lower(delta).value
+        assert bound > 0.3
+        assert evidence.refutes(ta.guarantee(epsilon=bound, delta=delta))
+        assert refuted(ta.guarantee(epsilon=bound - 1e-3, delta=delta))
+        assert not refuted(ta.guarantee(epsilon=bound + 1e-3, delta=delta))
+
+
+@pytest.mark.parametrize("orientation", list(audit.Orientation), ids=str)
+def test_a_band_spends_what_its_ledger_says(orientation):
+    """A naive second reading: rates at each entry's own level, at every score."""
+    draw = np.random.default_rng(3)
+    sides = draw.normal(1, 1, 80), draw.normal(0, 1, 70)
+    evidence = audit.many_runs(audit.Scores(*sides, orientation), 0.9, audit.Band())
+    levels = [entry.level for entry in evidence.ledger.entries]
+    assert sum(levels) == pytest.approx(0.1)
+    ways = {"higher": [1], "lower": [-1], "either": [1, -1]}[orientation.value]
+    corners = {(0.0, 1.0), (1.0, 0.0)}
+    for k, sign in enumerate(ways):
+        members, others = (sign * side for side in sides)
+        for cut in np.concatenate([members, others]):
+            beyond, falsely = int(np.sum(members > cut)), int(np.sum(others > cut))
+            tpr = float(tpr_lower(beyond, 80, levels[2 * k + 1]))
+            corners.add((float(fpr_upper_above(falsely, 70, levels[2 * k])), 1 - tpr))
+    fpr, fnr = np.array(sorted(corners)).T
+    for at, missed in zip(*evidence.curve().vertices(), strict=True):
+        apart = np.maximum(abs(fpr - at), abs(fnr - missed))
+        assert apart.min() < 1e-9
 
 
 def test_several_attacks_share_the_level():

@@ -138,3 +138,27 @@ def test_bad_arguments_are_named():
         clopper_pearson_epsilon(Counts(1, 2, 1, 2), delta=-0.1)
     with pytest.raises(InvalidArgument, match="epsilon must be at least 0"):
         delta_lower(Counts(1, 2, 1, 2), epsilon=-1)
+
+
+@pytest.mark.parametrize("precision", [0.501, 0.7, 0.9, 0.999, 1.0])
+@pytest.mark.parametrize("recall", [0.0, 0.0123, 0.3337, 0.5, 1.0])
+def test_published_figures_are_read_as_no_stronger_attack(precision, recall):
+    members, others = 997, 1009
+    counts = Counts.from_precision_recall(
+        precision=precision, recall=recall, members=members, others=others
+    )
+    falsely = recall * members * (1 - precision) / precision
+    assert recall * members - 1 < counts.accused_members <= recall * members + 1e-9
+    assert falsely - 1e-9 <= counts.accused_others < falsely + 1
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+@pytest.mark.parametrize("counts", [Counts(90, 100, 10, 100), Counts(12, 40, 30, 50)], ids=str)
+def test_a_box_holds_every_pair_of_likely_rates(counts, delta):
+    found = box_epsilon(counts, delta=delta, confidence=0.9)
+    fpr = clopper_pearson(counts.accused_others, counts.others, confidence=0.9)
+    tpr = clopper_pearson(counts.accused_members, counts.members, confidence=0.9)
+    promise = ta.guarantee(epsilon=found, delta=delta)
+    for at in np.linspace(*fpr, 9):
+        assert promise.mirrored().tpr(1 - tpr[0]) >= 1 - at - 1e-9
+        assert promise.tpr(at) >= tpr[1] - 1e-9

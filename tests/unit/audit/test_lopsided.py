@@ -8,6 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.intervals import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.curve.guarantees import gaussian
 
 HIGHER, LOWER, EITHER = audit.Orientation
@@ -116,11 +117,14 @@ def test_a_belief_looks_the_way_it_is_told(prior, orientation):
     members, others = _sides()
     sign = 1.0 if orientation is HIGHER else -1.0
     scores = audit.Scores(sign * members, sign * others, orientation)
-    found = audit.many_runs(scores, method=audit.Credible(-sign, prior))
+    found = audit.many_runs(scores, 0.9, audit.Credible(-sign, prior))
     below = int(np.sum(others < -1))
     counts = audit.Counts(members.size, members.size, others.size - below, others.size)
     assert found.counts == counts
     assert not found.refutes(ta.guarantee(epsilon=0.0))
-    assert found.epsilon_lower().basis is audit.Basis.BAYESIAN
+    bound = jeffreys_epsilon if prior is audit.Prior.JEFFREYS else joint_beta_epsilon
+    for delta in (0.0, 0.05):
+        assert found.epsilon_lower(delta) == bound(counts, delta=delta, confidence=0.9)
+        assert found.epsilon_lower(delta).basis is audit.Basis.BAYESIAN
     with pytest.raises(ta.Unsupported, match="both ways"):
         audit.many_runs(audit.Scores(members, others, EITHER), method=audit.Credible(-1.0, prior))

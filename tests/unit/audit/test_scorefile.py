@@ -366,6 +366,34 @@ def test_a_bad_row_is_found_in_whichever_file_and_slice_it_is(tiny, tmp_path):
         assert said.endswith(f"got {bad} in data row 18 of c.parquet (counted from 1)")
 
 
+@pytest.mark.parametrize("most", [100, 2], ids=["in memory", "on disk"])
+@pytest.mark.parametrize("orientation", list(Orientation), ids=str)
+def test_every_kind_of_file_is_read_the_way_it_is_told(tmp_path, monkeypatch, orientation, most):
+    monkeypatch.setattr(in_memory, "IN_MEMORY", most)
+    frame = pd.DataFrame({"score": [1.0, 2, 3, 4], "member": [1, 0, 1, 0]})
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    np.savez(tmp_path / "f.npz", score=frame.score, member=frame.member)
+    np.savez(tmp_path / "sides.npz", members=[1.0, 3], others=[2.0, 4])
+    for name in ("f.parquet", "f.csv", "f.npz", "sides.npz"):
+        scores = Scores.read(tmp_path / name, orientation=orientation)
+        assert scores.orientation is orientation
+        assert scores.members.descending([1, 2]).tolist() == [3, 1]
+    assert Scores.from_table(frame, orientation=orientation).orientation is orientation
+
+
+@pytest.mark.parametrize("row", [0, 4, 5, 17, 29])
+def test_a_missing_label_is_found_in_whichever_slice_it_is(tiny, tmp_path, row):
+    runs = [f"r{k}" for k in range(30)]
+    runs[row] = None
+    frame = pd.DataFrame({"score": np.arange(30.0), "member": np.arange(30) % 2, "run": runs})
+    frame.to_parquet(tmp_path / "f.parquet")
+    with pytest.raises(
+        BadScores, match=f"run must not be missing, got None in data row {row + 1} "
+    ):
+        Scores.read(tmp_path / "f.parquet", run="run")
+
+
 def test_columns_of_a_wrong_type_are_named(tmp_path):
     text = written(tmp_path / "t.parquet", [("high", True)], pa.string())
     assert refusal(text) == "score must hold numbers, holds VARCHAR in t.parquet"

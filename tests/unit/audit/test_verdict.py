@@ -56,6 +56,16 @@ def test_power_grows_with_the_leak_and_never_reaches_a_true_claim(method):
     assert powers[-1] > 0.9
 
 
+@each_method
+def test_no_power_against_what_not_even_a_perfect_attack_refutes(method):
+    """All members above all others: nothing that could be seen shows more."""
+    perfect = audit.Scores(np.arange(1.0, 201.0), -np.arange(200.0))
+    evidence = audit.many_runs(perfect, method=method)
+    bound, truth = evidence.epsilon_lower().value, ta.attack([(0.0, 1.0)])
+    assert evidence.power(ta.guarantee(epsilon=bound / 2), truth) > 0.5
+    assert evidence.power(ta.guarantee(epsilon=bound + 1e-3), truth) == 0
+
+
 def test_verdicts_say_what_was_claimed_and_shown():
     verdict = audit.judge(ta.guarantee(epsilon=0.5, delta=1e-5), audit.many_runs(_normal(1.5)))
     assert verdict.refuted
@@ -147,6 +157,10 @@ def test_mechanisms_are_held_against_their_own_noise_scaled_down():
     family = alternative(claim)
     assert family.curve(2.0).tpr(0.1) == pytest.approx(ta.dp_sgd(1.0, 0.1, 10).curve().tpr(0.1))
     assert "noise divided by 2" in family.words(2.0)
+    # Where some part has no noise to divide, the noise of the rest is not all there is.
+    parts = ta.Gaussian(sigma=1.0, neighbours=ta.Neighbours.REPLACE), ta.RandomizedResponse(1.0)
+    mixed = alternative(ta.compose(parts))
+    assert "noise" not in mixed.words(2.0)
     pure = alternative(ta.RandomizedResponse(1.0))
     assert pure.words(1.5) == "randomised response with ε = 1.5"
     assert pure.curve(1.0).claimed_delta == 0
