@@ -18,8 +18,9 @@ from tellapart.audit._guessed_curve import mu_lower, refutes_curve
 from tellapart.audit._guesses import Guesses, epsilon_lower
 from tellapart.audit._one_run import one_run
 from tellapart.audit._steinke import steinke_epsilon_lower
-from tellapart.audit.methods import Split
+from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.scores import Scores
+from tellapart.audit.verdict import judge
 
 LEVEL = 0.1
 AUDITS = 400
@@ -202,3 +203,20 @@ def test_an_output_that_picks_whom_to_reveal_may_pick_where_it_ranks():
         evidence = one_run(seen, 0.95, Split(share=share, delta=delta))
         false += evidence.refutes(claim)
     assert false <= 18
+
+
+@pytest.mark.parametrize("method", [None, Guessing(100, 0), Guessing(300, 300)])
+def test_what_is_said_to_be_found_is_found(method):
+    # With a power of 0.9, fewer than 328 of 400 audits would find it with probability 4e-7.
+    claim = ta.guarantee(epsilon=1.0)
+    rng = np.random.default_rng(4)
+
+    def audited(epsilon):
+        inside = rng.random(600) < 0.5
+        answers = inside ^ (rng.random(600) > 1 / (1 + np.exp(-epsilon)))
+        scores = answers + 0.5 * rng.random(600)
+        return one_run(Scores(scores[inside], scores[~inside]), 0.95, method)
+
+    strength = judge(claim, audited(1.0)).detectable
+    assert strength < 3
+    assert sum(audited(strength).refutes(claim) for _ in range(400)) >= 328

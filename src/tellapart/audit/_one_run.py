@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, betaincinv
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart.audit._canaries import Ranking
 from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
 from tellapart.audit._guesses import MOST_CANARIES, Guesses, p_value, p_value_if_chosen
@@ -30,6 +31,8 @@ _FREE_AT_ONE_DELTA = (
     "claims at one δ (any number of ε, or all δ at one ε): where one of them falls, so do all that "
     "are stronger; claims that differ in both are not read together"
 )
+# Chances that cut the law of a share into cells, finer where little is left.
+_CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,25 +167,34 @@ def _least_refuting(one: Chosen, claim: TradeoffCurve) -> int:
 
 
 def _power(one: Chosen, needed: int, truth: TradeoffCurve) -> float:
-    """As if each guess were right on its own, with the chance the truth gives at its rank."""
-    made = one.guesses.made
-    if needed > made:
+    """At least, for canaries that the best attack on the truth scores each by itself.
+
+    What share of all canaries would rank above the last one guessed is a Beta variable; given it,
+    the others guessed are right with the precision at that share, which falls as it grows. Two
+    such shares both stay below their quantiles with at least the chance summed over here.
+    """
+    sides = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
+    sides = [(count, curve) for count, curve in sides if count]
+    trials = one.guesses.made - len(sides)
+    if needed > trials:
         return 0.0
-    shares = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
     ranked = one.guesses.canaries - one.aside
-    right = sum(count * _precision(curve, count / ranked) for count, curve in shares)
-    return float(betainc(needed, made - needed + 1, right / made))
+    below = 1 - (1 - _CELLS) / len(sides)
+    right = np.zeros(_CELLS.shape)
+    for count, curve in sides:
+        right += (count - 1) * _precision(curve, betaincinv(count, ranked - count + 1, below))
+    chance = betainc(needed, trials - needed + 1, right / trials)
+    return float(np.diff(_CELLS, prepend=0.0) @ chance)
 
 
-def _precision(curve: TradeoffCurve, share: float) -> float:
+def _precision(curve: TradeoffCurve, share: Array) -> Array:
     """How often the accusations are right that fall on this share of canaries, half members."""
-    if share == 0:
-        return 0.0
-    low, high = 0.0, 1.0
+    low, high = np.zeros(share.shape), np.ones(share.shape)
     for _ in range(60):
         fpr = (low + high) / 2
-        low, high = (fpr, high) if (curve.tpr(fpr) + fpr) / 2 < share else (low, fpr)
-    return max(1 - high / (2 * share), 0.5)
+        few = (curve.tpr(fpr) + fpr) / 2 < share
+        low, high = np.where(few, fpr, low), np.where(few, high, fpr)
+    return np.maximum(1 - high / (2 * share), 0.5)
 
 
 def _scaled(one: Chosen, factor: float) -> Chosen:
