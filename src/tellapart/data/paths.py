@@ -23,12 +23,6 @@ def found(paths: Paths) -> tuple[str, list[Path]]:
         raise InvalidArgument("path must name at least one file, got an empty list")
     _once(files)
     kind = _kind(files[0])
-    # Scores that are read twice would look like twice the evidence.
-    seen: set[Path] = set()
-    for file in files:
-        if (real := file.resolve()) in seen:
-            raise BadScores(f"each file must be named once, got {file} twice")
-        seen.add(real)
     for file in files:
         if _kind(file) != kind:
             raise BadScores(f"files must be of one kind, got {files[0]} and {file}")

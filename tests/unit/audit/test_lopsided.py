@@ -3,6 +3,8 @@
 Laws that leaks of Gaussian noise would keep by their symmetry alone.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,9 +24,16 @@ each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.ke
 # A split draws anew when scores turn, and chooses its direction on the part set aside.
 NO_SPLIT = {name: method for name, method in METHODS.items() if name != "split"}
 each_but_split = pytest.mark.parametrize("method", NO_SPLIT.values(), ids=NO_SPLIT.keys())
+
+
 # All of the leak is among the lowest scores: some others, and none of the members, are there.
-LOPSIDED = ta.attack([(0.85, 1.0)])
-CLAIMS = [LOPSIDED, ta.attack([(0.0, 0.1)]), ta.attack([(0.4, 0.5), (0.7, 0.9)]), gaussian(0.4)]
+def polygon(points):
+    """A claim that allows these rates and nothing beyond their hull."""
+    return replace(ta.attack(points), bound=ta.Bound.EXACT)
+
+
+LOPSIDED = polygon([(0.85, 1.0)])
+CLAIMS = [LOPSIDED, polygon([(0.0, 0.1)]), polygon([(0.4, 0.5), (0.7, 0.9)]), gaussian(0.4)]
 
 
 def _sides(n=400, seed=0):
@@ -79,12 +88,12 @@ def test_exchanging_the_worlds_and_the_direction_turns_every_claim(method, orien
                 assert found.shown == pytest.approx(other.shown)
 
 
-@pytest.mark.parametrize("truth", [LOPSIDED, ta.attack([(0.0, 0.2)])], ids=["low", "high"])
+@pytest.mark.parametrize("truth", [LOPSIDED, polygon([(0.0, 0.2)])], ids=["low", "high"])
 def test_power_at_ranks_turns_with_the_truth(truth):
     members, others = _sides()
     one = audit.many_runs(audit.Scores(members, others))
     two = audit.many_runs(audit.Scores(others, members, LOWER))
-    claim = ta.attack([(0.0, 0.05)])
+    claim = polygon([(0.0, 0.05)])
     assert one.power(claim, truth) == pytest.approx(two.power(claim.mirrored(), truth.mirrored()))
 
 

@@ -131,7 +131,7 @@ def test_precision_is_how_often_the_highest_scores_are_members(share, mu):
     draw = np.random.default_rng(1)
     inside = draw.random(200_000) < 0.5
     highest = np.argsort(-draw.normal(mu * inside, 1))[: round(share * inside.size)]
-    expected = _precision(gaussian(mu), share)
+    expected = float(_precision(gaussian(mu), np.array(share)))
     # A correct one is off by five deviations with probability below 1e-6.
     deviation = np.sqrt(expected * (1 - expected) / highest.size)
     assert abs(inside[highest].mean() - expected) <= 5 * deviation
