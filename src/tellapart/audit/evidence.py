@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks
+from tellapart._numeric.rounding import to_digits
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.ledger import Ledger
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -49,7 +50,7 @@ class Finding:
         limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
         return (
             f"{self.where}; {limit}. Were it true, so "
-            f"much would be seen with probability {self.p_value:.2g} at most; "
+            f"much would be seen with probability {to_digits(self.p_value, 2, up=True):g} at most; "
             f"{self.level:.2g} was allowed for"
         )
 

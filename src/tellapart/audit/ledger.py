@@ -49,11 +49,6 @@ class Ledger:
         if not 0 < spent <= self.level * (1 + 1e-12) or self.level >= 1:
             _checks.refuse("entries", f"spend at most the level {self.level:.6g} < 1", spent)
 
-    def joined(self, other: Ledger) -> Ledger:
-        """Both audits' looks: whoever reads two pays for two."""
-        free = tuple(dict.fromkeys(self.free + other.free))
-        return Ledger(self.level + other.level, self.entries + other.entries, free)
-
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]
         return "\n".join(lines + [f"free: {one}" for one in self.free])

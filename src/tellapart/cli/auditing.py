@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 from rich.console import Console
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.audit import (
-    Band,
-    Credible,
     Evidence,
-    Fixed,
-    Guessing,
     Ledger,
-    Method,
     Metrics,
-    Orientation,
-    Prior,
-    Ranks,
     Scores,
-    Split,
     judge,
     many_runs,
     metrics,
@@ -35,7 +24,8 @@ from tellapart.audit import (
 from tellapart.audit._metrics import WHY_NO_EPSILON
 from tellapart.audit.bounds import percent
 from tellapart.cli import show
-from tellapart.cli.options import OUTPUT, PARAMETERS, Option, Output, Values, typed
+from tellapart.cli.looking import Columns, Looking
+from tellapart.cli.options import OUTPUT, PARAMETERS, Output, Values, typed
 from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
@@ -47,101 +37,6 @@ from tellapart.report.model import Found
 
 # More lines of a ledger than these are summed up.
 _LINES = 12
-
-
-@Parameter(name="*", group=Group("What the files hold", sort_key=2))
-@dataclass(frozen=True)
-class Columns:
-    """Which columns of the files mean what."""
-
-    score_column: Annotated[str, Parameter(help="What the attack said of a row.")] = "score"
-    member_column: Annotated[str, Parameter(help="Whether the record was in: 1 or 0.")] = "member"
-    run_column: Annotated[
-        str | None,
-        Parameter(help="Which run a row is of: audits check what it allows.", show_default=False),
-    ] = None
-    each_group: Annotated[
-        str | None,
-        Parameter(
-            help="Audit the groups in this column one by one, for a share of the level each.",
-            show_default=False,
-        ),
-    ] = None
-    orientation: Annotated[
-        Orientation, Parameter(help="Which scores speak for membership.", negative="")
-    ] = Orientation.HIGHER
-
-
-@Parameter(name="*", group=Group("How to look", sort_key=3))
-@dataclass(frozen=True)
-class Looking:
-    """How sure to be, and where to look."""
-
-    confidence: Annotated[
-        float, Parameter(help="Chance that nothing at all is falsely claimed, at least.")
-    ] = 0.95
-    method: Annotated[
-        Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
-        Parameter(
-            help="Where to look: at pre-set ranks (the default for many-runs), at one chosen on a "
-            "part set aside, at all thresholds at once, or at --threshold; joint-beta and jeffreys "
-            "are Bayesian bounds there, and refute nothing. For one-run: split, or nothing.",
-            show_default=False,
-        ),
-    ] = None
-    threshold: Annotated[
-        Option,
-        Parameter(help="For fixed, joint-beta and jeffreys: settled before seeing these scores."),
-    ] = None
-    guesses_in: Annotated[
-        int | None,
-        Parameter(help="For one-run: of how many canaries to guess “in”.", show_default=False),
-    ] = None
-    guesses_out: Annotated[
-        int | None, Parameter(help="And of how many to guess “out”.", show_default=False)
-    ] = None
-    seed: Annotated[int, Parameter(help="Of the part set aside by --method split.")] = 0
-
-    def many(self, delta: float) -> Method:
-        """The method for many runs."""
-        self._unused("many-runs", "guesses_in", "guesses_out")
-        at_one: dict[str | None, Callable[[float], Method]] = {
-            "fixed": Fixed,
-            "joint-beta": Credible,
-            "jeffreys": lambda threshold: Credible(threshold, Prior.JEFFREYS),
-        }
-        if (self.method in at_one) != (self.threshold is not None):
-            if self.threshold is None:
-                refuse("--method", "come with --threshold, settled beforehand", self.method)
-            rule = "come with --method fixed, joint-beta or jeffreys, and only with them"
-            refuse("--threshold", rule, self.threshold)
-        if self.threshold is not None:
-            return at_one[self.method](self.threshold)
-        if self.method == "split":
-            return Split(delta=delta, seed=self.seed)
-        return Band() if self.method == "band" else Ranks()
-
-    def one(self, delta: float) -> Guessing | Split | None:
-        """The method for one run; None tries a few numbers of guesses and pays for them."""
-        self._unused("one-run", "threshold")
-        guesses = (self.guesses_in, self.guesses_out)
-        if self.method not in (None, "split"):
-            refuse("--method", "be split, or be left out, with --design one-run", self.method)
-        if guesses == (None, None):
-            return None if self.method is None else Split(delta=delta, seed=self.seed)
-        if self.method is not None:
-            refuse("--method", "be left out where guesses are given", self.method)
-        return Guessing(*(one or 0 for one in guesses))
-
-    def none(self) -> None:
-        """Nothing is to be looked for in one model."""
-        self._unused("one-model", "method", "threshold", "guesses_in", "guesses_out")
-
-    def _unused(self, design: str, *options: str) -> None:
-        for name in options:
-            if (value := asdict(self)[name]) is not None:
-                option = f"--{name.replace('_', '-')}"
-                refuse(option, f"be left out with --design {design}", value)
 
 
 def audit(

@@ -253,3 +253,11 @@ def test_bad_arguments_are_named():
         buehler_epsilon(Counts(1, 2, 1, 2), delta=2)
     with pytest.raises(InvalidArgument, match="confidence must lie strictly"):
         buehler_p_value(Counts(1, 2, 1, 2), lambda fpr: fpr, confidence=1)
+
+
+@pytest.mark.parametrize("n", [40, 3000, 10**6])
+def test_a_region_of_everything_is_sure(n):
+    """Whatever lies beyond the window is counted as if it incriminated."""
+    region = _tails.region(n, n, np.zeros_like, _tails.Span(), 0.05)
+    fpr = np.array([0.0, 1e-6, 0.01, 0.3, 0.9, 1.0])
+    assert np.all(_tails.probability(region, fpr, np.sqrt(fpr)) >= 1 - 1e-9)

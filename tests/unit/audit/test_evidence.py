@@ -72,10 +72,6 @@ def test_a_ledger_spends_no_more_than_its_level():
     entry = audit.Entry("ranks", 4, 0.01)
     assert entry.spent == 0.04
     ledger = audit.Ledger(0.05, (entry,))
-    assert ledger.joined(ledger).level == 0.1
-    other = audit.Ledger(0.2, (audit.Entry("band", 1, 0.2),), ("claims",))
-    both = ledger.joined(other)
-    assert (both.level, both.entries, both.free) == (0.25, (entry, *other.entries), ("claims",))
     assert str(ledger) == "ranks: 4 × 0.01\ntogether: 0.05"
     for level in (0.03, 1.0):
         with pytest.raises(ta.InvalidArgument, match="entries must spend at most"):

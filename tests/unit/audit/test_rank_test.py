@@ -200,3 +200,10 @@ def test_more_beyond_or_a_smaller_rank_or_level_never_proves_less():
     assert all(a + 1e-9 >= b for a, b in itertools.pairwise(ranks))
     levels = [bound(9, 100, level) for level in (1e-10, 1e-6, 1e-3, 0.1)]
     assert all(a <= b + 1e-9 for a, b in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize("row", SETTINGS)
+def test_a_claim_that_allows_everything_is_sure_to_be_seen(row):
+    """No cell of the rate's law is left out: all of them together weigh 1."""
+    found = upper_p_values(_look(row), np.ones_like, np.array([0.05]))
+    assert 1 - 1e-12 <= found[0] <= 1
