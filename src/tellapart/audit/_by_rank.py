@@ -130,7 +130,7 @@ class RankEvidence(Evidence):
         many = [
             replace(
                 look,
-                rank=max(round((look.rank - 0.5) * factor), 1),
+                rank=max(round(look.rank * factor), 1),
                 reference=round(look.reference * factor),
                 beyond=round(look.beyond * factor),
                 tested=round(look.tested * factor),
