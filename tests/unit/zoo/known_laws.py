@@ -319,7 +319,7 @@ CDFS: dict[str, Callable] = {
     "gaussian": lambda d: whole(gauss(1)(d)),
     "gaussian-analytic": lambda d: whole(gauss(3.730631634816)(d)),
     "gaussian-classical": lambda d: whole(gauss(CLASSIC)(d)),
-    "gaussian-classical-beyond": lambda d: whole(gauss(math.sqrt(2 * math.log(6.25)) / 7)(d)),
+    "gaussian-classical-beyond": lambda d: whole(gauss(math.sqrt(2 * math.log(3.125)) / 7)(d)),
     "gaussian-pure": lambda d: whole(gauss(1)(d)),
     "gaussian-variance": lambda d: whole(gauss(0.25)(d)),
     "gaussian-vector": lambda d: shifted(gauss(1), d),

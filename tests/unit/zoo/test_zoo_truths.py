@@ -247,7 +247,7 @@ TRUTHS = {
     "gaussian": lambda: gaussian(1),
     "gaussian-analytic": lambda: gaussian(1 / 3.7306316348160546),
     "gaussian-classical": lambda: gaussian(1 / laws.CLASSIC),
-    "gaussian-classical-beyond": lambda: gaussian(7 / math.sqrt(2 * math.log(6.25)), 0.2),
+    "gaussian-classical-beyond": lambda: gaussian(7 / math.sqrt(2 * math.log(3.125)), 0.4),
     "gaussian-pure": unbounded_gaussian,
     "gaussian-variance": lambda: gaussian(4),
     "gaussian-vector": lambda: gaussian(2),
