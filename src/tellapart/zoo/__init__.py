@@ -1,0 +1,43 @@
+"""Mechanisms as people write them, right and wrong, with how much each truly leaks.
+
+>>> from tellapart import zoo
+>>> bug = zoo.find("laplace-half-scale")
+>>> bug.words
+'The scale is half of what ε needs.'
+>>> bug.claimed, bug.truth
+(1.0, 2.0)
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from tellapart import _checks
+from tellapart.zoo import _choices, _numbers, _records, _steps
+from tellapart.zoo.specimen import Flaw, Release, Specimen
+
+__all__ = ["SPECIMENS", "Flaw", "Release", "Specimen", "buggy", "correct", "find"]
+
+SPECIMENS: tuple[Specimen, ...] = (
+    _numbers.SPECIMENS + _choices.SPECIMENS + _records.SPECIMENS + _steps.SPECIMENS
+)
+
+
+def find(name: str) -> Specimen:
+    """The specimen of this name."""
+    known = {one.name: one for one in SPECIMENS}
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        _checks.refuse("name", f"be that of a specimen{hint}", name)
+    return known[name]
+
+
+def correct() -> tuple[Specimen, ...]:
+    """The specimens whose claim holds: an audit must leave them in peace."""
+    return tuple(one for one in SPECIMENS if one.correct)
+
+
+def buggy() -> tuple[Specimen, ...]:
+    """The specimens whose claim fails: an audit should find out."""
+    return tuple(one for one in SPECIMENS if not one.correct)

@@ -1,0 +1,205 @@
+"""Numbers with noise: Laplace and Gaussian, right and wrong.
+
+Unless a function says otherwise the data is one number, which one record changes by at most 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tellapart._checks import Array
+from tellapart.mechanisms.noise import Gaussian
+from tellapart.zoo.specimen import batched
+
+# The scale of noise that keeps ε = 1 for a sensitivity of 1.
+SCALE = 1.0
+# What Gaussian noise promises, and what the classical formula promises where it fails: the δ is
+# so large because 10^5 calls can show no excess over a small one at this ε.
+CLASSICAL = (1.0, 1e-5)
+BEYOND = (7.0, 0.4)
+ANALYTIC_SIGMA = Gaussian.analytic(*CLASSICAL).sigma
+FEW = 256
+# Snapping: outputs lie within ±BOUND, on multiples of the power of two above the scale.
+BOUND = 32.0
+SNAP_SCALE = 1.0 + 2**-40
+_GRID = 2.0
+_MEMO: dict[float, float] = {}
+
+
+def _column(data: Any) -> Array:
+    return np.asarray(data, dtype=np.float64)
+
+
+@batched
+def laplace(data: float, rng: Generator, size: int) -> Array:
+    """An answer with Laplace noise of scale 1/ε."""
+    return data + rng.laplace(0.0, SCALE, size)
+
+
+@batched
+def laplace_half_scale(data: float, rng: Generator, size: int) -> Array:
+    """The scale is half of what ε needs."""
+    return data + rng.laplace(0.0, SCALE / 2, size)
+
+
+@batched
+def laplace_wrong_sensitivity(data: Any, rng: Generator, size: int) -> Array:
+    """A sum of ages in units of 10 years clipped to [0, 3], with noise for a sensitivity of 1."""
+    return float(np.clip(_column(data), 0, 3).sum()) + rng.laplace(0.0, SCALE, size)
+
+
+@batched
+def laplace_vector(data: Any, rng: Generator, size: int) -> Array:
+    """Every coordinate gets noise for the whole budget, though one record changes them all."""
+    answers = _column(data)
+    return np.asarray(answers + rng.laplace(0.0, SCALE, (size, answers.size)))
+
+
+@batched
+def laplace_rounded(data: float, rng: Generator, size: int) -> Array:
+    """A whole number with Laplace noise, rounded afterwards, which costs nothing."""
+    return np.rint(data + rng.laplace(0.0, SCALE, size))
+
+
+@batched
+def laplace_clamped(data: float, rng: Generator, size: int) -> Array:
+    """Negative answers are shown as 0, which costs nothing."""
+    return np.maximum(data + rng.laplace(0.0, SCALE, size), 0.0)
+
+
+@batched
+def laplace_redrawn(data: float, rng: Generator, size: int) -> Array:
+    """Negative answers are drawn again, so that the noise depends on the data."""
+    found = data + rng.laplace(0.0, SCALE, size)
+    while (negative := found < 0).any():
+        found[negative] = data + rng.laplace(0.0, SCALE, int(negative.sum()))
+    return np.asarray(found)
+
+
+@batched
+def laplace_absolute(data: float, rng: Generator, size: int) -> Array:
+    """The noise is never negative."""
+    return data + np.abs(rng.laplace(0.0, SCALE, size))
+
+
+@batched
+def laplace_integer_noise(data: float, rng: Generator, size: int) -> Array:
+    """Whole-numbered noise on a number that need not be whole."""
+    return data + np.rint(rng.laplace(0.0, SCALE, size))
+
+
+@batched
+def laplace_best_of_three(data: float, rng: Generator, size: int) -> Array:
+    """Three answers are drawn and the largest is kept; the budget is charged once."""
+    return np.asarray(data + rng.laplace(0.0, SCALE, (size, 3)).max(axis=1))
+
+
+@batched
+def laplace_sampled(data: Any, rng: Generator, size: int) -> Array:
+    """A sum over a sample that every record enters with probability 1/10, with Laplace noise."""
+    records = _column(data)
+    taken = rng.random((size, records.size)) < 0.1
+    return np.asarray(taken @ records + rng.laplace(0.0, SCALE, size))
+
+
+@batched
+def laplace_first_rows(data: Any, rng: Generator, size: int) -> Array:
+    """The sample is the first tenth of the rows, so nothing hides whether a record is in it."""
+    records = _column(data)
+    sample = records[: math.ceil(records.size / 10)]
+    return float(sample.sum()) + rng.laplace(0.0, SCALE, size)
+
+
+@batched
+def laplace_fixed_seed(data: float, rng: Generator, size: int) -> Array:
+    """The generator is made anew, from the same seed, in every call."""
+    return data + np.full(size, np.random.default_rng(0).laplace(0.0, SCALE))
+
+
+@batched
+def laplace_memoised(data: float, rng: Generator, size: int) -> Array:
+    """The noise is drawn once in the life of the process and used for every data set."""
+    if SCALE not in _MEMO:
+        _MEMO[SCALE] = rng.laplace(0.0, SCALE)
+    return data + np.full(size, _MEMO[SCALE])
+
+
+@functools.cache
+def _few_noises() -> Array:
+    return np.array([np.random.default_rng(seed).laplace(0.0, SCALE) for seed in range(FEW)])
+
+
+@batched
+def laplace_few_seeds(data: float, rng: Generator, size: int) -> Array:
+    """The generator is seeded with one byte, so only 256 noises exist."""
+    return np.asarray(data + _few_noises()[rng.integers(FEW, size=size)])
+
+
+@batched
+def laplace_textbook(data: float, rng: Generator, size: int) -> Array:
+    """Laplace noise as a logarithm of a uniform double: not every double can come out."""
+    sign = np.where(rng.random(size) < 0.5, -1.0, 1.0)
+    return np.asarray(data + SCALE * sign * np.log(1 - rng.random(size)))
+
+
+@batched
+def laplace_snapped(data: float, rng: Generator, size: int) -> Array:
+    """Noise from all doubles, the answer clamped and rounded to a coarse grid (snapping)."""
+    exponent = -rng.geometric(0.5, size).astype(np.int32)
+    uniform = np.ldexp(1 + rng.integers(0, 1 << 52, size) * 2.0**-52, exponent)
+    sign = np.where(rng.random(size) < 0.5, -1.0, 1.0)
+    noisy = float(np.clip(data, -BOUND, BOUND)) + sign * SNAP_SCALE * np.log(uniform)
+    return np.asarray(np.clip(_GRID * np.rint(noisy / _GRID), -BOUND, BOUND))
+
+
+def classical_sigma(epsilon: float, delta: float) -> float:
+    """The noise of the classical Gaussian mechanism, proven for ε < 1 only."""
+    return math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+@batched
+def gaussian(data: float, rng: Generator, size: int) -> Array:
+    """An answer with standard Gaussian noise."""
+    return data + rng.normal(0.0, 1.0, size)
+
+
+@batched
+def gaussian_analytic(data: float, rng: Generator, size: int) -> Array:
+    """Gaussian noise just large enough for (1, 1e-5)."""
+    return data + rng.normal(0.0, ANALYTIC_SIGMA, size)
+
+
+@batched
+def gaussian_classical(data: float, rng: Generator, size: int) -> Array:
+    """Gaussian noise by the classical formula, where it is proven."""
+    return data + rng.normal(0.0, classical_sigma(*CLASSICAL), size)
+
+
+@batched
+def gaussian_classical_beyond(data: float, rng: Generator, size: int) -> Array:
+    """Gaussian noise by the classical formula, at an ε for which it fails."""
+    return data + rng.normal(0.0, classical_sigma(*BEYOND), size)
+
+
+@batched
+def gaussian_pure(data: float, rng: Generator, size: int) -> Array:
+    """Gaussian noise of deviation 1/ε, claimed to keep ε without any δ."""
+    return data + rng.normal(0.0, SCALE, size)
+
+
+@batched
+def gaussian_variance(data: float, rng: Generator, size: int) -> Array:
+    """The variance is passed where the standard deviation is expected; σ = 1/2 is meant."""
+    return data + rng.normal(0.0, 0.5**2, size)
+
+
+@batched
+def gaussian_vector(data: Any, rng: Generator, size: int) -> Array:
+    """Noise for the largest coordinate's change, though one record changes all coordinates."""
+    answers = _column(data)
+    return np.asarray(answers + rng.normal(0.0, 1.0, (size, answers.size)))
