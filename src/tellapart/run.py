@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -79,6 +79,6 @@ def _by_joblib(
     from joblib import Parallel, delayed
 
     # Large arrays travel whole: as read-only files they would behave otherwise than at home.
-    workers: Any = Parallel(max_nbytes=None)
+    workers = Parallel(max_nbytes=None)
     call = delayed(_one)
     return list(workers(call(task, item, (*keys, place)) for place, item in enumerate(todo)))

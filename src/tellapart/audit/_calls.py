@@ -12,21 +12,16 @@ seeded for each block too, and left as they were found.
 
 from __future__ import annotations
 
-import copy
-import pickle
-import random
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from tellapart import _checks, run
-from tellapart.audit._child import seed_globals
-from tellapart.audit._guarded import guarded
+from tellapart.audit._guarded import guarded, sealed
+from tellapart.audit._inputs import changed, copied, fingerprint, own_globals
 from tellapart.audit._outputs import HANGS, Broken, Outputs, joined, packed
 from tellapart.audit._signature import asked_for
 from tellapart.errors import InvalidArgument, Unsupported
@@ -39,6 +34,7 @@ _TRIAL_SIZES = (7, 11)
 _TRIAL_CALLS = 3
 # Keeps the numbers of trial calls apart from all that are kept.
 _TRIAL_KEY = 2**32
+_LARGE = 1 << 20
 _COPIES: dict[type, Callable[[Any], Any]] = {
     list: list.copy,
     dict: dict.copy,
@@ -65,6 +61,7 @@ class Caller:
     takes_rng: bool = False
     size: Size = Size.UNASKED
     spoils: bool = False  # it may change its input, so that each call gets a copy
+    sealed: bytes | None = field(default=None, repr=False)  # as it was before its first call
 
     def block(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
         """The outputs of so many calls on one input."""
@@ -89,17 +86,17 @@ class Caller:
         self, data: Any, count: int, extra: dict[str, Any], rng: np.random.Generator
     ) -> list[Any]:
         if self.timeout is None:
-            return self._here(data, count, extra | self.extra(rng), rng)
+            return self._here(data, count, extra | self.handed(rng), rng)
 
         def seeds() -> dict[str, Any]:
             (own,) = rng.spawn(1)
-            return {"seed": int(own.integers(2**62)), "extra": extra | self.extra(own)}
+            return {"seed": int(own.integers(2**62)), "extra": extra | self.handed(own)}
 
         # Whether an input was spoilt cannot be seen from here.
         order = {"mechanism": self.mechanism, "data": data, "copies": True}
         return guarded(order, count, self.timeout, seeds)
 
-    def extra(self, rng: np.random.Generator) -> dict[str, Any]:
+    def handed(self, rng: np.random.Generator) -> dict[str, Any]:
         """What a call is handed besides its input and a size."""
         return {"rng": rng} if self.takes_rng else {}
 
@@ -107,8 +104,8 @@ class Caller:
         self, data: Any, count: int, extra: dict[str, Any], rng: np.random.Generator
     ) -> list[Any]:
         own, outputs = copied(data), list[Any]()
-        before = None if self.spoils or count == 1 else _fingerprint(own)
-        with _own_globals(rng):
+        before = None if self.spoils or count == 1 else fingerprint(own)
+        with own_globals(rng):
             for place in range(count):
                 # The first call may have the copy that is there already.
                 given = copied(data) if self.spoils and place else own
@@ -119,8 +116,10 @@ class Caller:
                 # A buffer that the mechanism fills anew would change what is kept.
                 keep = _COPIES.get(type(value))
                 outputs.append(keep(value) if keep else value)
-        if before is not None and _changed(before, own, data):
-            _checks.refuse("mechanism", "leave its input unchanged, or change it from its first call on", own)
+        if before is not None and changed(before, own, data):
+            _checks.refuse(
+                "mechanism", "leave its input unchanged, or change it from its first call on", own
+            )
         return outputs
 
 
@@ -133,13 +132,13 @@ def settle(
     limit = None if timeout is None else _checks.finite_above_zero(timeout=timeout)
     takes_rng, takes_size, needs_size = asked_for(mechanism)
     rng = run.generator((*run.checked_seed(seed), _TRIAL_KEY))
-    plain = Caller(mechanism, limit, takes_rng)
+    plain = Caller(mechanism, limit, takes_rng, sealed=_sealed(mechanism))
     size = Size.UNASKED
     if takes_size:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
     extra = {"size": 1} if size is not Size.UNASKED else {}
     spoils = size is not Size.MANY and any(_spoils(plain, one, extra, rng) for one in inputs)
-    return Caller(mechanism, limit, takes_rng, size, spoils)
+    return replace(plain, size=size, spoils=spoils)
 
 
 def draw(caller: Caller, data: Any, count: int, seed: run.Seed) -> Outputs:
@@ -189,6 +188,15 @@ def _unchanged(outputs: Outputs) -> Outputs:
 # -- settling --------------------------------------------------------------------------------
 
 
+def _sealed(mechanism: Callable[..., Any]) -> bytes | None:
+    """The mechanism as it is before its first call, unless it is large or cannot travel."""
+    try:
+        found = sealed(mechanism)
+    except Unsupported:
+        return None
+    return found if len(found) <= _LARGE else None
+
+
 def _trial_of_batches(
     plain: Caller, inputs: tuple[Any, ...], rng: np.random.Generator, needs_size: bool
 ) -> Size:
@@ -209,16 +217,16 @@ def _spoils(plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Gene
     if plain.timeout is not None:
         return True
     own = copied(data)
-    before = _fingerprint(own)
+    before = fingerprint(own)
     if before is None:
         return True
-    with _own_globals(rng):
+    with own_globals(rng):
         for _ in range(_TRIAL_CALLS):
             try:
-                plain.mechanism(own, **extra, **plain.extra(rng))
+                plain.mechanism(own, **extra, **plain.handed(rng))
             except (Exception, SystemExit):  # noqa: BLE001, S112 (will be an output)
                 continue
-    return _changed(before, own, data)
+    return changed(before, own, data)
 
 
 def _length(found: Any) -> int | None:
@@ -236,49 +244,3 @@ def _rows(found: Any, count: int) -> Any:
 
 def _not_so_many(found: Any, count: int) -> NoReturn:
     _checks.refuse("mechanism", f"return {count} outputs when asked for size={count}", found)
-
-
-# -- inputs ----------------------------------------------------------------------------------
-
-
-def copied(data: Any) -> Any:
-    """The same data, that nobody else holds."""
-    try:
-        return copy.deepcopy(data)
-    except (TypeError, copy.Error, pickle.PicklingError) as error:
-        raise InvalidArgument(f"data must be something that can be copied: {error}") from error
-
-
-def _fingerprint(data: Any) -> bytes | None:
-    try:
-        return pickle.dumps(data, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
-
-
-def _changed(before: bytes, after: Any, original: Any) -> bool:
-    if before == _fingerprint(after):
-        return False
-    # Tables may rearrange themselves when read.
-    equals = getattr(after, "equals", None)
-    return not (callable(equals) and equals(original))
-
-
-@contextmanager
-def _own_globals(rng: np.random.Generator) -> Iterator[None]:
-    """Seed the global generators, which forked workers would share, and restore them after.
-
-    Not in threads: they draw from them at the same time, and one's restoring would make the
-    others repeat themselves.
-    """
-    seed = int(rng.integers(2**62))
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    old, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    seed_globals(seed)
-    try:
-        yield
-    finally:
-        random.setstate(old)
-        np.random.set_state(old_numpy)  # noqa: NPY002

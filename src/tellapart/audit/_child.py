@@ -55,6 +55,8 @@ def _serve() -> None:
 
     try:
         order = pickle.loads(read(source) or b"")  # noqa: S301
+        if isinstance(order["mechanism"], bytes):
+            order["mechanism"] = pickle.loads(order["mechanism"])  # noqa: S301
     except Exception as error:  # noqa: BLE001 (whatever keeps a mechanism from being loaded)
         return say("lost", f"{type(error).__name__}: {error}")
     say("ready", None)
@@ -84,13 +86,14 @@ def _in_turn(
 
 
 def _each_afresh(
-    say: Callable[[str, Any], None], rounds: int, seed: int, **order: Any
+    say: Callable[[str, Any], None], rounds: int, seed: int, extra: dict[str, Any], **order: Any
 ) -> None:
     """Each call is the first of its process."""
     for place in range(rounds):
+        own = {"rng": extra["rng"].spawn(1)[0]} if "rng" in extra else {}
         child = os.fork()
         if child == 0:
-            _in_turn(say, rounds=1, seed=seed + place, **order)
+            _in_turn(say, rounds=1, seed=seed + place, extra=extra | own, **order)
             os._exit(0)
         os.waitpid(child, 0)
 

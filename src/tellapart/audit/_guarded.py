@@ -23,15 +23,20 @@ _GONE = Broken("ends its process")
 Answers = Callable[[float | None], tuple[str, Any] | None]
 
 
-@contextmanager
-def _started(order: dict[str, Any]) -> Iterator[Answers]:
-    """A process at work on an order; its messages come one by one, None when it is gone."""
+def sealed(content: Any) -> bytes:
+    """Anything as bytes that another process can read, functions and closures included."""
     import cloudpickle
 
     try:
-        message = cloudpickle.dumps(order)
+        return bytes(cloudpickle.dumps(content))
     except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:
         raise Unsupported(f"mechanism and data cannot be sent to a process: {error}") from error
+
+
+@contextmanager
+def _started(order: dict[str, Any]) -> Iterator[Answers]:
+    """A process at work on an order; its messages come one by one, None when it is gone."""
+    message = sealed(order)
     worker = subprocess.Popen(  # noqa: S603
         [sys.executable, "-P", str(Path(_child.__file__))],
         stdin=subprocess.PIPE,

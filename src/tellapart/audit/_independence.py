@@ -6,23 +6,24 @@ fail any of them with probability below 1e-8, whatever the law of the outputs, d
 - a stretch of outputs comes again, elsewhere or under the other input. Two stretches of w outputs
   that do not overlap agree with probability cʷ, c being the probability that two outputs agree;
 - outputs a fixed number of calls apart, or at the same call of both inputs, agree more often
-  than outputs paired at random;
+  than outputs paired at random, or differ by the same number more often;
 - whether an output is large tells whether the next, or the other input's, is (Hoeffding's bound
   for the signs about a threshold taken from outputs that are not tested).
 
 Outputs that never change pass: a mechanism may be deterministic, and then it is judged as such.
-Noise that is drawn once and kept looks the same from within one process. `kept_noise` asks
-processes in which the mechanism was never called.
+Noise that is drawn once and kept looks the same from within one process. `kept_noise`,
+elsewhere, asks processes in which the mechanism was never called.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import pickle
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,17 +32,15 @@ from scipy.special import betaincinv
 
 from tellapart import run
 from tellapart._checks import Array
-from tellapart.audit._calls import BLOCK, Caller
-from tellapart.audit._guarded import guarded
+from tellapart.audit._calls import BLOCK
 from tellapart.audit._outputs import Outputs
-from tellapart.errors import Unsupported
 
 Codes = NDArray[np.uint64]
 
 _LEVEL = 1e-10  # of each test; fewer than 50 are made
 _LAGS = (1, 2, 3, BLOCK)
 _REFERENCES = 64
-_FRESH = 64
+_PAIRS = 20_000
 _ODD = 0x9E3779B97F4A7C15
 _PAIRING_KEY = 2**33
 
@@ -58,45 +57,16 @@ class Dependence:
 
 def dependence(first: Outputs, second: Outputs) -> Dependence | None:
     """How calls on two inputs, or on one of them, depend on each other; None if nothing shows."""
-    codes = [_codes(first), _codes(second)]
-    reasons = (*_recurring(codes), *_agreeing(codes), *_following(_sized(first), _sized(second)))
-    return Dependence(reasons[0]) if reasons else None
-
-
-def kept_noise(caller: Caller, inputs: tuple[Any, Any], seed: int = 0) -> Dependence | None:
-    """Whether outputs that never change do change when the mechanism is started afresh.
-
-    To be asked only where both inputs' outputs never change, and differ.
-    """
-    for data in inputs:
-        try:
-            found = {_code(one) for one in _fresh_outputs(caller, data, seed)}
-        except Unsupported as why:
-            return Dependence(f"the output never changes, and a fresh start cannot be tried: {why}")
-        if len(found) > 1:
-            return Dependence("the output never changes, but another start gives another output")
-    return None
+    codes, sizes = [_codes(first), _codes(second)], (_sized(first), _sized(second))
+    reasons = chain(_recurring(codes), _agreeing(codes), _shifted(*sizes), _following(*sizes))
+    found = next(reasons, None)
+    return None if found is None else Dependence(found)
 
 
 def never_changes(outputs: Outputs) -> bool:
     """Whether all calls gave the same output."""
     codes = _codes(outputs)
     return bool((codes == codes[0]).all())
-
-
-def _fresh_outputs(caller: Caller, data: Any, seed: int) -> list[Any]:
-    """First calls of processes: forks of one that has loaded the mechanism and not called it."""
-    rng = run.generator((*run.checked_seed(seed), _PAIRING_KEY))
-    forks = hasattr(os, "fork")
-    rounds = _FRESH if forks else 1
-
-    def seeds() -> dict[str, Any]:
-        (own,) = rng.spawn(1)
-        return {"seed": int(own.integers(2**62)), "extra": caller.extra(own)}
-
-    order = {"mechanism": caller.mechanism, "data": data, "copies": False, "afresh": forks}
-    starts = 1 if forks else 3
-    return [one for _ in range(starts) for one in guarded(order, rounds, caller.timeout, seeds)]
 
 
 # -- outputs as codes: equal outputs have equal ones ---------------------------------------------
@@ -183,10 +153,16 @@ def _stretches(codes: Codes, length: int) -> Codes:
 
 def _agreement(one: Codes, other: Codes) -> float:
     """At most this is the probability that two independent outputs agree (Clopper-Pearson)."""
-    count = min(len(one), len(other)) // 2
-    order = run.generator((_PAIRING_KEY,)).permutation(2 * count)
-    left, right = one[order[:count]], other[order[count:]]
-    return _at_most(int(np.count_nonzero(left == right)), count)
+    left, right = _at_random(min(len(one), len(other)))
+    return _at_most(int(np.count_nonzero(one[left] == other[right])), len(left))
+
+
+@lru_cache(maxsize=4)
+def _at_random(calls: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of different calls; no call is in two of them."""
+    order = run.generator((_PAIRING_KEY,)).permutation(calls)[: 2 * _PAIRS]
+    count = len(order) // 2
+    return order[:count], order[count : 2 * count]
 
 
 def _at_most(happened: int, count: int) -> float:
@@ -199,7 +175,6 @@ def _agreeing(codes: list[Codes]) -> Iterator[str]:
     for one in codes:
         limit = _agreement(one, one)
         for lag in _LAGS:
-            # Every other pair: those of one half do not overlap.
             if len(one) > lag and _too_often(one[:-lag] == one[lag:], lag, limit):
                 yield f"outputs {lag} calls apart agree too often"
     count = min(len(one) for one in codes)
@@ -209,14 +184,34 @@ def _agreeing(codes: list[Codes]) -> Iterator[str]:
 
 
 def _too_often(agree: NDArray[np.bool_], lag: int, limit: float) -> bool:
-    turn = np.arange(len(agree)) // lag % 2
-    return any(_above(agree[turn == half], limit) for half in (0, 1))
+    """Pairs a lag apart overlap with those a lag further on, so that these are counted apart."""
+    whole = len(agree) // (2 * lag) * (2 * lag)
+    halves = agree[:whole].reshape(-1, 2, lag)
+    return any(_above(halves[:, half].ravel(), limit) for half in (0, 1))
 
 
 def _above(agree: NDArray[np.bool_], limit: float) -> bool:
     """Whether these happened more often than at any rate up to the limit (Hoeffding)."""
     spread = math.sqrt(math.log(1 / _LEVEL) / (2 * max(len(agree), 1)))
     return bool(agree.size) and float(agree.mean()) > limit + spread
+
+
+def _shifted(first: Array | None, second: Array | None) -> Iterator[str]:
+    """Differences between the inputs agree more often than those of calls paired at random."""
+    if first is None or second is None:
+        return
+    count = min(len(first), len(second))
+    left, right = _at_random(count)
+    with np.errstate(all="ignore"):
+        together, apart = second[:count] - first[:count], second[right] - first[left]
+        typical = float(np.median(np.abs(apart))) if apart.size else 0.0
+        unit = 1e-9 * (typical if 0 < typical < math.inf else 1.0)
+        # Equal up to rounding becomes equal.
+        together, apart = np.floor(together / unit + 0.37), np.floor(apart / unit + 0.37)
+    half, pairs = count // 2, len(left) // 2
+    limit = _at_most(int(np.count_nonzero(apart[:pairs] == apart[pairs : 2 * pairs])), pairs)
+    if _above(together[:half] == together[half : 2 * half], limit):
+        yield "outputs of both inputs at the same call differ by the same number too often"
 
 
 # -- large outputs that follow large ones ---------------------------------------------------------
@@ -237,7 +232,11 @@ def _following(first: Array | None, second: Array | None) -> Iterator[str]:
 def _signs(sizes: Array) -> Array:
     """Above the threshold or not, by a threshold from outputs that are then left out."""
     part = min(1000, len(sizes) // 10)
-    threshold = np.median(sizes[:part]) if part else 0.0
+    head = sizes[:part]
+    threshold = np.median(head) if part else 0.0
+    if part and not (head > threshold).any():
+        # Half of them or more are the largest, like flags that are mostly set.
+        threshold = head.min()
     return np.where(sizes[part:] > threshold, 1.0, -1.0)
 
 

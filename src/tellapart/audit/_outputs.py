@@ -79,7 +79,7 @@ def packed(values: Sequence[Any] | NDArray[Any]) -> Outputs:
         return Outputs(np.array(values))
     found = list(values)
     kinds = {type(one) for one in found}
-    if _all_numbers(kinds) or kinds and kinds <= _FLAGS:
+    if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
         return Outputs(_array(found))
     if kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
         return _stacked(found)
@@ -128,6 +128,6 @@ def _stacked(found: list[Any]) -> Outputs:
             return Outputs(np.stack(found))
         return Outputs(found)
     inner = {type(entry) for one in found for entry in one}
-    if not (_all_numbers(inner) or inner and inner <= _FLAGS):
+    if not (_all_numbers(inner) or (inner and inner <= _FLAGS)):
         return Outputs(found)
     return Outputs(_array([entry for one in found for entry in one]).reshape(len(found), -1))
