@@ -6,8 +6,8 @@ pass over their elements, and everything else output by output.
 
 from __future__ import annotations
 
-import marshal
 import math
+import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -224,10 +224,10 @@ def _whole_lists(lists: list[Any], fractions: NDArray[np.bool_], words: Words) -
 
 
 def _key(value: Any) -> bytes | None:
+    """The same only for the same content; not always the same for it."""
     try:
-        # Version 2 writes equal content equally; later ones refer to objects seen before.
-        return marshal.dumps(value, 2)
-    except ValueError:
+        return pickle.dumps(value, protocol=5)
+    except (pickle.PicklingError, TypeError, AttributeError):
         return None
 
 
