@@ -152,7 +152,7 @@ def gathered(
     """What ``reduce`` makes of each block, where the block was run: outputs never travel."""
     total = _checks.whole(1, 10**15, count=count)
     sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
-    return run.map(_Block(caller, data, reduce), sizes, seed)
+    return run.map(_Block(replace(caller, sealed=None), data, reduce), sizes, seed)
 
 
 def refuse_if_all_broke(first: Outputs, second: Outputs) -> None:

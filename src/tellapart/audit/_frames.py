@@ -77,9 +77,8 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
         return _one_by_one(outputs.listed())
     if isinstance(values, np.ndarray):
         return _of_scalars(values) if values.ndim == 1 else _of_rows(values)
-    if all(_is_flat(one) for one in values):
-        return _of_lists(values)
-    return _one_by_one(values)
+    flat = [one.tolist() if _is_vector(one) else one for one in values]
+    return _of_lists(flat) if all(_is_flat(one) for one in flat) else _one_by_one(values)
 
 
 # -- arrays --------------------------------------------------------------------------------------
@@ -137,6 +136,10 @@ def _is_flat(output: Any) -> bool:
     if type(output) in (list, tuple):
         return all(_is_scalar(one) for one in output)
     return _is_scalar(output)
+
+
+def _is_vector(output: Any) -> bool:
+    return isinstance(output, np.ndarray) and output.ndim == 1
 
 
 def _is_scalar(value: Any) -> bool:

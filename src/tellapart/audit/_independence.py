@@ -37,7 +37,7 @@ from tellapart.audit._outputs import Outputs
 
 Codes = NDArray[np.uint64]
 
-_LEVEL = 1e-10  # of each test; fewer than 50 are made
+_LEVEL = 1e-10  # of each bound; fewer than 100 are used
 _LAGS = (1, 2, 3, BLOCK)
 _REFERENCES = 64
 _PAIRS = 20_000
@@ -122,7 +122,8 @@ def _recurring(codes: list[Codes]) -> Iterator[str]:
                 hits = np.flatnonzero(found == stretches[here][place])
                 if there == here:
                     hits = hits[np.abs(hits - place) >= length]
-                if hits.size:
+                asked = codes[here][place : place + length]
+                if any(np.array_equal(codes[there][hit : hit + length], asked) for hit in hits):
                     yield _where(length, here == there)
                     return
 

@@ -62,7 +62,7 @@ class Outputs:
 
     def listed(self) -> list[Any]:
         """One object a call."""
-        return list(self.values)
+        return _objects(self.values)
 
     def first_broken(self) -> Broken | None:
         """The first call that gave no value, if every call gave none."""
@@ -92,7 +92,12 @@ def joined(parts: Sequence[Outputs]) -> Outputs:
     alike = len({(array.shape[1:], array.dtype.kind == "b") for array in arrays}) <= 1
     if arrays and len(arrays) == len(parts) and alike:
         return Outputs(np.concatenate(arrays))
-    return Outputs([one for part in parts for one in part.values])
+    return Outputs([one for part in parts for one in _objects(part.values)])
+
+
+def _objects(values: NDArray[Any] | list[Any]) -> list[Any]:
+    """One object a call: plain numbers, or rows as they are."""
+    return values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)
 
 
 def _all_numbers(kinds: set[type]) -> bool:

@@ -124,7 +124,7 @@ def shown(value: Any) -> str:
     """An output as text: the same for equal ones, lists and tuples and arrays alike."""
     value = _plain(value)
     if isinstance(value, Enum):
-        return str(value)
+        return f"{type(value).__name__}.{value.name}"
     if isinstance(value, AbstractSet):
         return "{" + ", ".join(sorted(map(shown, value))) + "}"
     if isinstance(value, Mapping):

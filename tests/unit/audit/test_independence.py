@@ -84,7 +84,9 @@ def test_flags_turned_round_are_found():
 def test_a_stream_that_comes_again_is_found(period):
     cycle = itertools.cycle(np.random.default_rng(1).laplace(size=period).tolist())
     first, second = ([next(cycle) + shift for _ in range(4000)] for shift in (0, 1))
-    assert "comes again, exactly, in later calls" in dependence(packed(first), packed(second)).reason
+    assert (
+        "comes again, exactly, in later calls" in dependence(packed(first), packed(second)).reason
+    )
 
 
 def test_blocks_with_the_same_numbers_are_found():
