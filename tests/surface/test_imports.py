@@ -9,6 +9,8 @@ NOT_LOADED = [
     "scipy.stats",
     "scipy.optimize",
     "matplotlib",
+    "joblib",
+    "cloudpickle",
     "pandas",
     "dp_accounting",
     "opacus",

@@ -1,0 +1,102 @@
+"""The other end of a call that may hang: a process that calls a mechanism and writes each output.
+
+Run by path, so that it starts without the rest of the package. Messages on both pipes are pickles
+behind their length. What the mechanism prints goes nowhere.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import random
+import struct
+import sys
+from collections.abc import Callable
+from typing import IO, Any
+
+_LENGTH = struct.Struct("<Q")
+
+
+def write(pipe: IO[bytes], message: bytes) -> None:
+    """One message."""
+    pipe.write(_LENGTH.pack(len(message)) + message)
+    pipe.flush()
+
+
+def read(pipe: IO[bytes]) -> bytes | None:
+    """The next message; None if the other end is gone."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    body = pipe.read(length)
+    return body if len(body) == length else None
+
+
+def seed_globals(seed: int) -> None:
+    """Give the generators that a process shares numbers of their own."""
+    random.seed(seed)
+    # A mechanism that uses NumPy has loaded it by now, or will seed it by itself.
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+
+
+def _serve() -> None:
+    source = sys.stdin.buffer
+    target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    with open(os.devnull, "r+b") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    sys.path[:] = pickle.loads(read(source) or b"")  # noqa: S301
+    import cloudpickle
+
+    def say(kind: str, content: Any) -> None:
+        write(target, cloudpickle.dumps((kind, content)))
+
+    try:
+        order = pickle.loads(read(source) or b"")  # noqa: S301
+        if isinstance(order["mechanism"], bytes):
+            order["mechanism"] = pickle.loads(order["mechanism"])  # noqa: S301
+    except Exception as error:  # noqa: BLE001 (whatever keeps a mechanism from being loaded)
+        return say("lost", f"{type(error).__name__}: {error}")
+    say("ready", None)
+    return _each_afresh(say, **order) if order.pop("afresh") else _in_turn(say, **order)
+
+
+def _in_turn(
+    say: Callable[[str, Any], None],
+    mechanism: Callable[..., Any],
+    data: Any,
+    extra: dict[str, Any],
+    rounds: int,
+    seed: int,
+    copies: bool,
+) -> None:
+    seed_globals(seed)
+    for _ in range(rounds):
+        try:
+            value = mechanism(copy.deepcopy(data) if copies else data, **extra)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (an output like any other)
+            say("broken", (f"raises {type(error).__name__}", str(error)))
+            continue
+        try:
+            say("output", value)
+        except Exception as error:  # noqa: BLE001 (whatever keeps an output from being sent)
+            say("unsendable", f"{type(value).__name__}: {error}")
+
+
+def _each_afresh(
+    say: Callable[[str, Any], None], rounds: int, seed: int, extra: dict[str, Any], **order: Any
+) -> None:
+    """Each call is the first of its process."""
+    for place in range(rounds):
+        own = {"rng": extra["rng"].spawn(1)[0]} if "rng" in extra else {}
+        child = os.fork()
+        if child == 0:
+            _in_turn(say, rounds=1, seed=seed + place, extra=extra | own, **order)
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    _serve()

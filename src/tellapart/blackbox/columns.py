@@ -1,0 +1,117 @@
+"""One number read off every output, and how to say in words what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+# What every list of categories ends with: what was not seen when it was made.
+UNSEEN = "is something else"
+MISSING = "is missing"
+NOT_A_NUMBER = "is NaN"
+NUMBER = "is a number"
+_LONGEST = 80
+
+
+class What(Enum):
+    """What a column holds; the text is how it is said of an output."""
+
+    VALUE = "{}"
+    CATEGORY = "kind of {}"
+    LENGTH = "length of {}"
+    SUM = "sum of {}"
+    MEAN = "mean of {}"
+    LARGEST = "largest of {}"
+    SMALLEST = "smallest of {}"
+    SECOND = "second largest of {}"
+    WHERE = "index of the largest of {}"
+    COUNT = "number of {}"
+    FIRST = "first index of {}"
+    USER = "feature {}"
+
+
+class Member(NamedTuple):
+    """A step from a set to one element."""
+
+    text: str
+
+
+class Attribute(NamedTuple):
+    """A step from a record to one of its fields."""
+
+    name: str
+
+
+Path = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is read off outputs: where in them, what of it, and what codes stand for."""
+
+    what: What
+    path: Path = ()
+    words: tuple[str, ...] = ()  # of a category: what each code says
+    of: str = ""  # of a count or a first index: what is looked for; of the user's: its name
+
+    @property
+    def name(self) -> str:
+        """What the column holds, in words."""
+        if self.what is What.USER:
+            return self.of
+        place = _place(self.path)
+        if self.what in (What.COUNT, What.FIRST):
+            return f"{str(self.what.value).format(self.of.removeprefix('is '))} in {place}"
+        return str(self.what.value).format(place)
+
+    @property
+    def is_category(self) -> bool:
+        """Whether numbers are codes, whose order means nothing."""
+        return self.what is What.CATEGORY
+
+    @property
+    def unseen(self) -> int:
+        """The code of whatever was not seen when the codes were made."""
+        return len(self.words) - 1
+
+    # -- events in words ---------------------------------------------------------------------
+
+    def above(self, threshold: float) -> str:
+        """That the number exceeds a threshold."""
+        return f"{self.name} > {threshold:.6g}"
+
+    def below(self, threshold: float) -> str:
+        """That the number falls short of a threshold."""
+        return f"{self.name} < {threshold:.6g}"
+
+    def between(self, low: float, high: float) -> str:
+        """That the number lies in an interval, its upper end included."""
+        return f"{low:.6g} < {self.name} ≤ {high:.6g}"
+
+    def equal(self, value: float) -> str:
+        """That the number is this one, or the category the one of this code."""
+        if not self.is_category:
+            return f"{self.name} is {value:.17g}"
+        word, place = _shortened(self.words[int(value)]), _place(self.path)
+        # What is not said of a value is said of the call: it raises, hangs, ends its process.
+        return f"{place} {word}" if word.startswith("is ") else f"the call {word}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _place(path: Path) -> str:
+    text = "output"
+    for step in path:
+        if isinstance(step, Member):
+            text = f"{step.text} in {text}"
+        elif isinstance(step, Attribute):
+            text = f"{text}.{step.name}"
+        elif isinstance(step, tuple):
+            text = f"{text}[{', '.join(map(repr, step))}]"
+        else:
+            text = f"{text}[{step!r}]"
+    return text

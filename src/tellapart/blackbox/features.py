@@ -1,0 +1,187 @@
+"""From outputs of any kind to columns of numbers, in which events are then sought.
+
+Which columns there are is learnt from a part of the outputs, of both inputs together, and fixed:
+what is certified later is read off in the same way, output by output. Numbers are read as they
+are, floats as real numbers. Whatever is not a number is a category, and one not seen when the
+columns were fixed is "something else".
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.blackbox.columns import MISSING, NUMBER, UNSEEN, Column, Path, What
+from tellapart.blackbox.frames import Cells, Frame, framed
+from tellapart.blackbox.outputs import Broken, Outputs
+from tellapart.blackbox.summaries import SUMMARIES, evaluated
+
+UserFeatures = Callable[[Any], Any]
+
+_MOST_PLACES = 256
+_MOST_CATEGORIES = 256
+_MOST_SOUGHT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Numbers read off outputs: one row a call, NaN where an output has no such number."""
+
+    columns: tuple[Column, ...]
+    matrix: Array
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each column holds, in words."""
+        return tuple(column.name for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How outputs become numbers, fixed once and the same for every output since."""
+
+    columns: tuple[Column, ...]
+    user: UserFeatures | None = None
+
+    def __call__(self, outputs: Outputs) -> Features:
+        """The numbers of these outputs."""
+        frame, own = framed(outputs), [one for one in self.columns if one.what is not What.USER]
+        matrix = np.empty((len(outputs), len(self.columns)), order="F")
+        for place, column in enumerate(own):
+            matrix[:, place] = evaluated(column, frame, len(outputs))
+        if self.user is not None:
+            named = [column.of for column in self.columns[len(own) :]]
+            matrix[:, len(own) :] = _user_rows(self.user, outputs, named)
+        return Features(self.columns, matrix)
+
+
+def learn(first: Outputs, second: Outputs, user: UserFeatures | None = None) -> Encoding:
+    """The columns that fit these outputs, of both inputs; ``user`` makes numbers of an output."""
+    frames = (framed(first), framed(second))
+    counts = (len(first), len(second))
+    columns = [*_at_places(frames, counts), *_of_sequences(frames)]
+    if not columns:
+        columns = [Column(What.CATEGORY, (), _categories(_kinds((), frames, counts)))]
+    if user is not None:
+        columns += [Column(What.USER, of=name) for name in _user_names(user, first, second)]
+    return Encoding(tuple(columns), user)
+
+
+# -- what lies at each place ---------------------------------------------------------------------
+
+
+def _at_places(frames: tuple[Frame, ...], counts: tuple[int, ...]) -> Iterator[Column]:
+    places = list(dict.fromkeys(path for frame in frames for path in frame.leaves))
+    for path in places[:_MOST_PLACES]:
+        kinds = _kinds(path, frames, counts)
+        if NUMBER in kinds:
+            yield Column(What.VALUE, path)
+        words = _categories(kinds, once=any(path in frame.sequences for frame in frames))
+        # That a list is too short is said by its length.
+        told = {NUMBER, MISSING} if path and isinstance(path[-1], int) else {NUMBER}
+        if len(kinds) > 1 and not set(kinds) <= told and len(words) > 1:
+            yield Column(What.CATEGORY, path, words)
+
+
+def _kinds(path: Path, frames: tuple[Frame, ...], counts: tuple[int, ...]) -> Counter[str]:
+    """How often each kind lies at a place."""
+    found: Counter[str] = Counter()
+    for frame, count in zip(frames, counts, strict=True):
+        cells = frame.leaves.get(path)
+        found += _count(cells, frame) if cells is not None else Counter({MISSING: count})
+    return found
+
+
+def _count(cells: Cells, frame: Frame) -> Counter[str]:
+    tally = np.bincount(cells.codes.ravel())
+    words = frame.words.all
+    return Counter({words[code]: int(tally[code]) for code in np.flatnonzero(tally)})
+
+
+def _categories(kinds: Counter[str], once: bool = False) -> tuple[str, ...]:
+    """The commonest kinds in a fixed order, and the one for all others.
+
+    Whole sequences that came ``once`` are not worth a name.
+    """
+    worth = [(-count, word) for word, count in kinds.items() if word != UNSEEN]
+    if once:
+        worth = [(less, word) for less, word in worth if less < -1]
+    return (*sorted(word for _, word in sorted(worth)[:_MOST_CATEGORIES]), UNSEEN)
+
+
+# -- what sequences are as a whole ---------------------------------------------------------------
+
+
+def _of_sequences(frames: tuple[Frame, ...]) -> Iterator[Column]:
+    places = list(dict.fromkeys(path for frame in frames for path in frame.sequences))
+    for path in places[:_MOST_PLACES]:
+        found = [frame.sequences[path] for frame in frames if path in frame.sequences]
+        lengths = np.unique(np.concatenate([one.lengths for one in found]))
+        varies = np.count_nonzero(~np.isnan(lengths)) > 1
+        if varies:
+            yield Column(What.LENGTH, path)
+        if np.nanmax(lengths, initial=0.0) < 2:
+            continue
+        kinds: Counter[str] = Counter()
+        for frame in frames:
+            if path in frame.sequences:
+                kinds += _count(frame.sequences[path].cells, frame)
+        if NUMBER in kinds:
+            yield from (Column(what, path) for what in SUMMARIES)
+        if NUMBER in kinds and varies:
+            yield Column(What.MEAN, path)
+        for word in _sought(kinds):
+            yield Column(What.COUNT, path, of=word)
+            yield Column(What.FIRST, path, of=word)
+
+
+def _sought(kinds: Counter[str]) -> list[str]:
+    plain = {word: count for word, count in kinds.items() if word not in (NUMBER, MISSING, UNSEEN)}
+    return sorted(sorted(plain, key=lambda word: (-plain[word], word))[:_MOST_SOUGHT])
+
+
+# -- the user's own ------------------------------------------------------------------------------
+
+
+def _user_names(user: UserFeatures, first: Outputs, second: Outputs) -> list[str]:
+    for one in (*first.values, *second.values):
+        if not isinstance(one, Broken):
+            return list(_named(user(one)))
+    return []
+
+
+def _named(result: Any) -> dict[str, float]:
+    """The user's numbers with their names."""
+    if isinstance(result, Mapping):
+        pairs = {f"feature {key}": value for key, value in result.items()}
+    elif (
+        isinstance(result, Sequence | np.ndarray)
+        and not isinstance(result, str)
+        and np.ndim(result)
+    ):
+        pairs = {f"feature[{place}]": value for place, value in enumerate(result)}
+    else:
+        pairs = {"feature": result}
+    try:
+        return {name: float(value) for name, value in pairs.items()}
+    except (TypeError, ValueError):
+        _checks.refuse("features", "return a number, a list or a dictionary of them", result)
+
+
+def _user_rows(user: UserFeatures, outputs: Outputs, names: list[str]) -> Array:
+    rows = np.full((len(outputs), len(names)), math.nan)
+    for place, one in enumerate(outputs.values):
+        if isinstance(one, Broken):
+            continue
+        found = _named(user(one))
+        if list(found) != names:
+            _checks.refuse("features", f"always return {', '.join(names)}", list(found))
+        rows[place] = list(found.values())
+    return rows

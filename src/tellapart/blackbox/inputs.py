@@ -1,0 +1,61 @@
+"""Inputs that a mechanism may not spoil, and the global generators it may use."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tellapart.blackbox.child import seed_globals
+from tellapart.errors import InvalidArgument
+
+
+def copied(data: Any) -> Any:
+    """The same data, that nobody else holds."""
+    try:
+        return copy.deepcopy(data)
+    except (TypeError, copy.Error, pickle.PicklingError) as error:
+        raise InvalidArgument(f"data must be something that can be copied: {error}") from error
+
+
+def fingerprint(data: Any) -> bytes | None:
+    """Data as bytes; None if they cannot be."""
+    try:
+        return pickle.dumps(data, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+
+
+def changed(before: bytes, after: Any, original: Any) -> bool:
+    """Whether data are no longer what their fingerprint says."""
+    if before == fingerprint(after):
+        return False
+    # Tables may rearrange themselves when read.
+    equals = getattr(after, "equals", None)
+    return not (callable(equals) and equals(original))
+
+
+@contextmanager
+def own_globals(rng: np.random.Generator) -> Iterator[None]:
+    """Seed the global generators, which forked workers would share, and restore them after.
+
+    Not in threads: they draw from them at the same time, and one's restoring would make the
+    others repeat themselves.
+    """
+    seed = int(rng.integers(2**62))
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old, old_numpy = random.getstate(), np.random.get_state()
+    seed_globals(seed)
+    try:
+        yield
+    finally:
+        random.setstate(old)
+        np.random.set_state(old_numpy)

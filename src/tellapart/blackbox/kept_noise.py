@@ -1,0 +1,53 @@
+"""Noise that is drawn once and kept: within one process it looks like no noise at all."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tellapart import run
+from tellapart.blackbox.calls import Caller, Size
+from tellapart.blackbox.guarded import guarded
+from tellapart.blackbox.independence import Dependence, never_changes
+from tellapart.blackbox.outputs import Broken, Outputs, joined, packed
+from tellapart.errors import Unsupported
+
+# Noise that gives the same output in two starts out of three passes with probability 1e-11.
+_FORKS = 64
+_STARTS = 3
+_FRESH_KEY = 2**34
+
+
+def kept_noise(
+    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs], seed: int = 0
+) -> Dependence | None:
+    """Whether outputs that never change do change when the mechanism is started afresh.
+
+    To be asked only where both inputs' outputs never change, and differ.
+    """
+    for data, found in zip(inputs, outputs, strict=True):
+        try:
+            fresh = packed(_fresh_outputs(caller, data, seed))
+        except Unsupported as why:
+            return Dependence(f"the output never changes, and a fresh start cannot be tried: {why}")
+        if not never_changes(joined([found[:1], fresh])):
+            return Dependence("the output never changes, but another start gives another output")
+    return None
+
+
+def _fresh_outputs(caller: Caller, data: Any, seed: int) -> list[Any]:
+    """First calls of processes: forks of one that has loaded the mechanism and not called it."""
+    if caller.sealed is None:
+        raise Unsupported("mechanism cannot be sent to a process")
+    rng = run.generator((*run.checked_seed(seed), _FRESH_KEY))
+    forks = hasattr(os, "fork")
+    size = {} if caller.size is Size.UNASKED else {"size": 1}
+
+    def seeds() -> dict[str, Any]:
+        (own,) = rng.spawn(1)
+        return {"seed": int(own.integers(2**62)), "extra": size | caller.handed(own)}
+
+    order = {"mechanism": caller.sealed, "data": data, "copies": False, "afresh": forks}
+    starts, rounds = (1, _FORKS) if forks else (_STARTS, 1)
+    found = [one for _ in range(starts) for one in guarded(order, rounds, caller.timeout, seeds)]
+    return [one if isinstance(one, Broken) else one[0] for one in found] if size else found

@@ -1,0 +1,138 @@
+"""What calls of a mechanism gave: arrays where they are numbers, a list where they are not.
+
+Nothing is dropped. A call that raised, hung or ended its process gave an output too, `Broken`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBERS = (float, int, np.floating, np.integer)
+_FLAGS = {bool, np.bool_}
+
+
+@dataclass(frozen=True, order=True)
+class Broken:
+    """A call that gave no value; for an attacker that is an output like any other.
+
+    Two are the same output if their words are: messages may hold anything, like addresses.
+    """
+
+    words: str
+    message: str = field(default="", compare=False)
+
+    @classmethod
+    def by(cls, error: BaseException) -> Broken:
+        """What an exception is to an attacker: its type."""
+        return cls(f"raises {type(error).__name__}", str(error))
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.message}" if self.message else self.words
+
+
+HANGS = Broken("hangs")
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Outputs in the order of the calls.
+
+    ``values`` is an array of numbers, flags or equally long vectors of them, one row a call; or
+    a list of whatever the mechanism returned.
+    """
+
+    values: NDArray[Any] | list[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, part: slice) -> Outputs:
+        return Outputs(self.values[part])
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all outputs are numbers, or vectors of one length."""
+        return isinstance(self.values, np.ndarray)
+
+    def listed(self) -> list[Any]:
+        """One object a call."""
+        return _objects(self.values)
+
+    def first_broken(self) -> Broken | None:
+        """The first call that gave no value, if every call gave none."""
+        if isinstance(self.values, np.ndarray) or not self.values:
+            return None
+        first = self.values[0]
+        whole = all(isinstance(one, Broken) for one in self.values)
+        return first if whole and isinstance(first, Broken) else None
+
+
+def packed(values: Sequence[Any] | NDArray[Any]) -> Outputs:
+    """Outputs as an array if that loses nothing but the type of their container."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return Outputs(np.array(values))
+    found = list(values)
+    kinds = {type(one) for one in found}
+    if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
+        return Outputs(_array(found))
+    if kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
+        return _stacked(found)
+    return Outputs(found)
+
+
+def joined(parts: Sequence[Outputs]) -> Outputs:
+    """Outputs one after the other."""
+    arrays = [part.values for part in parts if isinstance(part.values, np.ndarray)]
+    alike = len({(array.shape[1:], array.dtype.kind == "b") for array in arrays}) <= 1
+    if arrays and len(arrays) == len(parts) and alike:
+        return Outputs(np.concatenate(arrays))
+    return Outputs([one for part in parts for one in _objects(part.values)])
+
+
+def _objects(values: NDArray[Any] | list[Any]) -> list[Any]:
+    """One object a call: plain numbers, or rows as they are."""
+    return values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)
+
+
+def _all_numbers(kinds: set[type]) -> bool:
+    """Numbers that are nothing else: a flag or a named member is a category."""
+    return bool(kinds) and all(
+        issubclass(kind, _NUMBERS) and not issubclass(kind, bool | Enum) for kind in kinds
+    )
+
+
+def _array(found: list[Any]) -> NDArray[Any]:
+    """Numbers in one array; whole numbers that fit none become the nearest doubles."""
+    try:
+        array = np.asarray(found)
+    except OverflowError:
+        array = np.asarray(None)
+    return array if array.dtype.kind in "biuf" else np.array([_double(one) for one in found])
+
+
+def _double(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _stacked(found: list[Any]) -> Outputs:
+    """Vectors as rows, if all are of one length and hold numbers only, or flags only."""
+    if len({np.shape(one) if isinstance(one, np.ndarray) else len(one) for one in found}) != 1:
+        return Outputs(found)
+    if all(isinstance(one, np.ndarray) for one in found):
+        flags = {one.dtype.kind for one in found}
+        if flags == {"b"} or flags <= set("iuf"):
+            return Outputs(np.stack(found))
+        return Outputs(found)
+    inner = {type(entry) for one in found for entry in one}
+    if not (_all_numbers(inner) or (inner and inner <= _FLAGS)):
+        return Outputs(found)
+    return Outputs(_array([entry for one in found for entry in one]).reshape(len(found), -1))

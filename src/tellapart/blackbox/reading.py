@@ -1,0 +1,137 @@
+"""Any output taken apart: numbers and categories, each at its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from enum import Enum
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tellapart.blackbox.columns import NOT_A_NUMBER, NUMBER, UNSEEN, Attribute, Member, Path
+from tellapart.blackbox.outputs import Broken
+
+# Beyond these an output is only summed up: components of one sequence, and how deep they lie.
+MOST_COMPONENTS = 64
+_DEEPEST = 3
+
+
+class Leaf(NamedTuple):
+    """What lies at one place of an output: its kind in words, and the number if it is one."""
+
+    words: str
+    number: float = math.nan
+
+
+class Node(NamedTuple):
+    """A place of an output; of a sequence, also its elements."""
+
+    leaf: Leaf
+    elements: list[Leaf] | None = None
+
+
+def read(output: Any) -> dict[Path, Node]:
+    """Every place of an output and what lies there."""
+    found: dict[Path, Node] = {}
+    _descend(output, (), found)
+    return found
+
+
+def _descend(value: Any, path: Path, found: dict[Path, Node]) -> None:
+    value = _plain(value)
+    children = _children(value)
+    if children is None:
+        found[path] = Node(leaf(value))
+        return
+    parts = list(children)
+    elements = [leaf(_plain(child)) for _, child in parts]
+    words = f"is a {type(value).__name__}" if path else whole(value, elements)
+    found[path] = Node(Leaf(words), elements if _is_sequence(value) else None)
+    if len(path) < _DEEPEST:
+        for step, child in parts[:MOST_COMPONENTS]:
+            _descend(child, (*path, step), found)
+
+
+def whole(value: Any, elements: Iterable[Leaf]) -> str:
+    """A whole output in words, unless it is long or holds fractions, which never come again."""
+    short = list(islice(elements, MOST_COMPONENTS + 1))
+    finite = [one.number for one in short if math.isfinite(one.number)]
+    if len(short) > MOST_COMPONENTS or any(math.fmod(number, 1) for number in finite):
+        return UNSEEN
+    return f"is {shown(value)}"
+
+
+def _plain(value: Any) -> Any:
+    """Without what wraps it: scalars of arrays, tables, complex numbers."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    elif isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    elif not isinstance(value, np.ndarray | str | bytes) and hasattr(value, "__array__"):
+        value = np.asarray(value)
+    return (value.real, value.imag) if isinstance(value, complex) else value
+
+
+def _is_sequence(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return True
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def _children(value: Any) -> Iterator[tuple[Any, Any]] | None:
+    if isinstance(value, np.ndarray):
+        if value.ndim == 1:
+            return enumerate(value.tolist())
+        return zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True)
+    if isinstance(value, Broken):
+        return None
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return ((Attribute(one.name), getattr(value, one.name)) for one in fields)
+    if isinstance(value, Mapping):
+        return iter(value.items())
+    if isinstance(value, AbstractSet):
+        return ((Member(text), True) for text in sorted(map(shown, value)))
+    return enumerate(value) if _is_sequence(value) else None
+
+
+def leaf(value: Any) -> Leaf:
+    """What an output, or a part of it, is in itself."""
+    if isinstance(value, Broken):
+        return Leaf(value.words)
+    if isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | Enum):
+        number = _double(value)
+        return Leaf(NOT_A_NUMBER if math.isnan(number) else NUMBER, number)
+    if value is None or isinstance(value, bool | str | bytes | Enum):
+        return Leaf(f"is {shown(value)}")
+    return Leaf(f"is a {type(value).__name__}")
+
+
+def _double(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
+
+
+def shown(value: Any) -> str:
+    """An output as text: the same for equal ones, lists and tuples and arrays alike."""
+    value = _plain(value)
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, AbstractSet):
+        return "{" + ", ".join(sorted(map(shown, value))) + "}"
+    if isinstance(value, Mapping):
+        pairs = sorted((shown(key), shown(one)) for key, one in value.items())
+        return "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+    if isinstance(value, np.ndarray):
+        return shown(value.tolist())
+    if _is_sequence(value):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return repr(value)

@@ -1,0 +1,84 @@
+"""Many tasks with numbers of their own: one after another, or on the workers joblib is told of.
+
+>>> from tellapart import run
+>>> run.map(lambda item, rng: item + int(rng.integers(6)), [10, 20, 30], seed=1)
+[10, 25, 32]
+
+``with joblib.parallel_config(backend="loky", n_jobs=4):`` around the call spreads the tasks over
+four processes, and so do threads, dask and ray. The numbers stay the same: those of a task depend
+on the seed and on its place in the list alone, and results come back in that order.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import BrokenExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart.errors import Unsupported
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Seed = int | Sequence[int]
+
+# How often all is begun anew where a worker died and its backend does not replace it.
+_TRIES = 3
+
+
+def map(  # noqa: A001
+    task: Callable[[Item, np.random.Generator], Result], items: Iterable[Item], seed: Seed
+) -> list[Result]:
+    """Each item's result, the same whoever runs it and however often a worker dies.
+
+    ``task(item, rng)`` gets a generator of its own. A ``seed`` of several whole numbers keeps
+    apart what is drawn for different purposes: (7, 0) and (7, 1) share nothing.
+    """
+    keys, todo = checked_seed(seed), list(items)
+    if not callable(task):
+        _checks.refuse("task", "be a function of an item and a generator", task)
+    # Whoever asked joblib for workers has imported it; without, it need not be loaded.
+    if "joblib" not in sys.modules:
+        return [_one(task, item, (*keys, place)) for place, item in enumerate(todo)]
+    for _ in range(_TRIES):
+        try:
+            return _by_joblib(task, todo, keys)
+        except BrokenExecutor as died:
+            last = died
+    raise Unsupported(
+        f"workers died {_TRIES} times in a row; run the tasks one after another to see why"
+    ) from last
+
+
+def generator(key: Sequence[int]) -> np.random.Generator:
+    """The numbers that belong to a key: a seed, followed by places."""
+    return np.random.default_rng(np.random.SeedSequence(key[0], spawn_key=tuple(key[1:])))
+
+
+def checked_seed(seed: Seed) -> tuple[int, ...]:
+    """A seed as a tuple of whole numbers."""
+    if isinstance(seed, Sequence):
+        if not seed or isinstance(seed, str | bytes):
+            _checks.refuse("seed", "be a whole number or several", seed)
+        return tuple(_checks.whole(0, 2**128 - 1, seed=one) for one in seed)
+    return (_checks.whole(0, 2**128 - 1, seed=seed),)
+
+
+def _one(
+    task: Callable[[Item, np.random.Generator], Result], item: Item, key: tuple[int, ...]
+) -> Result:
+    return task(item, generator(key))
+
+
+def _by_joblib(
+    task: Callable[[Item, np.random.Generator], Result], todo: list[Item], keys: tuple[int, ...]
+) -> list[Result]:
+    from joblib import Parallel, delayed
+
+    # Large arrays travel whole: as read-only files they would behave otherwise than at home.
+    workers = Parallel(max_nbytes=None)
+    call = delayed(_one)
+    return list(workers(call(task, item, (*keys, place)) for place, item in enumerate(todo)))

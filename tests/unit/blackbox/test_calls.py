@@ -1,0 +1,442 @@
+"""Calling a mechanism: however it wants to be called, whatever comes of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+
+from tellapart.blackbox.calls import (
+    BLOCK,
+    Caller,
+    Size,
+    draw,
+    gathered,
+    refuse_if_all_broke,
+    settle,
+)
+from tellapart.blackbox.outputs import HANGS, Broken, Outputs, joined, packed
+from tellapart.blackbox.signature import asked_for
+from tellapart.errors import InvalidArgument, Unsupported
+
+D0, D1 = [1.0, 2.0], [1.0, 2.0, 3.0]
+
+
+def noisy_sum(data, rng):
+    return sum(data) + rng.laplace()
+
+
+def noisy_sums(data, rng, size):
+    return sum(data) + rng.laplace(size=size)
+
+
+def global_noise(data):
+    return sum(data) + np.random.laplace() + random.random()  # noqa: S311
+
+
+def outputs_of(mechanism, count=50, data=D0, seed=(3, 0), **options):
+    caller = settle(mechanism, D0, D1, **options)
+    return draw(caller, data, count, seed).listed()
+
+
+# -- how it is called ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "expected"),
+    [
+        (lambda data: 0, (False, False, False)),
+        (lambda data, rng: 0, (True, False, False)),
+        (lambda data, *, rng=None, size=1: 0, (True, True, False)),
+        (lambda data, size: 0, (False, True, True)),
+        (lambda rng: 0, (False, False, False)),  # the first parameter is the input
+        (lambda size, rng: 0, (True, False, False)),
+        (lambda data, **rest: 0, (False, False, False)),
+        (functools.partial(noisy_sums, size=3), (True, False, False)),
+        (max, (False, False, False)),
+    ],
+)
+def test_parameters_are_asked_for_by_name(mechanism, expected):
+    assert asked_for(mechanism) == expected
+
+
+def test_a_method_is_asked_without_its_self():
+    class Mechanism:
+        def release(self, data, rng):
+            return rng.random()
+
+    assert asked_for(Mechanism().release) == (True, False, False)
+
+
+def test_single_calls_and_batches_are_the_naive_loop():
+    rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0, 0)))
+    rng.integers(2**62)  # seeds the global generators
+    expected = [noisy_sum(D0, rng) for _ in range(50)]
+    assert outputs_of(noisy_sum) == expected
+    assert outputs_of(noisy_sums) == pytest.approx(expected, rel=1e-15)
+
+
+def test_a_size_that_is_no_number_of_outputs_is_left_alone():
+    def histogram(data, rng, size=4):
+        return rng.random(4)
+
+    caller = settle(histogram, D0, D1)
+    assert caller.size is Size.UNASKED
+    assert draw(caller, D0, 20, 0).values.shape == (20, 4)
+
+
+def test_a_size_that_is_needed_and_ignored_is_told_of():
+    with pytest.raises(InvalidArgument) as caught:
+        settle(lambda data, size: [1, 2, 3], D0, D1)
+    assert str(caught.value) == (
+        "mechanism must return 7 outputs when asked for size=7, got [1, 2, 3]"
+    )
+
+
+def test_text_is_no_batch():
+    caller = settle(lambda data, size=1: "a" * size, D0, D1)
+    assert caller.size is Size.UNASKED
+
+
+def test_a_batch_that_raises_at_once_is_called_singly():
+    def raises(data, rng, size):
+        if rng.random() < 0.9:
+            raise ValueError("unlucky")
+        return rng.random(size)
+
+    caller = settle(raises, D0, D1)
+    assert caller.size is Size.ONE
+    found = draw(caller, D0, 200, 0).listed()
+    broken = [one for one in found if one == Broken("raises ValueError")]
+    assert 150 < len(broken) < 200
+    assert all(0 <= one < 1 for one in found if not isinstance(one, Broken))
+
+
+def test_a_batch_that_raises_later_is_told_of():
+    """Calling again would count fewer exceptions than there are."""
+
+    def raises(data, size):
+        if size > 100:
+            raise ValueError("too many")
+        return [0.5] * size
+
+    with pytest.raises(Unsupported) as caught:
+        draw(settle(raises, D0, D1), D0, 200, 0)
+    assert str(caught.value) == (
+        "mechanism broke off a batch of 200 calls (raises ValueError: too many), and which of "
+        "them did it cannot be told; give it without its parameter size"
+    )
+
+
+def test_a_batch_of_another_length_later_is_told_of():
+    def short(data, size):
+        return np.zeros(min(size, 100))
+
+    with pytest.raises(InvalidArgument, match="must return 200 outputs when asked for size=200"):
+        draw(settle(short, D0, D1), D0, 200, 0)
+
+
+# -- blocks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", [noisy_sum, noisy_sums, global_noise])
+def test_blocks_are_the_same_in_processes(mechanism):
+    count = 2 * BLOCK + 5
+    caller = settle(mechanism, D0, D1)
+    here = draw(caller, D0, count, (3, 1))
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        there = draw(caller, D0, count, (3, 1))
+    assert len(here) == count
+    assert np.array_equal(here.values, there.values)
+    assert len(set(here.values.tolist())) == count
+
+
+@pytest.mark.parametrize("mechanism", [noisy_sum, noisy_sums])
+def test_blocks_are_the_same_in_threads(mechanism):
+    caller = settle(mechanism, D0, D1)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        there = draw(caller, D0, 2 * BLOCK, (3, 1))
+    assert np.array_equal(draw(caller, D0, 2 * BLOCK, (3, 1)).values, there.values)
+
+
+def test_more_calls_begin_with_the_same_blocks():
+    caller = settle(noisy_sum, D0, D1)
+    few, many = draw(caller, D0, BLOCK, 4), draw(caller, D0, BLOCK + 9, 4)
+    assert np.array_equal(few.values, many.values[:BLOCK])
+
+
+def test_only_what_a_block_is_reduced_to_comes_back():
+    caller = settle(noisy_sums, D0, D1)
+    counts = gathered(caller, D0, BLOCK + 10, 4, lambda block: (len(block), block.values.sum()))
+    whole = draw(caller, D0, BLOCK + 10, 4).values
+    assert counts == [(BLOCK, whole[:BLOCK].sum()), (10, whole[BLOCK:].sum())]
+
+
+def test_global_generators_are_left_as_they_were():
+    np.random.seed(1)
+    random.seed(1)
+    expected = np.random.random(), random.random()  # noqa: S311
+    np.random.seed(1)
+    random.seed(1)
+    outputs_of(global_noise)
+    assert (np.random.random(), random.random()) == expected  # noqa: S311
+
+
+# -- inputs --------------------------------------------------------------------------------------
+
+
+def test_a_mechanism_that_spoils_its_input_gets_copies():
+    def popping(data):
+        data.append(0.0)
+        return len(data)
+
+    data = list(D0)
+    caller = settle(popping, data, D1)
+    assert caller.spoils
+    assert draw(caller, data, 100, 0).listed() == [3] * 100
+    assert data == D0
+
+
+def test_one_that_reads_an_iterator_gets_copies():
+    caller = settle(sum, iter([1, 2]), iter([1, 2, 3]))
+    assert caller.spoils
+    assert draw(caller, iter([1, 2]), 10, 0).listed() == [3] * 10
+
+
+def test_one_that_spoils_its_input_later_is_told_of():
+    calls = []
+
+    def later(data):
+        calls.append(1)
+        if len(calls) > 50:
+            data[0] = 9.0
+        return data[0]
+
+    data = list(D0)
+    caller = settle(later, data, D1)
+    with pytest.raises(InvalidArgument) as caught:
+        draw(caller, data, 100, 0)
+    assert str(caught.value) == (
+        "mechanism must leave its input unchanged, or change it from its first call on, "
+        "got [9.0, 2.0]"
+    )
+    assert data == D0
+
+
+def test_arrays_and_frames_that_are_only_read_are_not_copied():
+    pandas = pytest.importorskip("pandas")
+    assert not settle(lambda data: data.sum(), np.arange(3), np.arange(4)).spoils
+    frame = pandas.DataFrame({"a": [1, 2]})
+    assert not settle(lambda data: data["a"].sum(), frame, frame).spoils
+    assert settle(lambda data: data.__setitem__("a", 0), frame, frame).spoils
+
+
+def test_data_that_cannot_be_seen_through_are_copied_each_time():
+    assert settle(lambda data: data[0](1), [lambda x: x], [lambda x: x]).spoils
+
+
+def test_data_that_cannot_be_copied_are_told_of():
+    with pytest.raises(InvalidArgument) as caught:
+        settle(sum, (x for x in D0), D1)
+    assert str(caught.value) == (
+        "data must be something that can be copied: cannot pickle 'generator' object"
+    )
+
+
+# -- outputs -------------------------------------------------------------------------------------
+
+
+def test_exceptions_are_outputs():
+    def fails(data, rng):
+        if rng.random() < 0.5:
+            raise KeyError("absent")
+        return 1.5
+
+    found = outputs_of(fails, count=200)
+    assert set(found) == {1.5, Broken("raises KeyError")}
+    assert str(next(one for one in found if one != 1.5)) == "raises KeyError: 'absent'"
+
+
+def test_leaving_python_is_an_output_too():
+    assert outputs_of(lambda data: exit(3), count=3) == [Broken("raises SystemExit")] * 3
+
+
+def test_a_buffer_that_is_filled_anew_is_not_an_output_twice():
+    buffer, items = np.zeros(2), []
+
+    def reuses(data, rng):
+        buffer[:] = rng.random(2)
+        return buffer
+
+    def grows(data):
+        items.append(len(items))
+        return items
+
+    assert len(set(map(tuple, outputs_of(reuses)))) == 50
+    assert len({len(one) for one in outputs_of(grows)}) == 50
+
+
+def test_if_every_call_breaks_the_first_message_is_told():
+    def needs_more(data, epsilon):
+        return epsilon
+
+    caller = settle(needs_more, D0, D1)
+    first, second = draw(caller, D0, 10, (0, 0)), draw(caller, D1, 10, (0, 1))
+    with pytest.raises(InvalidArgument) as caught:
+        refuse_if_all_broke(first, second)
+    assert str(caught.value) == (
+        "mechanism must return something: every call broke off, and the first one raises "
+        "TypeError: test_if_every_call_breaks_the_first_message_is_told.<locals>.needs_more() "
+        "missing 1 required positional argument: 'epsilon'"
+    )
+
+
+def test_if_every_call_hangs_that_is_told():
+    with pytest.raises(InvalidArgument) as caught:
+        refuse_if_all_broke(Outputs([HANGS, HANGS]), Outputs([HANGS]))
+    assert str(caught.value) == (
+        "mechanism must end: every call broke off, and the first one hangs"
+    )
+
+
+def test_if_one_input_has_values_all_is_well():
+    broken = Outputs([Broken("raises KeyError")])
+    assert refuse_if_all_broke(broken, packed([1.0])) is None
+    assert refuse_if_all_broke(packed([1.0]), broken) is None
+    assert refuse_if_all_broke(broken, Outputs([*broken.values, None])) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "shape", "kind"),
+    [
+        ([1.0, 2.5], (2,), "f"),
+        ([1, 2], (2,), "i"),
+        ([1, 2.5, np.float32(3)], (3,), "f"),
+        ([True, np.False_], (2,), "b"),
+        ([10**400, -(10**400), 1], (3,), "f"),
+        ([(1, 2), [3, 4]], (2, 2), "i"),
+        ([(1.0, 2), (3, 4)], (2, 2), "f"),
+        ([np.zeros((2, 3))] * 4, (4, 2, 3), "f"),
+        ([[True], [False]], (2, 1), "b"),
+        (np.zeros((3, 2), dtype=np.float32), (3, 2), "f"),
+    ],
+)
+def test_numbers_are_packed(values, shape, kind):
+    found = packed(values)
+    assert found.numeric
+    assert found.values.shape == shape
+    assert found.values.dtype.kind == kind
+
+
+def test_whole_numbers_beyond_all_doubles_are_infinite():
+    assert packed([10**400, -(10**400), 1]).listed() == [np.inf, -np.inf, 1.0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, None],
+        [True, 1.0],
+        [[1.0], [1.0, 2.0]],
+        [[True, 1.0], [False, 2.0]],
+        [{"a": 1}, {"a": 2}],
+        ["a", "b"],
+        [calls.Size.MANY, calls.Size.ONE],
+        [[1.0, 2.0], np.zeros(2)],
+    ],
+)
+def test_anything_else_stays_as_it_is(values):
+    found = packed(values)
+    assert not found.numeric
+    assert all(one is other for one, other in zip(found.values, values, strict=True))
+
+
+def test_parts_are_joined_in_order():
+    assert joined([packed([1, 2]), packed([0.5])]).listed() == [1, 2, 0.5]
+    assert joined([packed([1, 2]), packed([None])]).listed() == [1, 2, None]
+    assert joined([packed([True]), packed([2])]).listed() == [True, 2]
+    assert joined([packed([(1, 2)]), packed([3])]).listed()[1] == 3
+
+
+# -- calls that hang -----------------------------------------------------------------------------
+
+
+def hangs_or_dies(data):
+    drawn = np.random.random()
+    if drawn < 0.1:
+        time.sleep(1000)
+    if drawn < 0.2:
+        os._exit(1)
+    if drawn < 0.4:
+        raise ValueError("unlucky")
+    print("noise on the way out")  # noqa: T201
+    data.append(0)
+    return len(data)
+
+
+def test_calls_that_hang_or_die_are_outputs():
+    caller = Caller(hangs_or_dies, timeout=0.5)
+    begin = time.monotonic()
+    found = draw(caller, D0, 30, 1).listed()
+    assert time.monotonic() - begin < 60
+    kinds = {one.words if isinstance(one, Broken) else one for one in found}
+    assert kinds == {3, "hangs", "ends its process", "raises ValueError"}
+    assert len(found) == 30
+
+
+def test_a_process_of_its_own_is_given_the_generator():
+    first = outputs_of(noisy_sum, count=5, timeout=20)
+    assert first == outputs_of(noisy_sum, count=5, timeout=20)
+    assert len(set(first)) == 5
+    batch = draw(Caller(noisy_sums, 20, takes_rng=True, size=Size.MANY), D0, 5, 0)
+    assert len(set(batch.listed())) == 5
+
+
+def test_closures_travel():
+    shift = 4.0
+    assert outputs_of(lambda data: data[0] + shift, count=3, timeout=20) == [5.0] * 3
+
+
+def test_what_cannot_travel_is_told_of():
+    lock = threading.Lock()
+    with pytest.raises(Unsupported) as caught:
+        draw(Caller(lambda data: lock.locked(), timeout=5), D0, 3, 0)
+    assert str(caught.value) == (
+        "mechanism and data cannot be sent to a process: cannot pickle '_thread.lock' object"
+    )
+
+
+def test_an_output_that_cannot_travel_is_told_of():
+    with pytest.raises(Unsupported) as caught:
+        draw(Caller(lambda data: (x for x in data), timeout=20), D0, 3, 0)
+    assert str(caught.value) == (
+        "an output cannot be sent between processes: generator: cannot pickle 'generator' object"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mechanism": 3}, "mechanism must be callable, got 3"),
+        ({"timeout": 0}, "timeout must be finite and greater than 0, got 0"),
+        ({"timeout": "1"}, "timeout must be a number, got '1'"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, message):
+    mechanism = arguments.pop("mechanism", sum)
+    with pytest.raises(InvalidArgument) as caught:
+        settle(mechanism, D0, D1, **arguments)
+    assert str(caught.value) == message
+
+
+def test_calls_are_counted_from_one():
+    with pytest.raises(InvalidArgument) as caught:
+        draw(Caller(sum), D0, 0, 0)
+    assert str(caught.value) == "count must be at least 1, got 0"

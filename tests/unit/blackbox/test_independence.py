@@ -1,0 +1,210 @@
+"""Calls that share noise are told of; those that do not are left in peace."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tellapart.blackbox.calls import BLOCK, Caller, Size, draw, settle
+from tellapart.blackbox.independence import (
+    _at_most,
+    _codes,
+    _stretches,
+    dependence,
+    never_changes,
+)
+from tellapart.blackbox.kept_noise import kept_noise
+from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
+
+WORDS = "calls are not independent, cannot judge: "
+D0, D1 = [1.0], [2.0]
+
+LAWS = {
+    "continuous": lambda rng, n: rng.laplace(size=n),
+    "heavy tails": lambda rng, n: rng.standard_cauchy(n) ** 5,
+    "rounded": lambda rng, n: np.round(rng.normal(size=n), 1),
+    "clipped": lambda rng, n: np.clip(rng.laplace(size=n), -0.2, 0.2),
+    "whole": lambda rng, n: rng.geometric(0.5, n),
+    "flags": lambda rng, n: rng.random(n) < 0.7,
+    "rare flags": lambda rng, n: rng.random(n) < 3 / n,
+    "vectors": lambda rng, n: rng.normal(size=(n, 3)),
+    "infinite": lambda rng, n: np.where(rng.random(n) < 0.3, np.inf, rng.random(n)),
+    "absent": lambda rng, n: np.where(rng.random(n) < 0.3, np.nan, rng.random(n)),
+    "constant": lambda rng, n: np.full(n, 2.5),
+    "words": lambda rng, n: rng.choice(["a", "b", "c"], n).tolist(),
+    "mixed": lambda rng, n: [None if x < 0.3 else HANGS if x < 0.5 else x for x in rng.random(n)],
+}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 30, 1000, 20_000])
+@pytest.mark.parametrize("law", LAWS)
+def test_independent_calls_pass(law, count):
+    """Each draw fails with probability below 1e-8: all of them, with less than 1e-5."""
+    for seed in range(12 if count <= 1000 else 2):
+        first, second = np.random.default_rng(seed).spawn(2)
+        found = dependence(packed(LAWS[law](first, count)), packed(LAWS[law](second, count)))
+        assert found is None
+
+
+def shared(law, count):
+    rngs = np.random.default_rng(1), np.random.default_rng(1)
+    return tuple(packed(LAWS[law](rng, count)) for rng in rngs)
+
+
+@pytest.mark.parametrize("law", ["continuous", "rounded", "whole", "flags", "vectors", "words"])
+def test_noise_that_both_inputs_share_is_found(law):
+    assert dependence(*shared(law, 2000)).reason.endswith("under the other input")
+
+
+@pytest.mark.parametrize("count", [300, 30_000])
+def test_noise_that_both_inputs_share_is_found_behind_a_shift(count):
+    noise = np.random.default_rng(1).laplace(size=count)
+    found = dependence(packed(1 + noise), packed(2 + noise))
+    assert str(found) == (
+        WORDS + "outputs of both inputs at the same call differ by the same number too often"
+    )
+
+
+def test_noise_that_both_inputs_share_is_found_behind_a_scale():
+    noise = np.random.default_rng(1).laplace(size=5000)
+    found = dependence(packed(noise), packed(np.exp(3 * noise)))
+    assert str(found) == (
+        WORDS + "an output tells whether the other input's at the same call is large"
+    )
+
+
+def test_flags_turned_round_are_found():
+    flags = np.random.default_rng(1).random(5000) < 0.7
+    assert dependence(packed(flags), packed(~flags)) is not None
+
+
+@pytest.mark.parametrize("period", [2, 50, 999])
+def test_a_stream_that_comes_again_is_found(period):
+    cycle = itertools.cycle(np.random.default_rng(1).laplace(size=period).tolist())
+    first, second = ([next(cycle) + shift for _ in range(4000)] for shift in (0, 1))
+    assert (
+        "comes again, exactly, in later calls" in dependence(packed(first), packed(second)).reason
+    )
+
+
+def test_blocks_with_the_same_numbers_are_found():
+    """As workers make them that each got a copy of one generator."""
+    block = np.random.default_rng(1).laplace(size=BLOCK)
+    other = np.random.default_rng(2).laplace(size=2 * BLOCK)
+    assert dependence(packed(np.tile(block, 2)), packed(other)) == dependence(
+        packed(other), packed(np.tile(block, 2))
+    )
+    assert dependence(packed(np.tile(block, 2)), packed(other)) is not None
+
+
+def test_one_noise_for_a_whole_batch_is_found():
+    def lazy(data, rng, size):
+        return np.full(size, data[0] + rng.laplace())
+
+    caller = settle(lazy, D0, D1)
+    assert caller.size is Size.MANY
+    first, second = draw(caller, D0, 5 * BLOCK, (0, 0)), draw(caller, D1, 5 * BLOCK, (0, 1))
+    assert dependence(first, second) is not None
+
+
+def test_noise_that_wanders_is_found():
+    rng = np.random.default_rng(1)
+    steps = rng.normal(size=20_000)
+    wandering = np.convolve(steps, np.ones(5), "valid")
+    found = dependence(packed(wandering), packed(rng.normal(size=20_000)))
+    assert found.reason == "an output tells whether the one 1 calls later is large"
+
+
+def test_categories_that_stick_are_found():
+    rng = np.random.default_rng(1)
+    sticky = np.repeat(rng.choice(["a", "b"], 5000), 2).tolist()
+    found = dependence(packed(sticky), packed(rng.choice(["a", "b"], 10_000).tolist()))
+    assert found.reason == "outputs 1 calls apart agree too often"
+
+
+# -- noise that is kept --------------------------------------------------------------------------
+
+
+def kept(draw_noise, takes_rng):
+    memory = {}
+
+    def with_rng(data, rng):
+        return data[0] + memory.setdefault("noise", draw_noise(rng))
+
+    def without(data):
+        return data[0] + memory.setdefault("noise", draw_noise(np.random))
+
+    return with_rng if takes_rng else without
+
+
+def asked(mechanism):
+    caller = settle(mechanism, D0, D1)
+    outputs = draw(caller, D0, 20, (0, 0)), draw(caller, D1, 20, (0, 1))
+    assert all(never_changes(one) for one in outputs)
+    return kept_noise(caller, (D0, D1), outputs)
+
+
+@pytest.mark.parametrize("takes_rng", [False, True])
+@pytest.mark.parametrize("law", [lambda rng: rng.laplace(), lambda rng: rng.random() < 0.7])
+def test_noise_that_is_drawn_once_is_found(law, takes_rng):
+    found = asked(kept(law, takes_rng))
+    assert str(found) == WORDS + "the output never changes, but another start gives another output"
+
+
+def test_no_noise_at_all_is_judged():
+    assert asked(lambda data: data[0] / 3) is None
+    assert asked(lambda data, size: np.full(size, data[0] / 3)) is None
+    assert asked(lambda data: {}["absent"]) is None
+
+
+def test_where_no_fresh_start_can_be_had_nothing_is_judged():
+    outputs = packed([1.0]), packed([2.0])
+    found = kept_noise(Caller(lambda data: data[0]), (D0, D1), outputs)
+    assert str(found) == WORDS + (
+        "the output never changes, and a fresh start cannot be tried: "
+        "mechanism cannot be sent to a process"
+    )
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def test_equal_outputs_have_equal_codes_and_others_do_not():
+    values = np.array([0.0, -0.0, 1.0, np.nan, np.inf, 1.0])
+    codes = _codes(Outputs(values))
+    same = codes[:, None] == codes[None, :]
+    texts = ["0", "0", "1", "nan", "inf", "1"]
+    assert same.tolist() == [[a == b for b in texts] for a in texts]
+    mixed = [None, "a", 1, (1, 2), Broken("hangs"), HANGS, {"a": 1}, lambda: 0]
+    codes = _codes(Outputs(mixed)).tolist()
+    assert codes[4] == codes[5]
+    assert len(set(codes)) == len(mixed) - 1
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_stretches_are_the_naive_windows(length):
+    codes = np.random.default_rng(0).integers(0, 2, 40).astype(np.uint64)
+    found = _stretches(codes, length)
+    windows = [tuple(codes[i : i + length].tolist()) for i in range(40 - length + 1)]
+    assert len(found) == len(windows)
+    for i, j in itertools.product(range(len(windows)), repeat=2):
+        assert (found[i] == found[j]) == (windows[i] == windows[j])
+
+
+def test_the_limit_on_an_agreement_is_clopper_and_pearsons():
+    from scipy.stats import binom
+
+    for happened, count in [(0, 10), (3, 50), (49, 50)]:
+        limit = _at_most(happened, count)
+        assert binom.cdf(happened, count, limit) == pytest.approx(1e-10, rel=1e-5)
+    assert _at_most(5, 5) == 1.0
+    assert _at_most(0, 0) == 1.0
+
+
+def test_outputs_that_change_are_seen_to():
+    assert never_changes(packed([2.0, 2.0]))
+    assert not never_changes(packed([2.0, 3.0]))
+    assert never_changes(packed(["a", "a"]))
+    assert not never_changes(packed(["a", HANGS]))
