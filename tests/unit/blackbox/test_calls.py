@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pytest
 
+from tellapart.blackbox import calls
 from tellapart.blackbox.calls import (
     BLOCK,
     Caller,

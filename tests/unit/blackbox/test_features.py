@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tellapart.blackbox import features as module
 from tellapart.blackbox.columns import UNSEEN, Column, What
 from tellapart.blackbox.features import learn
 from tellapart.blackbox.frames import framed
@@ -305,7 +306,7 @@ def assert_the_same_slowly(outputs, monkeypatch):
     half = len(outputs) // 2
     fast = learn(outputs[:half], outputs[half:])
     with monkeypatch.context() as patched:
-        patched.setattr(features, "framed", lambda asked: framed(asked, slowly=True))
+        patched.setattr(module, "framed", lambda asked: framed(asked, slowly=True))
         slow = learn(outputs[:half], outputs[half:])
         by_slow = slow(outputs)
         crossed = fast(outputs)
