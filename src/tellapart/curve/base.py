@@ -226,7 +226,8 @@ class TradeoffCurve(ABC):
         """Solve δ(ε) = delta from above, so that the ε returned does keep (ε, delta)."""
 
         def excess(epsilon: Array) -> Array:
-            return np.log(self._delta(epsilon)) - np.log(delta)
+            # A log-ratio that has its sign also where the two differ in their last bit.
+            return np.log1p((self._delta(epsilon) - delta) / delta)
 
         low = np.zeros_like(delta)
         top = self._largest_loss()

@@ -148,10 +148,10 @@ class RevealingCurve(TradeoffCurve):
         found = np.where(beyond, shift, found)
         low &= ~beyond
         if low.any():
-            asked = np.log(delta[low])
+            asked = delta[low]
 
             def excess(epsilon: Array) -> Array:
-                return np.asarray(np.log(self._delta(epsilon)) - asked)
+                return np.asarray(np.log1p((self._delta(epsilon) - asked) / asked))
 
             top = np.full(asked.shape, shift)
             found[low] = solve.falling_root(excess, np.zeros_like(top), top)[1]
