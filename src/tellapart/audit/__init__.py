@@ -13,6 +13,7 @@ from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit._one_run import one_run
+from tellapart.audit._probe import probe
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
@@ -62,6 +63,7 @@ __all__ = [
     "many_runs",
     "metrics",
     "one_run",
+    "probe",
     "published",
     "together",
     "wealth",

@@ -39,6 +39,7 @@ class CountEvidence(Evidence):
     counts: Counts
     ledger: Ledger
     event: str = "accused"
+    sides: tuple[str, str] = ("members", "others")
     method = Fixed.name
     design = Design.MANY_RUNS
 
@@ -89,10 +90,11 @@ class CountEvidence(Evidence):
         p = min(self._p_value(claim.tpr), self.ledger.level)
         some, all_of = self.counts.accused_members, self.counts.members
         where = (
-            f"{self.event}: {100 * self.counts.tpr:.3g} % of members ({some:,} of {all_of:,}) "
-            f"against {100 * self.counts.fpr:.3g} % of others"
+            f"{self.event}: {100 * self.counts.tpr:.3g} % of {self.sides[0]} "
+            f"({some:,} of {all_of:,}) against {100 * self.counts.fpr:.3g} % of {self.sides[1]}"
         )
-        allowed = float(claim.tpr(self.counts.fpr))
+        # Where none of the others was accused, one might have been.
+        allowed = float(claim.tpr(max(self.counts.fpr, 1 / self.counts.others)))
         return Finding(where, self.counts.tpr, allowed, p, self.ledger.level)
 
     def curve(self) -> AtomicCurve:

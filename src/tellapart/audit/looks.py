@@ -50,13 +50,15 @@ class Look:
     tested: int
     threshold: float
     level: float
+    what: str = "score"
+    sides: tuple[str, str] = ("members", "others")
 
     def __str__(self) -> str:
         sign = ">" if self.higher else "<"
-        who, whom = ("members", "others") if self.end is End.ACCUSE else ("others", "members")
+        who, whom = self.sides if self.end is End.ACCUSE else self.sides[::-1]
         share, against = self.beyond / self.tested, self.rank / self.reference
         return (
-            f"score {sign} {self.threshold:.6g}: {_percent(share)} of {who} "
+            f"{self.what} {sign} {self.threshold:.6g}: {_percent(share)} of {who} "
             f"({self.beyond:,} of {self.tested:,}) against at most {_percent(against)} of {whom}"
         )
 

@@ -1,0 +1,50 @@
+"""Probes refute no correct mechanism of the zoo more often than they may."""
+
+import pytest
+from scipy.stats import binom
+
+from tellapart import audit, zoo
+
+LEVEL = 0.05
+# A method at its level fails with probability below 1e-7.
+RUNS = 40
+MOST = int(binom.isf(1e-7, RUNS, LEVEL))
+QUICK = ["laplace", "laplace-sampled", "geometric", "noisy-max-1", "randomised-response", "step"]
+
+
+def _false_alarms(specimen, runs, samples):
+    return sum(
+        audit.probe(
+            specimen.mechanism,
+            *specimen.pairs[0],
+            claim=specimen.claim,
+            samples=samples,
+            seed=seed,
+        ).refuted
+        for seed in range(runs)
+    )
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_correct_mechanisms_are_spared(name):
+    assert _false_alarms(zoo.find(name), RUNS, samples=600) <= MOST
+
+
+@pytest.mark.slow
+def test_the_whole_zoo_is_spared():
+    """A thousand probes and more: a correct method fails with probability below 1e-7."""
+    runs = 40
+    every = zoo.correct()
+    alarms = sum(_false_alarms(one, runs, samples=3_000) for one in every)
+    assert alarms <= binom.isf(1e-7, runs * len(every), LEVEL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("specimen", zoo.buggy(), ids=lambda one: one.name)
+def test_every_bug_that_calls_can_show_is_found(specimen):
+    if specimen.flaw is not zoo.Flaw.LAW:
+        pytest.skip("in the bits of numbers, or in calls that share noise")
+    verdict = audit.probe(
+        specimen.mechanism, *specimen.pairs[0], claim=specimen.claim, samples=100_000
+    )
+    assert verdict.refuted

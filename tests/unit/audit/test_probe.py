@@ -1,0 +1,155 @@
+"""Probing mechanisms one can only call: verdicts, words, and what cannot be judged."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import audit, zoo
+
+CLAIM = ta.guarantee(epsilon=1)
+WITHOUT, WITH = [1, 2], [1, 2, 3]
+
+
+def laplace(scale):
+    def mechanism(data, rng, size=None):
+        return len(data) + rng.laplace(0, scale, size)
+
+    return mechanism
+
+
+def probe(mechanism, d0=WITHOUT, d1=WITH, claim=CLAIM, samples=10_000, **more):
+    return audit.probe(mechanism, d0, d1, claim=claim, samples=samples, **more)
+
+
+def test_half_the_noise_is_found_and_said_in_words():
+    verdict = probe(laplace(0.5))
+    assert verdict.refuted
+    assert 1.7 < verdict.epsilon_lower().value < 2
+    assert verdict.finding.where.startswith("output ")
+    assert " % of outputs on d" in verdict.finding.where
+    assert not probe(laplace(1.0)).refuted
+
+
+def test_the_same_seed_gives_the_same_verdict_and_another_one_another():
+    found = [probe(laplace(0.5), seed=seed).epsilon_lower().value for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+
+
+def test_either_order_of_inputs_is_seen():
+    """A leak that only one order of the inputs shows, from whichever side it is asked."""
+
+    def mechanism(data, rng):
+        return "rare" if len(data) == 3 and rng.random() < 0.02 else "usual"
+
+    for inputs in ((WITHOUT, WITH), (WITH, WITHOUT)):
+        verdict = probe(mechanism, *inputs, samples=4_000)
+        assert verdict.refuted
+        assert "'rare'" in verdict.finding.where or "'usual'" in verdict.finding.where
+
+
+@pytest.mark.parametrize(
+    ("leak", "words"),
+    [
+        (lambda rng: None, "is None"),
+        (lambda rng: float("nan"), "NaN"),
+        (lambda rng: {"a": 1}["b"], "raises KeyError"),
+        (lambda rng: "text", "is 'text'"),
+        (lambda rng: [1.0, 2.0, 3.0], "is [1.0, 2.0, 3.0]"),
+    ],
+    ids=["none", "nan", "raises", "text", "list"],
+)
+def test_outputs_may_be_anything(leak, words):
+    def mechanism(data, rng):
+        if len(data) == 3 and rng.random() < 0.2:
+            return leak(rng)
+        return float(rng.normal())
+
+    verdict = probe(mechanism, samples=2_000)
+    assert verdict.refuted
+    assert verdict.epsilon_lower().value > 3
+    assert words in verdict.finding.where or "no number" in verdict.finding.where
+
+
+def test_noise_that_two_numbers_share_is_taken_away():
+    specimen = zoo.find("histogram-one-noise")
+    verdict = audit.probe(specimen.mechanism, *specimen.pairs[0], claim=CLAIM, samples=4_000)
+    assert verdict.refuted
+    assert " − " in verdict.finding.where
+
+
+def test_an_interval_is_found_where_no_half_line_tells():
+    def mechanism(data, rng, size=None):
+        shift = 3 * (rng.random(size) < 0.5) - 1.5 if len(data) == 3 else 0.0
+        return rng.normal(0, 0.5, size) + shift
+
+    verdict = probe(mechanism, samples=20_000)
+    assert verdict.epsilon_lower().value > 3
+    assert "≤" in verdict.finding.where or "<" in verdict.finding.where
+
+
+def test_a_users_own_feature_is_used():
+    def mechanism(data, rng, size=None):
+        angle = rng.uniform(0, 2 * np.pi, size)
+        far = 1.0 + (len(data) == 3)
+        return np.stack([far * np.cos(angle), far * np.sin(angle)], axis=-1)
+
+    plain = probe(mechanism, samples=4_000).epsilon_lower().value
+    round_ = probe(mechanism, samples=4_000, features=lambda out: float(np.hypot(*out)))
+    assert round_.epsilon_lower().value > max(plain, 5)
+    assert "feature" in round_.finding.where
+
+
+def test_constant_outputs_that_differ_are_a_leak_and_equal_ones_are_none():
+    assert probe(lambda data: len(data), samples=1_000).epsilon_lower().value > 4
+    verdict = probe(lambda data: 7, samples=1_000)
+    assert (verdict.refuted, verdict.epsilon_lower().value) == (False, 0.0)
+
+
+def test_calls_that_share_noise_cannot_be_judged():
+    cycle = itertools.cycle(np.random.default_rng(0).normal(size=50))
+
+    with pytest.raises(ta.Unsupported, match=r"^calls are not independent, cannot judge: "):
+        probe(lambda data: len(data) + next(cycle), samples=1_000)
+
+
+def test_textbook_noise_is_read_as_real_numbers():
+    specimen = zoo.find("laplace-textbook")
+    found = audit.probe(specimen.mechanism, *specimen.pairs[0], claim=specimen.claim)
+    assert not found.refuted
+
+
+def test_any_claim_may_be_probed():
+    verdict = probe(laplace(0.5), claim=ta.Laplace(1.0))
+    assert verdict.refuted
+    assert "noise divided by" in verdict.power
+    assert not probe(laplace(1.0), claim=ta.Laplace(1.0)).refuted
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"samples": 5}, "samples must be at least 20, got 5"),
+        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"claim": 1.0}, "claim must be a mechanism or a curve, got 1.0"),
+        ({"mechanism": 3}, "mechanism must be callable, got 3"),
+    ],
+)
+def test_bad_use_is_named(more, words):
+    with pytest.raises(ta.InvalidArgument, match=f"^{words}"):
+        probe(**{"mechanism": laplace(1.0), **more})
+
+
+def test_a_mechanism_that_always_raises_was_called_wrongly():
+    with pytest.raises(ta.InvalidArgument, match="every call broke off, and the first one raises"):
+        probe(lambda data: data["key"], samples=100)
+
+
+def test_a_scalar_mechanism_takes_little_time():
+    """Far below what a person would notice in a test suite."""
+    start = time.process_time()
+    probe(laplace(1.0), samples=100_000)
+    assert time.process_time() - start < 5
