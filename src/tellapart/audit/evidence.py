@@ -24,6 +24,10 @@ from tellapart.mechanisms.subject import Subject, curve_of
 Power = Callable[[TradeoffCurve], float]
 
 
+# A level of 0.05 is a rounding away from it, and should not be shown as 0.051.
+_ROUNDING = 1 - 1e-9
+
+
 class Design(Enum):
     """How the scores came about, and so what they can prove.
 
@@ -48,10 +52,10 @@ class Finding:
 
     def __str__(self) -> str:
         limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
+        chance = to_digits(self.p_value * _ROUNDING, 2, up=True)
         return (
-            f"{self.where}; {limit}. Were it true, so "
-            f"much would be seen with probability {to_digits(self.p_value, 2, up=True):g} at most; "
-            f"{self.level:.2g} was allowed for"
+            f"{self.where}; {limit}. Were it true, so much would be seen with probability "
+            f"{chance:g} at most; {self.level:.2g} was allowed for"
         )
 
 

@@ -143,7 +143,11 @@ class Verdict:
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
             return lines
-        lines.append(self.power)
+        try:
+            lines.append(self.power)
+        except Unsupported as error:
+            lines.append(f"Power: not stated, as {error}.")
+            return lines
         if self.finding is None:
             lines.append(self._more())
         return lines

@@ -153,3 +153,50 @@ def test_a_scalar_mechanism_takes_little_time():
     start = time.process_time()
     probe(laplace(1.0), samples=100_000)
     assert time.process_time() - start < 5
+
+
+# -- until decided -------------------------------------------------------------------------------
+
+
+def test_a_probe_may_stop_when_it_is_decided():
+    verdicts = [
+        probe(laplace(0.5), samples=20_000, seed=seed, until_decided=True) for seed in range(20)
+    ]
+    assert all(verdict.refuted for verdict in verdicts)
+    calls = [verdict.evidence.calls for verdict in verdicts]
+    assert np.median(calls) <= 150
+    assert all(0 < verdict.epsilon_lower().value < 2 for verdict in verdicts)
+    said = str(verdicts[0])
+    assert "decided after" in said
+    assert "Power: not stated, as bets that stop when decided" in said
+
+
+def test_a_true_claim_is_given_up_early_and_seldom_refuted():
+    """Ville: at most 5 % of true claims are ever refuted; 12 of 60 are with probability 3e-5."""
+    verdicts = [
+        probe(laplace(1.0), samples=400, seed=seed, until_decided=True) for seed in range(60)
+    ]
+    assert sum(verdict.refuted for verdict in verdicts) <= 12
+    quiet = probe(laplace(20.0), samples=100_000, until_decided=True)
+    assert not quiet.refuted
+    assert quiet.evidence.calls < 100_000
+
+
+def test_bets_speak_of_their_own_claim_alone():
+    verdict = probe(laplace(0.5), until_decided=True)
+    with pytest.raises(ta.Unsupported, match=r"^these bets were against ε = 1, δ = 0 alone"):
+        verdict.evidence.refutes(ta.guarantee(epsilon=2))
+    with pytest.raises(ta.Unsupported, match=r"^these bets were at δ = 0"):
+        verdict.epsilon_lower(delta=0.1)
+    with pytest.raises(ta.Unsupported, match=r"^until_decided bets against claims of \(ε, δ\)"):
+        probe(laplace(0.5), claim=ta.Laplace(1.0), until_decided=True)
+
+
+def test_leaks_in_either_order_are_bet_on():
+    def mechanism(data, rng):
+        return "rare" if len(data) == 3 and rng.random() < 0.3 else "usual"
+
+    for inputs in ((WITHOUT, WITH), (WITH, WITHOUT)):
+        verdict = probe(mechanism, *inputs, samples=5_000, until_decided=True)
+        assert verdict.refuted
+        assert verdict.evidence.calls < 1_000
