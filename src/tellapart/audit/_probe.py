@@ -17,10 +17,9 @@ from tellapart.audit.evidence import Evidence
 from tellapart.audit.methods import Fixed, Ranks
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.blackbox.calls import draw, refuse_if_all_broke, settle
+from tellapart.blackbox.calls import draw, settle
 from tellapart.blackbox.features import Features, learn
-from tellapart.blackbox.independence import dependence, never_changes
-from tellapart.blackbox.kept_noise import kept_noise
+from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
@@ -71,12 +70,7 @@ def probe(
         found = bet(caller, (d0, d1), curve, count, confidence, key, features)
         return judge(claim, found)
     absent, present = (draw(caller, data, count, (key, k)) for k, data in enumerate((d0, d1)))
-    refuse_if_all_broke(absent, present)
-    shared = dependence(absent, present)
-    if shared is None and never_changes(absent) and never_changes(present):
-        shared = kept_noise(caller, (d0, d1), (absent, present))
-    if shared is not None:
-        raise Unsupported(str(shared))
+    refuse_unjudgeable(caller, (d0, d1), (absent, present))
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
     return judge(claim, _certified(absent, present, delta, confidence, features))
 

@@ -11,12 +11,11 @@ from tellapart._checks import Array
 from tellapart.audit._by_wager import WagerEvidence
 from tellapart.audit._events import Event, best_event
 from tellapart.audit.sequential import Wager
-from tellapart.blackbox.calls import Caller, draw, refuse_if_all_broke
+from tellapart.blackbox.calls import Caller, draw
 from tellapart.blackbox.features import Features, learn
-from tellapart.blackbox.independence import dependence
+from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.errors import Unsupported
 
 _FIRST = 32
 _BATCH = 16
@@ -60,10 +59,7 @@ def until_decided(
         if len(past[0]) >= _AGAIN * choice.calls:
             choice = _chosen(past, claim, user)
         place += 1
-    refuse_if_all_broke(past[0], past[1])
-    shared = dependence(past[0], past[1])
-    if shared is not None:
-        raise Unsupported(str(shared))
+    refuse_unjudgeable(caller, inputs, (past[0], past[1]))
     return WagerEvidence.of(wager, len(past[0]), choice.event.words())
 
 

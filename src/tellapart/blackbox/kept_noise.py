@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from tellapart import run
-from tellapart.blackbox.calls import Caller, Size
+from tellapart.blackbox.calls import Caller, Size, refuse_if_all_broke
 from tellapart.blackbox.guarded import guarded
-from tellapart.blackbox.independence import Dependence, never_changes
+from tellapart.blackbox.independence import Dependence, dependence, never_changes
 from tellapart.blackbox.outputs import Broken, Outputs, joined, packed
 from tellapart.errors import Unsupported
 
@@ -16,6 +16,18 @@ from tellapart.errors import Unsupported
 _FORKS = 64
 _STARTS = 3
 _FRESH_KEY = 2**34
+
+
+def refuse_unjudgeable(
+    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs]
+) -> None:
+    """Raise where calls say nothing: none gave a value, or they share their noise."""
+    refuse_if_all_broke(*outputs)
+    shared = dependence(*outputs)
+    if shared is None and all(never_changes(one) for one in outputs):
+        shared = kept_noise(caller, inputs, outputs)
+    if shared is not None:
+        raise Unsupported(str(shared))
 
 
 def kept_noise(

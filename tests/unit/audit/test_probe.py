@@ -200,3 +200,16 @@ def test_leaks_in_either_order_are_bet_on():
         verdict = probe(mechanism, *inputs, samples=5_000, until_decided=True)
         assert verdict.refuted
         assert verdict.evidence.calls < 1_000
+
+
+@pytest.mark.parametrize("until_decided", [False, True])
+def test_noise_that_is_kept_cannot_be_judged_either_way(until_decided):
+    specimen = zoo.find("laplace-memoised")
+    with pytest.raises(ta.Unsupported, match=r"^calls are not independent, cannot judge: "):
+        audit.probe(
+            specimen.mechanism,
+            *specimen.pairs[0],
+            claim=specimen.claim,
+            samples=400,
+            until_decided=until_decided,
+        )
