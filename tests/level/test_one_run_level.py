@@ -12,8 +12,9 @@ import pytest
 from scipy.stats import binom, norm
 
 import tellapart as ta
+from tellapart import audit
 from tellapart.audit._canaries import Ranking
-from tellapart.audit._guess_choice import best_of, by_epsilon, by_mu, family, fixed, read_off
+from tellapart.audit._guess_choice import read_off
 from tellapart.audit._guessed_curve import mu_lower, refutes_curve
 from tellapart.audit._guesses import Guesses, epsilon_lower
 from tellapart.audit._one_run import one_run
@@ -109,16 +110,16 @@ def gaussian(rng, inside):
     return rng.normal(size=inside.size) + inside
 
 
-def by_grid(ranking, delta, seed):
-    return best_of(ranking, family(ranking.canaries), LEVEL, by_epsilon(delta))
+def by_grid(canaries, delta, seed):
+    return None
 
 
-def by_part(ranking, delta, seed):
-    return read_off(ranking, delta, LEVEL, seed=seed)
+def by_part(canaries, delta, seed):
+    return audit.Split(share=0.2, delta=delta, seed=seed)
 
 
-def beforehand(ranking, delta, seed):
-    return fixed(ranking, ranking.canaries // 4, ranking.canaries // 4, LEVEL)
+def beforehand(canaries, delta, seed):
+    return audit.Guessing(canaries // 4, canaries // 4)
 
 
 def audits(canaries, scored):
@@ -126,7 +127,7 @@ def audits(canaries, scored):
         rng = np.random.default_rng([seed, canaries])
         inside = rng.random(canaries) < 0.5
         scores = scored(rng, inside)
-        yield seed, Ranking.of(scores[inside], scores[~inside])
+        yield seed, audit.Scores(scores[inside], scores[~inside])
 
 
 @pytest.mark.parametrize("chosen", [by_grid, by_part, beforehand])
@@ -144,8 +145,9 @@ def audits(canaries, scored):
 )
 def test_chosen_guesses_overclaim_at_most_at_the_level(scored, epsilon, delta, canaries, chosen):
     false = sum(
-        chosen(ranking, delta, seed).epsilon_lower(delta) > epsilon
-        for seed, ranking in audits(canaries, scored)
+        audit.one_run(scores, 1 - LEVEL, chosen(canaries, delta, seed)).epsilon_lower(delta).value
+        > epsilon
+        for seed, scores in audits(canaries, scored)
     )
     assert false <= MOST_FALSE
 
@@ -153,8 +155,8 @@ def test_chosen_guesses_overclaim_at_most_at_the_level(scored, epsilon, delta, c
 @pytest.mark.parametrize("canaries", [20, pytest.param(150, marks=pytest.mark.slow)])
 def test_a_chosen_gaussian_bound_overclaims_at_most_at_the_level(canaries):
     false = sum(
-        best_of(ranking, family(canaries), LEVEL, by_mu).mu_lower() > 1
-        for _, ranking in audits(canaries, gaussian)
+        audit.one_run(scores, 1 - LEVEL).mu_lower().value > 1
+        for _, scores in audits(canaries, gaussian)
     )
     assert false <= MOST_FALSE
 
@@ -162,7 +164,8 @@ def test_a_chosen_gaussian_bound_overclaims_at_most_at_the_level(canaries):
 def test_uncorrected_choice_would_be_caught():
     # The best of many numbers at the full level overclaims: these tests have the power to see it.
     false = 0
-    for _, ranking in audits(150, nothing):
+    for _, scores in audits(150, nothing):
+        ranking = Ranking.of(scores.members.values, scores.others.values)
         bounds = [epsilon_lower(ranking.guesses(k, k), 0.0, LEVEL) for k in range(1, 76, 5)]
         false += max(bounds) > 0
     assert false > MOST_FALSE

@@ -8,7 +8,7 @@ can be allowed for (`p_value_if_chosen`); for other curves no proof is known, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -18,9 +18,6 @@ from tellapart.audit._guessed_curve import gaussian_epsilon_lower, mu_lower, ref
 from tellapart.audit._guesses import Guesses, epsilon_lower
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
-
-# A bound from guesses at a level; it may answer 0 where it would not exceed the third.
-Strength = Callable[[Guesses, float, float], float]
 
 _FAMILY = 6
 _FEWEST = 8
@@ -102,38 +99,6 @@ def family(canaries: int, side: Side = Side.BOTH) -> tuple[Numbers, ...]:
     _checks.member(Side, side=side)
     counts = _geometric(_FEWEST, side.most(canaries), _FAMILY)
     return tuple(side.numbers(count) for count in counts)
-
-
-def best_of(
-    ranking: Ranking, numbers: Sequence[Numbers], level: float, strength: Strength
-) -> Chosen:
-    """The strongest of several attacks fixed beforehand, each at its part of the level."""
-    level = _checks.inside_unit(level=level)
-    if not len(numbers):
-        _checks.refuse("numbers", "not be empty", numbers)
-    each = level / len(numbers)
-    best = fixed(ranking, *numbers[0], each)
-    most = strength(best.guesses, each, 0.0)
-    for pair in numbers[1:]:
-        other = fixed(ranking, *pair, each)
-        found = strength(other.guesses, each, most)
-        if found > most:
-            best, most = other, found
-    return best
-
-
-def by_epsilon(delta: float) -> Strength:
-    """Strength as the ε refuted at this δ."""
-
-    def strength(guesses: Guesses, level: float, above: float) -> float:
-        return epsilon_lower(guesses, delta, level, above=above)
-
-    return strength
-
-
-def by_mu(guesses: Guesses, level: float, above: float) -> float:
-    """Strength as the μ of Gaussian DP refuted."""
-    return mu_lower(guesses, level, above=above)
 
 
 def read_off(

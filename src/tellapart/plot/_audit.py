@@ -24,7 +24,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import LEAST, operating_points
 from tellapart.plot.numbers import plain
-from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, square
+from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, square
 from tellapart.plot.style import BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
@@ -59,14 +59,7 @@ def audit(
         said = "REFUTED" if verdict.refuted else "NOT REFUTED"
         words = f"{said} at {percent(verdict.confidence)} confidence"
         figure.suptitle(words, fontsize=11, fontweight="bold")
-    drawn = figure.legend(
-        [entry.handle for entry in entries],
-        [""] * len(entries),
-        loc="outside lower center",
-        handlelength=3,
-        handleheight=1.1,
-    )
-    call(drawn, entries, width=figure.get_figwidth())
+    legend_below(figure, entries)
     return figure
 
 

@@ -17,7 +17,7 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.threshold import ThresholdCurve
 from tellapart.mechanisms.subject import Subject, curves_of
 from tellapart.plot.numbers import plain
-from tellapart.plot.sheet import Entry, Line, along, call, draw, guess, sheet, square
+from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, sheet, square
 from tellapart.plot.style import dress, panels, styled
 
 # The least rate on logarithmic axes; a value that starts below the second has such an axis.
@@ -147,12 +147,5 @@ def compare(subjects: Mapping[str, Subject]) -> Figure:
     _roc(dress(right), curves, log=True)
     for axes in (left, right):
         plain(axes)
-    drawn = figure.legend(
-        [entry.handle for entry in entries],
-        [""] * len(entries),
-        loc="outside lower center",
-        handlelength=3,
-        handleheight=1.1,
-    )
-    call(drawn, entries, width=figure.get_figwidth())
+    legend_below(figure, entries)
     return figure

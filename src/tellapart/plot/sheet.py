@@ -122,6 +122,18 @@ def call(drawn: Legend, entries: Sequence[Entry], *, width: float) -> None:
         text.set_text(textwrap.fill(entry.label, letters))
 
 
+def legend_below(figure: Figure, entries: Sequence[Entry]) -> None:
+    """One legend for all panels of a figure, beneath them."""
+    drawn = figure.legend(
+        [entry.handle for entry in entries],
+        [""] * len(entries),
+        loc="outside lower center",
+        handlelength=3,
+        handleheight=1.1,
+    )
+    call(drawn, entries, width=figure.get_figwidth())
+
+
 def draw(axes: Axes, lines: Sequence[Line]) -> list[Entry]:
     """Draw each line in its own pen, with its side shaded.
 

@@ -10,7 +10,7 @@ import pytest
 import tellapart as ta
 from tellapart.audit import _guess_choice as choice
 from tellapart.audit._canaries import Ranking
-from tellapart.audit._guess_choice import Side, best_of, by_epsilon, by_mu, family, fixed, read_off
+from tellapart.audit._guess_choice import Side, family, fixed, read_off
 from tellapart.audit._guessed_curve import gaussian_epsilon_lower, mu_lower
 from tellapart.audit._guesses import epsilon_lower
 from tellapart.errors import InvalidArgument, Unsupported
@@ -36,22 +36,8 @@ def test_a_family_fits_its_canaries(canaries, side):
         assert side is not Side.OUT or k_in == 0
 
 
-@pytest.mark.parametrize("strength", [by_epsilon(1e-5), by_mu])
-@pytest.mark.parametrize("mu", [0.0, 0.5, 2.0])
-def test_the_best_of_a_family_is_its_largest_bound_at_a_part_of_the_level(strength, mu):
-    ranking = gaussian_scores(500, mu)
-    numbers = family(500)
-    found = best_of(ranking, numbers, 0.05, strength)
-    assert found.level == 0.05 / len(numbers)
-    assert not found.read_off
-    each = [strength(ranking.guesses(*pair), found.level, 0.0) for pair in numbers]
-    assert strength(found.guesses, found.level, 0.0) == max(each)
-    assert found.guesses == ranking.guesses(found.guesses_in, found.guesses_out)
-
-
 def test_a_chosen_attack_speaks_at_its_own_level():
-    found = best_of(gaussian_scores(1000, 1.0), [(20, 20), (60, 0)], 0.1, by_mu)
-    assert found.level == 0.05
+    found = fixed(gaussian_scores(1000, 1.0), 20, 20, 0.05)
     assert found.epsilon_lower(1e-5) == epsilon_lower(found.guesses, 1e-5, 0.05)
     assert found.mu_lower() == mu_lower(found.guesses, 0.05) > 0
     assert found.gaussian_epsilon_lower(1e-5) == gaussian_epsilon_lower(found.guesses, 1e-5, 0.05)
@@ -111,8 +97,7 @@ def test_geometric_numbers_rise_and_end_where_they_must():
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda r: best_of(r, [], 0.05, by_mu), "numbers"),
-        (lambda r: best_of(r, [(1, 1)], 1.5, by_mu), "level"),
+        (lambda r: fixed(r, 1, 1, 1.5), "level"),
         (lambda r: read_off(r, 2, 0.05), "delta"),
         (lambda r: read_off(r, 0, 0.05, share=1), "share"),
         (lambda r: read_off(r, 0, 0.05, seed=-1), "seed"),
