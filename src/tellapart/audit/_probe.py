@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from tellapart import _checks
-from tellapart.audit._by_count import CountEvidence
-from tellapart.audit._by_rank import RankEvidence
-from tellapart.audit._events import Event, best_event
-from tellapart.audit._many_runs import many_runs
+from tellapart.audit._by_count import at_one_cut
+from tellapart.audit._events import FAVOUR, Event, best_event
+from tellapart.audit._many_runs import Favoured, at_ranks
 from tellapart.audit._probe_until import until_decided as bet
-from tellapart.audit._scorers import ByColumn, ByDifference
+from tellapart.audit._scorers import Scorer
 from tellapart.audit.evidence import Evidence
-from tellapart.audit.methods import Fixed, Ranks
+from tellapart.audit.looks import End, Look
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.blackbox.calls import draw, settle
@@ -83,28 +82,31 @@ def _certified(
     user: Callable[[Any], Any] | None,
 ) -> Evidence:
     aside = max(int(_ASIDE * len(absent)), _FEWEST // 2)
-    half = aside // 2
     encoding = learn(absent[:aside], present[:aside], user)
-    learnt = [encoding(outputs[:half]) for outputs in (absent, present)]
-    weighed = [encoding(outputs[half:aside]) for outputs in (absent, present)]
+    known = [encoding(outputs[:aside]) for outputs in (absent, present)]
+    event = best_event(known, delta, 1 - confidence, len(absent) - aside)
     kept = [encoding(outputs[aside:]) for outputs in (absent, present)]
-    more = (len(absent) - aside) / (aside - half)
-    event = best_event(learnt, weighed, delta, 1 - confidence, more)
     return _evidence(event, kept, confidence)
 
 
 def _evidence(event: Event, kept: list[Features], confidence: float) -> Evidence:
-    """The certificate: one event where scores are few, pre-set ranks where they are many."""
+    """The certificate: one cut where scores are few, ranks where they are many."""
     orientation = Orientation.HIGHER if event.higher else Orientation.LOWER
     others, members = (event.scorer(one) for one in kept)
     scores = Scores(members=members, others=others, orientation=orientation)
-    method = Fixed(event.cut) if event.few else Ranks()
-    found = many_runs(scores, confidence, method)
-    if isinstance(found, CountEvidence):
-        words = event.scorer.beyond(event.cut, event.higher)
-        return replace(found, event=words, sides=_SIDES)
-    if isinstance(found, RankEvidence):
-        name = event.scorer.name if isinstance(event.scorer, ByColumn | ByDifference) else "score"
-        looks = (replace(look, what=name, sides=_SIDES) for look in found.looks)
-        return replace(found, looks=tuple(looks))
-    return found
+    if event.by_rank:
+        found = at_ranks(scores, 1 - confidence, _favoured(event, len(others)))
+        return replace(found, looks=tuple(_told(look, event.scorer) for look in found.looks))
+    at_cut = at_one_cut(scores, event.cut, event.higher, 1 - confidence)
+    return replace(at_cut, event=event.words(), sides=_SIDES)
+
+
+def _told(look: Look, scorer: Scorer) -> Look:
+    return replace(look, event=scorer.beyond(look.threshold, look.higher), sides=_SIDES)
+
+
+def _favoured(event: Event, calls: int) -> Favoured:
+    """The rank at which the event should happen, for it was found on other calls."""
+    end = End.CLEAR if event.clears else End.ACCUSE
+    rank = min(max(round(event.rate * calls), 1), calls)
+    return Favoured(end, event.higher, (rank,), FAVOUR)

@@ -73,10 +73,8 @@ def _chosen(
     past: list[Outputs], claim: GuaranteeCurve, user: Callable[[Any], Any] | None
 ) -> _Choice:
     read = learn(past[0], past[1], user)
-    half = len(past[0]) // 2
-    learnt = [read(one[:half]) for one in past]
-    weighed = [read(one[half:]) for one in past]
-    event = best_event(learnt, weighed, claim.claimed_delta, _LEVEL, _MORE)
+    known = [read(one) for one in past]
+    event = best_event(known, claim.claimed_delta, _LEVEL, int(_MORE * len(past[0])))
     return _Choice(event, read, len(past[0]))
 
 

@@ -124,7 +124,8 @@ def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
     for place in able:
         key = rows[place].tobytes()
         if key not in known:
-            known[key] = words.code(whole(values[place], ()))
+            # As `whole` says it, but at once: plain numbers in lists are shown as Python does.
+            known[key] = words.code(f"is {values[place].tolist()!r}")
         found[place] = known[key]
     return found
 
