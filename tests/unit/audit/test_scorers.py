@@ -7,10 +7,11 @@ from scipy.optimize import minimize
 from tellapart._numeric.logistic import logistic
 from tellapart.audit import _readings
 from tellapart.audit._combined import Additive, combined
-from tellapart.audit._events import best_event
+from tellapart.audit._events import Seeker
 from tellapart.audit._scorers import by_cell, plain
 from tellapart.blackbox.columns import Column, What
 from tellapart.blackbox.features import Features
+from tellapart.blackbox.outputs import packed
 
 X, Y = Column(What.VALUE, (0,)), Column(What.VALUE, (1,))
 
@@ -118,8 +119,8 @@ def test_numbers_that_say_nothing_are_left_out():
 
 def test_a_plain_event_is_preferred_where_it_says_as_much():
     rng = np.random.default_rng(4)
-    aside = [features(rng.laplace(shift, 1, 8_000)) for shift in (0.0, 1.0)]
-    event = best_event(aside, 0.0, 0.05, 80_000)
-    assert event.scorer.name == "output[0]"
+    first, second = (packed(rng.laplace(shift, 1, 8_000)) for shift in (0.0, 1.0))
+    event = Seeker(delta=0.0)((first, second), 0.05, 80_000)
+    assert event.scorer.name == "output"
     assert event.by_rank
     assert 0.5 < event.promise < 1.2
