@@ -6,6 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from tellapart.blackbox.bits import NO_BITS, bits
 from tellapart.blackbox.samplers import SAMPLERS, Sampler
 
 Flags = NDArray[np.bool_]
+W = TypeVar("W", int, NDArray[np.int64])
 
 # How much likelier, as a logarithm, one input must have made a pair of bits.
 _RATIOS = (1.5, 2.5)
@@ -104,9 +106,16 @@ class Unreached(BitEvent):
         )
 
 
-def best(events: Iterable[BitEvent], weighed: Both, delta: float) -> tuple[BitEvent, bool]:
+def best(
+    events: Iterable[BitEvent], learnt: Both, weighed: Both, delta: float
+) -> tuple[BitEvent, bool]:
     """The event that should show the largest ε, and whether it is d1 that makes it likelier."""
-    found = [(*_promise(*_counts(event, weighed), delta), event) for event in events]
+    whole = np.concatenate([learnt[0], weighed[0]]), np.concatenate([learnt[1], weighed[1]])
+    found = [
+        # Pairs were chosen by how often they were seen, and must show it anew.
+        (*_promise(*_counts(event, weighed if isinstance(event, Ends) else whole), delta), event)
+        for event in events
+    ]
     _, more, event = max(found, key=lambda one: one[0] - _EXTRA * isinstance(one[2], Ends))
     return event, more
 
@@ -160,7 +169,7 @@ def _codes(values: Array) -> NDArray[np.int64]:
     return np.asarray(_code(found.highest, found.lowest))
 
 
-def _code(highest, lowest):  # type: ignore[no-untyped-def]
+def _code(highest: W, lowest: W) -> W:
     return (highest + NO_BITS) * 4 * NO_BITS + lowest + NO_BITS
 
 

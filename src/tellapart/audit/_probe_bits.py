@@ -96,11 +96,11 @@ def probe_bits(
     epsilon, delta = _claimed(curve)
     tried = guesses(learnt, (d0, d1), known, width, epsilon)
     events = itertools.chain(precision(learnt, names), reach(learnt, names, tried))
-    event, likelier = best(events, weighed, delta)
+    event, likelier = best(events, learnt, weighed, delta)
     happened = [int((event.happened(one[aside:]) == likelier).sum()) for one in (absent, present)]
     left = count - aside
-    counted = from_counts(Counts(happened[1], left, happened[0], left), confidence)
-    found = BitEvidence(counted.counts, counted.ledger, event.words(likelier))
+    counts = Counts(happened[1], left, happened[0], left)
+    found = BitEvidence(counts, from_counts(counts, confidence).ledger, event.words(likelier))
     return judge(claim, found, name=f"{describe(claim)}, for the bits of its floats")
 
 
@@ -132,7 +132,7 @@ def _floats(first: Outputs, second: Outputs, centres: Both | None) -> Encoding:
     if len(arrays) < 2 and not any(_fractions(encoding(one).matrix) for one in (first, second)):
         raise Unsupported(_NO_FLOATS)
     if centres is not None and len(centres[0]) != len(encoding.columns):
-        rule = f"hold as many numbers as an output does ({len(encoding.columns)})"
+        rule = f"hold as many numbers as an output ({len(encoding.columns)})"
         _checks.refuse("centres", rule, centres)
     return encoding
 

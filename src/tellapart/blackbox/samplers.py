@@ -84,7 +84,7 @@ class LogUniform(Sampler):
 
 
 def _mask(residues: frozenset[int]) -> Reached:
-    return np.isin(np.arange(_RESIDUES), list(residues))
+    return np.array([one in residues for one in range(_RESIDUES)])
 
 
 def _inverse(scale: float) -> float:
