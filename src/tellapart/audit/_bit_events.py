@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ _MOST_SINGLE = 16
 _MOST_WORDS = 3
 # A sampler that gave these outputs gives all of them.
 _FEW = 64
+_BLOCK = 1 << 16
 _DOUBT = 0.5
 # What pairs of bits must promise beyond simpler events: rare pairs may yet turn up elsewhere.
 _EXTRA = 0.5
@@ -101,8 +102,8 @@ class Unreached(BitEvent):
         around += ", ..." if len(places) > _MOST_WORDS else ""
         verb = "cannot" if happened else "can"
         return (
-            f"{self.sampler.name} of scale {self.scale:.6g} around {around}, the answer on "
-            f"{self.side}, {verb} give the bits of {self.name}"
+            f"{self.sampler.name} of scale {self.scale:.6g} around {around}, taken as the answer "
+            f"on {self.side}, {verb} give the bits of {self.name}"
         )
 
 
@@ -120,9 +121,14 @@ def best(
     return event, more
 
 
+def times(event: BitEvent, outputs: Array) -> int:
+    """How often it happened; a block at a time, as samplers try many grid points."""
+    starts = range(0, len(outputs), _BLOCK)
+    return sum(int(event.happened(outputs[at : at + _BLOCK]).sum()) for at in starts)
+
+
 def _counts(event: BitEvent, weighed: Both) -> tuple[int, int, int]:
-    absent, present = (int(event.happened(side).sum()) for side in weighed)
-    return absent, present, len(weighed[0])
+    return times(event, weighed[0]), times(event, weighed[1]), len(weighed[0])
 
 
 def _promise(absent: int, present: int, count: int, delta: float) -> tuple[float, bool]:
@@ -145,8 +151,9 @@ def precision(learnt: Both, names: tuple[str, ...]) -> Iterator[BitEvent]:
     some = "output" if len(names) == 1 else "some number of the output"
     groups = {(place,): names[place] for place in columns} | {tuple(columns): some}
     for places, name in groups.items():
-        for exponent in np.unique(lowest[:, places]).tolist():
-            yield Finer(places, int(min(exponent, 0)), name)
+        # What is a whole number has no last bits.
+        for exponent in np.unique(np.minimum(lowest[:, places], 0)).tolist():
+            yield Finer(places, exponent, name)
     for place in columns:
         yield from _ends(learnt, place, names[place])
 
@@ -179,23 +186,18 @@ def _pair(code: int) -> tuple[int, int]:
 
 
 def reach(learnt: Both, names: tuple[str, ...], tried: Iterable[Guess]) -> Iterator[BitEvent]:
-    """Events of samplers that can have given all outputs, by a guess at answers and scale."""
+    """Events of samplers that can have given all outputs on one input, by a guess."""
     for guess, sampler in itertools.product(tried, SAMPLERS):
         if sampler.law != guess.law:
             continue
         for groups, name in _groups(sampler, names, guess):
-            found = [
-                Unreached(sampler, groups, tuple(centre.tolist()), guess.scale, side, name)
-                for centre, side in zip(guess.centres, ("d0", "d1"), strict=True)
-            ]
-            few = [side[:_FEW] for side in learnt]
-            if _gives(found, few) and _gives(found, learnt):
-                yield from found
-
-
-def _gives(events: list[Unreached], outputs: Sequence[Array]) -> bool:
-    """Whether the sampler can have given all of these, on either input."""
-    return not any(one.happened(side).any() for one, side in zip(events, outputs, strict=True))
+            sides = zip(("d0", "d1"), guess.centres, learnt, strict=True)
+            for side, centre, outputs in sides:
+                middle = tuple(centre.tolist())
+                event = Unreached(sampler, groups, middle, guess.scale, side, name)
+                # A few outputs are enough to drop most guesses.
+                if not event.happened(outputs[:_FEW]).any() and not event.happened(outputs).any():
+                    yield event
 
 
 def _groups(

@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit._bit_events import best, precision, reach
+from tellapart.audit._bit_events import best, precision, reach, times
 from tellapart.audit._by_count import CountEvidence, from_counts
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Power
@@ -97,9 +97,10 @@ def probe_bits(
     tried = guesses(learnt, (d0, d1), known, width, epsilon)
     events = itertools.chain(precision(learnt, names), reach(learnt, names, tried))
     event, likelier = best(events, learnt, weighed, delta)
-    happened = [int((event.happened(one[aside:]) == likelier).sum()) for one in (absent, present)]
     left = count - aside
-    counts = Counts(happened[1], left, happened[0], left)
+    seen = [times(event, one[aside:]) for one in (present, absent)]
+    accused = seen if likelier else [left - one for one in seen]
+    counts = Counts(accused[0], left, accused[1], left)
     found = BitEvidence(counts, from_counts(counts, confidence).ledger, event.words(likelier))
     return judge(claim, found, name=f"{describe(claim)}, for the bits of its floats")
 

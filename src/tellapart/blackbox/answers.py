@@ -83,10 +83,10 @@ def _read(inputs: tuple[Any, Any], columns: int) -> Iterator[list[Array]]:
     try:
         first, second = (np.asarray(one, dtype=np.float64).ravel() for one in inputs)
     except (TypeError, ValueError):
-        first = second = np.full(0, np.nan)
-    readings = [[first, second]]
+        first = second = np.full(1, np.nan)
+    readings = [[first, second], [np.array([one.sum()]) for one in (first, second)]]
     if min(len(first), len(second)) > 0:
-        readings += [[np.array([f(one)]) for one in (first, second)] for f in (np.sum, np.mean)]
+        readings.append([np.array([one.mean()]) for one in (first, second)])
     if all(hasattr(one, "__len__") for one in inputs):
         readings.append([np.array([float(len(one))]) for one in inputs])
     for pair in readings:

@@ -90,6 +90,15 @@ def test_gaussian_noise_on_answers_of_one_size_is_not_caught():
     assert not bits(ziggurat, 100.0, 101.0, claim=MU).refuted
 
 
+def test_a_sampler_may_explain_one_input_alone():
+    """Outputs of a sampled sum come from either answer, but without the record from one."""
+    one = zoo.find("laplace-sampled")
+    found = bits(one.mechanism, *one.pairs[0], claim=one.claim, centres=(0.0, 1.0), scale=1.0)
+    assert found.refuted
+    assert found.epsilon_lower().value > 4
+    assert "around 0, taken as the answer on d0" in found.finding.where
+
+
 def test_noise_divided_by_epsilon_is_caught():
     def mechanism(data, rng, size=None):
         sign = np.where(rng.random(size) < 0.5, -1, 1)

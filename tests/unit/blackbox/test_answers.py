@@ -28,11 +28,12 @@ def tried(outputs, inputs=(None, None), centres=None, scale=None, epsilon=None):
         ((2.5, 3.5), (2.5, 3.5)),
         (([7, 8], [7, 8, 9]), (2.0, 3.0)),
         (([0.125, 0.5], [0.125, 0.5, 1.0]), (0.625, 1.625)),
+        (((), (0.75,)), (0.0, 0.75)),
         (([0.0, 3.0], [0.0, 4.0]), (1.5, 2.0)),
         (({"a": 1}, {"a": 1, "b": 2}), (1.0, 2.0)),
         (("some text", "another"), (4.0, 5.0)),
     ],
-    ids=["number", "count", "sum", "mean", "length", "rounded"],
+    ids=["number", "count", "sum", "empty", "mean", "length", "rounded"],
 )
 def test_the_answer_is_among_them(inputs, centres):
     found = tried(drawn(centres, 1.0), inputs, epsilon=1.0)
