@@ -70,5 +70,5 @@ def test_answers_that_are_given_alarm_no_more():
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_correct_mechanisms_are_spared_by_many_calls(name):
     """A correct method fails with probability below 1e-7."""
-    runs = 300
+    runs = 150
     assert false_alarms(MECHANISMS[name], runs, samples=4_000) <= binom.isf(1e-7, runs, LEVEL)
