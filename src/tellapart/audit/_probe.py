@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tellapart import _checks
+from tellapart import _checks, run
 from tellapart.audit._by_count import CountEvidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._events import Event, best_event
 from tellapart.audit._many_runs import many_runs
+from tellapart.audit._of_calls import of_calls
 from tellapart.audit._probe_until import until_decided as bet
 from tellapart.audit._scorers import ByColumn, ByDifference
 from tellapart.audit.evidence import Evidence
@@ -43,6 +44,7 @@ def probe(
     timeout: float | None = None,
     until_decided: bool = False,
     features: Callable[[Any], Any] | None = None,
+    progress: run.Progress | None = None,
 ) -> Verdict:
     """Whether a mechanism one can only call keeps its claim on two neighbouring inputs.
 
@@ -50,7 +52,8 @@ def probe(
     handed a NumPy generator, one that takes ``size`` is asked for batches. Outputs may be
     anything. A tenth of the calls serves to find an event, the others to certify it. With
     ``until_decided`` it bets on events as it goes and stops when the claim, of (ε, δ), is refuted
-    or out of reach within ``samples``; ``features`` makes numbers of an output.
+    or out of reach within ``samples``; ``features`` makes numbers of an output; ``progress`` is
+    told which share of the calls was made.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 0.5, size)     # claims ε = 1, needs scale 1
@@ -67,12 +70,20 @@ def probe(
     if until_decided:
         if not isinstance(curve, GuaranteeCurve):
             raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
-        found = bet(caller, (d0, d1), curve, count, confidence, key, features)
-        return judge(claim, found)
-    absent, present = (draw(caller, data, count, (key, k)) for k, data in enumerate((d0, d1)))
+        bets = bet(caller, (d0, d1), curve, count, confidence, key, features, progress)
+        return judge(claim, bets)
+    absent, present = (
+        draw(caller, data, count, (key, k), _half(progress, k)) for k, data in enumerate((d0, d1))
+    )
     refuse_unjudgeable(caller, (d0, d1), (absent, present))
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
-    return judge(claim, _certified(absent, present, delta, confidence, features))
+    found = _certified(absent, present, delta, confidence, features)
+    return judge(claim, of_calls(found, count))
+
+
+def _half(progress: run.Progress | None, input_: int) -> run.Progress | None:
+    """Calls on one input are half of all."""
+    return None if progress is None else lambda share: progress((input_ + share) / 2)
 
 
 def _certified(

@@ -16,6 +16,7 @@ from tellapart.blackbox.features import Features, learn
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.run import Progress
 
 _FIRST = 32
 _BATCH = 16
@@ -39,6 +40,7 @@ def until_decided(
     confidence: float,
     seed: int,
     user: Callable[[Any], Any] | None,
+    progress: Progress | None = None,
 ) -> WagerEvidence:
     """Draw pairs and bet on each batch, until refuted, out of hope or out of calls."""
     past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0)
@@ -52,6 +54,8 @@ def until_decided(
     )
     place = 1
     while not wager.decided and len(past[0]) < samples:
+        if progress is not None:
+            progress(len(past[0]) / samples)
         size = min(max(_BATCH, len(past[0]) // 8), samples - len(past[0]))
         fresh = _drawn(caller, inputs, size, seed, place)
         wager = wager.update(*_happened(choice, fresh))
