@@ -36,6 +36,11 @@ _TRIAL_CALLS = 3
 # Keeps the numbers of trial calls apart from all that are kept.
 _TRIAL_KEY = 2**32
 _LARGE = 1 << 20
+REPEATS = (
+    "calls are not independent, cannot judge: the program repeats its outputs when it is started "
+    "again (let it draw its noise from the seed in each line, or from the system, and not from a "
+    "fixed seed or the clock)"
+)
 _COPIES: dict[type, Callable[[Any], Any]] = {
     list: list.copy,
     dict: dict.copy,
@@ -146,6 +151,8 @@ def settle(
     settled = replace(plain, size=size, spoils=spoils)
     if (mechanism.timeout if isinstance(mechanism, Program) else limit) is not None:
         _refuse_if_hopeless(settled, inputs, rng)
+    if isinstance(mechanism, Program) and any(mechanism.repeats_itself(one, rng) for one in inputs):
+        raise Unsupported(REPEATS)
     return settled
 
 
@@ -245,9 +252,7 @@ def _spoils(plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Gene
     return changed(before, own, data)
 
 
-def _refuse_if_hopeless(
-    caller: Caller, inputs: tuple[Any, ...], rng: np.random.Generator
-) -> None:
+def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.Generator) -> None:
     """Refuse a mechanism that only ever hangs at once: all calls would take days to say so."""
     for data in inputs:
         if caller.block(data, _TRIAL_CALLS, rng).first_broken() != HANGS:

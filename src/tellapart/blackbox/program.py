@@ -2,12 +2,13 @@
 
 For every call the program reads one line, ``{"data": ..., "seed": 123}``, and prints one line, its
 output, which may be any JSON value (``NaN`` and ``Infinity`` too). ``{"error": "text"}`` says that
-the call failed, which is an output like any other. The seed, a whole number below 2^53, is new for
+the call failed, which is an output like any other. The seed, a whole number below 2^31, is new for
 every call: a program may draw its noise from it, or ignore it. It must read on until its input
 ends, print nothing else, and write what is for people to its standard error.
 
-Many calls are made of one process, which is started afresh for every batch of them: noise that
-depends on when, or in which process, it was drawn then shows as what it is, noise that is shared.
+Many calls are made of one process, and every batch of them of a new one, which sees the end of its
+input: a program need not flush its output, and no process outlives its batch. One that repeats
+itself when it is started again is not judged.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from tellapart.blackbox.outputs import HANGS, Broken
 from tellapart.blackbox.running import Running
 from tellapart.errors import InvalidArgument
 
-# Every whole number below this is a double, which is all that some languages have.
-_SEEDS = 2**53
+# Every language has whole numbers up to here.
+_SEEDS = 2**31
+# How often, and for how many calls, a program is started to see whether it repeats itself; of
+# calls that may hang there are fewer. Of three starts in quick succession two share a second.
+_STARTS, _CALLS, _SLOW_CALLS = 3, 256, 32
 # How long a line too many is waited for, after the last answer, in seconds.
 _AFTER = 0.25
 _LONGEST = 80
@@ -85,6 +89,15 @@ class Program:
         lines = _Lines(_as_json(data), seeds.tolist())
         found = self._at_once(lines) if self.timeout is None else self._one_by_one(lines)
         return found[0] if size is None else found
+
+    def repeats_itself(self, data: Any, rng: np.random.Generator) -> bool:
+        """Whether starts give the same outputs, call by call, although these vary.
+
+        Outputs that hardly ever vary may do so by chance: then nothing is said that could be.
+        """
+        count = _CALLS if self.timeout is None else _SLOW_CALLS
+        starts = [tuple(map(repr, self(data, rng, count))) for _ in range(_STARTS)]
+        return any(len(set(one)) > 1 and starts.count(one) > 1 for one in starts)
 
     def _at_once(self, lines: _Lines) -> list[Any]:
         count = len(lines.seeds)
