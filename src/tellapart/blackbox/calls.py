@@ -143,8 +143,8 @@ def settle(
     takes_rng, takes_size, needs_size = asked_for(mechanism)
     rng = run.generator((*run.checked_seed(seed), _TRIAL_KEY))
     plain = Caller(mechanism, limit, takes_rng, sealed=_sealed(mechanism))
-    size = Size.UNASKED
-    if takes_size:
+    size = Size.MANY if isinstance(mechanism, Program) else Size.UNASKED
+    if takes_size and size is Size.UNASKED:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
     extra = {"size": 1} if size is not Size.UNASKED else {}
     spoils = size is not Size.MANY and any(_spoils(plain, one, extra, rng) for one in inputs)

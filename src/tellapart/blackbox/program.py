@@ -85,8 +85,7 @@ class Program:
     ) -> Any:
         """One output, or a list of so many."""
         count = 1 if size is None else _checks.whole(1, size=size)
-        seeds = (np.random.default_rng() if rng is None else rng).integers(_SEEDS, size=count)
-        lines = _Lines(_as_json(data), seeds.tolist())
+        lines = _lines(data, count, np.random.default_rng() if rng is None else rng)
         found = self._at_once(lines) if self.timeout is None else self._one_by_one(lines)
         return found[0] if size is None else found
 
@@ -96,8 +95,17 @@ class Program:
         Outputs that hardly ever vary may do so by chance: then nothing is said that could be.
         """
         count = _CALLS if self.timeout is None else _SLOW_CALLS
-        starts = [tuple(map(repr, self(data, rng, count))) for _ in range(_STARTS)]
-        return any(len(set(one)) > 1 and starts.count(one) > 1 for one in starts)
+        asked = (_lines(data, count, rng) for _ in range(_STARTS))
+        starts = [tuple(map(repr, self._by_one_process(lines))) for lines in asked]
+        whole = [one for one in starts if len(one) == count and len(set(one)) > 1]
+        return len(set(whole)) < len(whole)
+
+    def _by_one_process(self, lines: _Lines) -> list[Any]:
+        """Outputs up to the first call that is cut off."""
+        if self.timeout is None:
+            return self._at_once(lines)
+        with self._running() as process:
+            return list(self._until_broken(process, lines))
 
     def _at_once(self, lines: _Lines) -> list[Any]:
         count = len(lines.seeds)
@@ -176,6 +184,10 @@ class _Lines:
     def after(self, place: int) -> _Lines:
         """Those that are left."""
         return _Lines(self.data, self.seeds[place:])
+
+
+def _lines(data: Any, count: int, rng: np.random.Generator) -> _Lines:
+    return _Lines(_as_json(data), rng.integers(_SEEDS, size=count).tolist())
 
 
 def _as_json(data: Any) -> bytes:

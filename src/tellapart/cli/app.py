@@ -45,9 +45,6 @@ for command in (
 ):
     app.command(command, help_epilogue="")
 
-# What shells say of a program that was interrupted.
-_INTERRUPTED = 130
-
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command; 0 for an answer, 1 for a refuted claim, 2 for bad use."""
@@ -71,10 +68,6 @@ def main(tokens: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         show.hush()
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        return _INTERRUPTED
     except (CycloptsError, TellapartError, OSError) as error:
         if debug:
             raise
