@@ -14,7 +14,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.cli import app, main, show
+from tellapart.cli import main, show
 
 RELEASE = """
 import random, sys, time
@@ -324,7 +324,7 @@ CLAIM = "a claim must be given, such as --epsilon 1"
             "TypeError: object of type 'int' has no len()",
         ),
         (
-            f"probe release.py:shared {ANY} --report x.html",
+            f"probe release.py:shared {ANY} --samples 5000 --report x.html",
             "calls are not independent, cannot judge: ",
         ),
         (
@@ -422,9 +422,9 @@ def test_progress_is_told(run, monkeypatch):
             return None
 
     monkeypatch.setattr(show, "working", Working)
-    run(f"{PROBE} --epsilon 1".replace("5000", "20000"))
+    run(f"{PROBE} --epsilon 1".replace("5000", "9000"))
     shares = [share for what, doing, share in told if (what, doing) == ("calling", "calling")]
-    assert shares == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6])
+    assert shares == [0, 0.25, 0.5, 0.75]
     told.clear()
     run(f"{PROBE} --epsilon 1 --until-decided")
     shares = [share for *_, share in told]
@@ -460,11 +460,3 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     examples = re.findall(r"^ +tellapart (probe [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
     assert len(examples) == 3
     assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (1, "")]
-
-
-def test_the_front_page_shows_how(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    _, out, _ = run("--help")
-    shown = re.findall(r"^ +tellapart (probe [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
-    assert [run(one)[::2] for one in shown] == [(1, "")]
-    assert "probe" in app.app
