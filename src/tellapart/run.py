@@ -12,7 +12,7 @@ on the seed and on its place in the list alone, and results come back in that or
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import TypeVar
 
@@ -24,28 +24,34 @@ from tellapart.errors import Unsupported
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Seed = int | Sequence[int]
+# Told now and then which share of the tasks was begun.
+Progress = Callable[[float], None]
 
 # How often all is begun anew where a worker died and its backend does not replace it.
 _TRIES = 3
 
 
 def map(  # noqa: A001
-    task: Callable[[Item, np.random.Generator], Result], items: Iterable[Item], seed: Seed
+    task: Callable[[Item, np.random.Generator], Result],
+    items: Iterable[Item],
+    seed: Seed,
+    progress: Progress | None = None,
 ) -> list[Result]:
     """Each item's result, the same whoever runs it and however often a worker dies.
 
     ``task(item, rng)`` gets a generator of its own. A ``seed`` of several whole numbers keeps
-    apart what is drawn for different purposes: (7, 0) and (7, 1) share nothing.
+    apart what is drawn for different purposes: (7, 0) and (7, 1) share nothing. ``progress`` is
+    called with the share of the tasks that was begun.
     """
     keys, todo = checked_seed(seed), list(items)
     if not callable(task):
         _checks.refuse("task", "be a function of an item and a generator", task)
     # Whoever asked joblib for workers has imported it; without, it need not be loaded.
     if "joblib" not in sys.modules:
-        return [_one(task, item, (*keys, place)) for place, item in enumerate(todo)]
+        return [_one(task, item, (*keys, place)) for place, item in _begun(todo, progress)]
     for _ in range(_TRIES):
         try:
-            return _by_joblib(task, todo, keys)
+            return _by_joblib(task, todo, keys, progress)
         except BrokenExecutor as died:
             last = died
     raise Unsupported(
@@ -67,6 +73,13 @@ def checked_seed(seed: Seed) -> tuple[int, ...]:
     return (_checks.whole(0, 2**128 - 1, seed=seed),)
 
 
+def _begun(todo: list[Item], progress: Progress | None) -> Iterator[tuple[int, Item]]:
+    for place, item in enumerate(todo):
+        if progress is not None:
+            progress(place / len(todo))
+        yield place, item
+
+
 def _one(
     task: Callable[[Item, np.random.Generator], Result], item: Item, key: tuple[int, ...]
 ) -> Result:
@@ -74,11 +87,14 @@ def _one(
 
 
 def _by_joblib(
-    task: Callable[[Item, np.random.Generator], Result], todo: list[Item], keys: tuple[int, ...]
+    task: Callable[[Item, np.random.Generator], Result],
+    todo: list[Item],
+    keys: tuple[int, ...],
+    progress: Progress | None,
 ) -> list[Result]:
     from joblib import Parallel, delayed
 
     # Large arrays travel whole: as read-only files they would behave otherwise than at home.
     workers = Parallel(max_nbytes=None)
     call = delayed(_one)
-    return list(workers(call(task, item, (*keys, place)) for place, item in enumerate(todo)))
+    return list(workers(call(task, item, (*keys, place)) for place, item in _begun(todo, progress)))

@@ -6,6 +6,7 @@ import doctest
 import io
 import math
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -117,7 +118,7 @@ def typed(text):
         for part in re.split(r"^\$ ", code, flags=re.M)[1:]:
             command, *shown = part.splitlines()
             if command.startswith("tellapart "):
-                yield command.partition(" #")[0].split()[1:], shown
+                yield shlex.split(command.partition(" #")[0])[1:], shown
 
 
 def shows(printed, shown):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -349,11 +350,14 @@ def test_help_is_wrapped_and_nothing_of_it_is_cut_off(run, monkeypatch):
 def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)
+    release = "def noisy_count(data, rng, size):\n    return len(data) + rng.laplace(size=size)\n"
+    (tmp_path / "release.py").write_text(release)
     _, out, _ = run("--help")
     examples = shown_examples(out)
     assert any("dpsgd" in one for one in examples)
+    assert any("probe" in one for one in examples)
     for example in examples:
-        assert run(*example.split())[::2] == (0, "")
+        assert run(*shlex.split(example))[::2] == (0, "")
 
 
 @pytest.mark.parametrize("command", ["risk", "choose", "compare", "region", "reproduce"])

@@ -154,7 +154,7 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
     found = parsed(f"{MANY} --epsilon 20")
     assert list(found) == [
         "headline", "reasons", "refuted", "claim", "design", "unit", "members", "others",
-        "confidence", "method", "shown", "finding", "ledger", "power", "detectable",
+        "calls", "confidence", "method", "shown", "finding", "ledger", "power", "detectable",
         "samples_needed", "assumptions", "curves", "made",
     ]  # fmt: skip
     assert found["samples_needed"] == "inf"

@@ -25,6 +25,17 @@ REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
 STANDING = audit.judge(ta.guarantee(20), EVIDENCE)
 COINS = DRAW.integers(0, 2, 500)
 ONE_RUN = audit.one_run(audit.Scores.from_rows(DRAW.normal(3.0 * COINS, 1), COINS))
+
+
+def noisy(data, rng, size):
+    return data + rng.laplace(0, 0.5, size)
+
+
+def coin(data, rng, size):
+    return rng.random(size) < data
+
+
+PROBED = audit.probe(noisy, 0, 1, claim=ta.guarantee(1), samples=5000)
 FOUND = {
     "refuted": REFUTED,
     "standing": STANDING,
@@ -33,9 +44,20 @@ FOUND = {
     "band": audit.judge(ta.guarantee(0.5), audit.many_runs(SCORES, method=audit.Band())),
     "one run": audit.judge(ta.guarantee(0.5), ONE_RUN),
     "one model": audit.metrics(SCORES),
+    "calls": PROBED,
+    "calls standing": audit.judge(ta.guarantee(20), PROBED.evidence),
+    "coins": audit.probe(coin, 0.1, 0.9, claim=ta.guarantee(1), samples=300),
+    "calls without a claim": PROBED.evidence,
+    "bets": audit.probe(noisy, 0, 1, claim=ta.guarantee(1), until_decided=True),
+    "bets standing": audit.probe(
+        noisy, 0, 1, claim=ta.guarantee(20), until_decided=True, samples=300
+    ),
     "together": audit.together({"a<b": EVIDENCE, "c": audit.many_runs(SCORES)}),
 }
-PICTURED = {"refuted", "standing", "a mechanism", "no claim", "band", "together"}
+PICTURED = {
+    "refuted", "standing", "a mechanism", "no claim", "band", "together",
+    "calls", "calls standing", "coins", "calls without a claim",
+}  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -150,6 +172,79 @@ def test_how_many_more_canaries_are_needed_is_answered_for_many():
     verdict = audit.judge(ta.guarantee(30), audit.one_run(scores))
     assert report.of(verdict).samples_needed == np.inf
     assert "no number of them would refute the claim" in verdict.reasons()[-1]
+
+
+# -- probes --------------------------------------------------------------------------------------
+
+
+def test_a_probe_is_told_in_the_words_of_calls():
+    told = report.of(FOUND["calls"], seed=3, command="tellapart probe x")
+    assert (told.design, told.calls, told.members, told.others) == ("calls", 5000, None, None)
+    assert told.counted == "5,000 calls on each input"
+    assert told.unit == "one output per call, of the mechanism on one input or the other"
+    assert [one.split(":")[0] for one in told.assumptions] == [
+        "The two inputs are neighbours in the sense of the claim",
+        "Calls are independent",
+        "Floats are read as real numbers",
+        "Outputs are all that an attacker sees",
+    ]
+    assert [one.what for one in told.ledger.entries] == [
+        "ranks among the outputs on d0 that speak most for d1",
+        "ranks among the outputs on d1 that speak most for d0",
+        "the rank of which most was hoped",
+    ]
+    chosen = "the choice of the event: made on 500 calls on each input, not counted again"
+    assert told.ledger.free[-1] == chosen
+    assert re.match(
+        r"output [<>] -?[\d.]+: [\d.]+ % of outputs on d[01] \([\d,]+ of 4,500\)",
+        told.finding.where,
+    )
+    assert "members" not in json.dumps([told.reasons, told.finding.where, told.unit])
+
+
+def test_the_most_telling_event_is_told_where_nothing_is_refuted():
+    told = report.of(FOUND["calls standing"])
+    (line,) = (one for one in told.reasons if one.startswith("Most telling: output "))
+    assert line == f"Most telling: {FOUND['calls standing'].evidence.telling()}."
+    assert not any(one.startswith("Most telling") for one in report.of(FOUND["calls"]).reasons)
+    assert not any(one.startswith("Most telling") for one in report.of(STANDING).reasons)
+
+
+def test_one_event_is_named_in_the_ledger():
+    told = report.of(FOUND["coins"])
+    event = FOUND["coins"].evidence.event
+    assert "output is True" in event
+    assert told.ledger.entries[0].what == f"the event {event}"
+    assert told.method == "one event, chosen on calls set aside"
+    assert told.finding.where.startswith(f"{event}: ")
+
+
+@pytest.mark.parametrize("name", ["bets", "bets standing"])
+def test_bets_are_told_at_their_own_delta(name):
+    verdict = FOUND[name]
+    told = report.of(verdict)
+    assert told.refuted is (name == "bets")
+    assert [(one.what, one.value) for one in told.shown] == [
+        ("ε at δ = 0", verdict.epsilon_lower().value)
+    ]
+    assert (told.power, told.detectable) == (verdict.power, verdict.detectable)
+    assert told.calls == verdict.evidence.calls <= 300
+    assert f"decided after {told.calls:,} calls on each" in " ".join(told.reasons)
+    assert list(told.curves) == ["claim"]
+    assert told.ledger.free == (
+        "the choice of events: each was chosen before the calls that were bet on",
+    )
+
+
+def test_a_probes_page_speaks_of_outputs():
+    page = Page(html.page(report.of(FOUND["calls"]))).text
+    assert "What the outputs show" in page
+    assert "Design: calls, with 5,000 calls on each input; one output per call" in page
+    assert "members" not in page
+    assert "What the scores show" in Page(html.page(report.of(REFUTED))).text
+    assert report.of(FOUND["calls without a claim"]).headline.startswith(
+        "NO CLAIM: what the outputs show"
+    )
 
 
 def test_bayesian_statements_claim_no_power():

@@ -133,3 +133,15 @@ def test_what_is_wrong_is_said(task, seed, message):
     with pytest.raises(InvalidArgument) as caught:
         run.map(task, ITEMS, seed)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_is_told_and_changes_nothing(jobs):
+    def task(item, rng):
+        return item + rng.random()
+
+    told = []
+    with joblib.parallel_config(backend="threading", n_jobs=jobs):
+        found = run.map(task, range(4), 7, told.append)
+    assert told == [0, 0.25, 0.5, 0.75]
+    assert found == run.map(task, range(4), 7)

@@ -33,6 +33,7 @@ from tellapart.audit.methods import (
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.sequential import Pairs, Wager, epsilon_sequence, wealth
 from tellapart.audit.verdict import Verdict, judge
+from tellapart.blackbox.program import Program
 
 __all__ = [
     "Band",
@@ -52,6 +53,7 @@ __all__ = [
     "Orientation",
     "Pairs",
     "Prior",
+    "Program",
     "Ranks",
     "Scores",
     "Split",

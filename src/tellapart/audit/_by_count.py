@@ -40,8 +40,9 @@ class CountEvidence(Evidence):
     ledger: Ledger
     event: str = "accused"
     sides: tuple[str, str] = ("members", "others")
-    method = Fixed.name
-    design = Design.MANY_RUNS
+    method: str = Fixed.name
+    design: Design = Design.MANY_RUNS
+    calls: int | None = None
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
@@ -88,14 +89,16 @@ class CountEvidence(Evidence):
         if self._excess(claim.tpr) <= 0:
             return None
         p = min(self._p_value(claim.tpr), self.ledger.level)
+        # Where none of the others was accused, one might have been.
+        allowed = float(claim.tpr(max(self.counts.fpr, 1 / self.counts.others)))
+        return Finding(self.telling(), self.counts.tpr, allowed, p, self.ledger.level)
+
+    def telling(self, delta: float = 0.0) -> str:
         some, all_of = self.counts.accused_members, self.counts.members
-        where = (
+        return (
             f"{self.event}: {100 * self.counts.tpr:.3g} % of {self.sides[0]} "
             f"({some:,} of {all_of:,}) against {100 * self.counts.fpr:.3g} % of {self.sides[1]}"
         )
-        # Where none of the others was accused, one might have been.
-        allowed = float(claim.tpr(max(self.counts.fpr, 1 / self.counts.others)))
-        return Finding(where, self.counts.tpr, allowed, p, self.ledger.level)
 
     def curve(self) -> AtomicCurve:
         """One corner, its FPR from above and its TPR from below, with a share of the level."""

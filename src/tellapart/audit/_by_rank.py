@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import betainccinv, betaincinv
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit import _families
 from tellapart.audit._cells import Cells
@@ -33,7 +34,8 @@ class RankEvidence(Evidence):
     looks: tuple[Look, ...]
     ledger: Ledger
     method: str
-    design = Design.MANY_RUNS
+    design: Design = Design.MANY_RUNS
+    calls: int | None = None
 
     @cached_property
     def _columns(self) -> Looked:
@@ -66,6 +68,12 @@ class RankEvidence(Evidence):
         # What ties cost is in the p-value, so that the level is the ledger's.
         p_value, level = min(float(p[worst]) / (1 - TIES), 1.0), look.level / (1 - TIES)
         return Finding(str(look), shown, allowed, p_value, level)
+
+    def telling(self, delta: float = 0.0) -> str:
+        _, best = _families.largest_refuted(
+            self._columns, self._levels, _families.epsilons(_checks.probability(delta=delta))
+        )
+        return "" if best is None else str(self.looks[best])
 
     def _p_values(self, claim: TradeoffCurve) -> Array:
         if isinstance(claim, GuaranteeCurve):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tellapart.audit._wager_power import wager_power
 from tellapart.audit.bounds import Basis, LowerBound
@@ -13,24 +13,27 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 
+_CHOICES_ARE_FREE = "the choice of events: each was chosen before the calls that were bet on"
+
 
 @dataclass(frozen=True)
 class WagerEvidence(Evidence):
     """What bets against one claim of (ε, δ) have won, at any time; they say nothing of others."""
 
     wager: Wager
-    calls: int  # on each input, those on which events were sought included
+    calls: int = field()  # on each input, those on which events were sought included
     event: str
     batches: tuple[int, ...]  # all that were allowed for, whether or not they were needed
     ledger: Ledger
     method = "bets, stopped when decided"
-    design = Design.MANY_RUNS
+    design = Design.CALLS
 
     @classmethod
     def of(cls, wager: Wager, calls: int, event: str, batches: tuple[int, ...]) -> WagerEvidence:
         """Evidence at the confidence of the wager."""
         level = 1 - wager.confidence
-        ledger = Ledger(level, (Entry("one wager, at all times", 1, level),))
+        entries = (Entry("one wager, at all times", 1, level),)
+        ledger = Ledger(level, entries, (_CHOICES_ARE_FREE,))
         return cls(wager, calls, event, batches, ledger)
 
     def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
@@ -59,15 +62,17 @@ class WagerEvidence(Evidence):
             raise Unsupported(f"these bets were against ε = {told[0]:g}, δ = {told[1]:g} alone")
         if self.wager.refuted_after is None:
             return None
+        share = self.wager.seen.with_only / self.wager.seen.total
+        limit = f"a bet against the claim won more than {1 / self.ledger.level:.3g} times its stake"
+        return Finding(self.telling(), share, 0.0, self.ledger.level, self.ledger.level, limit)
+
+    def telling(self, delta: float = 0.0) -> str:
         won, lost = self.wager.seen.with_only, self.wager.seen.without_only
-        share = won / self.wager.seen.total
-        where = (
+        return (
             f"{self.event}, and events before it: of {self.wager.seen.total:,} pairs of calls "
             f"{won:,} had it on one input alone and {lost:,} on the other; decided after "
             f"{self.calls:,} calls on each"
         )
-        limit = f"a bet against the claim won more than {1 / self.ledger.level:.3g} times its stake"
-        return Finding(where, share, 0.0, self.ledger.level, self.ledger.level, limit)
 
     def _power(self, claim: TradeoffCurve) -> Power:
         self._finding(claim)  # refuses other claims than the one bet against

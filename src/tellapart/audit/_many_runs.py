@@ -144,7 +144,7 @@ def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> 
     if favoured:
         each = level * favoured.share / len(favoured.ranks)
         looks += look_at(scores, favoured.end, favoured.higher, favoured.ranks, each)
-        entries.append(Entry("ranks favoured beforehand", len(favoured.ranks), each))
+        entries.append(Entry("the rank of which most was hoped", len(favoured.ranks), each))
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
     return RankEvidence(tuple(looks), ledger, Ranks.name)
 

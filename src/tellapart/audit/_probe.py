@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tellapart import _checks
+from tellapart import _checks, run
 from tellapart._checks import Array
 from tellapart.audit._by_count import at_one_cut
 from tellapart.audit._classifiers import checked
 from tellapart.audit._events import FAVOUR, Event, Seeker
 from tellapart.audit._many_runs import Favoured, at_ranks
+from tellapart.audit._of_calls import of_calls
 from tellapart.audit._probe_until import until_decided as bet
 from tellapart.audit._scorers import Scorer
 from tellapart.audit.evidence import Evidence
@@ -45,6 +46,7 @@ def probe(
     until_decided: bool = False,
     features: Callable[[Any], Any] | None = None,
     classifier: Any = None,
+    progress: run.Progress | None = None,
 ) -> Verdict:
     """Whether a mechanism one can only call keeps its claim on two neighbouring inputs.
 
@@ -54,7 +56,7 @@ def probe(
     ``until_decided`` it bets on events as it goes and stops when the claim, of (ε, δ), is refuted
     or out of reach within ``samples``. ``features`` makes numbers of an output; a ``classifier``
     ("boosting", "tree", "logistic" or an estimator of scikit-learn) is one more score to try, on
-    a fourth of the calls.
+    a fourth of the calls; ``progress`` is told which share of the calls was made.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 0.5, size)     # claims ε = 1, needs scale 1
@@ -73,10 +75,18 @@ def probe(
     if until_decided:
         if not isinstance(curve, GuaranteeCurve):
             raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
-        return judge(claim, bet(caller, (d0, d1), curve, count, confidence, key, seek))
-    absent, present = (draw(caller, data, count, (key, k)) for k, data in enumerate((d0, d1)))
+        bets = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress)
+        return judge(claim, bets)
+    absent, present = (
+        draw(caller, data, count, (key, k), _half(progress, k)) for k, data in enumerate((d0, d1))
+    )
     refuse_unjudgeable(caller, (d0, d1), (absent, present))
-    return judge(claim, _certified(absent, present, seek, confidence))
+    return judge(claim, of_calls(_certified(absent, present, seek, confidence), count))
+
+
+def _half(progress: run.Progress | None, input_: int) -> run.Progress | None:
+    """Calls on one input are half of all."""
+    return None if progress is None else lambda share: progress((input_ + share) / 2)
 
 
 def _certified(absent: Outputs, present: Outputs, seek: Seeker, confidence: float) -> Evidence:

@@ -15,6 +15,7 @@ from tellapart.blackbox.calls import Caller, draw
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.run import Progress
 
 _FIRST = 32
 _BATCH = 16
@@ -32,6 +33,7 @@ def until_decided(
     confidence: float,
     seed: int,
     seek: Seeker,
+    progress: Progress | None = None,
 ) -> WagerEvidence:
     """Draw pairs and bet on each batch, until refuted, out of hope or out of calls."""
     past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0)
@@ -46,6 +48,8 @@ def until_decided(
     )
     batches = tuple(_batches(len(past[0]), samples))
     for place, size in enumerate(batches, start=1):
+        if progress is not None:
+            progress(len(past[0]) / samples)
         fresh = _drawn(caller, inputs, size, seed, place)
         wager = wager.update(*_happened(event, fresh))
         past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]

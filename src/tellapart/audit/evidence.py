@@ -33,10 +33,12 @@ class Design(Enum):
 
     MANY_RUNS: every score is of its own independent training or call, record in or out.
     ONE_RUN: one training, each canary included or not by its own fair coin.
+    CALLS: every output is of its own call of a mechanism, on one input or the other.
     """
 
     MANY_RUNS = "many runs"
     ONE_RUN = "one run"
+    CALLS = "calls"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Evidence(ABC):
     method: str  # its name, for people
     can_refute: bool = True
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
+    calls: int | None = None  # on each input, all of them; None where nothing was called
 
     @property
     def confidence(self) -> float:
@@ -110,6 +113,10 @@ class Evidence(ABC):
     def curve(self) -> TradeoffCurve:
         """The attack shown: with this confidence the true curve lies nowhere above it."""
         raise Unsupported(f"this evidence ({self.method}) shows no curve; use epsilon_lower")
+
+    def telling(self, delta: float = 0.0) -> str:
+        """The event that shows the largest ε, in words; nothing where none is known."""
+        return ""
 
     def power(self, claim: Subject, truth: Subject) -> float:
         """How surely the claim would be refuted, at the least, if the truth were another curve.

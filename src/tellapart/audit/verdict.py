@@ -138,6 +138,9 @@ class Verdict:
             lines.append(f"Where: {self.finding}.")
         bound = self.epsilon_lower()
         lines.append(f"Shown: ε {bound} at δ = {self.delta:g}.")
+        told = self.evidence.telling(self.delta) if self.evidence.calls else ""
+        if self.finding is None and told:
+            lines.append(f"Most telling: {told}.")
         if self.finding is None:
             lines.append("This does not show that the claim is true.")
         if not self.evidence.can_refute:

@@ -23,6 +23,7 @@ from tellapart import _checks, run
 from tellapart.blackbox.guarded import guarded, sealed
 from tellapart.blackbox.inputs import changed, copied, fingerprint, own_globals
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, joined, packed
+from tellapart.blackbox.program import BadProgram, Program
 from tellapart.blackbox.signature import asked_for
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -35,6 +36,11 @@ _TRIAL_CALLS = 3
 # Keeps the numbers of trial calls apart from all that are kept.
 _TRIAL_KEY = 2**32
 _LARGE = 1 << 20
+REPEATS = (
+    "calls are not independent, cannot judge: the program repeats its outputs when it is started "
+    "again (let it draw its noise from the seed in each line, or from the system, and not from a "
+    "fixed seed or the clock)"
+)
 _COPIES: dict[type, Callable[[Any], Any]] = {
     list: list.copy,
     dict: dict.copy,
@@ -111,6 +117,8 @@ class Caller:
                 given = copied(data) if self.spoils and place else own
                 try:
                     value = self.mechanism(given, **extra)
+                except BadProgram:
+                    raise
                 except (Exception, SystemExit) as error:  # noqa: BLE001 (an output like any other)
                     value = Broken.by(error)
                 # A buffer that the mechanism fills anew would change what is kept.
@@ -130,29 +138,44 @@ def settle(
     if not callable(mechanism):
         _checks.refuse("mechanism", "be callable", mechanism)
     limit = None if timeout is None else _checks.finite_above_zero(timeout=timeout)
+    if isinstance(mechanism, Program) and limit is not None:  # it is a process, and cuts itself off
+        mechanism, limit = replace(mechanism, timeout=limit), None
     takes_rng, takes_size, needs_size = asked_for(mechanism)
     rng = run.generator((*run.checked_seed(seed), _TRIAL_KEY))
     plain = Caller(mechanism, limit, takes_rng, sealed=_sealed(mechanism))
-    size = Size.UNASKED
-    if takes_size:
+    size = Size.MANY if isinstance(mechanism, Program) else Size.UNASKED
+    if takes_size and size is Size.UNASKED:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
     extra = {"size": 1} if size is not Size.UNASKED else {}
     spoils = size is not Size.MANY and any(_spoils(plain, one, extra, rng) for one in inputs)
-    return replace(plain, size=size, spoils=spoils)
+    settled = replace(plain, size=size, spoils=spoils)
+    if (mechanism.timeout if isinstance(mechanism, Program) else limit) is not None:
+        _refuse_if_hopeless(settled, inputs, rng)
+    if isinstance(mechanism, Program) and any(mechanism.repeats_itself(one, rng) for one in inputs):
+        raise Unsupported(REPEATS)
+    return settled
 
 
-def draw(caller: Caller, data: Any, count: int, seed: run.Seed) -> Outputs:
+def draw(
+    caller: Caller, data: Any, count: int, seed: run.Seed, progress: run.Progress | None = None
+) -> Outputs:
     """The outputs of so many calls on one input; no two inputs may share a seed."""
-    return joined(gathered(caller, data, count, seed, _unchanged))
+    return joined(gathered(caller, data, count, seed, _unchanged, progress))
 
 
 def gathered(
-    caller: Caller, data: Any, count: int, seed: run.Seed, reduce: Callable[[Outputs], T]
+    caller: Caller,
+    data: Any,
+    count: int,
+    seed: run.Seed,
+    reduce: Callable[[Outputs], T],
+    progress: run.Progress | None = None,
 ) -> list[T]:
     """What ``reduce`` makes of each block, where the block was run: outputs never travel."""
     total = _checks.whole(1, 10**15, count=count)
     sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
-    return run.map(_Block(replace(caller, sealed=None), data, reduce), sizes, seed)
+    task = _Block(replace(caller, sealed=None), data, reduce)
+    return run.map(task, sizes, seed, progress)
 
 
 def refuse_if_all_broke(first: Outputs, second: Outputs) -> None:
@@ -227,6 +250,20 @@ def _spoils(plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Gene
             except (Exception, SystemExit):  # noqa: BLE001, S112 (will be an output)
                 continue
     return changed(before, own, data)
+
+
+def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.Generator) -> None:
+    """Refuse a mechanism that only ever hangs at once: all calls would take days to say so."""
+    for data in inputs:
+        if caller.block(data, _TRIAL_CALLS, rng).first_broken() != HANGS:
+            return
+    told = f"mechanism must end: none of {_TRIAL_CALLS} trial calls on each input did in time"
+    if isinstance(caller.mechanism, Program):
+        told += (
+            " (a program must flush its output after every answer, and the timeout of its first "
+            "answer includes its start)"
+        )
+    raise InvalidArgument(told)
 
 
 def _length(found: Any) -> int | None:

@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import auditing, choosing, founding, show, theory
+from tellapart.cli import auditing, choosing, founding, probing, show, theory
 from tellapart.cli.options import typed
 from tellapart.errors import TellapartError
 
@@ -26,7 +26,9 @@ app = App(
         "    tellapart compare laplace:epsilon=1 \\\n"
         "        gaussian:epsilon=1,delta=1e-5\n"
         "    tellapart audit scores.csv --design many-runs \\\n"
-        "        --epsilon 1 --delta 1e-5 --report audit.html\n\n"
+        "        --epsilon 1 --delta 1e-5 --report audit.html\n"
+        "    tellapart probe release.py:noisy_count \\\n"
+        "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n\n"
         "Every command takes --json, and --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",
@@ -38,6 +40,7 @@ for command in (
     theory.compare,
     theory.region,
     auditing.audit,
+    probing.probe,
     founding.reproduce,
 ):
     app.command(command, help_epilogue="")

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.audit import (
     Evidence,
-    Ledger,
     Metrics,
     Scores,
     judge,
@@ -22,8 +20,7 @@ from tellapart.audit import (
     one_run,
 )
 from tellapart.audit._metrics import WHY_NO_EPSILON
-from tellapart.audit.bounds import percent
-from tellapart.cli import show
+from tellapart.cli import show, telling
 from tellapart.cli.looking import Columns, Looking
 from tellapart.cli.options import OUTPUT, PARAMETERS, Output, Values, typed
 from tellapart.cli.theory import label
@@ -32,11 +29,8 @@ from tellapart.data import paths
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.named import NAMED, named
 from tellapart.mechanisms.subject import Subject
-from tellapart.report import DESIGNS, Report
+from tellapart.report import DESIGNS
 from tellapart.report.model import Found
-
-# More lines of a ledger than these are summed up.
-_LINES = 12
 
 
 def audit(
@@ -126,7 +120,7 @@ def audit(
     if page is not None:
         reporting.write(told_all, page)
     try:
-        output.say(told_all.data(), lambda console: _text(console, told_all, page))
+        output.say(told_all.data(), lambda console: telling.text(console, told_all, page))
     except BrokenPipeError:  # a claim is refuted whether or not someone reads on
         show.hush()
     return 1 if told_all.refuted else 0
@@ -172,38 +166,3 @@ def _picture(found: Found) -> Any:
     from tellapart import plot
 
     return None if isinstance(found, Metrics) else plot.audit(found)
-
-
-def _text(console: Console, told: Report, page: Path | None) -> None:
-    show.title(console, told.headline)
-    for sentence in told.reasons:
-        show.line(console, sentence)
-    if told.refuted is None:
-        console.print()
-        described = told.ledger is None
-        head = ("", "value", "where") if described else ("", "at least", "basis")
-        show.table(console, [head, *((one.what, one.words, one.basis) for one in told.shown)])
-    if told.ledger is not None and not told.bayesian:
-        console.print()
-        spent = f"How the {percent(told.ledger.level)} were spent"
-        show.title(console, spent, "(the chance of any false claim)")
-        for line in _ledger(told.ledger):
-            show.item(console, line)
-    console.print()
-    counted = f"{told.members:,} members and {told.others:,} others"
-    show.title(console, "What this rests on", f"{told.design}, {counted}")
-    show.line(console, f"{told.unit[0].upper()}{told.unit[1:]}.")
-    for sentence in told.assumptions:
-        show.item(console, sentence)
-    if page is not None:
-        console.print(f"\nReport: {page} and {page.with_suffix('.json')}", markup=False)
-
-
-def _ledger(ledger: Ledger) -> list[str]:
-    """Every look with its share; many of them summed up."""
-    shown, rest = ledger.entries[:_LINES], ledger.entries[_LINES:]
-    lines = [str(entry) for entry in shown]
-    if rest:
-        looks, spent = sum(one.looks for one in rest), sum(one.spent for one in rest)
-        lines.append(f"and {looks:,} looks more, {spent:.3g} together")
-    return [*lines, *(f"free: {one}" for one in ledger.free)]

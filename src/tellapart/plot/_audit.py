@@ -17,7 +17,7 @@ from tellapart.audit._by_count import CountEvidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._together import JointEvidence
 from tellapart.audit.bounds import percent
-from tellapart.audit.evidence import Evidence
+from tellapart.audit.evidence import Design, Evidence
 from tellapart.audit.looks import End, Look
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -29,6 +29,7 @@ from tellapart.plot.style import BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
 _LOWEST, _HIGHEST = 1e-7, 1e-3
+_ON_CALLS = ("outputs on d0 taken for d1 (FPR)", "outputs on d1 recognised (TPR)")
 
 
 @styled
@@ -54,7 +55,8 @@ def audit(
     entries = _panel(dress(left), curves, verdict, evidence, None)
     _panel(dress(right), curves, verdict, evidence, least)
     left.set_title("all error rates", fontsize=10)
-    right.set_title("few false accusations", fontsize=10)
+    few = "few false alarms" if evidence.design is Design.CALLS else "few false accusations"
+    right.set_title(few, fontsize=10)
     if verdict is not None:
         said = "REFUTED" if verdict.refuted else "NOT REFUTED"
         words = f"{said} at {percent(verdict.confidence)} confidence"
@@ -89,7 +91,9 @@ def _panel(
 ) -> list[Entry]:
     least = log_from or 0.0
     square(axes, least=log_from)
-    axes.set(xlabel="false accusations (FPR)", ylabel="members found (TPR)")
+    of_calls = evidence.design is Design.CALLS
+    axes.set(xlabel=_ON_CALLS[0] if of_calls else "false accusations (FPR)")
+    axes.set(ylabel=_ON_CALLS[1] if of_calls else "members found (TPR)")
     middle = least**0.5 if log_from else 0.5
     guess(axes, [least, 1], [least, 1])
     along(axes, middle, middle, 45, "guessing")

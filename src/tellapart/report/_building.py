@@ -17,14 +17,14 @@ from tellapart._checks import Array
 from tellapart._numeric.rounding import fixed
 from tellapart.audit._metrics import WHY_NO_EPSILON, Metrics
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.evidence import Evidence
+from tellapart.audit.evidence import Design, Evidence
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import REFUTES_NOTHING, Verdict
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.report.designs import DESIGNS, NAMES, RUNS_CHECKED, RUNS_ON_TRUST
+from tellapart.report.designs import CALLS, DESIGNS, NAMES, RUNS_CHECKED, RUNS_ON_TRUST
 from tellapart.report.model import Found, Input, Made, Report, Shown
 
 # The δ at which ε is always told, besides the claim's own.
@@ -70,6 +70,7 @@ def _versions() -> dict[str, str]:
 
 
 def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) -> Report:
+    power, detectable = _power(verdict)
     return Report(
         headline=verdict.headline,
         reasons=(*verdict.reasons(), *(() if verdict.refuted else _against(scores))),
@@ -77,8 +78,8 @@ def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) ->
         claim=verdict.name,
         shown=() if brief else _bounds(verdict.evidence, {verdict.delta, *_DELTAS}),
         finding=verdict.finding,
-        power=verdict.power if verdict.evidence.can_refute else None,
-        detectable=verdict.detectable if verdict.evidence.can_refute else None,
+        power=power,
+        detectable=detectable,
         samples_needed=_needed(verdict),
         curves=_curves(verdict.evidence, curve_of(verdict.claim)),
         made=made,
@@ -93,7 +94,7 @@ def _unjudged(evidence: Evidence, scores: Scores | None, made: Made) -> Report:
     if not evidence.can_refute:
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
     return Report(
-        headline=f"NO CLAIM: what the scores show, {sure}",
+        headline=f"NO CLAIM: what the {_samples(evidence)} show, {sure}",
         reasons=(*reasons, *_against(scores)),
         refuted=None,
         claim=None,
@@ -131,6 +132,7 @@ def _described(metrics: Metrics, made: Made) -> Report:
         unit=DESIGNS["one-model"].unit,
         members=metrics.members,
         others=metrics.others,
+        calls=None,
         confidence=None,
         method=None,
         shown=tuple(rows),
@@ -148,7 +150,7 @@ def _described(metrics: Metrics, made: Made) -> Report:
 
 def _common(evidence: Evidence, scores: Scores | None) -> dict[str, Any]:
     design = NAMES[evidence.design]
-    words = DESIGNS[design]
+    words = CALLS if evidence.design is Design.CALLS else DESIGNS[design]
     trust = words.assumptions
     if scores is not None and design == "many-runs":
         known = scores.independent is not None
@@ -158,11 +160,25 @@ def _common(evidence: Evidence, scores: Scores | None) -> dict[str, Any]:
         "unit": words.unit,
         "members": None if scores is None else scores.members.count,
         "others": None if scores is None else scores.others.count,
+        "calls": evidence.calls,
         "confidence": evidence.confidence,
         "method": evidence.method,
         "ledger": evidence.ledger,
         "assumptions": trust,
     }
+
+
+def _samples(evidence: Evidence) -> str:
+    return "outputs" if evidence.design is Design.CALLS else "scores"
+
+
+def _power(verdict: Verdict) -> tuple[str | None, float | None]:
+    """What would have been found; nothing where the evidence cannot say."""
+    if not verdict.evidence.can_refute:
+        return None, None
+    with suppress(Unsupported):
+        return verdict.power, verdict.detectable
+    return None, None
 
 
 def _against(scores: Scores | None) -> tuple[str, ...]:
@@ -184,8 +200,11 @@ def _against(scores: Scores | None) -> tuple[str, ...]:
 
 
 def _bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
-    rows = [_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)) for delta in sorted(deltas)]
-    with suppress(Unsupported):  # some evidence speaks of (ε, δ) alone
+    rows = []
+    for delta in sorted(deltas):
+        with suppress(Unsupported):  # some evidence speaks of one δ alone
+            rows.append(_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)))
+    with suppress(Unsupported):  # and some of (ε, δ) alone
         rows.append(_row("μ of Gaussian DP", evidence.mu_lower()))
     return tuple(rows)
 

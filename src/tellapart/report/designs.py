@@ -47,6 +47,18 @@ DESIGNS: Mapping[str, DesignWords] = {
     ),
 }
 
-NAMES = {Design.MANY_RUNS: "many-runs", Design.ONE_RUN: "one-run"}
+CALLS = DesignWords(
+    "a mechanism was called, many times on each of two inputs",
+    "one output per call, of the mechanism on one input or the other",
+    (
+        "The two inputs are neighbours in the sense of the claim: whoever gave them says so.",
+        "Calls are independent: noise that they share was looked for and not found, which is no "
+        "proof.",
+        "Floats are read as real numbers: what their last bits reveal was not looked at.",
+        "Outputs are all that an attacker sees: not how long a call takes, nor what else it does.",
+    ),
+)
+
+NAMES = {Design.MANY_RUNS: "many-runs", Design.ONE_RUN: "one-run", Design.CALLS: "calls"}
 RUNS_CHECKED = "No run has two scores: the column of runs was checked."
 RUNS_ON_TRUST = "No column of runs was given, so independence is taken on trust."

@@ -60,6 +60,7 @@ class Report:
     unit: str
     members: int | None
     others: int | None
+    calls: int | None  # on each input, where a mechanism was called
     confidence: float | None
     method: str | None
     shown: tuple[Shown, ...]
@@ -79,6 +80,15 @@ class Report:
         """Whether all it shows rests on a prior, so that no chance of a false claim was spent."""
         evidence = self.found.evidence if isinstance(self.found, Verdict) else self.found
         return isinstance(evidence, Evidence) and not evidence.can_refute
+
+    @property
+    def counted(self) -> str:
+        """How many samples there were, in words; nothing where nobody said."""
+        if self.calls is not None:
+            return f"{self.calls:,} calls on each input"
+        if self.members is None or self.others is None:
+            return ""
+        return f"{self.members:,} members and {self.others:,} others"
 
     def data(self) -> dict[str, Any]:
         """The report as JSON can hold it."""

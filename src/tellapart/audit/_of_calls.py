@@ -1,0 +1,38 @@
+"""Evidence that came of calling a mechanism, in the words of calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tellapart.audit._by_count import CountEvidence
+from tellapart.audit._by_rank import RankEvidence
+from tellapart.audit.evidence import Design, Evidence
+from tellapart.audit.ledger import Ledger
+from tellapart.audit.looks import End
+
+_RANKS = {
+    End.ACCUSE: "ranks among the outputs on d0 that speak most for d1",
+    End.CLEAR: "ranks among the outputs on d1 that speak most for d0",
+}
+_CHOSEN = "one event, chosen on calls set aside"
+
+
+def of_calls(found: Evidence, calls: int) -> Evidence:
+    """The same evidence, which says of itself that it is of so many calls on each input."""
+    if isinstance(found, RankEvidence):
+        ends = dict.fromkeys(look.end for look in found.looks)
+        words = tuple(_RANKS[end] for end in ends)
+        ledger = _told(found.ledger, words, calls - found.looks[0].tested)
+        return replace(found, ledger=ledger, design=Design.CALLS, calls=calls)
+    if isinstance(found, CountEvidence):
+        ledger = _told(found.ledger, (f"the event {found.event}",), calls - found.counts.members)
+        return replace(found, ledger=ledger, method=_CHOSEN, design=Design.CALLS, calls=calls)
+    return found
+
+
+def _told(ledger: Ledger, words: tuple[str, ...], aside: int) -> Ledger:
+    """The first looks in other words, and why choosing them cost nothing."""
+    named, rest = ledger.entries[: len(words)], ledger.entries[len(words) :]
+    entries = tuple(replace(one, what=what) for one, what in zip(named, words, strict=True))
+    choice = f"the choice of the event: made on {aside:,} calls on each input, not counted again"
+    return replace(ledger, entries=(*entries, *rest), free=(*ledger.free, choice))

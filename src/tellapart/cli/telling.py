@@ -1,0 +1,50 @@
+"""A report on the terminal: what an audit or a probe found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from tellapart.audit import Ledger
+from tellapart.audit.bounds import percent
+from tellapart.cli import show
+from tellapart.report import Report
+
+# More lines of a ledger than these are summed up.
+_LINES = 12
+
+
+def text(console: Console, told: Report, page: Path | None) -> None:
+    """The verdict first, then what it cost and what it rests on."""
+    show.title(console, told.headline)
+    for sentence in told.reasons:
+        show.line(console, sentence)
+    if told.refuted is None:
+        console.print()
+        described = told.ledger is None
+        head = ("", "value", "where") if described else ("", "at least", "basis")
+        show.table(console, [head, *((one.what, one.words, one.basis) for one in told.shown)])
+    if told.ledger is not None and not told.bayesian:
+        console.print()
+        spent = f"How the {percent(told.ledger.level)} were spent"
+        show.title(console, spent, "(the chance of any false claim)")
+        for line in _ledger(told.ledger):
+            show.item(console, line)
+    console.print()
+    show.title(console, "What this rests on", f"{told.design}, {told.counted}")
+    show.line(console, f"{told.unit[0].upper()}{told.unit[1:]}.")
+    for sentence in told.assumptions:
+        show.item(console, sentence)
+    if page is not None:
+        console.print(f"\nReport: {page} and {page.with_suffix('.json')}", markup=False)
+
+
+def _ledger(ledger: Ledger) -> list[str]:
+    """Every look with its share; many of them summed up."""
+    shown, rest = ledger.entries[:_LINES], ledger.entries[_LINES:]
+    lines = [str(entry) for entry in shown]
+    if rest:
+        looks, spent = sum(one.looks for one in rest), sum(one.spent for one in rest)
+        lines.append(f"and {looks:,} looks more, {spent:.3g} together")
+    return [*lines, *(f"free: {one}" for one in ledger.free)]
