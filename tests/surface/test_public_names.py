@@ -8,6 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, plot, report
+from tellapart.audit import domains
 
 NAMES = [
     "MECHANISMS",
@@ -102,6 +103,7 @@ def documented():
     """Every public name, and every public method and property of every public class."""
     names = {name: getattr(ta, name) for name in NAMES}
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
+    names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
@@ -163,6 +165,7 @@ def test_the_names_that_stand_are_there():
         audit.judge: ["claim", "evidence"],
         audit.probe: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
         audit.probe_bits: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
+        audit.search: ["mechanism", "domain", "claim", "samples", "confidence", "seed"],
         audit.Evidence.epsilon_lower: ["self", "delta"],
         audit.Evidence.refutes: ["self", "claim"],
         plot.audit: ["found", "claim", "exact"],

@@ -8,13 +8,14 @@
 True
 """
 
-from tellapart.audit import intervals, published
+from tellapart.audit import domains, intervals, published
 from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit._one_run import one_run
 from tellapart.audit._probe import probe
 from tellapart.audit._probe_bits import probe_bits
+from tellapart.audit._search import Search, Tried, search
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
@@ -56,9 +57,12 @@ __all__ = [
     "Program",
     "Ranks",
     "Scores",
+    "Search",
     "Split",
+    "Tried",
     "Verdict",
     "Wager",
+    "domains",
     "epsilon_sequence",
     "from_counts",
     "intervals",
@@ -69,6 +73,7 @@ __all__ = [
     "probe",
     "probe_bits",
     "published",
+    "search",
     "together",
     "wealth",
 ]
