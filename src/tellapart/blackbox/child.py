@@ -36,10 +36,44 @@ def read(pipe: IO[bytes]) -> bytes | None:
 
 def seed_globals(seed: int) -> None:
     """Give the generators that a process shares numbers of their own."""
-    random.seed(seed)
+    _SEEDERS.get("random", random.seed)(seed)
     # A mechanism that uses NumPy has loaded it by now, or will seed it by itself.
     if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed % 2**32)
+        _SEEDERS.get("numpy", sys.modules["numpy"].random.seed)(seed % 2**32)
+
+
+# What seeds the shared generators once mechanisms no longer can.
+_SEEDERS: dict[str, Callable[[int], Any]] = {}
+
+
+def ignore_seeds() -> None:
+    """From now on generators that a mechanism seeds draw what chance has it."""
+    import numpy.random as numpy_random
+    from numpy.random import _generator
+
+    _SEEDERS.update(random=random.seed, numpy=numpy_random.seed)
+    fresh = numpy_random.default_rng
+
+    class Python(random.Random):
+        def seed(self, *_: Any, **__: Any) -> None:
+            super().seed()
+
+    class Legacy(numpy_random.RandomState):
+        def __init__(self, *_: Any, **__: Any) -> None:
+            super().__init__()
+
+        def seed(self, *_: Any, **__: Any) -> None:
+            super().seed()
+
+    def unseeded(seed: Any = None) -> Any:
+        made = (numpy_random.Generator, numpy_random.BitGenerator, numpy_random.RandomState)
+        return fresh(seed) if isinstance(seed, made) else fresh()
+
+    random.Random = Python  # type: ignore[misc]
+    random.seed = lambda *_, **__: None
+    numpy_random.seed = lambda *_, **__: None
+    numpy_random.RandomState = Legacy  # type: ignore[misc]
+    numpy_random.default_rng = _generator.default_rng = unseeded
 
 
 def _serve() -> None:
@@ -55,6 +89,8 @@ def _serve() -> None:
 
     try:
         order = pickle.loads(read(source) or b"")  # noqa: S301
+        if order.pop("ignore_seeds", False):  # before the mechanism looks any of them up
+            ignore_seeds()
         if isinstance(order["mechanism"], bytes):
             order["mechanism"] = pickle.loads(order["mechanism"])  # noqa: S301
     except Exception as error:  # noqa: BLE001 (whatever keeps a mechanism from being loaded)

@@ -1,4 +1,4 @@
-"""Noise that is drawn once and kept: within one process it looks like no noise at all."""
+"""Noise that is kept, or drawn from one seed in every call: it looks like no noise at all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from tellapart.errors import Unsupported
 _FORKS = 64
 _STARTS = 3
 _FRESH_KEY = 2**34
+_STARTS_AFRESH = (
+    (False, "another start gives another output"),
+    (True, "every call seeds its noise alike: with other seeds it does change"),
+)
 
 
 def refuse_unjudgeable(
@@ -33,21 +37,23 @@ def refuse_unjudgeable(
 def kept_noise(
     caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs], seed: int = 0
 ) -> Dependence | None:
-    """Whether outputs that never change do change when the mechanism is started afresh.
+    """Whether outputs that never change do change in another start, or with other seeds.
 
-    To be asked only where both inputs' outputs never change, and differ.
+    To be asked only where both inputs' outputs never change.
     """
     for data, found in zip(inputs, outputs, strict=True):
-        try:
-            fresh = packed(_fresh_outputs(caller, data, seed))
-        except Unsupported as why:
-            return Dependence(f"the output never changes, and a fresh start cannot be tried: {why}")
-        if not never_changes(joined([found[:1], fresh])):
-            return Dependence("the output never changes, but another start gives another output")
+        for ignore_seeds, why in _STARTS_AFRESH:
+            try:
+                fresh = packed(_fresh_outputs(caller, data, seed, ignore_seeds))
+            except Unsupported as reason:
+                told = f"the output never changes, and a fresh start cannot be tried: {reason}"
+                return Dependence(told)
+            if not never_changes(joined([found[:1], fresh])):
+                return Dependence(f"the output never changes, but {why}")
     return None
 
 
-def _fresh_outputs(caller: Caller, data: Any, seed: int) -> list[Any]:
+def _fresh_outputs(caller: Caller, data: Any, seed: int, ignore_seeds: bool) -> list[Any]:
     """First calls of processes: forks of one that has loaded the mechanism and not called it."""
     if caller.sealed is None:
         raise Unsupported("mechanism cannot be sent to a process")
@@ -59,7 +65,13 @@ def _fresh_outputs(caller: Caller, data: Any, seed: int) -> list[Any]:
         (own,) = rng.spawn(1)
         return {"seed": int(own.integers(2**62)), "extra": size | caller.handed(own)}
 
-    order = {"mechanism": caller.sealed, "data": data, "copies": False, "afresh": forks}
+    order = {
+        "mechanism": caller.sealed,
+        "data": data,
+        "copies": False,
+        "afresh": forks,
+        "ignore_seeds": ignore_seeds,
+    }
     starts, rounds = (1, _FORKS) if forks else (_STARTS, 1)
     found = [one for _ in range(starts) for one in guarded(order, rounds, caller.timeout, seeds)]
     return [one if isinstance(one, Broken) else one[0] for one in found] if size else found

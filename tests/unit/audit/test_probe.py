@@ -249,9 +249,10 @@ def test_leaks_in_either_order_are_bet_on():
         assert verdict.evidence.calls < 1_000
 
 
+@pytest.mark.parametrize("name", ["laplace-memoised", "laplace-fixed-seed"])
 @pytest.mark.parametrize("until_decided", [False, True])
-def test_noise_that_is_kept_cannot_be_judged_either_way(until_decided):
-    specimen = zoo.find("laplace-memoised")
+def test_noise_that_is_kept_cannot_be_judged_either_way(until_decided, name):
+    specimen = zoo.find(name)
     with pytest.raises(ta.Unsupported, match=r"^calls are not independent, cannot judge: "):
         audit.probe(
             specimen.mechanism,

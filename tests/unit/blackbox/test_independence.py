@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from tellapart.blackbox.calls import BLOCK, Caller, Size, draw, settle
 from tellapart.blackbox.independence import (
@@ -151,6 +153,40 @@ def asked(mechanism):
 def test_noise_that_is_drawn_once_is_found(law, takes_rng):
     found = asked(kept(law, takes_rng))
     assert str(found) == WORDS + "the output never changes, but another start gives another output"
+
+
+def _numpy(data):
+    return data[0] + np.random.default_rng(0).laplace()
+
+
+def _imported(data):
+    return data[0] + default_rng(7).normal()
+
+
+def _legacy(data):
+    return data[0] + np.random.RandomState(3).normal()
+
+
+def _global(data):
+    np.random.seed(1)
+    return data[0] + np.random.laplace()
+
+
+def _python(data):
+    return data[0] + random.Random(5).random()  # noqa: S311
+
+
+def _python_global(data):
+    random.seed(5)
+    return data[0] + random.random()  # noqa: S311
+
+
+@pytest.mark.parametrize(
+    "mechanism", [_numpy, _imported, _legacy, _global, _python, _python_global]
+)
+def test_one_seed_in_every_call_is_found(mechanism):
+    words = "the output never changes, but every call seeds its noise alike: "
+    assert str(asked(mechanism)) == f"{WORDS}{words}with other seeds it does change"
 
 
 def test_no_noise_at_all_is_judged():
