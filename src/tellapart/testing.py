@@ -77,7 +77,7 @@ def assert_private(
     except TellapartError as why:
         _tell(told, begin, 0, None)
         # Without the frames in between: the test's line and these words are what matters.
-        raise type(why)(f"{name}: {why}") from None
+        raise type(why)(f"{name}: {why}") from why.__cause__
     _tell(told, begin, 2 * count, verdict)
     if verdict.refuted:
         raise AssertionError(

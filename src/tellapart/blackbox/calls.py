@@ -22,7 +22,7 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.blackbox.guarded import guarded, sealed
 from tellapart.blackbox.inputs import changed, copied, fingerprint, own_globals
-from tellapart.blackbox.outputs import HANGS, Broken, Outputs, joined, packed
+from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
 from tellapart.blackbox.signature import asked_for
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -133,6 +133,8 @@ def settle(
     takes_rng, takes_size, needs_size = asked_for(mechanism)
     rng = run.generator((*run.checked_seed(seed), _TRIAL_KEY))
     plain = Caller(mechanism, limit, takes_rng, sealed=_sealed(mechanism))
+    if limit is not None and not takes_size:
+        _refuse_if_none_ends(plain, inputs, rng)
     size = Size.UNASKED
     if takes_size:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
@@ -195,6 +197,19 @@ def _sealed(mechanism: Callable[..., Any]) -> bytes | None:
     except Unsupported:
         return None
     return found if len(found) <= _LARGE else None
+
+
+def _refuse_if_none_ends(plain: Caller, inputs: tuple[Any, ...], rng: np.random.Generator) -> None:
+    """Each call that is cut off costs its time and a process: all of them would take days."""
+    for data in inputs:
+        for _ in range(_TRIAL_CALLS):
+            (found,) = plain._calls(data, 1, {}, rng)
+            if found not in (HANGS, GONE):
+                return
+    raise InvalidArgument(
+        f"mechanism must end: {_TRIAL_CALLS} of {_TRIAL_CALLS} calls on each input broke off, and "
+        f"the last one {found}"
+    )
 
 
 def _trial_of_batches(
