@@ -40,7 +40,7 @@ def test_any_claim_may_be_made():
     """Noise of scale 1 is within ε = 2 and Laplace(0.5), and not within Gaussian DP of μ = 0.5."""
     assert_private(noisy_count(1.0), [1], [1, 2], claim=ta.Laplace(0.5), samples=20_000)
     assert_private(noisy_count(1.0), [1], [1, 2], claim=ta.guarantee(2), samples=20_000)
-    with pytest.raises(AssertionError, match="the claim of Gaussian DP with μ = 0.5, at"):
+    with pytest.raises(AssertionError, match=r"the claim of Gaussian DP with μ = 0\.5, at"):
         assert_private(noisy_count(1.0), [1], [1, 2], claim=ta.guarantee(mu=0.5), samples=20_000)
 
 
