@@ -1,13 +1,31 @@
-"""For test suites: one line that fails when a mechanism breaks its promise."""
+"""For test suites: one line that fails when a mechanism breaks its promise.
+
+It works wherever an ``AssertionError`` means failure. Under pytest, a plugin that comes with the
+package adds options for seeds and samples, and a summary of all that was probed.
+"""
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 from tellapart import _checks
-from tellapart.audit import probe
+from tellapart.audit import Verdict, probe
+from tellapart.audit.verdict import describe
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.mechanisms.subject import Subject, curve_of
+
+_SAMPLES = 100_000
+_PLUGIN = "pytest_tellapart"
+# With at most this probability, calls that are independent look as if they were not.
+_MISJUDGED = 1e-8
+_SMALLEST_ALARM = 1e-7
 
 
 def assert_private(
@@ -15,38 +33,110 @@ def assert_private(
     d0: Any,
     d1: Any,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float = 0.0,
+    claim: Subject | None = None,
     false_alarm: float = 1e-6,
-    samples: int = 100_000,
-    seed: int = 0,
+    samples: int | None = None,
+    seed: int | None = None,
     timeout: float | None = None,
+    features: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Fail if calls show that a mechanism breaks (ε, δ) on these two neighbouring inputs.
+    """Fail if calls show that a mechanism breaks its claim on these two neighbouring inputs.
 
-    A mechanism that keeps its promise fails with probability ``false_alarm`` at most, over seeds,
-    and with one seed always or never. Passing proves nothing: another attack or another pair of
-    inputs may show more.
+    The claim is (``epsilon``, ``delta``), or ``claim``, any mechanism or curve. A mechanism that
+    keeps it fails with probability ``false_alarm`` at most, over seeds, and with one seed always
+    or never. Passing proves nothing: another attack or another pair of inputs may show more.
+    Without ``samples`` there are 100,000 calls on each input, without ``seed`` it is 0, unless
+    pytest's ``--tellapart-samples`` and ``--tellapart-seed`` say otherwise.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 1, size)
     >>> assert_private(noisy_count, [1, 2], [1, 2, 3], epsilon=1)
     """
-    alarm = _checks.inside_unit(false_alarm=false_alarm)
-    claim = guarantee(epsilon=epsilon, delta=delta)
-    verdict = probe(
-        mechanism,
-        d0,
-        d1,
-        claim=claim,
-        samples=samples,
-        confidence=1 - alarm,
-        seed=seed,
-        timeout=timeout,
-    )
-    if verdict.refuted:
-        name = getattr(mechanism, "__qualname__", type(mechanism).__name__)
-        raise AssertionError(
-            f"{name} is not private as claimed (seed = {seed}, {samples:,} calls on each input).\n"
-            f"{verdict}"
+    __tracebackhide__ = True
+    promised = _promised(epsilon, delta, claim)
+    alarm = _alarm(false_alarm)
+    count = _chosen("samples", samples, _SAMPLES)
+    key = _chosen("seed", seed, 0)
+    name = getattr(mechanism, "__qualname__", type(mechanism).__name__)
+    told = {"mechanism": name, "claim": describe(promised), "false_alarm": alarm}
+    begin = time.perf_counter()
+    try:
+        verdict = probe(
+            mechanism,
+            d0,
+            d1,
+            claim=promised,
+            samples=count,
+            confidence=1 - (alarm - _MISJUDGED),
+            seed=key,
+            timeout=timeout,
+            features=features,
         )
+    except TellapartError as why:
+        _tell(told, begin, 0, None)
+        # Without the frames in between: the test's line and these words are what matters.
+        raise type(why)(f"{name}: {why}") from why.__cause__
+    _tell(told, begin, 2 * count, verdict)
+    if verdict.refuted:
+        raise AssertionError(
+            f"{name} is not private as claimed ({count:,} calls on each input).\n{verdict}\n"
+            f"To see it again: {_again(key, count)}"
+        )
+
+
+def _promised(epsilon: float | None, delta: float, claim: Subject | None) -> Subject:
+    if (epsilon is None) == (claim is None):
+        raise InvalidArgument("assert_private must be given epsilon or a claim, and not both")
+    if claim is None:
+        return guarantee(epsilon=epsilon, delta=delta)
+    if delta:
+        raise InvalidArgument("delta must be part of the claim, where one is given")
+    curve_of(claim, "claim")
+    return claim
+
+
+def _alarm(false_alarm: float) -> float:
+    alarm = _checks.inside_unit(false_alarm=false_alarm)
+    if alarm < _SMALLEST_ALARM:
+        _checks.refuse("false_alarm", f"be at least {_SMALLEST_ALARM:g}", false_alarm)
+    return alarm
+
+
+# -- pytest's side, where it is there --------------------------------------------------------------
+
+
+def _chosen(name: str, given: int | None, usual: int) -> int:
+    """What the test says, or else the command line, or else what is usual."""
+    if given is not None:
+        return given
+    plugin = sys.modules.get(_PLUGIN)
+    found = plugin.chosen(name) if plugin is not None else None
+    return usual if found is None else int(found)
+
+
+def _tell(told: dict[str, Any], begin: float, calls: int, verdict: Verdict | None) -> None:
+    plugin = sys.modules.get(_PLUGIN)
+    if plugin is None:
+        return
+    outcome, shown = "CANNOT BE JUDGED", None
+    if verdict is not None:
+        outcome = "REFUTED" if verdict.refuted else _not_refuted(verdict)
+        shown = float(verdict.epsilon_lower().value)
+    seconds = time.perf_counter() - begin
+    plugin.record(told | {"outcome": outcome, "epsilon": shown, "calls": calls, "seconds": seconds})
+
+
+def _not_refuted(verdict: Verdict) -> str:
+    """Whether it could have been; asked only of claims of which that is known at once."""
+    known = isinstance(curve_of(verdict.claim, "claim"), GuaranteeCurve)
+    return "TOO FEW CALLS TO REFUTE" if known and verdict.detectable is None else "not refuted"
+
+
+def _again(seed: int, samples: int) -> str:
+    """The line to type, under pytest; elsewhere the arguments."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    if not test or _PLUGIN not in sys.modules:
+        return f"seed={seed}, samples={samples}"
+    return f"pytest {shlex.quote(test)} --tellapart-seed={seed} --tellapart-samples={samples}"

@@ -1,5 +1,7 @@
 """The one line for test suites."""
 
+import time
+
 import pytest
 
 import tellapart as ta
@@ -13,6 +15,10 @@ def noisy_count(scale):
     return count
 
 
+def one_at_a_time(data, rng):
+    return len(data) + rng.laplace()
+
+
 def test_a_mechanism_that_keeps_its_promise_passes():
     assert_private(noisy_count(1.0), [1], [1, 2], epsilon=1, samples=20_000)
     assert_private(noisy_count(0.5), [1], [1, 2], epsilon=1, delta=0.5, samples=20_000)
@@ -23,12 +29,78 @@ def test_one_that_breaks_it_fails_and_says_how():
         assert_private(noisy_count(0.5), [1], [1, 2], epsilon=1, samples=20_000, seed=3)
     said = str(failure.value)
     assert said.startswith(
-        "noisy_count.<locals>.count is not private as claimed (seed = 3, 20,000 calls on each "
-        "input).\nREFUTED: the claim ε = 1, δ = 0, at 99.9999 % confidence\nWhere: output "
+        "noisy_count.<locals>.count is not private as claimed (20,000 calls on each input).\n"
+        "REFUTED: the claim ε = 1, δ = 0, at 99.999901 % confidence\nWhere: output "
     )
+    assert "seed=3" in said.splitlines()[-1]
+    assert "samples=20000" in said.splitlines()[-1]
 
 
-def test_the_chance_of_a_false_alarm_is_stated_and_checked():
-    for bad in (0, 1, -0.1):
-        with pytest.raises(ta.InvalidArgument, match="false_alarm must lie strictly between"):
-            assert_private(noisy_count(1.0), [1], [1, 2], epsilon=1, false_alarm=bad)
+def test_any_claim_may_be_made():
+    """Noise of scale 1 is within ε = 2 and Laplace(0.5), and not within Gaussian DP of μ = 0.5."""
+    assert_private(noisy_count(1.0), [1], [1, 2], claim=ta.Laplace(0.5), samples=20_000)
+    assert_private(noisy_count(1.0), [1], [1, 2], claim=ta.guarantee(2), samples=20_000)
+    with pytest.raises(AssertionError, match=r"the claim of Gaussian DP with μ = 0\.5, at"):
+        assert_private(noisy_count(1.0), [1], [1, 2], claim=ta.guarantee(mu=0.5), samples=20_000)
+
+
+def test_a_feature_of_ones_own_is_looked_at():
+    def ring(data, rng):
+        x, y = rng.normal(size=2)
+        far = (1.0 + len(data)) / (x * x + y * y) ** 0.5
+        return (far * x, far * y)
+
+    with pytest.raises(AssertionError, match="Where: feature "):
+        assert_private(
+            ring, [1], [1, 2], epsilon=1, samples=1_000, features=lambda p: p[0] ** 2 + p[1] ** 2
+        )
+
+
+def test_one_seed_always_says_the_same():
+    """At its true ε a mechanism is refuted by chance with half the seeds or fewer, not by turns."""
+
+    def fails(seed):
+        try:
+            assert_private(
+                noisy_count(0.97), [1], [1, 2], epsilon=1, samples=4_000, seed=seed, false_alarm=0.4
+            )
+        except AssertionError as failure:
+            return str(failure)
+        return ""
+
+    found = [fails(seed) for seed in range(12)]
+    assert found == [fails(seed) for seed in range(12)]
+    assert any(found)
+    assert not all(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"false_alarm": 0}, "false_alarm must lie strictly between 0 and 1, got 0"),
+        ({"false_alarm": 1}, "false_alarm must lie strictly between 0 and 1, got 1"),
+        ({"false_alarm": 1e-12}, "false_alarm must be at least 1e-07, got 1e-12"),
+        ({"epsilon": None}, "assert_private must be given epsilon or a claim, and not both"),
+        ({"claim": ta.Laplace(1)}, "assert_private must be given epsilon or a claim, and not both"),
+        (
+            {"epsilon": None, "claim": ta.Laplace(1), "delta": 0.1},
+            "delta must be part of the claim, where one is given",
+        ),
+        ({"epsilon": None, "claim": 1.0}, "claim must be a mechanism or a curve, got 1.0"),
+        ({"samples": 5}, "one_at_a_time: samples must be at least 20, got 5"),
+        ({"seed": -1}, "one_at_a_time: seed must be at least 0, got -1"),
+        ({"mechanism": 3}, "int: mechanism must be callable, got 3"),
+    ],
+)
+def test_bad_use_is_named(more, words):
+    given = {"mechanism": one_at_a_time, "d0": [1], "d1": [1, 2], "epsilon": 1, **more}
+    with pytest.raises(ta.InvalidArgument) as caught:
+        assert_private(**given)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("mechanism", [noisy_count(1.0), one_at_a_time])
+def test_it_takes_little_time(mechanism):
+    begin = time.process_time()
+    assert_private(mechanism, [1], [1, 2], epsilon=1)
+    assert time.process_time() - begin < 5

@@ -22,7 +22,7 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.blackbox.guarded import guarded, sealed
 from tellapart.blackbox.inputs import changed, copied, fingerprint, own_globals
-from tellapart.blackbox.outputs import HANGS, Broken, Outputs, joined, packed
+from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
 from tellapart.blackbox.program import BadProgram, Program
 from tellapart.blackbox.signature import asked_for
 from tellapart.errors import InvalidArgument, Unsupported
@@ -253,12 +253,14 @@ def _spoils(plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Gene
 
 
 def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.Generator) -> None:
-    """Refuse a mechanism that only ever hangs at once: all calls would take days to say so."""
-    for data in inputs:
-        if caller.block(data, _TRIAL_CALLS, rng).first_broken() != HANGS:
-            return
+    """Refuse at once what never ends: each call that is cut off costs its time and a process."""
+    found = [caller.block(data, _TRIAL_CALLS, rng).first_broken() for data in inputs]
+    if any(one not in (HANGS, GONE) for one in found):
+        return
     told = f"mechanism must end: none of {_TRIAL_CALLS} trial calls on each input did in time"
-    if isinstance(caller.mechanism, Program):
+    if found[0] == GONE:
+        told = f"mechanism must return: each of {_TRIAL_CALLS} trial calls {GONE}"
+    elif isinstance(caller.mechanism, Program):
         told += (
             " (a program must flush its output after every answer, and the timeout of its first "
             "answer includes its start)"

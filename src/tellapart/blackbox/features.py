@@ -22,6 +22,7 @@ from tellapart.blackbox.columns import MISSING, NUMBER, UNSEEN, Column, Path, Wh
 from tellapart.blackbox.frames import Cells, Frame, framed
 from tellapart.blackbox.outputs import Broken, Outputs
 from tellapart.blackbox.summaries import SUMMARIES, evaluated
+from tellapart.errors import Unsupported
 
 UserFeatures = Callable[[Any], Any]
 
@@ -75,10 +76,22 @@ def learn(first: Outputs, second: Outputs, user: UserFeatures | None = None) -> 
     counts = (len(first), len(second))
     columns = [*_at_places(frames, counts), *_of_sequences(frames)]
     if not columns:
+        if user is None:
+            _refuse_opaque(_kinds((), frames, counts))
         columns = [Column(What.CATEGORY, (), _categories(_kinds((), frames, counts)))]
     if user is not None:
         columns += [Column(What.USER, of=name) for name in _user_names(user, first, second)]
     return Encoding(tuple(columns), user)
+
+
+def _refuse_opaque(kinds: Counter[str]) -> None:
+    """Objects of one foreign type all look the same: no attack on them would mean anything."""
+    (word, *others) = kinds
+    if not others and word.startswith("is a ") and word != NUMBER:
+        raise Unsupported(
+            f"every output {word}, in which nothing can be read; return numbers, texts, lists or "
+            "dictionaries, or give features"
+        )
 
 
 # -- what lies at each place ---------------------------------------------------------------------

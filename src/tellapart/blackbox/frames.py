@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.blackbox.columns import MISSING, NOT_A_NUMBER, NUMBER, UNSEEN, Path
-from tellapart.blackbox.outputs import Broken, Outputs
+from tellapart.blackbox.outputs import Broken, Outputs, looking
 from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, whole
 
 Codes = NDArray[np.int32]
@@ -74,11 +74,13 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
     """Outputs side by side; ``slowly`` reads one after the other whatever they are."""
     values = outputs.values
     if slowly:
-        return _one_by_one(outputs.listed())
+        with looking():
+            return _one_by_one(outputs.listed())
     if isinstance(values, np.ndarray):
         return _of_scalars(values) if values.ndim == 1 else _of_rows(values)
-    flat = [one.tolist() if _is_vector(one) else one for one in values]
-    return _of_lists(flat) if all(_is_flat(one) for one in flat) else _one_by_one(values)
+    with looking():
+        flat = [one.tolist() if _is_vector(one) else one for one in values]
+        return _of_lists(flat) if all(_is_flat(one) for one in flat) else _one_by_one(values)
 
 
 # -- arrays --------------------------------------------------------------------------------------
@@ -144,7 +146,7 @@ def _is_vector(output: Any) -> bool:
 
 
 def _is_scalar(value: Any) -> bool:
-    return isinstance(value, _SCALARS) and not isinstance(value, np.complexfloating)
+    return isinstance(value, _SCALARS) and not isinstance(value, np.complexfloating | np.void)
 
 
 def _of_lists(values: list[Any]) -> Frame:

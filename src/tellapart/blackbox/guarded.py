@@ -13,12 +13,11 @@ from threading import Thread
 from typing import Any
 
 from tellapart.blackbox import child
-from tellapart.blackbox.outputs import HANGS, Broken
+from tellapart.blackbox.outputs import GONE, HANGS, Broken
 from tellapart.errors import Unsupported
 
 # Starting a process and loading a mechanism are not part of a call's time.
 _START = 120.0
-_GONE = Broken("ends its process")
 
 Answers = Callable[[float | None], tuple[str, Any] | None]
 
@@ -124,7 +123,7 @@ def _until_broken(answers: Answers, rounds: int, timeout: float | None) -> Itera
             yield HANGS
             return
         if found is None:
-            yield _GONE
+            yield GONE
             return
         kind, content = found
         if kind == "unsendable":

@@ -33,7 +33,7 @@ from scipy.special import betaincinv
 from tellapart import run
 from tellapart._checks import Array
 from tellapart.blackbox.calls import BLOCK
-from tellapart.blackbox.outputs import Outputs
+from tellapart.blackbox.outputs import Outputs, looking
 
 Codes = NDArray[np.uint64]
 
@@ -75,7 +75,8 @@ def never_changes(outputs: Outputs) -> bool:
 def _codes(outputs: Outputs) -> Codes:
     values = outputs.values
     if not isinstance(values, np.ndarray):
-        return np.array([_code(one) for one in values], dtype=np.uint64)
+        with looking():
+            return np.array([_code(one) for one in values], dtype=np.uint64)
     rows = values.reshape(len(values), -1).astype(np.float64) + 0.0
     found = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:

@@ -5,13 +5,16 @@ Nothing is dropped. A call that raised, hung or ended its process gave an output
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tellapart.errors import TellapartError, Unsupported
 
 _NUMBERS = (float, int, np.floating, np.integer)
 _FLAGS = {bool, np.bool_}
@@ -37,6 +40,7 @@ class Broken:
 
 
 HANGS = Broken("hangs")
+GONE = Broken("ends its process")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,25 @@ def packed(values: Sequence[Any] | NDArray[Any]) -> Outputs:
     """Outputs as an array if that loses nothing but the type of their container."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return Outputs(np.array(values))
-    found = list(values)
+    with looking():
+        return _packed(list(values))
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """Outputs of foreign types may do anything when looked at."""
+    try:
+        yield
+    except (TellapartError, MemoryError):
+        raise
+    except Exception as error:
+        raise Unsupported(
+            f"an output cannot be read: it raises {type(error).__name__}: {error}; "
+            "return numbers, texts, lists or dictionaries"
+        ) from error
+
+
+def _packed(found: list[Any]) -> Outputs:
     kinds = {type(one) for one in found}
     if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
         return Outputs(_array(found))

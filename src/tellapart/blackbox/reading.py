@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from tellapart.blackbox.outputs import Broken
 # Beyond these an output is only summed up: components of one sequence, and how deep they lie.
 MOST_COMPONENTS = 64
 _DEEPEST = 3
+_EPOCH = dt.datetime(1970, 1, 1)
+_NO_TIME = dt.timedelta()
 
 
 class Leaf(NamedTuple):
@@ -108,9 +111,21 @@ def leaf(value: Any) -> Leaf:
     if isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | Enum):
         number = _double(value)
         return Leaf(NOT_A_NUMBER if math.isnan(number) else NUMBER, number)
+    if isinstance(value, dt.date | dt.timedelta):
+        seconds = _seconds(value)
+        return Leaf(NOT_A_NUMBER if math.isnan(seconds) else NUMBER, seconds)
     if value is None or isinstance(value, bool | str | bytes | Enum):
         return Leaf(f"is {shown(value)}")
     return Leaf(f"is a {type(value).__name__}")
+
+
+def _seconds(value: dt.date | dt.timedelta) -> float:
+    """Times as numbers: seconds, since 1970 where they are dates."""
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    if not isinstance(value, dt.datetime):
+        return 86400.0 * (value - _EPOCH.date()).days
+    return (value.replace(tzinfo=None) - _EPOCH - (value.utcoffset() or _NO_TIME)).total_seconds()
 
 
 def _double(value: Any) -> float:

@@ -1,0 +1,107 @@
+"""Promises of other libraries that calls refute, each three times with fresh seeds, at 99.99 %.
+
+Each is what the library itself promises, on neighbours as its noise means them. OpenDP draws from
+the system, so that its numbers differ a little from run to run.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+import opendp.prelude as dp
+from diffprivlib import tools
+
+import tellapart as ta
+from tellapart import audit
+
+SAMPLES, CONFIDENCE, SEEDS = 5_000, 0.9999, (101, 102, 103)
+NAN = float("nan")
+
+
+class Finding(NamedTuple):
+    """A call, two neighbours and the promise that comes with it."""
+
+    call: str
+    mechanism: Callable[..., Any]
+    d0: Any
+    d1: Any
+    claim: ta.TradeoffCurve
+
+
+def tool(call: str, function: Callable[..., Any], d0: Any, d1: Any, **settings: Any) -> Finding:
+    """A tool of diffprivlib, at ε = 1."""
+
+    def mechanism(data: Any, rng: np.random.Generator) -> Any:
+        state = np.random.RandomState(rng.bit_generator)
+        return function(data, epsilon=1.0, random_state=state, **settings)
+
+    return Finding(f"diffprivlib {call}", mechanism, d0, d1, ta.guarantee(epsilon=1))
+
+
+def weighted(data: Any, **settings: Any) -> Any:
+    """A histogram of people who count more than once."""
+    ages, weights = zip(*data, strict=True)
+    return tools.histogram(ages, bins=3, range=(0, 3), weights=weights, **settings)[0]
+
+
+def threshold() -> Finding:
+    """Counts by name, shown from 2 on."""
+    dp.enable_features("contrib")
+    domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int))
+    metric = dp.l01inf_distance(dp.absolute_distance(T=int))
+    measurement = dp.m.make_laplace_threshold(domain, metric, scale=1.0, threshold=2)
+    claim = ta.guarantee(*measurement.map((1, 1, 1)))
+    call = "OpenDP make_laplace_threshold of whole numbers"
+    return Finding(call, lambda data: measurement(data), {"a": 1}, {"a": 1, "b": 1}, claim)
+
+
+def findings() -> list[Finding]:
+    """All of them."""
+    bounds, missing = (0.0, 10.0), [NAN] * 9
+    spread = [0.0, 0.0, *missing], [0.0, 10.0, *missing]
+    answered = [50.0, 50.0, NAN], [50.0, 50.0, 50.0]
+    heavy = [(0.5, 1), (1.5, 10)], [(0.5, 1), (2.5, 10)]
+    return [
+        threshold(),
+        tool("nanmean", tools.nanmean, [0.0, *missing], [10.0, *missing], bounds=bounds),
+        tool("nanvar", tools.nanvar, *spread, bounds=bounds),
+        tool("nanstd", tools.nanstd, *spread, bounds=bounds),
+        tool("nansum", tools.nansum, *answered, bounds=(40.0, 60.0)),
+        tool("histogram with weights", weighted, *heavy),
+    ]
+
+
+def main() -> int:
+    """Print what was found; 1 if a promise is not refuted."""
+    print(f"OpenDP {version('opendp')}, diffprivlib {version('diffprivlib')}; ", end="")
+    print(f"{SAMPLES:,} calls on each input, {100 * CONFIDENCE:g} % confidence, seeds {SEEDS}\n")
+    missed = 0
+    for one in findings():
+        print(f"{one.call}\n  d0 = {one.d0}\n  d1 = {one.d1}")
+        for seed in SEEDS:
+            verdict = audit.probe(
+                one.mechanism,
+                one.d0,
+                one.d1,
+                claim=one.claim,
+                samples=SAMPLES,
+                confidence=CONFIDENCE,
+                seed=seed,
+            )
+            missed += not verdict.refuted
+            shown = verdict.epsilon_lower().value
+            said = verdict.headline.partition(",")[0] if verdict.refuted else verdict.headline
+            print(f"  {said}, δ = {verdict.delta:.3g}; shown ε ≥ {np.floor(100 * shown) / 100:g}")
+        print()
+    return min(missed, 1)
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sys.exit(main())

@@ -1,0 +1,174 @@
+"""What pytest loads of tellapart: options, and a summary of what `assert_private` probed.
+
+A package of its own and not a part of tellapart, as whoever imports a part of that loads NumPy,
+and pytest loads its plugins in every suite, whether or not anything in it is probed.
+`tellapart.testing` finds this one in ``sys.modules`` and tells it what was asked and found.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+__all__ = ["chosen", "record"]
+
+_ATTRIBUTE = "tellapart_probes"
+_SEED = "tellapart_seed"
+# Only what is plain travels from the workers of pytest-xdist.
+Probe = dict[str, Any]
+# One for each pytest that runs in this process: tests of plugins start others inside.
+_running: list[_Session] = []
+
+
+def chosen(name: str) -> int | None:
+    """What the command line says of ``seed`` or ``samples``; None if nothing."""
+    found = _running[-1].config.getoption(f"tellapart_{name}") if _running else None
+    return None if found is None else int(found)
+
+
+def record(probe: Probe) -> None:
+    """Keep what a probe found for the report of the test that runs."""
+    if _running:
+        _running[-1].fresh.append(probe)
+
+
+def _seed(text: str) -> int:
+    if text == "random":
+        return int.from_bytes(os.urandom(4), "big")
+    return _whole(text)
+
+
+def _whole(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise pytest.UsageError(f"must be a whole number of at least 0, got {text!r}")
+    return number
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options for what tests leave open."""
+    group = parser.getgroup("tellapart", "probing privacy claims")
+    group.addoption(
+        "--tellapart-seed",
+        type=_seed,
+        default=None,
+        metavar="SEED",
+        help="seed of every assert_private that names none (default 0); 'random' draws one",
+    )
+    group.addoption(
+        "--tellapart-samples",
+        type=_whole,
+        default=None,
+        metavar="N",
+        help="calls on each input of every assert_private that names none (default 100000)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to gather; a worker of pytest-xdist takes the seed that was drawn at home."""
+    drawn = getattr(config, "workerinput", {}).get(_SEED)
+    if drawn is not None:
+        config.option.tellapart_seed = drawn
+    session = _Session(config)
+    _running.append(session)
+    config.pluginmanager.register(session, "tellapart-session")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop gathering."""
+    _running[:] = [one for one in _running if one.config is not config]
+
+
+class _Session:
+    """What one run of pytest has probed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.fresh: list[Probe] = []
+        self.told: list[tuple[str, Probe]] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Hand the seed to a worker."""
+        node.workerinput[_SEED] = self.config.getoption(_SEED)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Send what was probed along with the test's report, which workers send home."""
+        report = yield
+        setattr(report, _ATTRIBUTE, self.fresh)
+        self.fresh = []
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather what was probed, here or by a worker."""
+        self.told += [(report.nodeid, one) for one in getattr(report, _ATTRIBUTE, ())]
+
+    def pytest_report_header(self) -> str | None:
+        """The seed, where the command line gave one."""
+        seed = self.config.getoption(_SEED)
+        return None if seed is None else f"tellapart: --tellapart-seed={seed}"
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Each claim that was probed, and how likely all this fails by chance."""
+        if not self.told:
+            return
+        terminalreporter.ensure_newline()
+        terminalreporter.section("privacy claims probed by tellapart")
+        if self.config.get_verbosity() >= 0:
+            for line in _lines(self.told):
+                terminalreporter.write_line(line)
+        terminalreporter.write_line(_together([one for _, one in self.told]))
+
+
+def _lines(told: list[tuple[str, Probe]]) -> list[str]:
+    """One line for each mechanism and claim of a test, however often it was probed."""
+    grouped: dict[tuple[str, str, str], list[Probe]] = {}
+    for node, one in told:
+        grouped.setdefault((node, one["mechanism"], one["claim"]), []).append(one)
+    lines, last = list[str](), ""
+    for (node, mechanism, claim), probes in grouped.items():
+        if node != last:
+            lines.append(node)
+        last = node
+        lines.append(f"  {mechanism}: claim {claim}; {_found(probes)}; {_cost(probes)}")
+    return lines
+
+
+def _found(probes: list[Probe]) -> str:
+    words = sorted({one["outcome"] for one in probes})
+    shown = [one["epsilon"] for one in probes if one["epsilon"] is not None]
+    if shown:
+        words.append(f"shown: ε ≥ {math.floor(100 * max(shown)) / 100:g}")
+    return ", ".join(words)
+
+
+def _cost(probes: list[Probe]) -> str:
+    times = "" if len(probes) == 1 else f" in {len(probes)} probes"
+    calls, seconds = sum(one["calls"] for one in probes), sum(one["seconds"] for one in probes)
+    return f"{calls:,} calls{times}, {seconds:.2f} s"
+
+
+def _together(probes: list[Probe]) -> str:
+    """A union bound: whatever the tests have in common, their chances add up at most."""
+    chance = sum(one["false_alarm"] for one in probes)
+    seconds = sum(one["seconds"] for one in probes)
+    what = "1 probe" if len(probes) == 1 else f"{len(probes):,} probes"
+    who = "it fails" if len(probes) == 1 else "any of them fails"
+    return (
+        f"{what} in {seconds:.2f} s; if all claims are true, {who} by chance with probability "
+        f"at most {_rounded_up(min(chance, 1.0)):g}"
+    )
+
+
+def _rounded_up(chance: float) -> float:
+    """Two digits, and no less than this; but what adding up lost is not made one more."""
+    unit = 10.0 ** (math.floor(math.log10(chance)) - 1)
+    return math.ceil(chance / unit * (1 - 1e-9)) * unit
