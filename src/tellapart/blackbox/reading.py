@@ -20,6 +20,7 @@ from tellapart.blackbox.outputs import Broken
 # Beyond these an output is only summed up: components of one sequence, and how deep they lie.
 MOST_COMPONENTS = 64
 _DEEPEST = 3
+_EXACT = 2.0**53
 
 
 class Leaf(NamedTuple):
@@ -134,4 +135,10 @@ def shown(value: Any) -> str:
         return shown(value.tolist())
     if _is_sequence(value):
         return "[" + ", ".join(map(shown, value)) + "]"
-    return repr(value)
+    return _shown_number(value) if type(value) in (int, float) else repr(value)
+
+
+def _shown_number(value: float) -> str:
+    """The same for 2 and 2.0: an array of numbers makes one of the other where any is a fraction."""
+    number = _double(value)
+    return repr(int(number) if abs(number) < _EXACT and number.is_integer() else number)
