@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart.audit._by_count import CountEvidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._events import Event, best_event
 from tellapart.audit._many_runs import many_runs
+from tellapart.audit._probe_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit._probe_until import until_decided as bet
 from tellapart.audit._scorers import ByColumn, ByDifference
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.methods import Fixed, Ranks
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.blackbox.calls import draw, settle
-from tellapart.blackbox.features import Features, learn
-from tellapart.blackbox.kept_noise import refuse_unjudgeable
-from tellapart.blackbox.outputs import Outputs
+from tellapart.blackbox.calls import settle
+from tellapart.blackbox.features import learn
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -48,7 +48,8 @@ def probe(
 
     It is called ``samples`` times on each input, as ``mechanism(data)``; one that takes ``rng`` is
     handed a NumPy generator, one that takes ``size`` is asked for batches. Outputs may be
-    anything. A tenth of the calls serves to find an event, the others to certify it. With
+    anything. A tenth of the calls serves to find an event, the others to certify it; of more than
+    a million, counts alone leave the workers that joblib is told of. With
     ``until_decided`` it bets on events as it goes and stops when the claim, of (ε, δ), is refuted
     or out of reach within ``samples``; ``features`` makes numbers of an output.
 
@@ -69,34 +70,32 @@ def probe(
             raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
         found = bet(caller, (d0, d1), curve, count, confidence, key, features)
         return judge(claim, found)
-    absent, present = (draw(caller, data, count, (key, k)) for k, data in enumerate((d0, d1)))
-    refuse_unjudgeable(caller, (d0, d1), (absent, present))
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
-    return judge(claim, _certified(absent, present, delta, confidence, features))
+    return judge(
+        claim, _certified(Calls(caller, (d0, d1), count, key), delta, confidence, features)
+    )
 
 
 def _certified(
-    absent: Outputs,
-    present: Outputs,
-    delta: float,
-    confidence: float,
-    user: Callable[[Any], Any] | None,
+    calls: Calls, delta: float, confidence: float, user: Callable[[Any], Any] | None
 ) -> Evidence:
-    aside = max(int(_ASIDE * len(absent)), _FEWEST // 2)
+    aside = max(int(_ASIDE * min(calls.count, AT_HOME)), _FEWEST // 2)
     half = aside // 2
-    encoding = learn(absent[:aside], present[:aside], user)
-    learnt = [encoding(outputs[:half]) for outputs in (absent, present)]
-    weighed = [encoding(outputs[half:aside]) for outputs in (absent, present)]
-    kept = [encoding(outputs[aside:]) for outputs in (absent, present)]
-    more = (len(absent) - aside) / (aside - half)
+    home = calls.first(aside)
+    encoding = learn(home[0][:aside], home[1][:aside], user)
+    learnt = [encoding(outputs[:half]) for outputs in home]
+    weighed = [encoding(outputs[half:aside]) for outputs in home]
+    more = (calls.count - aside) / (aside - half)
     event = best_event(learnt, weighed, delta, 1 - confidence, more)
-    return _evidence(event, kept, confidence)
+    if calls.count > AT_HOME:
+        return counted(calls, home, aside, event, encoding, confidence)
+    return _evidence(event, scored(calls, home, aside, event, encoding), confidence)
 
 
-def _evidence(event: Event, kept: list[Features], confidence: float) -> Evidence:
+def _evidence(event: Event, kept: list[Array], confidence: float) -> Evidence:
     """The certificate: one event where scores are few, pre-set ranks where they are many."""
     orientation = Orientation.HIGHER if event.higher else Orientation.LOWER
-    others, members = (event.scorer(one) for one in kept)
+    others, members = kept
     scores = Scores(members=members, others=others, orientation=orientation)
     method = Fixed(event.cut) if event.few else Ranks()
     found = many_runs(scores, confidence, method)

@@ -139,6 +139,6 @@ def shown(value: Any) -> str:
 
 
 def _shown_number(value: float) -> str:
-    """The same for 2 and 2.0: an array of numbers makes one of the other where any is a fraction."""
+    """The same for 2 and 2.0: beside a fraction, an array makes the one of the other."""
     number = _double(value)
     return repr(int(number) if abs(number) < _EXACT and number.is_integer() else number)

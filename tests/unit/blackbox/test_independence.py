@@ -10,13 +10,13 @@ import pytest
 from tellapart.blackbox.calls import BLOCK, Caller, Size, draw, settle
 from tellapart.blackbox.independence import (
     _at_most,
-    _codes,
     _stretches,
     dependence,
     never_changes,
 )
 from tellapart.blackbox.kept_noise import kept_noise
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
+from tellapart.blackbox.traces import codes_of
 
 WORDS = "calls are not independent, cannot judge: "
 D0, D1 = [1.0], [2.0]
@@ -173,12 +173,12 @@ def test_where_no_fresh_start_can_be_had_nothing_is_judged():
 
 def test_equal_outputs_have_equal_codes_and_others_do_not():
     values = np.array([0.0, -0.0, 1.0, np.nan, np.inf, 1.0])
-    codes = _codes(Outputs(values))
+    codes = codes_of(Outputs(values))
     same = codes[:, None] == codes[None, :]
     texts = ["0", "0", "1", "nan", "inf", "1"]
     assert same.tolist() == [[a == b for b in texts] for a in texts]
     mixed = [None, "a", 1, (1, 2), Broken("hangs"), HANGS, {"a": 1}, lambda: 0]
-    codes = _codes(Outputs(mixed)).tolist()
+    codes = codes_of(Outputs(mixed)).tolist()
     assert codes[4] == codes[5]
     assert len(set(codes)) == len(mixed) - 1
 
