@@ -109,6 +109,12 @@ class _Place(NamedTuple):
     inside: bool
     end: End
 
+    def count(self, scores: Array) -> int:
+        """In how many outputs the event happened."""
+        beyond = scores > self.threshold if self.higher else scores < self.threshold
+        found = int(np.count_nonzero(beyond))
+        return len(scores) - found if self.inside else found
+
 
 class _Tally(NamedTuple):
     calls: int
@@ -124,12 +130,9 @@ class _Counting:
     length: int | None
 
     def __call__(self, outputs: Outputs) -> _Tally:
-        ordered = np.sort(self.event.scorer(self.read(outputs)))
-        cuts, higher, inside, _ = (np.array(each) for each in zip(*self.places, strict=True))
-        at_most = np.searchsorted(ordered, cuts, side="right")
-        below = np.where(higher, at_most, np.searchsorted(ordered, cuts, side="left"))
-        beyond = np.where(higher != inside, len(ordered) - below, below)
-        return _Tally(len(ordered), beyond, signatures(outputs, self.length))
+        scores = self.event.scorer(self.read(outputs))
+        happened = np.array([place.count(scores) for place in self.places], dtype=np.int64)
+        return _Tally(len(scores), happened, signatures(outputs, self.length))
 
 
 def signatures(outputs: Outputs, length: int | None) -> tuple[bytes, ...]:
