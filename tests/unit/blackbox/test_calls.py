@@ -180,6 +180,25 @@ def test_only_what_a_block_is_reduced_to_comes_back():
     assert counts == [(BLOCK, whole[:BLOCK].sum()), (10, whole[BLOCK:].sum())]
 
 
+def test_many_blocks_a_task_have_the_same_numbers(monkeypatch):
+    caller, count = settle(noisy_sums, D0, D1), 4 * BLOCK + 10
+    whole = draw(caller, D0, count, 4).values
+    monkeypatch.setattr(calls, "_MOST_TASKS", 2)
+    assert np.array_equal(draw(caller, D0, count, 4).values, whole)
+    merged = gathered(caller, D0, count, 4, lambda block: (len(block),), merge=lambda a, b: a + b)
+    assert merged == [(BLOCK,) * 3, (BLOCK, 10)]
+    later = gathered(caller, D0, count, 4, lambda block: block.values, skip=3)
+    assert np.array_equal(np.concatenate(later), whole[3 * BLOCK :])
+
+
+def test_threads_take_turns_with_the_global_generators():
+    caller = settle(global_noise, D0, D1)
+    here = draw(caller, D0, 3 * BLOCK, 4).values
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        there = draw(caller, D0, 3 * BLOCK, 4).values
+    assert np.array_equal(here, there)
+
+
 def test_global_generators_are_left_as_they_were():
     np.random.seed(1)
     random.seed(1)

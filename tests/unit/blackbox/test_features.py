@@ -331,6 +331,16 @@ def test_anything_is_read_and_packing_it_first_changes_nothing(values):
         assert_the_same_slowly(packed(values), monkeypatch)
 
 
+@given(values=st.lists(nested, min_size=2, max_size=8), place=st.integers(1, 7))
+def test_outputs_are_read_alike_whatever_they_were_packed_with(values, place):
+    """Blocks are packed where they were drawn: what one of them holds must not rename another's."""
+    place = min(place, len(values) - 1)
+    encoding = learn(packed(values), packed(values[place:]))
+    whole = encoding(packed(values)).matrix
+    parts = [encoding(packed(part)).matrix for part in (values[:place], values[place:])]
+    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-14)
+
+
 def test_vectors_among_other_things_are_read_as_slowly(monkeypatch):
     rows = list(np.random.default_rng(0).random((6, 3)))
     values = [*rows, HANGS, np.arange(3), np.arange(3), np.array(["a", "b"]), None]

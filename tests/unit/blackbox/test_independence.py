@@ -13,10 +13,13 @@ from tellapart.blackbox.independence import (
     _stretches,
     dependence,
     never_changes,
+    repeated,
+    signature,
+    signing,
 )
 from tellapart.blackbox.kept_noise import kept_noise
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
-from tellapart.blackbox.traces import codes_of
+from tellapart.blackbox.traces import codes_of, joined_traces, traced
 
 WORDS = "calls are not independent, cannot judge: "
 D0, D1 = [1.0], [2.0]
@@ -208,3 +211,51 @@ def test_outputs_that_change_are_seen_to():
     assert not never_changes(packed([2.0, 3.0]))
     assert never_changes(packed(["a", "a"]))
     assert not never_changes(packed(["a", HANGS]))
+
+
+# -- traces of blocks that were run apart --------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", [*LAWS, "lists"])
+def test_traces_of_parts_are_those_of_the_whole(law):
+    """A block of numbers alone and one with words among them give equal numbers equal codes."""
+    rng = np.random.default_rng(0)
+    lists = [[float(x)] * 2 if x < 0.9 else [None, 1, True] for x in rng.random(600).round(1)]
+    values = list(lists if law == "lists" else LAWS[law](rng, 600))
+    values = [one.item() if isinstance(one, np.generic) else one for one in values]
+    parts = [values[:7], values[7:8], values[8:400], [*values[400:], None]]
+    whole, joined = (
+        traced(packed([*values, None])),
+        joined_traces([traced(packed(part)) for part in parts]),
+    )
+    assert np.array_equal(whole.codes, joined.codes)
+    assert (whole.sizes, joined.sizes, whole.broken, joined.broken) == (None,) * 4
+    numbers = [traced(packed(part)) for part in parts[:3]]
+    if all(one.sizes is not None for one in numbers):
+        together = traced(packed(values[:400]))
+        assert np.array_equal(joined_traces(numbers).sizes, together.sizes, equal_nan=True)
+
+
+def test_calls_that_all_broke_are_known_from_parts():
+    broke = traced(Outputs([HANGS, Broken("raises KeyError")]))
+    assert joined_traces([broke, broke]).broken == HANGS
+    assert joined_traces([broke, traced(packed([1.0]))]).broken is None
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_blocks_sign_themselves_apart(law):
+    """Two of 400 independent blocks sign alike with probability below 1e-9."""
+    rng = np.random.default_rng(0)
+    home = traced(packed(LAWS[law](rng, 20_000)))
+    length = signing(home, home, 400)
+    if law in ("constant", "rare flags"):
+        assert length is None
+        return
+    blocks = [packed(LAWS[law](rng, length + 5)) for _ in range(400)]
+    signed = [signature(block, length) for block in blocks]
+    assert repeated(signed, length) is None
+    again = signature(blocks[7][:length], length)
+    assert repeated([*signed, again], length).reason == (
+        f"a sequence of {length} outputs comes again, exactly, in another block"
+    )
+    assert signature(blocks[0][: length - 1], length) is None
