@@ -42,15 +42,11 @@ def noisy_words(data, rng):
 MECHANISMS = {"numbers": noisy_count, "global": global_count, "words": noisy_words}
 
 
-def numbers(mechanism, samples=SAMPLES, **more):
-    verdict = audit.probe(mechanism, D0, D1, claim=CLAIM, samples=samples, **more)
-    evidence = verdict.evidence
-    return (
-        str(verdict.finding),
-        verdict.epsilon_lower().value,
-        evidence.delta_lower(0.5).value,
-        str(evidence.ledger),
-    )
+def numbers(mechanism, samples=SAMPLES):
+    """All that a verdict is made of: what was counted or ranked, and what refutes."""
+    verdict = audit.probe(mechanism, D0, D1, claim=CLAIM, samples=samples)
+    assert verdict.refuted
+    return verdict.evidence, verdict.finding
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +72,6 @@ def kind(request, monkeypatch):
 def test_the_same_numbers_in_turn_in_threads_in_processes_and_on_dask(name, kind, cluster):
     mechanism = MECHANISMS[name]
     here = numbers(mechanism)
-    assert here[1] > 1
     for backend, jobs in (("threading", 2), ("loky", 2), ("dask", -1)):
         with joblib.parallel_config(backend=backend, n_jobs=jobs):
             assert numbers(mechanism) == here, backend
@@ -191,7 +186,8 @@ def test_the_same_numbers_on_ray(kind):
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    here = {"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=here)
     try:
         register_ray()
         for mechanism in MECHANISMS.values():
