@@ -37,6 +37,12 @@ class Node(NamedTuple):
     elements: list[Leaf] | None = None
 
 
+# What needs no unwrapping and has no surprises; most outputs are made of these.
+_LISTS = frozenset({list, tuple})
+_PLAIN = _LISTS | {float, int, bool, str, bytes, type(None)}
+_LEAVES: dict[type, Leaf] = {kind: Leaf(f"is a {kind.__name__}") for kind in _LISTS}
+
+
 def read(output: Any) -> dict[Path, Node]:
     """Every place of an output and what lies there."""
     found: dict[Path, Node] = {}
@@ -70,6 +76,8 @@ def whole(value: Any, elements: Iterable[Leaf]) -> str:
 
 def _plain(value: Any) -> Any:
     """Without what wraps it: scalars of arrays, tables, complex numbers."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     elif isinstance(value, np.ndarray) and value.ndim == 0:
@@ -80,12 +88,18 @@ def _plain(value: Any) -> Any:
 
 
 def _is_sequence(value: Any) -> bool:
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind in _LISTS
     if isinstance(value, np.ndarray):
         return True
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def _children(value: Any) -> Iterator[tuple[Any, Any]] | None:
+    kind = type(value)
+    if kind in _PLAIN:
+        return enumerate(value) if kind in _LISTS else None
     if isinstance(value, np.ndarray):
         if value.ndim == 1:
             return enumerate(value.tolist())
@@ -104,6 +118,13 @@ def _children(value: Any) -> Iterator[tuple[Any, Any]] | None:
 
 def leaf(value: Any) -> Leaf:
     """What an output, or a part of it, is in itself."""
+    kind = type(value)
+    if kind is float and value == value:
+        return Leaf(NUMBER, value)
+    if kind is int:
+        return Leaf(NUMBER, _double(value))
+    if kind in _LISTS:
+        return _LEAVES[kind]
     if isinstance(value, Broken):
         return Leaf(value.words)
     if isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | Enum):
@@ -124,6 +145,8 @@ def _double(value: Any) -> float:
 def shown(value: Any) -> str:
     """An output as text: the same for equal ones, lists and tuples and arrays alike."""
     value = _plain(value)
+    if type(value) in _LISTS:
+        return "[" + ", ".join(map(shown, value)) + "]"
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, AbstractSet):
