@@ -19,7 +19,7 @@ from tellapart.blackbox.outputs import Broken
 
 # Beyond these an output is only summed up: components of one sequence, and how deep they lie.
 MOST_COMPONENTS = 64
-_DEEPEST = 3
+DEEPEST = 3
 _EXACT = 2.0**53
 
 
@@ -58,9 +58,9 @@ def _descend(value: Any, path: Path, found: dict[Path, Node]) -> None:
         return
     parts = list(children)
     elements = [leaf(_plain(child)) for _, child in parts]
-    words = f"is a {type(value).__name__}" if path else whole(value, elements)
+    words = f"is a {type(value).__name__}" if path else whole(value, _all_leaves(value))
     found[path] = Node(Leaf(words), elements if _is_sequence(value) else None)
-    if len(path) < _DEEPEST:
+    if len(path) < DEEPEST:
         for step, child in parts[:MOST_COMPONENTS]:
             _descend(child, (*path, step), found)
 
@@ -72,6 +72,17 @@ def whole(value: Any, elements: Iterable[Leaf]) -> str:
     if len(short) > MOST_COMPONENTS or any(math.fmod(number, 1) for number in finite):
         return UNSEEN
     return f"is {shown(value)}"
+
+
+def _all_leaves(value: Any) -> Iterator[Leaf]:
+    """What an output holds at any depth."""
+    value = _plain(value)
+    children = _children(value)
+    if children is None:
+        yield leaf(value)
+    else:
+        for _, child in children:
+            yield from _all_leaves(child)
 
 
 def _plain(value: Any) -> Any:

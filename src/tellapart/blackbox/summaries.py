@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart.blackbox.cells import Cells, Frame, Sequences
 from tellapart.blackbox.columns import MISSING, Column, What
-from tellapart.blackbox.frames import Cells, Frame, Sequences
 
 SUMMARIES = (What.SUM, What.LARGEST, What.SMALLEST, What.SECOND, What.WHERE)
 
