@@ -159,13 +159,16 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
 def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
     """The counts beyond one threshold, for each way in which scores may point."""
     ways = directions(scores.orientation)
-    found = {}
-    for higher in ways:
-        counts = counts_beyond(scores, method.threshold, higher)
-        event = f"score {'>' if higher else '<'} {method.threshold:.6g}"
-        ledger = _ledger(f"the event {event}", level / len(ways))
-        found[event] = CountEvidence(counts, ledger, event)
+    each = (at_one_cut(scores, method.threshold, one, level / len(ways)) for one in ways)
+    found = {one.event: one for one in each}
     return together(found) if len(found) > 1 else next(iter(found.values()))
+
+
+def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> CountEvidence:
+    """The counts beyond one threshold, one way."""
+    counts = counts_beyond(scores, threshold, higher)
+    event = f"score {'>' if higher else '<'} {threshold:.6g}"
+    return CountEvidence(counts, _ledger(f"the event {event}", level), event)
 
 
 def _ledger(what: str, level: float) -> Ledger:

@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart._checks import Array
-from tellapart.audit._scorers import ByCell, Scorer, candidates
-from tellapart.blackbox.features import Features
+from tellapart.audit._classifiers import fitted
+from tellapart.audit._combined import combined
+from tellapart.audit._readings import readings
+from tellapart.audit._scorers import Scorer, by_cell, plain
+from tellapart.blackbox.features import Encoding, Features, learn
+from tellapart.blackbox.outputs import Outputs
 
 # So many scores or fewer are events by themselves; more are ranked.
 _FEW_SCORES = 64
+# Scores of which so few differ come again and again, the commonest one aside.
+_AGAIN = 0.2
 _CUTS = 128
-# About how many looks share the level where scores are ranked.
+_FEW_CELLS = 8
+# The share of the level for the one rank of which most is hoped; the others have the rest.
+FAVOUR = 0.5
+# Far tails flatter most, so ranks are weighed as if so many shared the level.
 _LOOKS = 20
-_DOUBT = 0.5
-# What cells of a number that hardly repeats must promise beyond the number itself, which is
-# certified at all ranks at once and in a fraction of the time.
-_EXTRA = 0.1
+# How many deviations what was counted may flatter.
+_DOUBT = 1.0
+# Up to where cells are learnt, and then their sums.
+_SHARES = (0.4, 0.7)
+# What a single cut must promise more: its exact test takes seconds.
+_SLOWER = 0.02
 
 
 @dataclass(frozen=True)
 class Event:
     """The most promising score, the way it points, and where to cut it.
 
-    ``clears`` says that outputs not beyond the cut are what incriminates, with inputs exchanged.
+    ``rate`` is how often it should happen where it should not. ``clears`` says that outputs not
+    beyond the cut are what incriminates, with inputs exchanged.
     """
 
     promise: float
     scorer: Scorer
     higher: bool
     cut: float
-    few: bool
+    rate: float
+    by_rank: bool
     clears: bool
+    read: Encoding
 
-    def happened(self, features: Features) -> NDArray[np.bool_]:
+    def scores(self, outputs: Outputs) -> Array:
+        """The scores of these outputs."""
+        return self.scorer(self.read(outputs))
+
+    def happened(self, outputs: Outputs) -> NDArray[np.bool_]:
         """Whether each output lies beyond the cut."""
-        scores = self.scorer(features)
+        scores = self.scores(outputs)
         return np.asarray(scores > self.cut if self.higher else scores < self.cut)
 
     def words(self) -> str:
@@ -47,75 +69,108 @@ class Event:
         return self.scorer.beyond(self.cut, self.higher)
 
 
-def best_event(
-    learnt: list[Features], weighed: list[Features], delta: float, level: float, more: float
-) -> Event:
-    """The event that should show the largest ε on ``more`` times the calls it was weighed on."""
-    events = (
-        event
-        for scorer in candidates(learnt[0], learnt[1])
-        for event in _events(scorer, weighed, delta, level, more)
+@dataclass(frozen=True)
+class Seeker:
+    """What is sought: an event that shows the largest ε at ``delta``, and by which means."""
+
+    delta: float
+    features: Callable[[Any], Any] | None = None
+    classifier: Any = None
+
+    def __call__(self, aside: tuple[Outputs, Outputs], level: float, kept: int) -> Event:
+        """The event that should show most on ``kept`` calls, from some that are set aside."""
+        read = learn(*aside, self.features)
+        known = [read(one) for one in aside]
+        weigh = _Weigh(self.delta, level, kept, read)
+        return max(_candidates(known, weigh, self.classifier), key=_worth)
+
+
+@dataclass(frozen=True)
+class _Weigh:
+    """For how many calls, and at which level, events are to show an ε at ``delta``."""
+
+    delta: float
+    level: float
+    kept: int
+    read: Encoding
+
+
+def _candidates(known: list[Features], weigh: _Weigh, classifier: Any) -> Iterator[Event]:
+    """Events of every kind.
+
+    A score is never weighed on calls it was learnt on: cells are learnt on the first part, what
+    many of them say together on the second, and the third is for weighing.
+    """
+    half, most = (int(share * len(known[0])) for share in _SHARES)
+    first, second, last, unlearnt = (
+        [one.rows(part) for one in known]
+        for part in (slice(half), slice(half, most), slice(most, None), slice(half, None))
     )
-    return max(events, key=_worth)
+    cells = []
+    for reading in readings(known[0].columns):
+        if not reading.categories:
+            for scorer in plain(reading, *known):
+                yield from _events(scorer, known, weigh)
+        cells.append(by_cell(reading, *first))
+        if len(cells[-1].ratios) <= _FEW_CELLS:  # so few that learning can hardly flatter
+            yield from _events(by_cell(reading, *known), known, weigh)
+        else:
+            yield from _events(cells[-1], unlearnt, weigh)
+    for both in combined(cells, *second):
+        yield from _events(both, last, weigh)
+    if classifier is not None:
+        learnt = fitted(classifier, *(one.rows(slice(most)) for one in known))
+        yield from _events(learnt, last, weigh)
 
 
 def _worth(event: Event) -> float:
-    return event.promise - _EXTRA * (isinstance(event.scorer, ByCell) and event.scorer.smooth)
+    return event.promise - event.scorer.handicap - (0.0 if event.by_rank else _SLOWER)
 
 
-def _events(
-    scorer: Scorer, weighed: list[Features], delta: float, level: float, more: float
-) -> list[Event]:
-    """The best cut of a score, for each way in which it may point."""
-    absent, present = (scorer(one) for one in weighed)
-    seen = np.unique(np.concatenate([absent, present]))
-    few = seen.size <= _FEW_SCORES
-    places = np.unique(np.linspace(0, seen.size - 1, _CUTS).astype(int))
-    # A cut lies between scores that were seen, so that equal ones fall on one side.
-    cuts = seen[places]
-    lowest = max(cuts[0] - 1.0, -np.finfo(float).max)
-    cuts = np.concatenate([[lowest], cuts])
-    z = float(ndtri(level if few else level / _LOOKS))
-    found = []
-    for higher in (True, False):
-        counts = [_beyond(side, cuts, higher) for side in (absent, present)]
-        accuse = _promise(counts[1], len(present), counts[0], len(absent), delta, z, more)
-        clear = _promise(
-            len(absent) - counts[0],
-            len(absent),
-            len(present) - counts[1],
-            len(present),
-            delta,
-            z,
-            more,
-        )
-        for clears, promise in ((False, accuse), (True, clear)):
-            best = int(np.argmax(promise))
-            cut = float(cuts[best])
-            found.append(Event(float(promise[best]), scorer, higher, cut, few, clears))
-    return found
+def _events(scorer: Scorer, known: list[Features], weigh: _Weigh) -> Iterator[Event]:
+    """The best cut of a score, for each way in which it may point and be certified."""
+    sides = [np.sort(scorer(one)) for one in known]
+    seen, times = np.unique(np.concatenate(sides), return_counts=True)
+    cuts, total = _cuts(seen), len(sides[0])
+    for higher, by_rank, clears in product((True, False), _ways(times), (False, True)):
+        reference, tested = (_beyond(side, cuts, higher) for side in sides)
+        if clears:
+            reference, tested = total - tested, total - reference
+        promise = _promise(tested, reference, total, weigh, by_rank)
+        best = int(np.argmax(promise))
+        rate = float(reference[best]) / total
+        found = (float(promise[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
+        yield Event(*found, weigh.read)
 
 
-def _beyond(side: Array, cuts: Array, higher: bool) -> Array:
-    ordered = np.sort(side)
+def _ways(times: NDArray[np.intp]) -> tuple[bool, ...]:
+    """Few scores are cut, many ranked, and those that come again and again may be either."""
+    if times.size <= _FEW_SCORES:
+        return (False,)
+    others = int(times.sum() - times.max())
+    return (False, True) if times.size <= _AGAIN * others else (True,)
+
+
+def _cuts(seen: Array) -> Array:
+    """Scores that were seen, so that equal ones fall on one side; denser towards both ends."""
+    even = np.linspace(0, seen.size - 1, _CUTS).astype(int)
+    ends = np.geomspace(1, max(seen.size, 2), _CUTS // 2).astype(int) - 1
+    places = np.unique(np.concatenate([even, ends, seen.size - 1 - ends]).clip(0, seen.size - 1))
+    lowest = max(seen[0] - 1.0, -np.finfo(float).max)
+    return np.concatenate([[lowest], seen[places]])
+
+
+def _beyond(ordered: Array, cuts: Array, higher: bool) -> Array:
     if higher:
         return np.asarray(ordered.size - np.searchsorted(ordered, cuts, side="right"), dtype=float)
     return np.asarray(np.searchsorted(ordered, cuts, side="left"), dtype=float)
 
 
-def _promise(
-    tested: Array,
-    of_tested: int,
-    reference: Array,
-    of_reference: int,
-    delta: float,
-    z: float,
-    more: float,
-) -> Array:
-    """Roughly the bound on ε that ``more`` times the calls will give, with doubt about these."""
+def _promise(tested: Array, reference: Array, total: int, weigh: _Weigh, by_rank: bool) -> Array:
+    """Roughly the bound on ε that the kept calls will give, with doubt about what was counted."""
     with np.errstate(divide="ignore"):
-        ratio = np.log(np.maximum(tested / of_tested - delta, 0.0))
-    ratio = ratio - np.log((reference + 0.5) / (of_reference + 1))
-    noise = np.sqrt(1 / ((tested + 0.5) * more) + 1 / ((reference + 0.5) * more))
+        ratio = np.log(np.maximum(tested / total - weigh.delta, 0.0))
+    ratio = ratio - np.log((reference + 0.5) / (total + 1))
     doubt = np.sqrt(1 / (tested + 0.5) + 1 / (reference + 0.5))
-    return np.asarray(ratio + z * noise - _DOUBT * doubt)
+    z = float(ndtri(weigh.level / _LOOKS if by_rank else weigh.level))
+    return np.asarray(ratio + z * doubt * math.sqrt(total / weigh.kept) - _DOUBT * doubt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tellapart import _checks
@@ -94,7 +96,7 @@ def _check_independent(scores: Scores) -> None:
 def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
     _check_independent(scores)
     if isinstance(method, Ranks):
-        return _at_ranks(scores, level)
+        return at_ranks(scores, level)
     if isinstance(method, Split):
         return _at_one_rank(scores, level, method)
     if isinstance(method, Band):
@@ -114,12 +116,24 @@ def _believed(scores: Scores, level: float, method: Credible) -> Belief:
     return belief(counts_beyond(scores, method.threshold, higher), method.prior, level)
 
 
-def _at_ranks(scores: Scores, level: float) -> RankEvidence:
+@dataclass(frozen=True)
+class Favoured:
+    """Ranks of which more is hoped, for reasons other than these scores, and their share."""
+
+    end: End
+    higher: bool
+    ranks: tuple[int, ...]
+    share: float
+
+
+def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> RankEvidence:
+    """Looks at pre-set ranks from both ends; some may be favoured with a share of the level."""
     ways = directions(scores.orientation)
     places = [
         (end, higher, geometric_ranks(_reference(scores, end))) for higher in ways for end in End
     ]
-    share = level / sum(len(ranks) for _, _, ranks in places)
+    rest = level * (1 - favoured.share) if favoured else level
+    share = rest / sum(len(ranks) for _, _, ranks in places)
     looks = [
         look for end, higher, ranks in places for look in look_at(scores, end, higher, ranks, share)
     ]
@@ -127,6 +141,10 @@ def _at_ranks(scores: Scores, level: float) -> RankEvidence:
         Entry(_words(end, higher, len(ways) > 1), len(ranks), share)
         for end, higher, ranks in places
     ]
+    if favoured:
+        each = level * favoured.share / len(favoured.ranks)
+        looks += look_at(scores, favoured.end, favoured.higher, favoured.ranks, each)
+        entries.append(Entry("ranks favoured beforehand", len(favoured.ranks), each))
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
     return RankEvidence(tuple(looks), ledger, Ranks.name)
 

@@ -21,7 +21,6 @@ from tellapart.audit._by_cuts import Cut, CutEvidence, cut_ledger
 from tellapart.audit._events import Event
 from tellapart.audit.looks import End, geometric_ranks
 from tellapart.blackbox.calls import BLOCK, Caller, draw, gathered
-from tellapart.blackbox.features import Features
 from tellapart.blackbox.independence import repeated, signature, signing
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs
@@ -30,7 +29,6 @@ from tellapart.errors import Unsupported
 
 T = TypeVar("T")
 Pair = tuple[Outputs, Outputs]
-Read = Callable[[Outputs], Features]
 
 # So many calls on each input send a score each; more are counted where they were made.
 AT_HOME = 2**20
@@ -77,21 +75,20 @@ class _Scored(NamedTuple):
 @dataclass(frozen=True)
 class _Scoring:
     event: Event
-    read: Read
 
     def __call__(self, outputs: Outputs) -> _Scored:
-        return _Scored(self.event.scorer(self.read(outputs)), traced(outputs))
+        return _Scored(self.event.scores(outputs), traced(outputs))
 
 
-def scored(calls: Calls, home: Pair, aside: int, event: Event, read: Read) -> list[Array]:
+def scored(calls: Calls, home: Pair, aside: int, event: Event) -> list[Array]:
     """The scores of all calls on each input but those set aside, if calls can be judged."""
-    others = calls.others(home, _Scoring(event, read))
+    others = calls.others(home, _Scoring(event))
     traces = [
         joined_traces([traced(outputs), *(one.trace for one in far)])
         for outputs, far in zip(home, others, strict=True)
     ]
     refuse_unjudgeable(calls.caller, calls.inputs, home, (traces[0], traces[1]))
-    near = [[event.scorer(read(outputs[aside:]))] if outputs[aside:] else [] for outputs in home]
+    near = [[event.scores(outputs[aside:])] if len(outputs) > aside else [] for outputs in home]
     return [
         np.concatenate([*here, *(one.scores for one in far)])
         for here, far in zip(near, others, strict=True)
@@ -125,12 +122,11 @@ class _Tally(NamedTuple):
 @dataclass(frozen=True)
 class _Counting:
     event: Event
-    read: Read
     places: tuple[_Place, ...]
     length: int | None
 
     def __call__(self, outputs: Outputs) -> _Tally:
-        scores = self.event.scorer(self.read(outputs))
+        scores = self.event.scores(outputs)
         happened = np.array([place.count(scores) for place in self.places], dtype=np.int64)
         return _Tally(len(scores), happened, signatures(outputs, self.length))
 
@@ -149,15 +145,13 @@ def _added(one: _Tally, other: _Tally) -> _Tally:
     )
 
 
-def counted(
-    calls: Calls, home: Pair, aside: int, event: Event, read: Read, confidence: float
-) -> CutEvidence:
+def counted(calls: Calls, home: Pair, aside: int, event: Event, confidence: float) -> CutEvidence:
     """What counts of all calls but those set aside show, if calls can be judged."""
     refuse_unjudgeable(calls.caller, calls.inputs, home)
-    places = _places(event, [event.scorer(read(outputs[:aside])) for outputs in home])
+    places = _places(event, [event.scores(outputs[:aside]) for outputs in home])
     blocks = 2 * -(-calls.count // BLOCK)
     length = signing(traced(home[0]), traced(home[1]), blocks)
-    counting = _Counting(event, read, places, length)
+    counting = _Counting(event, places, length)
     sides = [
         reduce(_added, [*_near(counting, outputs, aside), *far])
         for outputs, far in zip(home, calls.others(home, counting, _added), strict=True)
@@ -183,7 +177,7 @@ def _places(event: Event, scores: list[Array]) -> tuple[_Place, ...]:
     """The event's own cut, and where scores are many, cuts at ranks from both ends."""
     end = End.CLEAR if event.clears else End.ACCUSE
     own = _Place(event.cut, event.higher, event.clears, end)
-    if event.few:
+    if not event.by_rank:
         return (own,)
     found = []
     for end, side in zip(End, scores, strict=True):

@@ -50,15 +50,15 @@ class Look:
     tested: int
     threshold: float
     level: float
-    what: str = "score"
+    event: str = ""  # what lies beyond, where other words than a score's say it
     sides: tuple[str, str] = ("members", "others")
 
     def __str__(self) -> str:
-        sign = ">" if self.higher else "<"
+        event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
         who, whom = self.sides if self.end is End.ACCUSE else self.sides[::-1]
         share, against = self.beyond / self.tested, self.rank / self.reference
         return (
-            f"{self.what} {sign} {self.threshold:.6g}: {_percent(share)} of {who} "
+            f"{event}: {_percent(share)} of {who} "
             f"({self.beyond:,} of {self.tested:,}) against at most {_percent(against)} of {whom}"
         )
 

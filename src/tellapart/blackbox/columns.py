@@ -78,18 +78,6 @@ class Column:
 
     # -- events in words ---------------------------------------------------------------------
 
-    def above(self, threshold: float) -> str:
-        """That the number exceeds a threshold."""
-        return f"{self.name} > {threshold:.6g}"
-
-    def below(self, threshold: float) -> str:
-        """That the number falls short of a threshold."""
-        return f"{self.name} < {threshold:.6g}"
-
-    def between(self, low: float, high: float) -> str:
-        """That the number lies in an interval, its upper end included."""
-        return f"{low:.6g} < {self.name} ≤ {high:.6g}"
-
     def equal(self, value: float) -> str:
         """That the number is this one, or the category the one of this code."""
         if not self.is_category:

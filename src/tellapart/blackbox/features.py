@@ -43,6 +43,13 @@ class Features:
         """What each column holds, in words."""
         return tuple(column.name for column in self.columns)
 
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def rows(self, part: slice) -> Features:
+        """A part of the calls."""
+        return Features(self.columns, self.matrix[part])
+
 
 @dataclass(frozen=True)
 class Encoding:

@@ -34,7 +34,7 @@ from tellapart.blackbox.cells import (
 from tellapart.blackbox.columns import Path
 from tellapart.blackbox.nested import by_shape
 from tellapart.blackbox.outputs import Outputs
-from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, whole
+from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, shown, whole
 
 
 def framed(outputs: Outputs, slowly: bool = False) -> Frame:
@@ -93,7 +93,7 @@ def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
     for place in able:
         key = rows[place].tobytes()
         if key not in known:
-            known[key] = words.code(whole(values[place], ()))
+            known[key] = words.code(f"is {shown(values[place].tolist())}")
         found[place] = known[key]
     return found
 

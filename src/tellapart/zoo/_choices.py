@@ -124,6 +124,7 @@ _LYU = "Lyu, Su and Li 2017, algorithm "
 _LAST = ((*(0.0,) * 9, 1.0), (*(1.0,) * 9, 0.0))
 _LAST_TWO = ((*(0.0,) * 8, 1.0, 1.0), (*(1.0,) * 8, 0.0, 0.0))
 _HALVES = (((0.0,) * 5 + (1.0,) * 5), ((1.0,) * 5 + (0.0,) * 5))
+_LONGER_HALVES = (((0.0,) * 7 + (1.0,) * 7), ((1.0,) * 7 + (0.0,) * 7))
 _ALL_TEN = ((0.0,) * 10, (1.0,) * 10)
 SPARSE = (
     specimen(
@@ -176,9 +177,10 @@ SPARSE = (
     ),
     specimen(
         sparse.sparse_vector_6,
+        _LONGER_HALVES,
         _HALVES,
         claim=ONE,
-        truth=4.030821252,
+        truth=5.744246515,
         known="all outputs by quadrature over the threshold; grows with the number of queries",
         source=_LYU + "6",
     ),

@@ -115,6 +115,53 @@ def test_a_users_own_feature_is_used():
     assert "feature" in round_.finding.where
 
 
+def _quadrants(data, rng, size):
+    """The first and last number are alike on both inputs; only their product tells."""
+    one, two = rng.choice([-1.0, 1.0], (2, size))
+    if len(data) == 3:
+        two = np.where(rng.random(size) < 0.95, one, two)
+    noise = rng.normal(0, 50, size)  # hides sums and differences of neighbours
+    return np.column_stack([one * rng.random(size), noise, two * rng.random(size)])
+
+
+@pytest.mark.parametrize("classifier", ["boosting", "tree"])
+def test_a_classifier_finds_what_no_single_number_shows(classifier):
+    assert not probe(_quadrants, samples=6_000).refuted
+    verdict = probe(_quadrants, samples=6_000, classifier=classifier)
+    assert verdict.refuted
+    assert f"score of the {classifier} classifier" in verdict.finding.where
+    again = probe(_quadrants, samples=6_000, classifier=classifier)
+    assert again.epsilon_lower() == verdict.epsilon_lower()
+
+
+def test_any_estimator_may_be_tried_and_is_left_as_it_was():
+    from sklearn.naive_bayes import GaussianNB
+
+    own = GaussianNB()
+
+    def mechanism(data, rng, size):
+        spread = 1.0 + 2 * (len(data) == 3)
+        return rng.normal(0, spread, (size, 20))
+
+    verdict = probe(mechanism, samples=4_000, classifier=own)
+    assert verdict.refuted
+    assert not hasattr(own, "theta_")
+
+
+def test_a_weighed_sum_may_be_learnt_by_scikit_learn():
+    def mechanism(data, rng, size):
+        return rng.normal(len(data), 1, (size, 2))
+
+    assert probe(mechanism, samples=4_000, classifier="logistic").refuted
+
+
+@pytest.mark.parametrize("bad", ["forest", 3, object()])
+def test_what_is_no_classifier_is_named(bad):
+    rule = "classifier must be 'boosting', 'tree', 'logistic' or an estimator of scikit-learn"
+    with pytest.raises(ta.InvalidArgument, match=f"^{rule}, got"):
+        probe(laplace(1.0), classifier=bad)
+
+
 def test_constant_outputs_that_differ_are_a_leak_and_equal_ones_are_none():
     assert probe(lambda data: len(data), samples=1_000).epsilon_lower().value > 4
     verdict = probe(lambda data: 7, samples=1_000)

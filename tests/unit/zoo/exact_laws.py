@@ -59,12 +59,14 @@ def all_answers(queries, threshold, rho, nu):
     x, w = quadrature([threshold, *q.tolist()], 45 * max(rho, nu))
     density = w * stats.laplace(threshold, rho).pdf(x)
     law = stats.laplace(0, nu)
-    by_answer = np.stack([law.cdf(x[:, None] - q), law.sf(x[:, None] - q)])
-    found = []
-    for answers in patterns(len(q)):
-        chosen = by_answer[list(answers), :, np.arange(len(q))]
-        found.append(float(density @ chosen.prod(axis=0)))
-    return np.array(found)
+    halves = []
+    for part in (q[: len(q) // 2], q[len(q) // 2 :]):
+        found = np.ones((len(x), 1))
+        for query in part:  # each further answer splits every pattern so far in two
+            by_answer = np.column_stack([law.cdf(x - query), law.sf(x - query)])
+            found = (found[:, :, None] * by_answer[:, None, :]).reshape(len(x), -1)
+        halves.append(found)
+    return ((halves[0] * density[:, None]).T @ halves[1]).ravel()
 
 
 def patterns(length):
