@@ -162,6 +162,7 @@ def test_the_names_that_stand_are_there():
         audit.one_run: ["scores", "confidence"],
         audit.judge: ["claim", "evidence"],
         audit.probe: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
+        audit.probe_bits: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
         audit.Evidence.epsilon_lower: ["self", "delta"],
         audit.Evidence.refutes: ["self", "claim"],
         plot.audit: ["found", "claim", "exact"],

@@ -14,6 +14,7 @@ from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit._one_run import one_run
 from tellapart.audit._probe import probe
+from tellapart.audit._probe_bits import probe_bits
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
@@ -64,6 +65,7 @@ __all__ = [
     "metrics",
     "one_run",
     "probe",
+    "probe_bits",
     "published",
     "together",
     "wealth",

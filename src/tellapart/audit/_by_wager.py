@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tellapart.audit._wager_power import wager_power
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
@@ -20,17 +21,17 @@ class WagerEvidence(Evidence):
     wager: Wager
     calls: int  # on each input, those on which events were sought included
     event: str
+    batches: tuple[int, ...]  # all that were allowed for, whether or not they were needed
     ledger: Ledger
     method = "bets, stopped when decided"
     design = Design.MANY_RUNS
 
     @classmethod
-    def of(cls, wager: Wager, calls: int, event: str) -> WagerEvidence:
+    def of(cls, wager: Wager, calls: int, event: str, batches: tuple[int, ...]) -> WagerEvidence:
         """Evidence at the confidence of the wager."""
         level = 1 - wager.confidence
-        return cls(
-            wager, calls, event, Ledger(level, (Entry("one wager, at all times", 1, level),))
-        )
+        ledger = Ledger(level, (Entry("one wager, at all times", 1, level),))
+        return cls(wager, calls, event, batches, ledger)
 
     def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
         """The ε that any true promise with the claim's δ must at least have."""
@@ -69,4 +70,5 @@ class WagerEvidence(Evidence):
         return Finding(where, share, 0.0, self.ledger.level, self.ledger.level, limit)
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        raise Unsupported("bets that stop when decided have no fixed number of calls")
+        self._finding(claim)  # refuses other claims than the one bet against
+        return lambda truth: wager_power(self.wager, truth, self.batches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,25 @@ def until_decided(
         both_orders=False,
         at_most=max(samples - _FIRST, 1),
     )
-    place = 1
-    while not wager.decided and len(past[0]) < samples:
-        size = min(max(_BATCH, len(past[0]) // 8), samples - len(past[0]))
+    batches = tuple(_batches(len(past[0]), samples))
+    for place, size in enumerate(batches, start=1):
         fresh = _drawn(caller, inputs, size, seed, place)
         wager = wager.update(*_happened(event, fresh))
         past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]
         if len(past[0]) >= _AGAIN * sought:
             event, sought = _sought(past, seek), len(past[0])
-        place += 1
+        if wager.decided:
+            break
     refuse_unjudgeable(caller, inputs, (past[0], past[1]))
-    return WagerEvidence.of(wager, len(past[0]), event.words())
+    return WagerEvidence.of(wager, len(past[0]), event.words(), batches)
+
+
+def _batches(done: int, samples: int) -> Iterator[int]:
+    """How many calls come next, each time: few at first, and always a share of all so far."""
+    while done < samples:
+        size = min(max(_BATCH, done // 8), samples - done)
+        yield size
+        done += size
 
 
 def _drawn(

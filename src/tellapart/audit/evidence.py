@@ -66,6 +66,7 @@ class Evidence(ABC):
     ledger: Ledger
     method: str  # its name, for people
     can_refute: bool = True
+    about: str = ""  # what it speaks of, where that is less than the whole mechanism
 
     @property
     def confidence(self) -> float:

@@ -167,14 +167,16 @@ class Wager:
         if self.refuted or self.at_most is None:
             return self.refuted
         left = self.at_most - self.seen.total
-        return left <= 0 or not self._hope(left)
+        return left <= 0 or not bool(self.hope(self.seen.counted(), left))
 
-    def _hope(self, left: int) -> bool:
-        orders = [self.seen.counted()]
-        if self.both_orders:
-            orders.append(orders[0].swapped())
-        best = (self._log_wealth(_at_best(one, left)) for one in orders)
-        return any(bool(log >= self._target) for log in best)
+    def hope(self, counted: Counted, left: int) -> NDArray[np.bool_]:
+        """Whether these pairs leave hope that the wealth suffices after so many more."""
+        orders = [counted, counted.swapped()] if self.both_orders else [counted]
+        return np.asarray(np.any([self.enough(_at_best(one, left)) for one in orders], axis=0))
+
+    def enough(self, counted: Counted) -> NDArray[np.bool_]:
+        """Whether the wealth suffices after these pairs."""
+        return np.asarray(self._log_wealth(counted) >= self._target)
 
     def _refuted_below(self, pairs: Pairs) -> float:
         first = self.epsilon or 1.0
@@ -220,20 +222,20 @@ def epsilon_sequence(
 
 def _at_best(counted: Counted, left: int) -> Counted:
     """The counts at the end, if the pairs left went our way as far as is still plausible."""
-    total = float(sum(counted))
+    total = np.asarray(sum(counted))
     most = _limit(counted.with_only, total, 1 - _HOPE)
-    against = min(_limit(counted.without_only, total, _HOPE), 1 - most)
-    both = min(_limit(counted.both, total, _HOPE), 1 - most - against)
+    against = np.minimum(_limit(counted.without_only, total, _HOPE), 1 - most)
+    both = np.minimum(_limit(counted.both, total, _HOPE), 1 - most - against)
     shares = (most, against, both, 1 - most - against - both)
     return Counted(*(count + left * share for count, share in zip(counted, shares, strict=True)))
 
 
-def _limit(count: Array, total: float, level: float) -> float:
+def _limit(count: Array, total: Array, level: float) -> Array:
     """Clopper and Pearson's upper (level > 1/2) or lower limit on a rate."""
-    successes, failures = float(count), total - float(count)
     if level > 0.5:
-        return float(betaincinv(successes + 1, failures, level)) if failures else 1.0
-    return float(betaincinv(successes, failures + 1, level)) if successes else 0.0
+        rest = total - count
+        return np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1), level), 1.0)
+    return np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, level), 0.0)
 
 
 def _running(x: NDArray[np.bool_], y: NDArray[np.bool_], before: Pairs) -> Counted:

@@ -133,7 +133,7 @@ class Verdict:
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
-        lines = []
+        lines = [self.evidence.about] if self.evidence.about else []
         if self.finding is not None:
             lines.append(f"Where: {self.finding}.")
         bound = self.epsilon_lower()

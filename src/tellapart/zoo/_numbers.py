@@ -220,6 +220,15 @@ GAUSSIAN = (
         source=_FOLKLORE,
     ),
     specimen(
+        additive.gaussian_textbook,
+        (0.0, 1.0),
+        claim=guarantee(mu=1),
+        truth=math.inf,
+        flaw=Flaw.BITS,
+        known="bits that no output on 1 has; that of the exact curve if read as real numbers",
+        source="Haney, Desfontaines, Hartman, Shrestha and Hay 2022",
+    ),
+    specimen(
         additive.gaussian_vector,
         ((0.0,) * 4, (1.0,) * 4),
         claim=guarantee(mu=1),

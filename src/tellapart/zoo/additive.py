@@ -199,6 +199,13 @@ def gaussian_variance(data: float, rng: Generator, size: int) -> Array:
 
 
 @batched
+def gaussian_textbook(data: float, rng: Generator, size: int) -> Array:
+    """Gaussian noise from a radius and an angle (Box and Muller): sums are rounded as they go."""
+    radius = np.sqrt(-2 * np.log(1 - rng.random(size)))
+    return np.asarray(data + radius * np.cos(2 * np.pi * rng.random(size)))
+
+
+@batched
 def gaussian_vector(data: Any, rng: Generator, size: int) -> Array:
     """Noise for the largest coordinate's change, though one record changes all coordinates."""
     answers = _column(data)

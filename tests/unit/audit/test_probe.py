@@ -228,7 +228,7 @@ def test_a_probe_may_stop_when_it_is_decided():
     assert all(0 < verdict.epsilon_lower().value < 2 for verdict in verdicts)
     said = str(verdicts[0])
     assert "decided after" in said
-    assert "Power: not stated, as bets that stop when decided" in said
+    assert "Power: the best attack on randomised response with ε = 1." in said
 
 
 def test_a_true_claim_is_given_up_early_and_seldom_refuted():

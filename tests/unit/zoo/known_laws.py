@@ -322,6 +322,7 @@ CDFS: dict[str, Callable] = {
     "gaussian-classical-beyond": lambda d: whole(gauss(math.sqrt(2 * math.log(3.125)) / 7)(d)),
     "gaussian-pure": lambda d: whole(gauss(1)(d)),
     "gaussian-variance": lambda d: whole(gauss(0.25)(d)),
+    "gaussian-textbook": lambda d: whole(gauss(1)(d)),
     "gaussian-vector": lambda d: shifted(gauss(1), d),
     "noisy-max-3": lambda d: whole(largest(laplace(d[0], 2), 5)),
     "noisy-max-4": lambda d: whole(largest(expon(d[0], 2), 5)),

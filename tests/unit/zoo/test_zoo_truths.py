@@ -250,6 +250,7 @@ TRUTHS = {
     "gaussian-classical-beyond": lambda: gaussian(7 / math.sqrt(2 * math.log(3.125)), 0.4),
     "gaussian-pure": unbounded_gaussian,
     "gaussian-variance": lambda: gaussian(4),
+    "gaussian-textbook": lambda: math.inf if too_fine(0.0) > 1e-3 > too_fine(1.0) == 0 else 0.0,
     "gaussian-vector": lambda: gaussian(2),
     "noisy-max-3": lambda: largest(lambda c: stats.laplace(c, 2), 5),
     "noisy-max-4": lambda: beyond_support(lambda c: stats.expon(c, 2)),
@@ -295,6 +296,13 @@ def unreachable(data):
     candidates = np.clip(nearest[:, None] + np.arange(-8, 9), 1, 2.0**53)
     reached = np.log(candidates * 2.0**-53) == -np.abs(outputs)[:, None]
     return float((~reached.any(axis=1)).mean())
+
+
+def too_fine(data):
+    """The share of outputs that are no multiple of 2^−53, as all sums with 1 are."""
+    outputs = zoo.find("gaussian-textbook").mechanism(data, np.random.default_rng(9), size=20_000)
+    scaled = outputs * 2.0**53
+    return float((scaled != np.rint(scaled)).mean())
 
 
 @pytest.mark.parametrize("name", TRUTHS)
