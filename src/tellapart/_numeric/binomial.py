@@ -100,7 +100,7 @@ def _deviance(x: Array, mean: Array) -> Array:
     return np.where(x == 0, mean, inner)
 
 
-def lower_limit(k: ArrayLike, n: ArrayLike, level: float) -> Array:
+def lower_limit(k: ArrayLike, n: ArrayLike, level: float | Array) -> Array:
     """The largest p under which k or more successes are no likelier than the level, or less."""
     k, n = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     inner = np.maximum(k, 1.0)
@@ -113,7 +113,7 @@ def lower_limit(k: ArrayLike, n: ArrayLike, level: float) -> Array:
     return np.where(k == 0, 0.0, p)
 
 
-def upper_limit(k: ArrayLike, n: ArrayLike, level: float) -> Array:
+def upper_limit(k: ArrayLike, n: ArrayLike, level: float | Array) -> Array:
     """The least p under which k or fewer successes are no likelier than the level, or more."""
     k, n = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     inner = np.minimum(k, n - 1)

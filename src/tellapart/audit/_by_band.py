@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from tellapart._checks import Array
 from tellapart.audit._band import default_ranks, fpr_upper_above, tpr_lower
+from tellapart.audit._by_curve import CurveEvidence
 from tellapart.audit._cells import Cells
 from tellapart.audit._rank_test import Looked
-from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence import Design, Evidence, Finding, Power
+from tellapart.audit.evidence import Design, Finding, Power
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import directions
 from tellapart.audit.methods import Band
@@ -26,7 +25,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
-class BandEvidence(Evidence):
+class BandEvidence(CurveEvidence):
     """What holds wherever one looks: every answer is read off one curve from above."""
 
     shown: AtomicCurve
@@ -38,21 +37,6 @@ class BandEvidence(Evidence):
 
     def curve(self) -> AtomicCurve:
         return self.shown
-
-    def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        both = (self.shown, self.shown.mirrored())
-        return max(curve.epsilon(delta) for curve in both), Basis.EXACT
-
-    def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        both = (self.shown, self.shown.mirrored())
-        return max(curve.delta(epsilon) for curve in both), Basis.EXACT
-
-    def _mu(self) -> tuple[float, Basis]:
-        # A convex curve first crosses a polygon at a corner.
-        fpr, fnr = self.shown.vertices()
-        inside = (fpr > 0) & (fnr > 0) & (fpr < 1) & (fnr < 1)
-        found = -ndtri(fnr[inside]) - ndtri(fpr[inside])
-        return max(float(np.max(found, initial=0.0)), 0.0), Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         fpr, fnr = self.shown.vertices()

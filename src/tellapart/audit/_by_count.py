@@ -43,6 +43,7 @@ class CountEvidence(Evidence):
     method: str = Fixed.name
     design: Design = Design.MANY_RUNS
     calls: int | None = None
+    about: str = ""
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)

@@ -36,6 +36,7 @@ class RankEvidence(Evidence):
     method: str
     design: Design = Design.MANY_RUNS
     calls: int | None = None
+    about: str = ""
 
     @cached_property
     def _columns(self) -> Looked:

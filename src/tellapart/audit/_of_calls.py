@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tellapart.audit._by_count import CountEvidence
+from tellapart.audit._by_cuts import CutEvidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit.evidence import Design, Evidence
 from tellapart.audit.ledger import Ledger
@@ -17,16 +18,19 @@ _RANKS = {
 _CHOSEN = "one event, chosen on calls set aside"
 
 
-def of_calls(found: Evidence, calls: int) -> Evidence:
+def of_calls(found: Evidence, calls: int, about: str = "") -> Evidence:
     """The same evidence, which says of itself that it is of so many calls on each input."""
+    if isinstance(found, CutEvidence):
+        return replace(found, calls=calls, about=about)
     if isinstance(found, RankEvidence):
         ends = dict.fromkeys(look.end for look in found.looks)
         words = tuple(_RANKS[end] for end in ends)
         ledger = _told(found.ledger, words, calls - found.looks[0].tested)
-        return replace(found, ledger=ledger, design=Design.CALLS, calls=calls)
+        return replace(found, ledger=ledger, design=Design.CALLS, calls=calls, about=about)
     if isinstance(found, CountEvidence):
         ledger = _told(found.ledger, (f"the event {found.event}",), calls - found.counts.members)
-        return replace(found, ledger=ledger, method=_CHOSEN, design=Design.CALLS, calls=calls)
+        own = replace(found, ledger=ledger, method=_CHOSEN, design=Design.CALLS)
+        return replace(own, calls=calls, about=about)
     return found
 
 

@@ -13,20 +13,20 @@ from tellapart.audit._classifiers import checked
 from tellapart.audit._events import FAVOUR, Event, Seeker
 from tellapart.audit._many_runs import Favoured, at_ranks
 from tellapart.audit._of_calls import of_calls
+from tellapart.audit._probe_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit._probe_until import until_decided as bet
 from tellapart.audit._scorers import Scorer
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.looks import End, Look
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.blackbox.calls import draw, settle
-from tellapart.blackbox.kept_noise import refuse_unjudgeable
+from tellapart.blackbox.calls import settle
 from tellapart.blackbox.outputs import Outputs
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
-# The share of the calls on which an event is sought; half of it learns scores, half weighs them.
+# The share of the calls on which an event is sought.
 _ASIDE = 0.1
 _ASIDE_TO_LEARN = 0.25
 _FEWEST = 20
@@ -52,7 +52,8 @@ def probe(
 
     It is called ``samples`` times on each input, as ``mechanism(data)``; one that takes ``rng`` is
     handed a NumPy generator, one that takes ``size`` is asked for batches. Outputs may be
-    anything. A tenth of the calls serves to find an event, the others to certify it. With
+    anything. A tenth of the calls serves to find an event, the others to certify it; of more than
+    a million, counts alone leave the workers that joblib is told of. With
     ``until_decided`` it bets on events as it goes and stops when the claim, of (ε, δ), is refuted
     or out of reach within ``samples``. ``features`` makes numbers of an output; a ``classifier``
     ("boosting", "tree", "logistic" or an estimator of scikit-learn) is one more score to try, on
@@ -77,24 +78,31 @@ def probe(
             raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
         bets = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress)
         return judge(claim, bets)
-    absent, present = (
-        draw(caller, data, count, (key, k), _half(progress, k)) for k, data in enumerate((d0, d1))
-    )
-    refuse_unjudgeable(caller, (d0, d1), (absent, present))
-    return judge(claim, of_calls(_certified(absent, present, seek, confidence), count))
+    calls = Calls(caller, (d0, d1), count, key, progress)
+    return judge(claim, _certified(calls, seek, confidence))
 
 
-def _half(progress: run.Progress | None, input_: int) -> run.Progress | None:
-    """Calls on one input are half of all."""
-    return None if progress is None else lambda share: progress((input_ + share) / 2)
-
-
-def _certified(absent: Outputs, present: Outputs, seek: Seeker, confidence: float) -> Evidence:
+def _certified(calls: Calls, seek: Seeker, confidence: float) -> Evidence:
     share = _ASIDE if seek.classifier is None else _ASIDE_TO_LEARN
-    aside = max(int(share * len(absent)), _FEWEST // 2)
-    event = seek((absent[:aside], present[:aside]), 1 - confidence, len(absent) - aside)
-    others, members = (event.scores(outputs[aside:]) for outputs in (absent, present))
-    return _evidence(event, others, members, confidence)
+    aside = max(int(share * min(calls.count, AT_HOME)), _FEWEST // 2)
+    home = calls.first(aside)
+    event = seek((home[0][:aside], home[1][:aside]), 1 - confidence, calls.count - aside)
+    found: Evidence
+    if calls.count > AT_HOME:
+        found = counted(calls, home, aside, event, confidence)
+    else:
+        others, members = scored(calls, home, aside, event)
+        found = _evidence(event, others, members, confidence)
+    return of_calls(found, calls.count, _only_breaks(home))
+
+
+def _only_breaks(home: tuple[Outputs, Outputs]) -> str:
+    """A word to those who gave an input that the mechanism cannot read."""
+    for name, outputs in zip(("d0", "d1"), home, strict=True):
+        broken = outputs.first_broken()
+        if broken is not None:
+            return f"No call on {name} gave a value: the first one {broken}."
+    return ""
 
 
 def _evidence(event: Event, others: Array, members: Array, confidence: float) -> Evidence:

@@ -42,7 +42,7 @@ class BitEvidence(CountEvidence):
 
     sides: tuple[str, str] = ("outputs on d1", "outputs on d0")
     method = "one event of bits, chosen on a part set aside"
-    about = (
+    about: str = (
         "This is about the bits of the sampler: which doubles the program can return. Whether "
         "the mechanism on paper, of real numbers, keeps the claim is what audit.probe asks."
     )

@@ -17,6 +17,7 @@ _BINS = 32
 # A number that comes this often is a place of its own.
 _OFTEN = 0.005
 _MOST_ATOMS = 256
+_MOST_WORDS = 6
 _LAST = np.finfo(float).max
 
 
@@ -99,7 +100,10 @@ class ByCell(Scorer):
     def beyond(self, threshold: float, higher: bool) -> str:
         ratios = np.array(self.ratios)
         inside = np.flatnonzero(ratios > threshold if higher else ratios < threshold)
-        return " or ".join(self._words(inside.tolist())) or "nothing at all"
+        words = list(self._words(inside.tolist()))
+        if len(words) > _MOST_WORDS:
+            words = [*words[: _MOST_WORDS - 1], f"{len(words) - _MOST_WORDS + 1} more such events"]
+        return " or ".join(words) or "nothing at all"
 
     def _words(self, cells: list[int]) -> Iterator[str]:
         last = len(self.ratios) - 1

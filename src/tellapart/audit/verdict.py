@@ -147,10 +147,12 @@ class Verdict:
             lines.append(REFUTES_NOTHING)
             return lines
         try:
-            lines.append(self.power)
+            found, _ = self._strength
         except Unsupported as error:
             lines.append(f"Power: not stated, as {error}.")
             return lines
+        if found or self.finding is None:  # a claim that was refuted had samples enough
+            lines.append(self.power)
         if self.finding is None:
             lines.append(self._more())
         return lines

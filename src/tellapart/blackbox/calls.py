@@ -7,11 +7,14 @@ outputs that are kept, those would no longer be a fair sample.
 
 Calls come in blocks, each with numbers keyed by the seed and the block's place, so that the
 outputs are the same wherever the blocks are run. Python's and NumPy's global generators are
-seeded for each block too, and left as they were found.
+seeded for each block too, and left as they were found; threads take turns with them, unless the
+mechanism is handed a generator.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -25,11 +28,13 @@ from tellapart.blackbox.inputs import changed, copied, fingerprint, own_globals
 from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
 from tellapart.blackbox.program import BadProgram, Program
 from tellapart.blackbox.signature import asked_for
+from tellapart.blackbox.traces import Trace
 from tellapart.errors import InvalidArgument, Unsupported
 
 T = TypeVar("T")
 
 BLOCK = 8192
+_MOST_TASKS = 1024
 # Lengths that an output has by chance rarely, and both never.
 _TRIAL_SIZES = (7, 11)
 _TRIAL_CALLS = 3
@@ -111,7 +116,7 @@ class Caller:
     ) -> list[Any]:
         own, outputs = copied(data), list[Any]()
         before = None if self.spoils or count == 1 else fingerprint(own)
-        with own_globals(rng):
+        with own_globals(rng, alone=not self.takes_rng):
             for place in range(count):
                 # The first call may have the copy that is there already.
                 given = copied(data) if self.spoils and place else own
@@ -160,7 +165,7 @@ def draw(
     caller: Caller, data: Any, count: int, seed: run.Seed, progress: run.Progress | None = None
 ) -> Outputs:
     """The outputs of so many calls on one input; no two inputs may share a seed."""
-    return joined(gathered(caller, data, count, seed, _unchanged, progress))
+    return joined(gathered(caller, data, count, seed, _unchanged, progress=progress))
 
 
 def gathered(
@@ -169,18 +174,28 @@ def gathered(
     count: int,
     seed: run.Seed,
     reduce: Callable[[Outputs], T],
+    *,
+    skip: int = 0,
+    merge: Callable[[T, T], T] | None = None,
     progress: run.Progress | None = None,
 ) -> list[T]:
-    """What ``reduce`` makes of each block, where the block was run: outputs never travel."""
+    """What ``reduce`` makes of each block, where the block was run: outputs never travel.
+
+    Without the first ``skip`` blocks. With ``merge`` neighbouring blocks come back as one result.
+    """
     total = _checks.whole(1, 10**15, count=count)
     sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
-    task = _Block(replace(caller, sealed=None), data, reduce)
-    return run.map(task, sizes, seed, progress)
+    blocks = list(enumerate(sizes))[skip:]
+    task = _Blocks(replace(caller, sealed=None), data, run.checked_seed(seed), reduce, merge)
+    # Many blocks a task where there are many: schedulers mind numbers of tasks, not their size.
+    together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
+    tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
+    return [one for part in run.map(task, tasks, seed, progress) for one in part]
 
 
-def refuse_if_all_broke(first: Outputs, second: Outputs) -> None:
+def refuse_if_all_broke(first: Trace, second: Trace) -> None:
     """Where no call on either input gave a value, the mechanism was called wrongly."""
-    broken, other = first.first_broken(), second.first_broken()
+    broken, other = first.broken, second.broken
     if broken is None or other is None:
         return
     if HANGS in (broken, other):
@@ -193,14 +208,21 @@ def refuse_if_all_broke(first: Outputs, second: Outputs) -> None:
 
 
 @dataclass(frozen=True)
-class _Block:
-    """One block as a task."""
+class _Blocks:
+    """Some blocks as one task; each has the numbers of its own place, whatever the task's."""
 
     caller: Caller
     data: Any
+    seed: tuple[int, ...]
     reduce: Callable[[Outputs], Any]
+    merge: Callable[[Any, Any], Any] | None
 
-    def __call__(self, count: int, rng: np.random.Generator) -> Any:
+    def __call__(self, blocks: list[tuple[int, int]], rng: np.random.Generator) -> list[Any]:
+        found = (self._one(place, count) for place, count in blocks)
+        return list(found) if self.merge is None else [functools.reduce(self.merge, found)]
+
+    def _one(self, place: int, count: int) -> Any:
+        rng = run.generator((*self.seed, place))
         return self.reduce(self.caller.block(self.data, count, rng))
 
 

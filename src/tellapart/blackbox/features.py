@@ -18,8 +18,9 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.blackbox.cells import Cells, Frame
 from tellapart.blackbox.columns import MISSING, NUMBER, UNSEEN, Column, Path, What
-from tellapart.blackbox.frames import Cells, Frame, framed
+from tellapart.blackbox.frames import framed
 from tellapart.blackbox.outputs import Broken, Outputs
 from tellapart.blackbox.summaries import SUMMARIES, evaluated
 from tellapart.errors import Unsupported

@@ -1,73 +1,40 @@
 """Outputs side by side: at each place, the number and the kind that every call gave.
 
-Three ways to one result: arrays of numbers at the speed of arrays, scalars and flat lists in one
-pass over their elements, and everything else output by output.
+Four ways to one result: arrays of numbers at the speed of arrays, scalars and flat lists in one
+pass over their elements, nested ones shape by shape, and everything else output by output.
 """
 
 from __future__ import annotations
 
 import math
-import pickle
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart._checks import Array
-from tellapart.blackbox.columns import MISSING, NOT_A_NUMBER, NUMBER, UNSEEN, Path
-from tellapart.blackbox.outputs import Broken, Outputs, looking
-from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, whole
-
-Codes = NDArray[np.int32]
-
-_SCALARS = (float, int, str, bytes, type(None), Enum, Broken, np.generic)
-_MOST_CELLS = 50_000_000
-_FITS = 2**1000  # whole numbers that a double holds, if not to the last digit
-_FIRST_WORDS = (MISSING, NUMBER, NOT_A_NUMBER, UNSEEN, "is False", "is True")
-_UNREAD = Broken("")  # stands where a list does, until that is read
-_MISSING, _NUMBER, _NAN, _UNSEEN, _FALSE, _TRUE = range(6)
-
-
-class Words:
-    """Kinds and their codes, as they turn up."""
-
-    def __init__(self) -> None:
-        self._codes = {word: code for code, word in enumerate(_FIRST_WORDS)}
-
-    def code(self, word: str) -> int:
-        return self._codes.setdefault(word, len(self._codes))
-
-    @property
-    def all(self) -> list[str]:
-        return list(self._codes)
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """One place of all outputs, or all elements of the sequences there, one row a call."""
-
-    codes: Codes
-    numbers: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Sequences:
-    """The elements of sequences at one place; rows end where the sequence does."""
-
-    cells: Cells
-    lengths: Array  # NaN where there is no sequence
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """All outputs, place by place."""
-
-    words: Words
-    leaves: dict[Path, Cells]
-    sequences: dict[Path, Sequences]
+from tellapart.blackbox.cells import (
+    FALSE_CODE,
+    MISSING_CODE,
+    NAN_CODE,
+    NUMBER_CODE,
+    TRUE_CODE,
+    UNREAD,
+    UNSEEN_CODE,
+    Cells,
+    Codes,
+    Frame,
+    Sequences,
+    Words,
+    is_scalar,
+    item,
+    key_of,
+    leaves_of,
+    padded,
+)
+from tellapart.blackbox.columns import Path
+from tellapart.blackbox.nested import by_shape
+from tellapart.blackbox.outputs import Outputs, looking
+from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, shown, whole
 
 
 def framed(outputs: Outputs, slowly: bool = False) -> Frame:
@@ -80,7 +47,9 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
         return _of_scalars(values) if values.ndim == 1 else _of_rows(values)
     with looking():
         flat = [one.tolist() if _is_vector(one) else one for one in values]
-        return _of_lists(flat) if all(_is_flat(one) for one in flat) else _one_by_one(values)
+        if all(_is_flat(one) for one in flat):
+            return _of_lists(flat)
+        return by_shape(values) or _one_by_one(values)
 
 
 # -- arrays --------------------------------------------------------------------------------------
@@ -88,13 +57,13 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
 
 def _cells(values: NDArray[Any]) -> Cells:
     if values.dtype.kind == "b":
-        codes = np.where(values, np.int32(_TRUE), np.int32(_FALSE))
+        codes = np.where(values, np.int32(TRUE_CODE), np.int32(FALSE_CODE))
         return Cells(codes, np.broadcast_to(math.nan, values.shape))
     numbers = values.astype(np.float64, copy=False)
     absent = np.isnan(numbers)
     if not absent.any():
-        return Cells(np.broadcast_to(np.int32(_NUMBER), values.shape), numbers)
-    return Cells(np.where(absent, np.int32(_NAN), np.int32(_NUMBER)), numbers)
+        return Cells(np.broadcast_to(np.int32(NUMBER_CODE), values.shape), numbers)
+    return Cells(np.where(absent, np.int32(NAN_CODE), np.int32(NUMBER_CODE)), numbers)
 
 
 def _of_scalars(values: NDArray[Any]) -> Frame:
@@ -117,7 +86,7 @@ def _of_rows(values: NDArray[Any]) -> Frame:
 def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
     """The codes of whole rows, where these are short and without fractions."""
     rows = values.reshape(len(values), -1)
-    found = np.full(len(rows), _UNSEEN, dtype=np.int32)
+    found = np.full(len(rows), UNSEEN_CODE, dtype=np.int32)
     if rows.shape[1] > MOST_COMPONENTS:
         return found
     known: dict[bytes, int] = {}
@@ -126,8 +95,7 @@ def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
     for place in able:
         key = rows[place].tobytes()
         if key not in known:
-            # As `whole` says it, but at once: plain numbers in lists are shown as Python does.
-            known[key] = words.code(f"is {values[place].tolist()!r}")
+            known[key] = words.code(f"is {shown(values[place].tolist())}")
         found[place] = known[key]
     return found
 
@@ -137,74 +105,30 @@ def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
 
 def _is_flat(output: Any) -> bool:
     if type(output) in (list, tuple):
-        return all(_is_scalar(one) for one in output)
-    return _is_scalar(output)
+        return all(is_scalar(one) for one in output)
+    return is_scalar(output)
 
 
 def _is_vector(output: Any) -> bool:
     return isinstance(output, np.ndarray) and output.ndim == 1
 
 
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, _SCALARS) and not isinstance(value, np.complexfloating | np.void)
-
-
 def _of_lists(values: list[Any]) -> Frame:
     words = Words()
     is_list = np.array([type(one) in (list, tuple) for one in values], dtype=bool)
     lists = [values[place] for place in np.flatnonzero(is_list)]
-    root = _leaves((_UNREAD if type(one) in (list, tuple) else one for one in values), words)
+    root = leaves_of((UNREAD if type(one) in (list, tuple) else one for one in values), words)
     if not lists:
         return Frame(words, {(): root}, {})
     lengths = np.zeros(len(values), dtype=np.int64)
     lengths[is_list] = [len(one) for one in lists]
-    elements = _leaves((one for row in lists for one in row), words)
-    cells = _padded(elements, lengths)
+    elements = leaves_of((one for row in lists for one in row), words)
+    cells = padded(elements, lengths)
     root.codes[is_list] = _whole_lists(lists, _with_fractions(elements, lengths[is_list]), words)
     leaves: dict[Path, Cells] = {(): root}
     for place in range(min(cells.codes.shape[1], MOST_COMPONENTS)):
         leaves[(place,)] = Cells(cells.codes[:, place], cells.numbers[:, place])
     return Frame(words, leaves, {(): Sequences(cells, np.where(is_list, lengths, math.nan))})
-
-
-def _leaves(values: Iterable[Any], words: Words) -> Cells:
-    codes, found = list[int](), list[float]()
-    known: dict[Any, int] = {}
-    for value in values:
-        kind = type(value)
-        if (kind is float and value == value) or (kind is int and abs(value) < _FITS):
-            codes.append(_NUMBER)
-            found.append(value)
-            continue
-        key = (kind, value)
-        code = known.get(key)
-        if code is None or code in (_NUMBER, _NAN):
-            read_off = Leaf(UNSEEN) if value is _UNREAD else leaf(_item(value))
-            code = known[key] = words.code(read_off.words)
-            found.append(read_off.number)
-        else:
-            found.append(math.nan)
-        codes.append(code)
-    return Cells(np.array(codes, dtype=np.int32), np.array(found, dtype=np.float64))
-
-
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _padded(elements: Cells, lengths: NDArray[Any]) -> Cells:
-    """Rows of equal width: those of shorter lists end with what is missing."""
-    count = len(lengths)
-    width = min(int(lengths.max(initial=0)), max(MOST_COMPONENTS, _MOST_CELLS // max(count, 1)))
-    starts = np.cumsum(lengths) - lengths
-    rows = np.repeat(np.arange(count), lengths)
-    places = np.arange(len(rows)) - np.repeat(starts, lengths)
-    inside = places < width
-    codes = np.full((count, width), _MISSING, dtype=np.int32)
-    found = np.full((count, width), math.nan)
-    codes[rows[inside], places[inside]] = elements.codes[inside]
-    found[rows[inside], places[inside]] = elements.numbers[inside]
-    return Cells(codes, found)
 
 
 def _with_fractions(elements: Cells, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -219,22 +143,14 @@ def _whole_lists(lists: list[Any], fractions: NDArray[np.bool_], words: Words) -
     known: dict[bytes | None, int] = {}
     found = []
     for one, no_word in zip(lists, fractions.tolist(), strict=True):
-        key = None if no_word else _key(one)
-        code = _UNSEEN if no_word else known.get(key)
+        key = None if no_word else key_of(one)
+        code = UNSEEN_CODE if no_word else known.get(key)
         if code is None:
-            code = words.code(whole(one, (leaf(_item(part)) for part in one)))
+            code = words.code(whole(one, (leaf(item(part)) for part in one)))
             if key is not None:
                 known[key] = code
         found.append(code)
     return found
-
-
-def _key(value: Any) -> bytes | None:
-    """The same only for the same content; not always the same for it."""
-    try:
-        return pickle.dumps(value, protocol=5)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return None
 
 
 # -- everything else -----------------------------------------------------------------------------
@@ -248,7 +164,7 @@ def _one_by_one(values: list[Any]) -> Frame:
     for row, found in enumerate(nodes):
         for path, node in found.items():
             if path not in leaves:
-                empty = np.full(count, _MISSING, dtype=np.int32), np.full(count, math.nan)
+                empty = np.full(count, MISSING_CODE, dtype=np.int32), np.full(count, math.nan)
                 leaves[path] = Cells(*empty)
             leaves[path].codes[row] = words.code(node.leaf.words)
             leaves[path].numbers[row] = node.leaf.number
@@ -262,7 +178,7 @@ def _all_read(values: list[Any]) -> list[dict[Path, Node]]:
     known: dict[bytes, dict[Path, Node]] = {}
     found = []
     for one in values:
-        key = _key(one)
+        key = key_of(one)
         if key is None or key not in known:
             found.append(read(one))
             if key is not None:
@@ -278,4 +194,4 @@ def _sequences(rows: list[list[Leaf] | None], words: Words) -> Sequences:
     found = np.array([one.number for one in flat], dtype=np.float64)
     lengths = np.array([len(row or ()) for row in rows], dtype=np.int64)
     known = np.array([math.nan if row is None else len(row) for row in rows])
-    return Sequences(_padded(Cells(codes, found), lengths), known)
+    return Sequences(padded(Cells(codes, found), lengths), known)

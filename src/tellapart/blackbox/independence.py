@@ -17,14 +17,12 @@ elsewhere, asks processes in which the mechanism was never called.
 
 from __future__ import annotations
 
+import hashlib
 import math
-import pickle
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +31,8 @@ from scipy.special import betaincinv
 from tellapart import run
 from tellapart._checks import Array
 from tellapart.blackbox.calls import BLOCK
-from tellapart.blackbox.outputs import Outputs, looking
-
-Codes = NDArray[np.uint64]
+from tellapart.blackbox.outputs import Outputs
+from tellapart.blackbox.traces import Codes, Trace, codes_of, traced
 
 _LEVEL = 1e-10  # of each bound; fewer than 100 are used
 _LAGS = (1, 2, 3, BLOCK)
@@ -55,9 +52,10 @@ class Dependence:
         return f"calls are not independent, cannot judge: {self.reason}"
 
 
-def dependence(first: Outputs, second: Outputs) -> Dependence | None:
+def dependence(first: Outputs | Trace, second: Outputs | Trace) -> Dependence | None:
     """How calls on two inputs, or on one of them, depend on each other; None if nothing shows."""
-    codes, sizes = [_codes(first), _codes(second)], (_sized(first), _sized(second))
+    traces = [one if isinstance(one, Trace) else traced(one) for one in (first, second)]
+    codes, sizes = [one.codes for one in traces], [one.sizes for one in traces]
     reasons = chain(_recurring(codes), _agreeing(codes), _shifted(*sizes), _following(*sizes))
     found = next(reasons, None)
     return None if found is None else Dependence(found)
@@ -65,46 +63,28 @@ def dependence(first: Outputs, second: Outputs) -> Dependence | None:
 
 def never_changes(outputs: Outputs) -> bool:
     """Whether all calls gave the same output."""
-    codes = _codes(outputs)
-    return bool((codes == codes[0]).all())
+    return traced(outputs).constant
 
 
-# -- outputs as codes: equal outputs have equal ones ---------------------------------------------
+def signing(first: Trace, second: Trace, blocks: int) -> int | None:
+    """How many outputs at its start tell a block from all others; None if none would do."""
+    agree = max(_agreement(one.codes, one.codes) for one in (first, second))
+    length = _telling(agree, blocks * blocks)
+    return None if length is None or length > BLOCK else length
 
 
-def _codes(outputs: Outputs) -> Codes:
-    values = outputs.values
-    if not isinstance(values, np.ndarray):
-        with looking():
-            return np.array([_code(one) for one in values], dtype=np.uint64)
-    rows = values.reshape(len(values), -1).astype(np.float64) + 0.0
-    found = np.zeros(len(rows), dtype=np.uint64)
-    for column in rows.T:
-        found = _mixed(found * np.uint64(_ODD) + np.ascontiguousarray(column).view(np.uint64))
-    return found
-
-
-def _mixed(codes: Codes) -> Codes:
-    codes = (codes ^ (codes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    codes = (codes ^ (codes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(codes ^ (codes >> np.uint64(31)))
-
-
-def _code(value: Any) -> int:
-    try:
-        shown = pickle.dumps(value)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        shown = repr(value).encode()
-    return zlib.crc32(shown)
-
-
-def _sized(outputs: Outputs) -> Array | None:
-    """One number a call, where outputs are numbers."""
-    values = outputs.values
-    if not isinstance(values, np.ndarray):
+def repeated(signatures: Sequence[bytes], length: int) -> Dependence | None:
+    """Whether two blocks begin with the same outputs, as on workers whose noise is the same."""
+    if len(set(signatures)) == len(signatures):
         return None
-    with np.errstate(all="ignore"):
-        return np.asarray(values.reshape(len(values), -1).astype(np.float64).sum(axis=1))
+    return Dependence(f"a sequence of {length} outputs comes again, exactly, in another block")
+
+
+def signature(outputs: Outputs, length: int) -> bytes | None:
+    """What stands for a block's first outputs; None if it has fewer."""
+    if len(outputs) < length:
+        return None
+    return hashlib.blake2b(codes_of(outputs[:length]).tobytes(), digest_size=16).digest()
 
 
 # -- stretches that come again -------------------------------------------------------------------

@@ -15,6 +15,8 @@ import numpy as np
 from tellapart.blackbox.child import seed_globals
 from tellapart.errors import InvalidArgument
 
+_TURN = threading.RLock()
+
 
 def copied(data: Any) -> Any:
     """The same data, that nobody else holds."""
@@ -42,20 +44,21 @@ def changed(before: bytes, after: Any, original: Any) -> bool:
 
 
 @contextmanager
-def own_globals(rng: np.random.Generator) -> Iterator[None]:
+def own_globals(rng: np.random.Generator, alone: bool = True) -> Iterator[None]:
     """Seed the global generators, which forked workers would share, and restore them after.
 
-    Not in threads: they draw from them at the same time, and one's restoring would make the
-    others repeat themselves.
+    One thread at a time: all draw from the same ones. Who is handed numbers and so need not be
+    ``alone`` goes without them in threads, instead of waiting.
     """
     seed = int(rng.integers(2**62))
-    if threading.current_thread() is not threading.main_thread():
+    if not alone and threading.current_thread() is not threading.main_thread():
         yield
         return
-    old, old_numpy = random.getstate(), np.random.get_state()
-    seed_globals(seed)
-    try:
-        yield
-    finally:
-        random.setstate(old)
-        np.random.set_state(old_numpy)
+    with _TURN:
+        old, old_numpy = random.getstate(), np.random.get_state()
+        seed_globals(seed)
+        try:
+            yield
+        finally:
+            random.setstate(old)
+            np.random.set_state(old_numpy)

@@ -10,6 +10,7 @@ from tellapart.blackbox.calls import Caller, Size, refuse_if_all_broke
 from tellapart.blackbox.guarded import guarded
 from tellapart.blackbox.independence import Dependence, dependence, never_changes
 from tellapart.blackbox.outputs import Broken, Outputs, joined, packed
+from tellapart.blackbox.traces import Trace, traced
 from tellapart.errors import Unsupported
 
 # Noise that gives the same output in two starts out of three passes with probability 1e-11.
@@ -23,12 +24,19 @@ _STARTS_AFRESH = (
 
 
 def refuse_unjudgeable(
-    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs]
+    caller: Caller,
+    inputs: tuple[Any, Any],
+    outputs: tuple[Outputs, Outputs],
+    traces: tuple[Trace, Trace] | None = None,
 ) -> None:
-    """Raise where calls say nothing: none gave a value, or they share their noise."""
-    refuse_if_all_broke(*outputs)
-    shared = dependence(*outputs)
-    if shared is None and all(never_changes(one) for one in outputs):
+    """Raise where calls say nothing: none gave a value, or they share their noise.
+
+    ``traces`` are those of all calls, where some outputs stayed where they were drawn.
+    """
+    left = traces or (traced(outputs[0]), traced(outputs[1]))
+    refuse_if_all_broke(*left)
+    shared = dependence(*left)
+    if shared is None and all(one.constant for one in left):
         shared = kept_noise(caller, inputs, outputs)
     if shared is not None:
         raise Unsupported(str(shared))

@@ -20,7 +20,8 @@ from tellapart.blackbox.outputs import Broken
 
 # Beyond these an output is only summed up: components of one sequence, and how deep they lie.
 MOST_COMPONENTS = 64
-_DEEPEST = 3
+DEEPEST = 3
+_EXACT = 2.0**53
 _EPOCH = dt.datetime(1970, 1, 1)
 _NO_TIME = dt.timedelta()
 
@@ -39,6 +40,12 @@ class Node(NamedTuple):
     elements: list[Leaf] | None = None
 
 
+# What needs no unwrapping and has no surprises; most outputs are made of these.
+_LISTS = frozenset({list, tuple})
+_PLAIN = _LISTS | {float, int, bool, str, bytes, type(None)}
+_LEAVES: dict[type, Leaf] = {kind: Leaf(f"is a {kind.__name__}") for kind in _LISTS}
+
+
 def read(output: Any) -> dict[Path, Node]:
     """Every place of an output and what lies there."""
     found: dict[Path, Node] = {}
@@ -54,9 +61,9 @@ def _descend(value: Any, path: Path, found: dict[Path, Node]) -> None:
         return
     parts = list(children)
     elements = [leaf(_plain(child)) for _, child in parts]
-    words = f"is a {type(value).__name__}" if path else whole(value, elements)
+    words = f"is a {type(value).__name__}" if path else whole(value, _all_leaves(value))
     found[path] = Node(Leaf(words), elements if _is_sequence(value) else None)
-    if len(path) < _DEEPEST:
+    if len(path) < DEEPEST:
         for step, child in parts[:MOST_COMPONENTS]:
             _descend(child, (*path, step), found)
 
@@ -70,8 +77,21 @@ def whole(value: Any, elements: Iterable[Leaf]) -> str:
     return f"is {shown(value)}"
 
 
+def _all_leaves(value: Any) -> Iterator[Leaf]:
+    """What an output holds at any depth."""
+    value = _plain(value)
+    children = _children(value)
+    if children is None:
+        yield leaf(value)
+    else:
+        for _, child in children:
+            yield from _all_leaves(child)
+
+
 def _plain(value: Any) -> Any:
     """Without what wraps it: scalars of arrays, tables, complex numbers."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     elif isinstance(value, np.ndarray) and value.ndim == 0:
@@ -82,12 +102,18 @@ def _plain(value: Any) -> Any:
 
 
 def _is_sequence(value: Any) -> bool:
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind in _LISTS
     if isinstance(value, np.ndarray):
         return True
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def _children(value: Any) -> Iterator[tuple[Any, Any]] | None:
+    kind = type(value)
+    if kind in _PLAIN:
+        return enumerate(value) if kind in _LISTS else None
     if isinstance(value, np.ndarray):
         if value.ndim == 1:
             return enumerate(value.tolist())
@@ -106,6 +132,13 @@ def _children(value: Any) -> Iterator[tuple[Any, Any]] | None:
 
 def leaf(value: Any) -> Leaf:
     """What an output, or a part of it, is in itself."""
+    kind = type(value)
+    if kind is float and value == value:
+        return Leaf(NUMBER, value)
+    if kind is int:
+        return Leaf(NUMBER, _double(value))
+    if kind in _LISTS:
+        return _LEAVES[kind]
     if isinstance(value, Broken):
         return Leaf(value.words)
     if isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool | Enum):
@@ -138,6 +171,8 @@ def _double(value: Any) -> float:
 def shown(value: Any) -> str:
     """An output as text: the same for equal ones, lists and tuples and arrays alike."""
     value = _plain(value)
+    if type(value) in _LISTS:
+        return "[" + ", ".join(map(shown, value)) + "]"
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, AbstractSet):
@@ -149,4 +184,10 @@ def shown(value: Any) -> str:
         return shown(value.tolist())
     if _is_sequence(value):
         return "[" + ", ".join(map(shown, value)) + "]"
-    return repr(value)
+    return _shown_number(value) if type(value) in (int, float) else repr(value)
+
+
+def _shown_number(value: float) -> str:
+    """The same for 2 and 2.0: beside a fraction, an array makes the one of the other."""
+    number = _double(value)
+    return repr(int(number) if abs(number) < _EXACT and number.is_integer() else number)

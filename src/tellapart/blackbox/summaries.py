@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart.blackbox.cells import Cells, Frame, Sequences
 from tellapart.blackbox.columns import MISSING, Column, What
-from tellapart.blackbox.frames import Cells, Frame, Sequences
 
 SUMMARIES = (What.SUM, What.LARGEST, What.SMALLEST, What.SECOND, What.WHERE)
 
@@ -22,8 +22,12 @@ def evaluated(column: Column, frame: Frame, count: int) -> Array:
     if column.what is What.CATEGORY:
         return _categories(column, frame, count)
     found = frame.sequences.get(column.path)
-    if found is None or found.cells.codes.shape[1] == 0:
-        return found.lengths if found and column.what is What.LENGTH else np.full(count, math.nan)
+    if found is None:
+        return np.full(count, math.nan)
+    if found.cells.codes.shape[1] == 0:
+        # All are empty: of each there is a length, and it holds none of anything.
+        told = column.what in (What.LENGTH, What.COUNT)
+        return found.lengths if told else np.full(count, math.nan)
     with np.errstate(all="ignore"):
         return np.where(np.isnan(found.lengths), math.nan, _summary(column, frame, found))
 

@@ -24,6 +24,7 @@ from tellapart.blackbox.calls import (
 )
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, joined, packed
 from tellapart.blackbox.signature import asked_for
+from tellapart.blackbox.traces import traced
 from tellapart.errors import InvalidArgument, Unsupported
 
 D0, D1 = [1.0, 2.0], [1.0, 2.0, 3.0]
@@ -179,6 +180,25 @@ def test_only_what_a_block_is_reduced_to_comes_back():
     assert counts == [(BLOCK, whole[:BLOCK].sum()), (10, whole[BLOCK:].sum())]
 
 
+def test_many_blocks_a_task_have_the_same_numbers(monkeypatch):
+    caller, count = settle(noisy_sums, D0, D1), 4 * BLOCK + 10
+    whole = draw(caller, D0, count, 4).values
+    monkeypatch.setattr(calls, "_MOST_TASKS", 2)
+    assert np.array_equal(draw(caller, D0, count, 4).values, whole)
+    merged = gathered(caller, D0, count, 4, lambda block: (len(block),), merge=lambda a, b: a + b)
+    assert merged == [(BLOCK,) * 3, (BLOCK, 10)]
+    later = gathered(caller, D0, count, 4, lambda block: block.values, skip=3)
+    assert np.array_equal(np.concatenate(later), whole[3 * BLOCK :])
+
+
+def test_threads_take_turns_with_the_global_generators():
+    caller = settle(global_noise, D0, D1)
+    here = draw(caller, D0, 3 * BLOCK, 4).values
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        there = draw(caller, D0, 3 * BLOCK, 4).values
+    assert np.array_equal(here, there)
+
+
 def test_global_generators_are_left_as_they_were():
     np.random.seed(1)
     random.seed(1)
@@ -290,7 +310,7 @@ def test_if_every_call_breaks_the_first_message_is_told():
     caller = settle(needs_more, D0, D1)
     first, second = draw(caller, D0, 10, (0, 0)), draw(caller, D1, 10, (0, 1))
     with pytest.raises(InvalidArgument) as caught:
-        refuse_if_all_broke(first, second)
+        refuse_if_all_broke(traced(first), traced(second))
     assert str(caught.value) == (
         "mechanism must return something: every call broke off, and the first one raises "
         "TypeError: test_if_every_call_breaks_the_first_message_is_told.<locals>.needs_more() "
@@ -300,7 +320,7 @@ def test_if_every_call_breaks_the_first_message_is_told():
 
 def test_if_every_call_hangs_that_is_told():
     with pytest.raises(InvalidArgument) as caught:
-        refuse_if_all_broke(Outputs([HANGS, HANGS]), Outputs([HANGS]))
+        refuse_if_all_broke(traced(Outputs([HANGS, HANGS])), traced(Outputs([HANGS])))
     assert str(caught.value) == (
         "mechanism must end: every call broke off, and the first one hangs"
     )
@@ -308,9 +328,9 @@ def test_if_every_call_hangs_that_is_told():
 
 def test_if_one_input_has_values_all_is_well():
     broken = Outputs([Broken("raises KeyError")])
-    assert refuse_if_all_broke(broken, packed([1.0])) is None
-    assert refuse_if_all_broke(packed([1.0]), broken) is None
-    assert refuse_if_all_broke(broken, Outputs([*broken.values, None])) is None
+    some = Outputs([*broken.values, None])
+    for pair in ((broken, packed([1.0])), (packed([1.0]), broken), (broken, some)):
+        assert refuse_if_all_broke(*map(traced, pair)) is None
 
 
 @pytest.mark.parametrize(

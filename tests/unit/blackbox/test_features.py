@@ -19,6 +19,7 @@ from tellapart.blackbox import features as module
 from tellapart.blackbox.columns import UNSEEN, Column, What
 from tellapart.blackbox.features import learn
 from tellapart.blackbox.frames import framed
+from tellapart.blackbox.nested import by_shape
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
 from tellapart.errors import InvalidArgument
 
@@ -329,6 +330,47 @@ def test_flat_lists_are_read_as_slowly(values):
 def test_anything_is_read_and_packing_it_first_changes_nothing(values):
     with pytest.MonkeyPatch.context() as monkeypatch:
         assert_the_same_slowly(packed(values), monkeypatch)
+
+
+def _pairs(rng):
+    return tuple((k, rng.choice([0.5, 1.0, float(rng.normal())])) for k in range(rng.integers(4)))
+
+
+def _records(rng):
+    return {"mean": [1, float(rng.normal())], "flags": [bool(rng.integers(2))] * rng.integers(3)}
+
+
+def _deep(rng):
+    return [[[[int(rng.integers(3)), [rng.random()]], None]], "a", HANGS][: rng.integers(1, 4)]
+
+
+def _long(rng):
+    return [[0.5], *range(60 + rng.integers(10))]
+
+
+@pytest.mark.parametrize("made", [_pairs, _records, _deep, _long])
+def test_nested_outputs_are_read_by_columns_as_slowly(made, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = [made(rng) if k % 5 else None for k in range(80)]
+    assert by_shape(values) is not None
+    assert_the_same_slowly(packed(values), monkeypatch)
+
+
+def test_what_has_no_shape_is_read_slowly(monkeypatch):
+    values = [[{1, 2}, 3.0], [np.arange(2), 3.0]] * 3
+    assert by_shape(values) is None
+    assert by_shape([[[0]] * k for k in range(40)]) is None
+    assert_the_same_slowly(packed(values), monkeypatch)
+
+
+@given(values=st.lists(nested, min_size=2, max_size=8), place=st.integers(1, 7))
+def test_outputs_are_read_alike_whatever_they_were_packed_with(values, place):
+    """Blocks are packed where they were drawn: what one of them holds must not rename another's."""
+    place = min(place, len(values) - 1)
+    encoding = learn(packed(values), packed(values[place:]))
+    whole = encoding(packed(values)).matrix
+    parts = [encoding(packed(part)).matrix for part in (values[:place], values[place:])]
+    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-14)
 
 
 def test_vectors_among_other_things_are_read_as_slowly(monkeypatch):

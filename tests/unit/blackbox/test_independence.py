@@ -12,13 +12,16 @@ from numpy.random import default_rng
 from tellapart.blackbox.calls import BLOCK, Caller, Size, draw, settle
 from tellapart.blackbox.independence import (
     _at_most,
-    _codes,
     _stretches,
     dependence,
     never_changes,
+    repeated,
+    signature,
+    signing,
 )
 from tellapart.blackbox.kept_noise import kept_noise
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
+from tellapart.blackbox.traces import codes_of, joined_traces, traced
 
 WORDS = "calls are not independent, cannot judge: "
 D0, D1 = [1.0], [2.0]
@@ -209,12 +212,12 @@ def test_where_no_fresh_start_can_be_had_nothing_is_judged():
 
 def test_equal_outputs_have_equal_codes_and_others_do_not():
     values = np.array([0.0, -0.0, 1.0, np.nan, np.inf, 1.0])
-    codes = _codes(Outputs(values))
+    codes = codes_of(Outputs(values))
     same = codes[:, None] == codes[None, :]
     texts = ["0", "0", "1", "nan", "inf", "1"]
     assert same.tolist() == [[a == b for b in texts] for a in texts]
     mixed = [None, "a", 1, (1, 2), Broken("hangs"), HANGS, {"a": 1}, lambda: 0]
-    codes = _codes(Outputs(mixed)).tolist()
+    codes = codes_of(Outputs(mixed)).tolist()
     assert codes[4] == codes[5]
     assert len(set(codes)) == len(mixed) - 1
 
@@ -244,3 +247,51 @@ def test_outputs_that_change_are_seen_to():
     assert not never_changes(packed([2.0, 3.0]))
     assert never_changes(packed(["a", "a"]))
     assert not never_changes(packed(["a", HANGS]))
+
+
+# -- traces of blocks that were run apart --------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", [*LAWS, "lists"])
+def test_traces_of_parts_are_those_of_the_whole(law):
+    """A block of numbers alone and one with words among them give equal numbers equal codes."""
+    rng = np.random.default_rng(0)
+    lists = [[float(x)] * 2 if x < 0.9 else [None, 1, True] for x in rng.random(600).round(1)]
+    values = list(lists if law == "lists" else LAWS[law](rng, 600))
+    values = [one.item() if isinstance(one, np.generic) else one for one in values]
+    parts = [values[:7], values[7:8], values[8:400], [*values[400:], None]]
+    whole, joined = (
+        traced(packed([*values, None])),
+        joined_traces([traced(packed(part)) for part in parts]),
+    )
+    assert np.array_equal(whole.codes, joined.codes)
+    assert (whole.sizes, joined.sizes, whole.broken, joined.broken) == (None,) * 4
+    numbers = [traced(packed(part)) for part in parts[:3]]
+    if all(one.sizes is not None for one in numbers):
+        together = traced(packed(values[:400]))
+        assert np.array_equal(joined_traces(numbers).sizes, together.sizes, equal_nan=True)
+
+
+def test_calls_that_all_broke_are_known_from_parts():
+    broke = traced(Outputs([HANGS, Broken("raises KeyError")]))
+    assert joined_traces([broke, broke]).broken == HANGS
+    assert joined_traces([broke, traced(packed([1.0]))]).broken is None
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_blocks_sign_themselves_apart(law):
+    """Two of 400 independent blocks sign alike with probability below 1e-9."""
+    rng = np.random.default_rng(0)
+    home = traced(packed(LAWS[law](rng, 20_000)))
+    length = signing(home, home, 400)
+    if law in ("constant", "rare flags"):
+        assert length is None
+        return
+    blocks = [packed(LAWS[law](rng, length + 5)) for _ in range(400)]
+    signed = [signature(block, length) for block in blocks]
+    assert repeated(signed, length) is None
+    again = signature(blocks[7][:length], length)
+    assert repeated([*signed, again], length).reason == (
+        f"a sequence of {length} outputs comes again, exactly, in another block"
+    )
+    assert signature(blocks[0][: length - 1], length) is None
