@@ -1,7 +1,10 @@
 """Other auditors of mechanisms one can only call, each in its own words, in this process.
 
-None of them is on a package index: a checkout of each is put on the path. All are handed the same
-pair of inputs, the same mechanism and the same confidence, 95 %.
+None of them is on a package index: a checkout of each is put on the path (cmla-psu/statdp,
+eth-sri/dp-sniper, google/differential-privacy under python/dp_auditorium). StatDP needs numba and
+tqdm; DP-Sniper torch, tensorboard and scikit-learn; dp_auditorium etils, and TensorFlow unless its
+``testers/__init__.py`` is emptied. All are handed the same pair of inputs, the same mechanism and
+the same confidence, 95 %.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ import numpy as np
 from tellapart.zoo import Specimen
 
 LEVEL = 0.05
-# The largest ε sought, and how finely, where a peer answers for one ε at a time.
-MOST, FINE = 8.0, 0.05
+# The largest ε sought, and how often that is halved, where a peer answers for one ε at a time.
+MOST, HALVINGS = 8.0, 8
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,13 @@ def timed(prober: Prober, specimen: Specimen, samples: int) -> tuple[Found, floa
     return found, time.process_time() - start
 
 
-def largest(proves: Callable[[float], bool]) -> tuple[float, int]:
-    """The largest ε that is refuted, by halving, and how many were tried."""
-    low, high, tried = 0.0, MOST, 0
-    while high - low > FINE:
-        middle, tried = (low + high) / 2, tried + 1
+def largest(proves: Callable[[float], bool]) -> float:
+    """The largest ε that is refuted, by halving."""
+    low, high = 0.0, MOST
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
         low, high = (middle, high) if proves(middle) else (low, middle)
-    return low, tried
+    return low
 
 
 # -- StatDP: half-lines or categories of each number, a p-value for one ε ------------------------
@@ -109,8 +112,7 @@ def statdp(specimen: Specimen, samples: int) -> Found:
         p = hypothesis_test(algorithm, *chosen, epsilon, samples, _Here(), report_p2=False)
         return bool(p < LEVEL)
 
-    epsilon, tried = largest(proves)
-    return Found(epsilon, 2 * samples * tried)
+    return Found(largest(proves), 2 * samples * HALVINGS)
 
 
 # -- DP-Sniper: a classifier, an event of probability 0.01, Clopper-Pearson ----------------------
@@ -231,7 +233,7 @@ def auditorium(specimen: Specimen, samples: int) -> Found:
         bounds = [tester.estimate_lower_bound(*pair, LEVEL / 2) for pair in both]
         return any(tester.reject_property(bound) for bound in bounds)
 
-    return Found(largest(proves)[0], samples + 1_000)
+    return Found(largest(proves), samples + 1_000)
 
 
 _EVENTS = "39,366 events to count at each ε"

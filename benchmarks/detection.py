@@ -24,7 +24,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from _detected import BEST_KNOWN, MU, Detected, detect, probed
-from _probers import PROBERS, Prober, timed
+from _markdown import Page
+from _probers import HALVINGS, PROBERS, Prober, timed
 from _timing import cpu_seconds, versions
 from _zoo_page import claimed, number
 from scipy.stats import binom
@@ -55,38 +56,6 @@ Written by `make detection` (`benchmarks/detection.py`); do not edit. [The speci
 mechanisms as people write them, right and wrong; [a probe](probe.md) knows nothing of them but
 how to call them. All bounds are from below, at 95 % confidence.
 """
-
-
-class Page:
-    """What is printed, kept for the page."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.missed = False
-
-    def say(self, *lines: str) -> None:
-        """Lines of text."""
-        for line in lines:
-            print(line, flush=True)
-            self.lines.append(line)
-
-    def row(self, cells: Iterable[str]) -> None:
-        """A row of a table."""
-        self.say(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """A table whose rows are shown as they come."""
-        self.say("")
-        self.row(head)
-        self.row("---" for _ in head)
-        for cells in rows:
-            self.row(cells)
-        self.say("")
-
-    def target(self, what: str, met: bool) -> None:
-        """Whether a target is met."""
-        self.missed |= not met
-        self.say(f"Target: {what}: {'met' if met else 'missed'}.", "")
 
 
 # -- the headline ---------------------------------------------------------------------------------
@@ -134,7 +103,7 @@ def whole_zoo(page: Page, names: Sequence[str], samples: int, seeds: int) -> Non
     """Two tables, the buggy and the correct, and what they come to."""
     page.say("## Every specimen", "")
     page.say(
-        f"{samples:,} calls on each input; medians of {seeds} seeds. True ε and ε ≥ are at the "
+        f"{samples:,} calls on each input; {_medians(seeds)}. True ε and ε ≥ are at the "
         "claim's δ, or at 1e-5 where the claim is of Gaussian DP; those also have a μ ≥. Best "
         "known: from other auditors with 40,000 calls a stage, in ε or in μ. Decided after: calls "
         "on each input until a probe that stops by itself refutes the claim, or gives it up as out "
@@ -153,6 +122,10 @@ def whole_zoo(page: Page, names: Sequence[str], samples: int, seeds: int) -> Non
         page.table((*head, "decided after", "seen in"), rows)
         found += some
     summary(page, found, samples)
+
+
+def _medians(seeds: int) -> str:
+    return f"medians of {seeds} seeds" if seeds > 1 else "one seed"
 
 
 def _row(one: zoo.Specimen, found: list[Detected], samples: int, seeds: int) -> list[str]:
@@ -241,8 +214,9 @@ def beside(page: Page, names: Sequence[str], samples: int) -> None:
     page.say(
         f"One run each, one after another in this process. Ours makes {samples:,} calls on each "
         "input. Peers get as many for each of their stages, and so more. StatDP and dp_auditorium "
-        "answer for one ε at a time, here sought by halving to 0.05, which they do not correct "
-        "for. Times ours: CPU seconds over ours.",
+        f"answer for one ε at a time; the largest they refute is sought by halving, in {HALVINGS} "
+        f"steps, which they do not correct for, and one step takes 1/{HALVINGS} of StatDP's time. "
+        "Times ours: CPU seconds over ours.",
         "",
     )
     running = []
@@ -307,8 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not asked.only or asked.peers:
         beside(page, names, asked.samples)
     if asked.page:
-        text = "\n".join(page.lines).replace("\n\n\n", "\n\n").rstrip()
-        asked.page.write_text(text + "\n", encoding="utf-8")
+        page.write(asked.page)
     return int(page.missed)
 
 
