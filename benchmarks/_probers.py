@@ -26,23 +26,21 @@ from tellapart.zoo import Specimen
 LEVEL = 0.05
 # The largest ε sought, and how often that is halved, where a peer answers for one ε at a time.
 MOST, HALVINGS = 8.0, 8
-
-
-@dataclass(frozen=True)
-class Found:
-    """The ε that a peer proves, and how often it called the mechanism on each input."""
-
-    epsilon: float
-    calls: int
+# On each input: twice to learn, once for a threshold, twice to compare, once at the end.
+SNIPED = 6
 
 
 @dataclass(frozen=True)
 class Prober:
-    """A peer: what it is called, what must be importable, and how it is asked."""
+    """A peer: what it is called, what must be importable, and how it is asked for a bound on ε.
+
+    It calls the mechanism on each input in so many stages, each as often as it is told.
+    """
 
     name: str
     module: str
-    ask: Callable[[Specimen, int], Found]
+    ask: Callable[[Specimen, int], float]
+    stages: int
     left_out: dict[str, str]
 
     def missing(self) -> str:
@@ -65,7 +63,7 @@ class Prober:
         return told.stdout.strip() or "unknown"
 
 
-def timed(prober: Prober, specimen: Specimen, samples: int) -> tuple[Found, float]:
+def timed(prober: Prober, specimen: Specimen, samples: int) -> tuple[float, float]:
     """What a peer proves, and the CPU seconds it takes."""
     start = time.process_time()
     found = prober.ask(specimen, samples)
@@ -93,7 +91,7 @@ class _Here:
         return map(task, items)
 
 
-def statdp(specimen: Specimen, samples: int) -> Found:
+def statdp(specimen: Specimen, samples: int) -> float:
     """Its event selector and its test as `detect_counterexample` calls them, for one ε at a time.
 
     Fresh calls for every ε, none of which it corrects for: at each, ``samples`` to select and as
@@ -112,14 +110,14 @@ def statdp(specimen: Specimen, samples: int) -> Found:
         p = hypothesis_test(algorithm, *chosen, epsilon, samples, _Here(), report_p2=False)
         return bool(p < LEVEL)
 
-    return Found(largest(proves), 2 * samples * HALVINGS)
+    return largest(proves)
 
 
 # -- DP-Sniper: a classifier, an event of probability 0.01, Clopper-Pearson ----------------------
 
 
-def _sniper(factory: Callable[[int, Any], Any]) -> Callable[[Specimen, int], Found]:
-    def ask(specimen: Specimen, samples: int) -> Found:
+def _sniper(factory: Callable[[int, Any], Any]) -> Callable[[Specimen, int], float]:
+    def ask(specimen: Specimen, samples: int) -> float:
         from dpsniper.utils.paths import set_output_directory
         from dpsniper.utils.torch import torch_initialize
 
@@ -131,7 +129,7 @@ def _sniper(factory: Callable[[int, Any], Any]) -> Callable[[Specimen, int], Fou
     return ask
 
 
-def _hunted(specimen: Specimen, samples: int, factory: Callable[[int, Any], Any]) -> Found:
+def _hunted(specimen: Specimen, samples: int, factory: Callable[[int, Any], Any]) -> float:
     """DD-Search over the two orders of one pair, with ``samples`` calls for each stage."""
     from dpsniper.attack.dpsniper import DPSniper
     from dpsniper.mechanisms.abstract import Mechanism
@@ -163,8 +161,7 @@ def _hunted(specimen: Specimen, samples: int, factory: Callable[[int, Any], Any]
         witnesses.append(witness)
     best = max(witnesses, key=lambda witness: witness.eps)
     best.compute_eps_using_estimator(EpsEstimator(PrEstimator(mechanism, samples, config)))
-    # On each input: twice to learn, once for a threshold, twice to compare, once at the end.
-    return Found(max(float(best.lower_bound), 0.0), 6 * samples)
+    return max(float(best.lower_bound), 0.0)
 
 
 def _flags(specimen: Specimen) -> Any:
@@ -206,7 +203,7 @@ def _perceptron(width: int, flags: Any) -> Any:
 # -- dp_auditorium: δ from a histogram of one number, for one ε ----------------------------------
 
 
-def auditorium(specimen: Specimen, samples: int) -> Found:
+def auditorium(specimen: Specimen, samples: int) -> float:
     """Its histogram tester in both orders, half the level each, over ε on the same calls.
 
     It must be told where numbers lie and how many bins to make: 50 between far quantiles.
@@ -217,8 +214,7 @@ def auditorium(specimen: Specimen, samples: int) -> Found:
     rng = np.random.default_rng(0)
     one, two = (np.asarray(specimen.mechanism(d, rng, samples)) for d in specimen.pairs[0])
     whole = bool(np.issubdtype(one.dtype, np.integer))
-    pilot = np.asarray(specimen.mechanism(specimen.pairs[0][0], rng, 1_000), dtype=float)
-    low, high = np.quantile(pilot, [0.002, 0.998])
+    low, high = np.quantile(one, [0.002, 0.998])
 
     def proves(epsilon: float) -> bool:
         config = property_tester_config.HistogramPropertyTesterConfig(
@@ -233,7 +229,7 @@ def auditorium(specimen: Specimen, samples: int) -> Found:
         bounds = [tester.estimate_lower_bound(*pair, LEVEL / 2) for pair in both]
         return any(tester.reject_property(bound) for bound in bounds)
 
-    return Found(largest(proves), samples + 1_000)
+    return largest(proves)
 
 
 _EVENTS = "39,366 events to count at each ε"
@@ -244,14 +240,16 @@ PROBERS = (
         "StatDP",
         "statdp.selectors",
         statdp,
+        2 * HALVINGS,
         {"sparse-vector-1": _EVENTS, "sparse-vector-4": _EVENTS},
     ),
-    Prober("DP-Sniper, logistic", "dpsniper.attack.dpsniper", _sniper(_logistic), {}),
-    Prober("DP-Sniper, perceptron", "dpsniper.attack.dpsniper", _sniper(_perceptron), {}),
+    Prober("DP-Sniper, logistic", "dpsniper.attack.dpsniper", _sniper(_logistic), SNIPED, {}),
+    Prober("DP-Sniper, perceptron", "dpsniper.attack.dpsniper", _sniper(_perceptron), SNIPED, {}),
     Prober(
         "dp_auditorium, histogram",
         "dp_auditorium.testers.histogram_tester",
         auditorium,
+        1,
         dict.fromkeys(_VECTORS, _ONE_NUMBER),
     ),
 )
