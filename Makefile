@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 
-.PHONY: demo test test-all lint types contract bench picture clean
+.PHONY: demo test test-all lint types contract bench detection zoo picture clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,6 +37,13 @@ $(PEERS): $(STAMP)
 
 bench: $(PEERS)
 	$(BIN)/python benchmarks/_page.py docs/benchmarks.md
+
+# Checkouts of peers that are on no package index: make detection BESIDE='path/one path/two'
+detection: $(PEERS)
+	$(BIN)/python benchmarks/detection.py --page docs/detection.md $(addprefix --peers ,$(BESIDE))
+
+zoo: $(STAMP)
+	$(BIN)/python benchmarks/_zoo_page.py docs/zoo.md
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py

@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
+# Printed as Markdown, and the one that has a page of its own (`make detection`).
+APART = {"accounting.py", "detection.py"}
 HEAD = """# Benchmarks
 
 Written by `make bench` (`benchmarks/_page.py`); do not edit. Peers run beside us in the same
@@ -31,7 +33,7 @@ def main() -> int:
         missed = run("accounting.py", "--markdown", str(tables))[0]
         page = [HEAD, tables.read_text(encoding="utf-8") if tables.exists() else ""]
     for script in sorted(HERE.glob("[a-z]*.py")):
-        if script.name == "accounting.py":
+        if script.name in APART:
             continue
         code, printed = run(script.name)
         missed = missed or code

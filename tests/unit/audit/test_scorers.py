@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from tellapart._numeric.logistic import logistic
-from tellapart.audit import _readings
+from tellapart.audit import _readings, _scorers
 from tellapart.audit._combined import Additive, combined
 from tellapart.audit._events import Seeker
 from tellapart.audit._scorers import by_cell, plain
@@ -40,8 +40,9 @@ def test_a_number_that_is_missing_comes_first_or_last_and_is_said():
     assert only.beyond(2.0, higher=False) == "output[0] < 2"
 
 
-def test_words_and_scores_speak_of_the_same_event():
+def test_words_and_scores_speak_of_the_same_event(monkeypatch):
     """An event in words, read back as numbers, holds for exactly the outputs beyond the cut."""
+    monkeypatch.setattr(_scorers, "_MOST_WORDS", 1000)
     rng = np.random.default_rng(0)
     one, two = (features(np.round(rng.normal(shift, 1, 4000), 1)) for shift in (0.0, 1.0))
     scorer = by_cell(reading(), one, two)
@@ -59,6 +60,14 @@ def test_words_and_scores_speak_of_the_same_event():
             words = words.replace(told, code)
         said = [eval(words, {"x": x}) for x in two.matrix[:, 0]]  # noqa: S307
         assert np.array_equal(beyond, said)
+
+
+def test_long_unions_are_cut_short():
+    rng = np.random.default_rng(0)
+    one, two = (features(rng.integers(0, 40, 4000)) for _ in range(2))
+    words = by_cell(reading(), one, two).beyond(0.0, higher=True)
+    assert words.count(" or ") == 5
+    assert words.endswith(" more such events")
 
 
 def test_cells_say_how_much_likelier_one_input_made_them():

@@ -1,0 +1,152 @@
+"""What probes find in a specimen of the zoo, and what is known to be there to be found."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from dataclasses import dataclass
+
+from tellapart import audit
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import curve_of
+from tellapart.zoo import Flaw, Specimen
+
+EPSILON, MU = "ε", "μ"
+# The best known from 40,000 calls a stage (gradient boosting, Clopper-Pearson on held-out calls,
+# 95 %), and from 20,000 steps for μ, where 6.75 is the most that so many steps can show.
+BEST_KNOWN: dict[str, tuple[str, float]] = {
+    "laplace": (EPSILON, 0.966),
+    "histogram": (EPSILON, 0.976),
+    "histogram-upside-down": (EPSILON, 1.941),
+    "noisy-max-1": (EPSILON, 0.876),
+    "noisy-max-2": (EPSILON, 0.910),
+    "noisy-max-3": (EPSILON, 2.220),
+    "noisy-max-4": (EPSILON, 4.621),
+    "sparse-vector-1": (EPSILON, 0.748),
+    "sparse-vector-3": (EPSILON, 1.545),
+    "sparse-vector-4": (EPSILON, 1.452),
+    "sparse-vector-5": (EPSILON, 7.786),
+    "sparse-vector-6": (EPSILON, 2.934),
+    "numerical-sparse-vector": (EPSILON, 0.372),
+    "prefix-sums": (EPSILON, 4.995),
+    "step": (MU, 0.933),
+    "step-no-clip": (MU, 6.750),
+    "step-clip-after-mean": (MU, 6.750),
+    "step-noise-over-batch": (MU, 6.750),
+    "step-noise-without-clip-norm": (MU, 4.685),
+    "step-per-layer": (MU, 1.929),
+    "step-microbatch": (MU, 1.944),
+    "step-workers": (MU, 2.706),
+    "step-not-zeroed": (MU, 2.946),
+    "step-realised-batch": (MU, 4.297),
+}
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """When probes that stop by themselves stopped, in the middle of several."""
+
+    calls: int
+    refuted: int
+
+
+@dataclass(frozen=True)
+class Detected:
+    """Probes of one specimen, one for each seed: medians of what they show and take."""
+
+    specimen: Specimen
+    seeds: int
+    refuted: int
+    epsilon: float
+    mu: float | None  # for claims of Gaussian DP
+    seconds: float
+    stopped: Stopped | None  # for claims of (ε, δ)
+    event: str
+    refusal: str = ""
+
+    @property
+    def short(self) -> bool:
+        """Whether more is known to be findable."""
+        if self.specimen.name not in BEST_KNOWN or self.refusal:
+            return False
+        unit, known = BEST_KNOWN[self.specimen.name]
+        shown = self.mu if unit == MU else self.epsilon
+        return shown is None or shown < known
+
+    @property
+    def found(self) -> bool:
+        """Whether the claim is refuted for most seeds."""
+        return 2 * self.refuted > self.seeds
+
+    @property
+    def findable(self) -> bool:
+        """Whether there is a bug, and in the law of one output."""
+        return self.specimen.flaw is Flaw.LAW
+
+
+def detect(specimen: Specimen, samples: int, seeds: int) -> Detected:
+    """Probe with ``samples`` calls on each input of the first pair, and until decided."""
+    verdicts, bounds, seconds = [], [], []
+    for seed in range(seeds):
+        start = time.process_time()
+        try:
+            verdict = probed(specimen, samples, seed)
+        except Unsupported as why:
+            spent = time.process_time() - start
+            return Detected(specimen, seeds, 0, 0.0, None, spent, None, "", str(why))
+        bounds.append(verdict.evidence.epsilon_lower(specimen.delta).value)
+        seconds.append(time.process_time() - start)
+        verdicts.append(verdict)
+    of_promise = isinstance(curve_of(specimen.claim, "claim"), GuaranteeCurve)
+    found = [one.finding.where for one in verdicts if one.finding]
+    return Detected(
+        specimen,
+        seeds,
+        len(found),
+        statistics.median(bounds),
+        None if of_promise else statistics.median(v.evidence.mu_lower().value for v in verdicts),
+        statistics.median(seconds),
+        _stopped(specimen, samples, seeds) if of_promise else None,
+        shortened(found[0]) if found else "",
+    )
+
+
+def probed(
+    specimen: Specimen, samples: int, seed: int, until_decided: bool = False
+) -> audit.Verdict:
+    """A probe of the specimen's most telling pair."""
+    return audit.probe(
+        specimen.mechanism,
+        *specimen.pairs[0],
+        claim=specimen.claim,
+        samples=samples,
+        seed=seed,
+        until_decided=until_decided,
+    )
+
+
+def _stopped(specimen: Specimen, samples: int, seeds: int) -> Stopped:
+    verdicts = [probed(specimen, samples, seed, until_decided=True) for seed in range(seeds)]
+    calls = statistics.median(one.evidence.calls for one in verdicts)
+    return Stopped(round(calls), sum(one.refuted for one in verdicts))
+
+
+def shortened(where: str) -> str:
+    """The event that refutes a claim, without counts, and with no more than a line of words.
+
+    >>> shortened("output > 1: 61 % of outputs on d1 (61 of 100) against 8 % of outputs on d0")
+    'output > 1: 61 % on d1 against 8 % on d0'
+    """
+    plain = re.sub(r" \([\d,]+ of [\d,]+\)", "", where).replace("of outputs on", "on")
+    event, colon, rates = plain.rpartition(": ")
+    parts = event.split(" or ")
+    kept = parts[:1]
+    for part in parts[1:]:
+        if len(" or ".join([*kept, part])) > _LONGEST:
+            break
+        kept.append(part)
+    more = f" or {len(parts) - len(kept)} more" if len(kept) < len(parts) else ""
+    return " or ".join(kept) + more + colon + rates

@@ -1,0 +1,292 @@
+"""Every specimen of the zoo under a probe: what is found, with how many calls, in what time.
+
+Tables come as Markdown, for the documentation with ``--page FILE``. ``--only NAME`` (again and
+again) probes these specimens alone, ``--seeds`` sets of how many seeds the medians are,
+``--samples`` how many calls a probe makes on each input. ``--peers FOLDER`` (again and again)
+puts the checkout of a peer on the path: StatDP, DP-Sniper, dp_auditorium. CPU seconds are of this
+process, on one thread, imports not counted.
+"""
+
+from __future__ import annotations
+
+import os
+
+# One thread for everyone: CPU seconds of threads that wait for each other say nothing.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse
+import math
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from _detected import BEST_KNOWN, MU, Detected, detect, probed
+from _markdown import Page
+from _probers import HALVINGS, PROBERS, Prober, timed
+from _timing import cpu_seconds, versions
+from _zoo_page import claimed, number
+from scipy.stats import binom
+
+import tellapart as ta
+from tellapart import zoo
+
+SAMPLES, SEEDS = 100_000, 3
+HEADLINE_SEEDS = 20
+LEVEL = 0.05
+# So rarely are so many correct mechanisms refuted by chance.
+RARE = 1e-3
+SECONDS, PAIRS = 0.1, 150
+HEADLINES = {"laplace": 0.96, "laplace-half-scale": 1.96}
+BESIDE = (
+    "laplace",
+    "laplace-half-scale",
+    "noisy-max-1",
+    "noisy-max-3",
+    "sparse-vector-1",
+    "sparse-vector-4",
+    "histogram",
+    "histogram-upside-down",
+)
+HEAD = """# Detection
+
+Written by `make detection` (`benchmarks/detection.py`); do not edit. [The specimens](zoo.md) are
+mechanisms as people write them, right and wrong; [a probe](probe.md) knows nothing of them but
+how to call them. All bounds are from below, at 95 % confidence: one in twenty may exceed the truth.
+"""
+
+
+# -- the headline ---------------------------------------------------------------------------------
+
+
+def headline(page: Page, samples: int) -> None:
+    """Laplace noise, right and with half its scale."""
+    page.say("## Laplace noise", "")
+    page.say(f"{samples:,} calls on each input; medians of {HEADLINE_SEEDS} seeds.")
+    probed(zoo.find("laplace"), samples, 0)  # a warm-up
+    found = {}
+    for name in HEADLINES:
+        runs = [_bound(name, samples, seed) for seed in range(HEADLINE_SEEDS)]
+        found[name] = [statistics.median(column) for column in zip(*runs, strict=True)]
+    head = ("specimen", "true ε", "ε ≥", "CPU s")
+    rows = ((n, number(zoo.find(n).truth), f"{e:.4f}", f"{s:.3f}") for n, (e, s) in found.items())
+    page.table(head, rows)
+    for name, (bound, seconds) in found.items():
+        page.target(f"{name}: ε ≥ {HEADLINES[name]:g}; {bound:.4f}", bound >= HEADLINES[name])
+        page.target(f"{name}: under {SECONDS:g} CPU s; {seconds:.3f}", seconds < SECONDS)
+    bug = zoo.find("laplace-half-scale")
+    stops = [probed(bug, samples, seed, until_decided=True) for seed in range(HEADLINE_SEEDS)]
+    pairs = statistics.median(one.evidence.calls for one in stops)
+    refuted = sum(one.refuted for one in stops)
+    page.target(
+        f"half the scale refuted, stopping when decided, after {PAIRS} pairs of calls; "
+        f"{pairs:g}, refuted for {refuted} of {HEADLINE_SEEDS} seeds",
+        pairs <= PAIRS and refuted == HEADLINE_SEEDS,
+    )
+
+
+def _bound(name: str, samples: int, seed: int) -> tuple[float, float]:
+    bounds: list[float] = []
+    specimen = zoo.find(name)
+    seconds = cpu_seconds(
+        lambda: bounds.append(probed(specimen, samples, seed).epsilon_lower().value)
+    )
+    return bounds[0], seconds
+
+
+# -- the whole zoo --------------------------------------------------------------------------------
+
+
+def whole_zoo(page: Page, names: Sequence[str], samples: int, seeds: int) -> None:
+    """Two tables, the buggy and the correct, and what they come to."""
+    page.say("## Every specimen", "")
+    page.say(
+        f"{samples:,} calls on each input; {_medians(seeds)}. True ε and ε ≥ are at the "
+        "claim's δ, or at 1e-5 where the claim is of Gaussian DP; those also have a μ ≥. Best "
+        "known: from other auditors with 40,000 calls a stage, in ε or in μ. Decided after: calls "
+        "on each input until a probe that stops by itself refutes the claim, or gives it up as out "
+        f"of reach within {samples:,}.",
+        "",
+    )
+    found: list[Detected] = []
+    for title, group in (("Buggy", zoo.buggy()), ("Correct", zoo.correct())):
+        chosen = [one for one in group if one.name in names]
+        if not chosen:
+            continue
+        page.say(f"### {title}")
+        head = ("specimen", "claim", "true ε", "verdict", "ε ≥", "μ ≥", "best known", "CPU s")
+        some: list[Detected] = []
+        rows = (_row(one, some, samples, seeds) for one in chosen)
+        page.table((*head, "decided after", "seen in"), rows)
+        found += some
+    summary(page, found, samples)
+
+
+def _medians(seeds: int) -> str:
+    return f"medians of {seeds} seeds" if seeds > 1 else "one seed"
+
+
+def _row(one: zoo.Specimen, found: list[Detected], samples: int, seeds: int) -> list[str]:
+    seen = detect(one, samples, seeds)
+    found.append(seen)
+    unit, known = BEST_KNOWN.get(one.name, ("", math.nan))
+    prefix = "μ " if unit == MU else ""
+    return [
+        one.name,
+        claimed(one),
+        number(one.truth),
+        _verdict(seen),
+        "" if seen.refusal else f"{seen.epsilon:.3f}",
+        "" if seen.mu is None else f"{seen.mu:.3f}",
+        "" if math.isnan(known) else f"{prefix}{known:.3f}{' (short)' if seen.short else ''}",
+        f"{seen.seconds:.2f}",
+        _decided(seen),
+        seen.refusal or seen.event,
+    ]
+
+
+def _verdict(seen: Detected) -> str:
+    if seen.refusal:
+        return "cannot judge"
+    if seen.refuted in (0, seen.seeds):
+        return "refuted" if seen.refuted else "not refuted"
+    return f"refuted, {seen.refuted} of {seen.seeds}"
+
+
+def _decided(seen: Detected) -> str:
+    if seen.stopped is None:
+        return ""
+    calls, refuted = f"{seen.stopped.calls:,}", seen.stopped.refuted
+    if refuted == seen.seeds:
+        return calls
+    return f"{calls}, given up" if not refuted else f"{calls}, refuted {refuted} of {seen.seeds}"
+
+
+def summary(page: Page, found: Sequence[Detected], samples: int) -> None:
+    """What the tables come to."""
+    page.say("### In sum", "")
+    bugs = [one for one in found if one.findable]
+    correct = [one for one in found if one.specimen.correct]
+    missed = [one.specimen.name for one in bugs if not one.found]
+    if bugs:
+        page.target(
+            f"every bug in the law of one output refuted with {samples:,} calls on each input; "
+            f"{len(bugs) - len(missed)} of {len(bugs)}{_named(missed)}",
+            not missed,
+        )
+    for one in found:
+        if not one.specimen.correct and not one.findable:
+            flaw = one.specimen.flaw.value if one.specimen.flaw else ""
+            page.say(f"{one.specimen.name}, whose flaw is in its {flaw}: {_verdict(one)}.", "")
+    if correct:
+        alarms, runs = sum(one.refuted for one in correct), sum(one.seeds for one in correct)
+        most = int(binom.isf(RARE, runs, LEVEL))
+        page.target(
+            f"correct specimens spared but for {LEVEL:.0%} of probes, of {runs} at most {most}; "
+            f"refuted {alarms}",
+            alarms <= most,
+        )
+    known = [one for one in bugs if one.specimen.name in BEST_KNOWN]
+    if known:
+        short = [one.specimen.name for one in known if one.short]
+        page.target(
+            f"bounds on bugs at least the best known; {len(known) - len(short)} of {len(known)}"
+            f"{_named(short, 'short')}",
+            not short,
+        )
+    short = [one.specimen.name for one in correct if one.short]
+    if short:
+        page.say(f"On correct specimens more is known to be provable of: {', '.join(short)}.", "")
+
+
+def _named(names: Sequence[str], word: str = "missed") -> str:
+    return f", {word}: {', '.join(names)}" if names else ""
+
+
+# -- beside others --------------------------------------------------------------------------------
+
+
+def beside(page: Page, names: Sequence[str], samples: int) -> None:
+    """Peers on the same pair of inputs, one after another."""
+    page.say("## Beside others", "")
+    page.say(
+        f"One run each, one after another in this process. Ours makes {samples:,} calls on each "
+        "input. Peers get about as many in all, then as many for each of their stages. StatDP and "
+        "dp_auditorium answer for one ε at a time; the largest they refute is sought by halving, "
+        f"in {HALVINGS} steps, which they do not correct for, and one step takes 1/{HALVINGS} of "
+        "StatDP's time. Times ours: CPU seconds over ours.",
+        "",
+    )
+    running = []
+    for prober in PROBERS:
+        why = prober.missing()
+        page.say(f"- {prober.name}: {f'not run, {why}' if why else f'commit {prober.commit()}'}")
+        running += [] if why else [prober]
+    for prober in running:
+        timed(prober, zoo.find("laplace"), 1_000)  # compiles and loads what it needs
+    head = ("specimen", "true ε", "auditor", "ε ≥", "CPU s", "times ours", "calls on each input")
+    rows = (
+        row for name in BESIDE if name in names for row in _peers(zoo.find(name), running, samples)
+    )
+    page.table(head, rows)
+
+
+def _peers(one: zoo.Specimen, running: Sequence[Prober], samples: int) -> Iterable[list[str]]:
+    known = number(one.truth)
+    bound, ours = _bound(one.name, samples, 0)
+    yield [one.name, known, "tellapart", f"{bound:.3f}", f"{ours:.2f}", "", f"{samples:,}"]
+    for prober in running:
+        if one.name in prober.left_out:
+            yield [one.name, known, prober.name, "–", "–", "", prober.left_out[one.name]]
+            continue
+        # DP-Sniper takes thousands.
+        in_all = max(samples // prober.stages // 1_000 * 1_000, 1_000)
+        for each in sorted({in_all, samples}):
+            found, seconds = timed(prober, one, each)
+            cells = [f"{found:.3f}", f"{seconds:.2f}", f"{seconds / ours:.3g}"]
+            yield [one.name, known, prober.name, *cells, f"{each * prober.stages:,}"]
+
+
+# -- the whole ------------------------------------------------------------------------------------
+
+
+def _installed(*packages: str) -> list[str]:
+    there = []
+    for package in packages:
+        try:
+            version(package)
+        except PackageNotFoundError:
+            continue
+        there.append(package)
+    return there
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description="The detection table.")
+    parser.add_argument("--only", action="append", metavar="NAME")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--peers", action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--page", type=Path, metavar="FILE")
+    asked = parser.parse_args(arguments)
+    sys.path.extend(asked.peers)
+    names = [zoo.find(name).name for name in asked.only or [one.name for one in zoo.SPECIMENS]]
+    page = Page()
+    page.say(*HEAD.splitlines(), "")
+    used = versions(*_installed("numpy", "scipy", "torch", "numba"))
+    page.say(f"Versions: tellapart {ta.__version__}, {used}. CPU seconds on one thread.", "")
+    if not asked.only:
+        headline(page, asked.samples)
+    whole_zoo(page, names, asked.samples, asked.seeds)
+    if not asked.only or asked.peers:
+        beside(page, names, asked.samples)
+    if asked.page:
+        page.write(asked.page)
+    return int(page.missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
