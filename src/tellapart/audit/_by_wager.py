@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tellapart.audit._wager_power import wager_power
+from tellapart.audit._wager_power import Batch, wager_power
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
@@ -23,13 +23,13 @@ class WagerEvidence(Evidence):
     wager: Wager
     calls: int = field()  # on each input, those on which events were sought included
     event: str
-    batches: tuple[int, ...]  # all that were allowed for, whether or not they were needed
+    batches: tuple[Batch, ...]  # all that were allowed for, whether or not they were needed
     ledger: Ledger
     method = "bets, stopped when decided"
     design = Design.CALLS
 
     @classmethod
-    def of(cls, wager: Wager, calls: int, event: str, batches: tuple[int, ...]) -> WagerEvidence:
+    def of(cls, wager: Wager, calls: int, event: str, batches: tuple[Batch, ...]) -> WagerEvidence:
         """Evidence at the confidence of the wager."""
         level = 1 - wager.confidence
         entries = (Entry("one wager, at all times", 1, level),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.audit._by_wager import WagerEvidence
 from tellapart.audit._events import Event, Seeker
-from tellapart.audit.sequential import Wager
+from tellapart.audit._wager_power import planned
+from tellapart.audit.sequential import Pairs, Wager
 from tellapart.blackbox.calls import Caller, draw
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
@@ -18,9 +18,6 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.run import Progress
 
 _FIRST = 32
-_BATCH = 16
-# An event is sought again when there are so many times the calls of last time.
-_AGAIN = 1.5
 # At what level, and on how many times the calls, an event should pay.
 _LEVEL, _MORE = 0.05, 8.0
 
@@ -38,35 +35,21 @@ def until_decided(
     """Draw pairs and bet on each batch, until refuted, out of hope or out of calls."""
     past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0)
     event = _sought(past, seek)
-    sought = len(past[0])
-    wager = Wager(
-        claim.claimed_epsilon,
-        claim.claimed_delta,
-        confidence,
-        both_orders=False,
-        at_most=max(samples - _FIRST, 1),
-    )
-    batches = tuple(_batches(len(past[0]), samples))
-    for place, size in enumerate(batches, start=1):
+    wager = Wager(claim.claimed_epsilon, claim.claimed_delta, confidence, both_orders=False)
+    batches = tuple(planned(len(past[0]), samples))
+    before = Pairs()
+    for place, batch in enumerate(batches, start=1):
         if progress is not None:
             progress(len(past[0]) / samples)
-        fresh = _drawn(caller, inputs, size, seed, place)
+        fresh = _drawn(caller, inputs, batch.size, seed, place)
         wager = wager.update(*_happened(event, fresh))
         past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]
-        if len(past[0]) >= _AGAIN * sought:
-            event, sought = _sought(past, seek), len(past[0])
-        if wager.decided:
+        if wager.refuted or not batch.hope(wager, wager.seen.counted(), before.counted()):
             break
+        if batch.seek:
+            event, before = _sought(past, seek), wager.seen
     refuse_unjudgeable(caller, inputs, (past[0], past[1]))
     return WagerEvidence.of(wager, len(past[0]), event.words(), batches)
-
-
-def _batches(done: int, samples: int) -> Iterator[int]:
-    """How many calls come next, each time: few at first, and always a share of all so far."""
-    while done < samples:
-        size = min(max(_BATCH, done // 8), samples - done)
-        yield size
-        done += size
 
 
 def _drawn(

@@ -169,10 +169,17 @@ class Wager:
         left = self.at_most - self.seen.total
         return left <= 0 or not bool(self.hope(self.seen.counted(), left))
 
-    def hope(self, counted: Counted, left: int) -> NDArray[np.bool_]:
-        """Whether these pairs leave hope that the wealth suffices after so many more."""
-        orders = [counted, counted.swapped()] if self.both_orders else [counted]
-        return np.asarray(np.any([self.enough(_at_best(one, left)) for one in orders], axis=0))
+    def hope(self, counted: Counted, left: int, recent: Counted | None = None) -> NDArray[np.bool_]:
+        """Whether these pairs leave hope that the wealth suffices after so many more.
+
+        Rates are those of ``recent`` pairs, where the event has changed on the way.
+        """
+        rates = counted if recent is None else recent
+        orders = [(counted, rates)]
+        if self.both_orders:
+            orders.append((counted.swapped(), rates.swapped()))
+        best = [self.enough(_at_best(one, rate, left)) for one, rate in orders]
+        return np.asarray(np.any(best, axis=0))
 
     def enough(self, counted: Counted) -> NDArray[np.bool_]:
         """Whether the wealth suffices after these pairs."""
@@ -220,12 +227,12 @@ def epsilon_sequence(
     return np.asarray(np.maximum.accumulate(np.concatenate(found)))
 
 
-def _at_best(counted: Counted, left: int) -> Counted:
+def _at_best(counted: Counted, rates: Counted, left: int) -> Counted:
     """The counts at the end, if the pairs left went our way as far as is still plausible."""
-    total = np.asarray(sum(counted))
-    most = _limit(counted.with_only, total, 1 - _HOPE)
-    against = np.minimum(_limit(counted.without_only, total, _HOPE), 1 - most)
-    both = np.minimum(_limit(counted.both, total, _HOPE), 1 - most - against)
+    total = np.asarray(sum(rates))
+    most = _limit(rates.with_only, total, 1 - _HOPE)
+    against = np.minimum(_limit(rates.without_only, total, _HOPE), 1 - most)
+    both = np.minimum(_limit(rates.both, total, _HOPE), 1 - most - against)
     shares = (most, against, both, 1 - most - against - both)
     return Counted(*(count + left * share for count, share in zip(counted, shares, strict=True)))
 
