@@ -54,8 +54,8 @@ HEAD = """# Detection
 
 Written by `make detection` (`benchmarks/detection.py`); do not edit. [The specimens](zoo.md) are
 mechanisms as people write them, right and wrong; [a probe](probe.md) knows nothing of them but
-how to call them. All bounds are from below, at 95 % confidence: each is too high with a chance of at
-most one in twenty.
+how to call them. All bounds are from below, at 95 % confidence: each is too high with a chance of
+at most one in twenty.
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class CountEvidence(Evidence):
     ledger: Ledger
     event: str = "accused"
     sides: tuple[str, str] = ("members", "others")
+    # Whether the event is that nobody was accused, and so speaks of the others first.
+    clears: bool = False
     method: str = Fixed.name
     design: Design = Design.MANY_RUNS
     calls: int | None = None
@@ -90,15 +92,22 @@ class CountEvidence(Evidence):
         if self._excess(claim.tpr) <= 0:
             return None
         p = min(self._p_value(claim.tpr), self.ledger.level)
-        # Where none of the others was accused, one might have been.
-        allowed = float(claim.tpr(max(self.counts.fpr, 1 / self.counts.others)))
-        return Finding(self.telling(), self.counts.tpr, allowed, p, self.ledger.level)
+        told, roc = self._told, claim.mirrored().tpr if self.clears else claim.tpr
+        # Where it never happened on the other side, it might have.
+        allowed = float(roc(max(told.fpr, 1 / told.others)))
+        return Finding(self.telling(), told.tpr, allowed, p, self.ledger.level)
+
+    @property
+    def _told(self) -> Counts:
+        """How often the event happened on either side, the one it speaks against first."""
+        some, members, few, others = astuple(self.counts)
+        return Counts(others - few, others, members - some, members) if self.clears else self.counts
 
     def telling(self, delta: float = 0.0) -> str:
-        some, all_of = self.counts.accused_members, self.counts.members
+        told = self._told
         return (
-            f"{self.event}: {100 * self.counts.tpr:.3g} % of {self.sides[0]} "
-            f"({some:,} of {all_of:,}) against {100 * self.counts.fpr:.3g} % of {self.sides[1]}"
+            f"{self.event}: {100 * told.tpr:.3g} % of {self.sides[0]} ({told.accused_members:,} of "
+            f"{told.members:,}) against {100 * told.fpr:.3g} % of {self.sides[1]}"
         )
 
     def curve(self) -> AtomicCurve:

@@ -65,7 +65,9 @@ class Event:
         return np.asarray(scores > self.cut if self.higher else scores < self.cut)
 
     def words(self) -> str:
-        """The event, as people say it."""
+        """The event that incriminates, as people say it."""
+        if self.clears:
+            return self.scorer.within(self.cut, self.higher)
         return self.scorer.beyond(self.cut, self.higher)
 
 

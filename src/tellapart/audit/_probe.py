@@ -113,7 +113,8 @@ def _evidence(event: Event, others: Array, members: Array, confidence: float) ->
         found = at_ranks(scores, 1 - confidence, _favoured(event, len(others)))
         return replace(found, looks=tuple(_told(look, event.scorer) for look in found.looks))
     at_cut = at_one_cut(scores, event.cut, event.higher, 1 - confidence)
-    return replace(at_cut, event=event.words(), sides=_SIDES)
+    sides = _SIDES[::-1] if event.clears else _SIDES
+    return replace(at_cut, event=event.words(), sides=sides, clears=event.clears)
 
 
 def _told(look: Look, scorer: Scorer) -> Look:

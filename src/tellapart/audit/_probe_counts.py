@@ -214,11 +214,11 @@ def _evidence(
     ledger, own, each = cut_ledger(level, len(places) - 1)
     cuts = []
     for k, place in enumerate(places):
-        words = event.scorer.beyond(place.threshold, place.higher)
+        say = event.scorer.within if place.inside else event.scorer.beyond
         tested, reference = (present, absent) if place.end is End.ACCUSE else (absent, present)
         cuts.append(
             Cut(
-                f"not ({words})" if place.inside else words,
+                say(place.threshold, place.higher),
                 place.end,
                 int(tested.happened[k]),
                 tested.calls,

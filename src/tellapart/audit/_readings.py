@@ -34,14 +34,6 @@ class Reading(ABC):
         """How many categories the codes stand for; 0 for numbers."""
         return 0
 
-    def above(self, threshold: float) -> str:
-        """That it exceeds a threshold."""
-        return f"{self.name} > {threshold:.6g}"
-
-    def below(self, threshold: float) -> str:
-        """That it falls short of a threshold."""
-        return f"{self.name} < {threshold:.6g}"
-
     def equal(self, value: float) -> str:
         """That it is this number."""
         return f"{self.name} is {value:.17g}"

@@ -37,6 +37,10 @@ class Scorer(ABC):
     def beyond(self, threshold: float, higher: bool) -> str:
         """The event that the score lies strictly beyond a threshold, in words."""
 
+    def within(self, threshold: float, higher: bool) -> str:
+        """The event that it does not, in words."""
+        return f"{self.name} {'≤' if higher else '≥'} {threshold:.6g}"
+
     @property
     def name(self) -> str:
         """What is compared with a threshold, in words."""
@@ -67,11 +71,17 @@ class Plain(Scorer):
         return np.where(missing, _LAST if self.missing_last else -_LAST, values)
 
     def beyond(self, threshold: float, higher: bool) -> str:
-        ends = {True: "a number", False: "no number"}
+        return self._words(threshold, ">" if higher else "<", higher)
+
+    def within(self, threshold: float, higher: bool) -> str:
+        return self._words(threshold, "≤" if higher else "≥", not higher)
+
+    def _words(self, threshold: float, sign: str, upward: bool) -> str:
         if abs(threshold) == _LAST:
-            return f"{self.reading.name} is {ends[higher != self.missing_last]}"
-        words = self.reading.above(threshold) if higher else self.reading.below(threshold)
-        return f"{words} or is no number" if higher == self.missing_last else words
+            number = upward != self.missing_last
+            return f"{self.name} is {'a' if number else 'no'} number"
+        words = f"{self.name} {sign} {threshold:.6g}"
+        return f"{words} or is no number" if upward == self.missing_last else words
 
 
 @dataclass(frozen=True)
@@ -99,8 +109,14 @@ class ByCell(Scorer):
 
     def beyond(self, threshold: float, higher: bool) -> str:
         ratios = np.array(self.ratios)
-        inside = np.flatnonzero(ratios > threshold if higher else ratios < threshold)
-        words = list(self._words(inside.tolist()))
+        return self._told(ratios > threshold if higher else ratios < threshold)
+
+    def within(self, threshold: float, higher: bool) -> str:
+        ratios = np.array(self.ratios)
+        return self._told(ratios <= threshold if higher else ratios >= threshold)
+
+    def _told(self, inside: NDArray[np.bool_]) -> str:
+        words = list(self._words(np.flatnonzero(inside).tolist()))
         if len(words) > _MOST_WORDS:
             words = [*words[: _MOST_WORDS - 1], f"{len(words) - _MOST_WORDS + 1} more such events"]
         return " or ".join(words) or "nothing at all"

@@ -1,5 +1,7 @@
 """Scores of outputs: what they are, in numbers and in words."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -36,6 +38,9 @@ def test_a_number_that_is_missing_comes_first_or_last_and_is_said():
     lowest = float(first(given).min())
     assert first.beyond(lowest, higher=True) == "output[0] is a number"
     assert last.beyond(-lowest, higher=False) == "output[0] is a number"
+    assert first.within(2.0, higher=True) == "output[0] ≤ 2 or is no number"
+    assert last.within(2.0, higher=True) == "output[0] ≤ 2"
+    assert first.within(lowest, higher=True) == "output[0] is no number"
     (only,) = plain(reading(), features([1.0]), features([2.0]))
     assert only.beyond(2.0, higher=False) == "output[0] < 2"
 
@@ -47,10 +52,11 @@ def test_words_and_scores_speak_of_the_same_event(monkeypatch):
     one, two = (features(np.round(rng.normal(shift, 1, 4000), 1)) for shift in (0.0, 1.0))
     scorer = by_cell(reading(), one, two)
     cut = float(np.median(scorer(one)))
-    for higher in (True, False):
+    for higher, inside in itertools.product((True, False), (True, False)):
         scores = scorer(two)
-        beyond = scores > cut if higher else scores < cut
-        words = scorer.beyond(cut, higher).replace("output[0] is no number", "False")
+        happened = (scores > cut if higher else scores < cut) != inside
+        words = scorer.within(cut, higher) if inside else scorer.beyond(cut, higher)
+        words = words.replace("output[0] is no number", "False")
         for told, code in (
             ("output[0] is ", "x == "),
             ("output[0]", "x"),
@@ -59,7 +65,7 @@ def test_words_and_scores_speak_of_the_same_event(monkeypatch):
         ):
             words = words.replace(told, code)
         said = [eval(words, {"x": x}) for x in two.matrix[:, 0]]  # noqa: S307
-        assert np.array_equal(beyond, said)
+        assert np.array_equal(happened, said)
 
 
 def test_long_unions_are_cut_short():
