@@ -74,10 +74,13 @@ def leakage(
 
     ``backward`` has rows P(l[t−1] = · | l[t]), ``forward`` rows P(l[t+1] = · | l[t]); each is one
     matrix or one per step, or None for no correlation on that side. ``epsilons`` is one number
-    per time, or one for all with ``length``. With ``directional=True`` the leakage about every
-    ordered pair of states is kept apart: exact for two states, never larger in general, and
-    slower; budgets may then be matrices ε[x, y], one or one per time. Every number is an upper
-    bound, rounded up.
+    per time, or one for all with ``length``. Every number is an upper bound, rounded up.
+
+    One number per time forgets which state is the likelier one. It is attained, by randomised
+    response, for two stationary states that tend to stay; where they tend to change, or the
+    chain itself changes, it is not. With ``directional=True`` the leakage about every ordered
+    pair of states is kept apart: attained for two states, never larger in general, and slower;
+    budgets may then be matrices ε[x, y], one or one per time.
 
     >>> still = [[0.8, 0.2], [0.1, 0.9]]
     >>> found = leakage(still, still, 0.1, length=10)
@@ -88,15 +91,24 @@ def leakage(
     budgets = _budgets(back, ahead, epsilons, length, directional)
     before = each_step(back, len(budgets), "backward")
     after = each_step(ahead, len(budgets), "forward")[::-1]
-    if directional:
+    own = budgets.reshape(len(budgets), -1).max(axis=1)
+    found = _by_time(
+        own,
+        _temporal.recursion(carries(before), own),
+        _temporal.recursion(carries(after), own[::-1])[::-1],
+    )
+    if directional:  # both are bounds, and rounding alone can make this one the larger
         past = np.array(_directional.recursion(before, list(budgets)))
         future = np.array(_directional.recursion(after, list(budgets[::-1])))[::-1]
-    else:
-        past = _temporal.recursion(carries(before), budgets)
-        future = _temporal.recursion(carries(after), budgets[::-1])[::-1]
-    parts = (budgets, plus(past, budgets), plus(future, budgets), plus(past, future, budgets))
-    own, upto, onward, total = (one.reshape(len(budgets), -1).max(axis=1) for one in parts)
+        found = np.minimum(found, _by_time(budgets, past, future))
+    upto, onward, total = found
     return Leakage(own, upto, onward, total, directional, zero_cells(backward, forward))
+
+
+def _by_time(own: Array, past: Array, future: Array) -> Array:
+    """Backward, forward and total leakage, of the worst pair of states at each time."""
+    parts = (plus(past, own), plus(future, own), plus(past, future, own))
+    return np.array([one.reshape(len(own), -1).max(axis=1) for one in parts])
 
 
 def carries(steps: Sequence[Array | None]) -> list[Carry | None]:

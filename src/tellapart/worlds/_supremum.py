@@ -24,7 +24,7 @@ def inherited(step: Carry | None, epsilon: float) -> float:
     if step is None or epsilon == 0:
         return 0.0
     if math.isinf(epsilon):
-        return float(step(math.inf))
+        return step.at(math.inf)
 
     def excess(alpha: Array) -> Array:
         return np.asarray(plus(step(alpha), epsilon) - alpha)
@@ -33,7 +33,7 @@ def inherited(step: Carry | None, epsilon: float) -> float:
     if math.isinf(high):
         return math.inf
     _, settled = solve.falling_root(excess, np.asarray(0.0), np.asarray(high))
-    return float(step(settled))
+    return step.at(float(settled))
 
 
 def _enough(step: Carry, epsilon: float) -> float:
@@ -41,13 +41,12 @@ def _enough(step: Carry, epsilon: float) -> float:
 
     A prefix with D = 0 and Q = G carries almost α + log Q: at ε = log(1/Q) nothing holds it.
     """
-    free = step.gain[step.d == 0]
-    if free.size and epsilon >= -math.log(min(float(free.max()), 1.0)) - 8 * step.states * EPS:
+    if step.free and epsilon >= -math.log(min(step.free, 1.0)) - 8 * step.states * EPS:
         return math.inf
     high = 2 * epsilon + 1.0
     while high < _FURTHEST:
-        if plus(step(high), epsilon) <= high:
+        if plus(step.at(high), epsilon) <= high:
             return high
         high *= 2
-    most = float(plus(step(math.inf), epsilon))
-    return most if plus(step(most), epsilon) <= most else math.inf
+    most = float(plus(step.at(math.inf), epsilon))
+    return most if plus(step.at(most), epsilon) <= most else math.inf

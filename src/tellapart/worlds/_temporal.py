@@ -9,6 +9,7 @@ log(1 + G·(e^α − 1)/(1 + D·(e^α − 1))), which grows with G and falls wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,15 +27,38 @@ _LARGE = 600.0
 class Carry:
     """How much of a leakage is carried from one time to the next, never too little."""
 
-    d: Array
+    d: Array  # points with D > 0
     gain: Array
+    free: float  # the largest G with D = 0: nothing but α limits what it carries
     states: int
 
-    def __call__(self, alpha: Array | float) -> Array:
+    def __call__(self, alpha: Array) -> Array:
         """L(α), for α up to infinity; never above α."""
-        alphas = np.asarray(alpha, dtype=float)
-        found = ratios(self.d, self.gain, alphas[..., None], self.states)
-        return np.asarray(found.max(axis=-1, initial=0.0))
+        return np.array([self.at(float(one)) for one in alpha.flat]).reshape(alpha.shape)
+
+    def at(self, alpha: float) -> float:
+        """L of one α: the logarithm of the best point only, so that long recursions are fast."""
+        rounding = 1 + _rounding(self.states)
+        most = _unlimited(self.free * rounding, alpha) if self.free else 0.0
+        if self.d.size:
+            known, rest = -math.expm1(-alpha), math.exp(-alpha)
+            with np.errstate(over="ignore"):
+                best = float((self.gain * known / (self.d * known + rest)).max())
+            most = max(most, math.log1p(best * rounding))
+        return min(most * (1 + 4 * EPS), alpha)
+
+
+def _rounding(states: int) -> float:
+    """Two sums of at most that many terms, and some ten operations, each off by half an ulp."""
+    return (states + 8) * EPS
+
+
+def _unlimited(gain: float, alpha: float) -> float:
+    """log(1 + G(e^α − 1)), rounded for α where e^α is not formed."""
+    if alpha <= _LARGE:
+        return math.log1p(gain * math.expm1(alpha))
+    far = alpha + math.log(gain)
+    return max(far, 0.0) + math.log1p(math.exp(-abs(far))) + 8 * EPS * alpha
 
 
 def carry(transition: Array) -> Carry:
@@ -43,7 +67,9 @@ def carry(transition: Array) -> Carry:
     for row in transition:
         more_d, more_gain = prefixes(row, transition)
         d, gain = _frontier(np.append(d, more_d), np.append(gain, more_gain))
-    return Carry(d, gain, len(transition))
+    limited = d > 0
+    free = float(gain[~limited].max(initial=0.0))
+    return Carry(d[limited], gain[limited], free, len(transition))
 
 
 def prefixes(q: Array, others: Array) -> tuple[Array, Array]:
@@ -74,8 +100,7 @@ def _frontier(d: Array, gain: Array) -> tuple[Array, Array]:
 def ratios(d: Array, gain: Array, alpha: Array, states: int) -> Array:
     """log(1 + G(e^α − 1)/(1 + D(e^α − 1))), rounded up; e^α may be infinite."""
     d, gain, alpha = np.broadcast_arrays(d, gain, alpha)
-    # Two sums of at most that many terms, and some ten operations, each off by half an ulp.
-    more = gain * (1 + (states + 8) * EPS)
+    more = gain * (1 + _rounding(states))
     with np.errstate(all="ignore"):
         rest = np.exp(-alpha)
         known = -np.expm1(-alpha)
@@ -97,6 +122,12 @@ def plus(*parts: Array | float) -> Array:
     return total
 
 
+def _sum(inherited: float, epsilon: float) -> float:
+    """``plus`` of two numbers, without the cost of arrays."""
+    total = float(inherited) + float(epsilon)
+    return math.nextafter(total, math.inf) if inherited and epsilon else total
+
+
 def recursion(maps: Sequence[Carry | None], epsilons: Array) -> Array:
     """What each time inherits from all earlier ones: 0 at first, then L(inherited + ε).
 
@@ -105,10 +136,10 @@ def recursion(maps: Sequence[Carry | None], epsilons: Array) -> Array:
     inherited = np.zeros(len(epsilons))
     last: tuple[Carry | None, float] | None = None
     for t, step in enumerate(maps):
-        alpha = float(plus(inherited[t], epsilons[t]))
+        alpha = _sum(inherited[t], epsilons[t])
         if last is not None and last[0] is step and last[1] == alpha:
             inherited[t + 1] = inherited[t]  # a constant stream has settled
         elif step is not None:
-            inherited[t + 1] = step(alpha)
+            inherited[t + 1] = step.at(alpha)
         last = (step, alpha)
     return inherited

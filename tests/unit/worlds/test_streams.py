@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tellapart import InvalidArgument, Unsupported
-from tellapart.worlds import _directional, streams
+from tellapart.worlds import _directional, _temporal, streams
 
 INF = float("inf")
 STILL = [[0.8, 0.2], [0.1, 0.9]]
@@ -60,6 +60,17 @@ def test_rows_that_hardly_differ_keep_their_digits():
     transition = np.array([[0.5 + tiny, 0.25, 0.25 - tiny], [0.5, 0.25, 0.25], [0.5, 0.25, 0.25]])
     exact = by_vertices(transition, 0.5)
     assert exact <= streams.carried_over(transition, 0.5) <= exact * (1 + 1e-12)
+
+
+def test_one_number_and_every_pair_say_the_same():
+    """The frontier of a matrix, against all prefixes of all pairs of rows."""
+    for transition in (*chains(4, 6, 0.3), *dyadic(4, 4), np.eye(3)):
+        for alpha in (0.0, 1e-12, 0.7, 20.0, 599.0, 601.0, INF):
+            everything = max(
+                float(_temporal.ratios(*_temporal.prefixes(row, transition), alpha, 6).max())
+                for row in transition
+            )
+            assert streams.carried_over(transition, alpha) == pytest.approx(everything, rel=1e-13)
 
 
 def test_what_is_carried_grows_with_what_was_leaked_and_never_exceeds_it():
