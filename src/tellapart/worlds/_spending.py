@@ -76,8 +76,8 @@ def budget(target: float, backward: ArrayLike | None, forward: ArrayLike | None)
     found = _largest(lambda epsilon: _endless(steps, epsilon), most)
     if found == 0:
         raise Unsupported(
-            "no constant budget keeps an endless stream under a limit, as states with disjoint"
-            " moves are never forgotten: use streams.allocate(target, ..., length=...)"
+            "no constant budget keeps an endless stream under a limit, as states with (almost)"
+            " disjoint moves are never forgotten: use streams.allocate(target, ..., length=...)"
         )
     return found
 
