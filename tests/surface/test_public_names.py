@@ -9,6 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, plot, report
 from tellapart.audit import domains
+from tellapart.worlds import streams
 
 NAMES = [
     "MECHANISMS",
@@ -105,6 +106,7 @@ def documented():
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
+    names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
         if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(
