@@ -1,6 +1,46 @@
 """What an adversary knows beforehand, and what it asks."""
 
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.models import (
+    Exchangeable,
+    FiniteLaw,
+    FiniteModel,
+    GaussianRecords,
+    ImpossibleSecret,
+    Independent,
+    JointTable,
+    Linear,
+    MarkovChain,
+    NormalLaw,
+    Predicate,
+    RecordIn,
+    RecordValue,
+    Sum,
+    TreeNetwork,
+    chain_log_mgf,
+    interior_log_mgf,
+)
 from tellapart.worlds.one_sided import OneSided
 
-__all__ = ["Adversary", "OneSided", "PriorRange"]
+__all__ = [
+    "Adversary",
+    "Exchangeable",
+    "FiniteLaw",
+    "FiniteModel",
+    "GaussianRecords",
+    "ImpossibleSecret",
+    "Independent",
+    "JointTable",
+    "Linear",
+    "MarkovChain",
+    "NormalLaw",
+    "OneSided",
+    "Predicate",
+    "PriorRange",
+    "RecordIn",
+    "RecordValue",
+    "Sum",
+    "TreeNetwork",
+    "chain_log_mgf",
+    "interior_log_mgf",
+]
