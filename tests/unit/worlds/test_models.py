@@ -91,6 +91,7 @@ def table(rng):
     )
 
 
+WIDE = np.append(1, np.full(39, 40))  # sums of which are stepped through, not squared
 MAKERS = [independent, exchangeable, chain, tree, table]
 
 
@@ -175,7 +176,20 @@ def test_independent_records_need_not_be_whole():
     np.testing.assert_allclose(law.weights, [0.2, 0.8])
 
 
-@pytest.mark.parametrize("weights", [np.ones(40), np.arange(40) % 3])
+def test_independent_records_may_lie_far_apart():
+    law = Independent([[0.5, 0.5]] * 2, [[0, 10**9], [-7, 10**8]]).law(Sum(), RecordValue(0, 0))
+    assert law.values.tolist() == [-7, 10**8]
+    np.testing.assert_allclose(law.weights, 0.5)
+
+
+def test_the_root_of_a_tree_needs_no_table():
+    law = TreeNetwork([-1, 0], [0.5, 0.5], [None, [[0.9, 0.1], [0.3, 0.7]]]).law(
+        Sum(), RecordValue(1, 1)
+    )
+    np.testing.assert_allclose(law.weights, [0.1 / 0.8, 0.7 / 0.8])
+
+
+@pytest.mark.parametrize("weights", [np.ones(40), np.arange(40) % 3, np.full(40, 2), WIDE])
 def test_powers_of_steps_are_walks_one_by_one(weights):
     """Long stretches go by squaring; against a plain forward pass with the state pinned."""
     rng = np.random.default_rng(8)

@@ -19,6 +19,7 @@ from tellapart.worlds.models.base import Mask, logs_of
 
 Steps = NDArray[np.int64]
 _SHORT = 12  # stretches of fewer steps are walked one by one
+_WIDE = 64  # and so are those whose sums are far apart, as squares of long polynomials are dear
 
 
 def joint(
@@ -52,7 +53,7 @@ def _walk(
     row: Array, logs: Array, stretches: list[tuple[int, Steps, Mask]], backwards: bool
 ) -> Array:
     for length, steps, allowed in stretches:
-        if length < _SHORT:
+        if length < _SHORT or logs.shape[0] * int(steps.max()) > _WIDE:
             for _ in range(length):
                 row = _step(row, logs, steps, allowed, backwards)
         else:

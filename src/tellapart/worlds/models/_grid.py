@@ -63,8 +63,9 @@ def on_grid(values: Array) -> bool:
     return bool(np.all(values == np.rint(values)) and np.abs(values).max() < 2**40)
 
 
-def check_work(work: int, model: str) -> None:
+def check_work(states: int, records: int, reach: int, model: str) -> None:
     """Refuse laws of sums that would take minutes, with what can be asked instead."""
+    work = states * max(states * records, reach) * (reach + 1)
     if work > MOST_WORK:
         raise Unsupported(
             f"the law of this sum takes {work:.1e} steps for this {model}, more than "

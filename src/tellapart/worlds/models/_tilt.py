@@ -15,33 +15,34 @@ def occupation(initial: Array, transition: Array, emissions: Array) -> Array:
     """Logarithms of E[1{X_t = a} · Π e^(emission of each state passed)], for all rows, t and a.
 
     ``emissions`` has axes row, time and state; rows are independent questions asked at once.
+    Both directions are walked in step: forward from the start, backward from the end.
     """
-    length = emissions.shape[1]
-    forward, backward = np.empty_like(emissions), np.zeros_like(emissions)
-    ahead, back = _Step(transition), _Step(transition.T)
-    forward[:, 0] = logs_of(initial) + emissions[:, 0]
+    rows, length, size = emissions.shape
+    step = _Step(np.stack([transition, transition.T]))
+    own = np.ascontiguousarray(np.stack([emissions, emissions[:, ::-1]]).transpose(2, 0, 1, 3))
+    reached = np.zeros((length, 2, rows, size))
+    reached[0, 0] = logs_of(initial)
     with np.errstate(divide="ignore", invalid="ignore"):
         for t in range(1, length):
-            forward[:, t] = ahead(forward[:, t - 1]) + emissions[:, t]
-        for t in range(length - 2, -1, -1):
-            backward[:, t] = back(backward[:, t + 1] + emissions[:, t + 1])
-    return forward + backward
+            reached[t] = step(reached[t - 1] + own[t - 1])
+    forward, backward = reached[:, 0], reached[::-1, 1]
+    return np.asarray((forward + own[:, 0] + backward).transpose(1, 0, 2))
 
 
 class _Step:
-    """One step of a chain on log-weights of states.
+    """One step along each of two chains, on log-weights of states.
 
     Where weights fit a double together this is a matrix product; where they do not, as in chains
     whose states never meet, it is a sum of logarithms.
     """
 
-    def __init__(self, matrix: Array) -> None:
-        self.matrix, self.logs = matrix, logs_of(matrix)
+    def __init__(self, matrices: Array) -> None:
+        self.matrices, self.logs = matrices, logs_of(matrices)
         self.span = _SPAN + self.logs[self.logs > -np.inf].min()
 
     def __call__(self, weights: Array) -> Array:
-        top = weights.max(axis=1, keepdims=True)
+        top = weights.max(axis=2, keepdims=True)
         below = top - weights
-        if np.all((below <= self.span) | (below == np.inf)):  # 0 is no loss of digits
-            return np.asarray(np.log(np.exp(-below) @ self.matrix) + top)
-        return logpoly.total(weights[:, :, None] + self.logs, axis=1)
+        if ((below <= self.span) | (below == np.inf)).all():  # leaving out a 0 costs no digits
+            return np.asarray(np.log(np.exp(-below) @ self.matrices) + top)
+        return logpoly.total(weights[..., None] + self.logs[:, None], axis=2)

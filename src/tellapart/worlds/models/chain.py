@@ -18,6 +18,7 @@ from tellapart.worlds.models.base import (
     check_law,
     check_table,
     check_values,
+    logs_of,
 )
 
 
@@ -64,10 +65,12 @@ class MarkovChain(SummedModel):
 
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
         laid = grid(weights, [self.domain(0)] * self.length)
-        check_work(self.initial.size**2 * self.length * (laid.reach + 1), "MarkovChain")
+        check_work(self.initial.size, self.length, laid.reach, "MarkovChain")
         logs = _chain_sums.joint(self.initial, self.transition, laid.steps, allowed, record)
         return laid.sums(logs.shape[1]), logs
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
+        if all(mask.all() for mask in allowed):
+            return logs_of(self.initial @ np.linalg.matrix_power(self.transition, record))
         emissions = np.where(np.array(allowed), 0.0, -np.inf)[None]
         return np.asarray(_tilt.occupation(self.initial, self.transition, emissions)[0, record])

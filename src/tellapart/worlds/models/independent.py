@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -51,10 +52,13 @@ class Independent(SummedModel):
         return self._domains[record]
 
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
-        if not all(on_grid(w * domain) for w, domain in zip(weights, self._domains, strict=True)):
-            return self._joint_off_grid(weights, record, allowed)
+        weighted = [w * domain for w, domain in zip(weights, self._domains, strict=True)]
+        if not all(map(on_grid, weighted)):
+            return self._joint_listed(weights, record, allowed)
         laid = grid(weights, list(self._domains))
-        check_work(laid.reach**2, "Independent")
+        if math.prod(domain.size for domain in self._domains) <= laid.reach:
+            return self._joint_listed(weights, record, allowed)
+        check_work(1, self.records, laid.reach, "Independent")
         each = [
             emitted(logs_of(law)[:, None], steps, mask)
             for law, steps, mask in zip(self.marginals, laid.steps, allowed, strict=True)
@@ -63,10 +67,10 @@ class Independent(SummedModel):
         joint = np.array([logpoly.multiply(own, rest) for own in each[record]])
         return laid.sums(joint.shape[1]), joint
 
-    def _joint_off_grid(
+    def _joint_listed(
         self, weights: Array, record: int, allowed: list[Mask]
     ) -> tuple[Array, Array]:
-        """The same for sums that are not whole numbers, of which there may be many."""
+        """The same sum by sum, for sums that are not whole numbers or few and far between."""
         rest = FiniteLaw(np.zeros(1), np.zeros(1))
         for i in range(self.records):
             logs = logs_of(self.marginals[i])[allowed[i]]

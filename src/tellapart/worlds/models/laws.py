@@ -23,8 +23,8 @@ class FiniteLaw:
 
     Values rise, each has positive probability, and weights sum to 1.
 
-    >>> FiniteLaw.of({0: 0.25, 2: 0.75}).mean
-    1.5
+    >>> FiniteLaw.of({2: 0.75, 0: 0.25, 1: 0}).values
+    array([0., 2.])
     """
 
     values: Array

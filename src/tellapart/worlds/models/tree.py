@@ -69,7 +69,7 @@ class TreeNetwork(SummedModel):
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
         laid = grid(weights, list(self._domains))
         most = max(domain.size for domain in self._domains)
-        check_work(most**2 * self.records * (laid.reach + 1), "TreeNetwork")
+        check_work(most, self.records, laid.reach, "TreeNetwork")
         logs = self._around(record, laid, allowed)
         return laid.sums(logs.shape[1]), logs
 
