@@ -72,6 +72,22 @@ def test_the_middle_of_a_long_chain_is_the_limit(seed):
     np.testing.assert_allclose(np.exp(limit) @ chain.initial, 1, rtol=1e-12)
 
 
+@pytest.mark.parametrize("rate", [40, -40, 2000, -2000])
+def test_the_limit_keeps_the_digits_of_unlikely_states(rate):
+    """Little noise: weights of states lie hundreds of powers of ten apart."""
+    rng = np.random.default_rng(3)
+    transition = rng.dirichlet(np.ones(4), 4)
+    chain = MarkovChain.stationary(transition, 200)
+    middle, limit = chain_log_mgf(chain, [rate])[0, 100], interior_log_mgf(transition, [rate])[0]
+    np.testing.assert_allclose(middle - middle[0], limit - limit[0], rtol=1e-9)
+
+
+def test_a_limit_that_is_not_reached_is_not_given():
+    """The heaviest way is a circle of two states, along which weights never settle."""
+    with pytest.raises(ta.NotCertified, match="ask chain_log_mgf"):
+        interior_log_mgf([[0, 1, 0], [0.5, 0, 0.5], [0.5, 0.5, 0]], [3000], [2, 1, 0])
+
+
 @pytest.mark.parametrize("transition", [np.eye(2), [[0, 1], [1, 0]], [[0.5, 0.5], [0, 1]]])
 def test_chains_that_never_forget_have_no_limit(transition):
     with pytest.raises(ta.Unsupported, match="ask chain_log_mgf"):

@@ -13,14 +13,15 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.errors import Unsupported
+from tellapart._numeric import logpoly
+from tellapart.errors import NotCertified, Unsupported
 from tellapart.worlds.models import _tilt
 from tellapart.worlds.models._stationary import stationary_law
-from tellapart.worlds.models.base import Known, check_known, check_table, check_values
+from tellapart.worlds.models.base import Known, check_known, check_table, check_values, logs_of
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 
-_POLISH = 64
+_POLISH, _LEFT = 64, 1e-10
 
 
 def chain_log_mgf(
@@ -66,18 +67,26 @@ def interior_log_mgf(transition: Any, rates: Any, values: Any = None) -> Array:
 
 def _one_limit(table: Array, tilt: Array) -> Array:
     """Logarithms of left times right Perron vector, whose sum is 1."""
-    matrix = table * np.exp(tilt - tilt.max())
-    logs = np.log(_perron(matrix)) + np.log(_perron(matrix.T))
-    return np.asarray(logs - np.logaddexp.reduce(logs))
+    matrix = logs_of(table) + (tilt - tilt.max())
+    logs = _log_perron(matrix) + _log_perron(matrix.T)
+    return np.asarray(logs - logpoly.total(logs))
 
 
-def _perron(matrix: Array) -> Array:
-    """The positive right eigenvector; steps of the chain give its small entries their digits."""
-    roots, vectors = np.linalg.eig(matrix)
-    vector = np.abs(np.real(vectors[:, np.argmax(np.abs(roots))]))
+def _log_perron(matrix: Array) -> Array:
+    """Logarithms of the positive right eigenvector of a matrix given by its logarithms.
+
+    Steps of the chain, taken in logarithms, give the small entries their digits.
+    """
+    roots, vectors = np.linalg.eig(np.exp(matrix))
+    vector = logs_of(np.abs(np.real(vectors[:, np.argmax(np.abs(roots))])))
     for _ in range(_POLISH):
-        vector = matrix @ vector
-        vector = vector / vector.max()
+        vector = logpoly.total(matrix + vector, axis=1)
+        vector = vector - vector.max()
+    left = np.ptp(logpoly.total(matrix + vector, axis=1) - vector)
+    if not left <= _LEFT:
+        raise NotCertified(
+            f"the Perron vector is off by a factor e^{left:.1e}; ask chain_log_mgf for a length"
+        )
     return np.asarray(vector)
 
 
