@@ -2,6 +2,47 @@
 
 from tellapart.worlds import streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.models import (
+    Exchangeable,
+    FiniteLaw,
+    FiniteModel,
+    GaussianRecords,
+    ImpossibleSecret,
+    Independent,
+    JointTable,
+    Linear,
+    MarkovChain,
+    NormalLaw,
+    Predicate,
+    RecordIn,
+    RecordValue,
+    Sum,
+    TreeNetwork,
+    chain_log_mgf,
+    interior_log_mgf,
+)
 from tellapart.worlds.one_sided import OneSided
 
-__all__ = ["Adversary", "OneSided", "PriorRange", "streams"]
+__all__ = [
+    "Adversary",
+    "Exchangeable",
+    "FiniteLaw",
+    "FiniteModel",
+    "GaussianRecords",
+    "ImpossibleSecret",
+    "Independent",
+    "JointTable",
+    "Linear",
+    "MarkovChain",
+    "NormalLaw",
+    "OneSided",
+    "Predicate",
+    "PriorRange",
+    "RecordIn",
+    "RecordValue",
+    "Sum",
+    "TreeNetwork",
+    "chain_log_mgf",
+    "interior_log_mgf",
+    "streams",
+]

@@ -1,0 +1,76 @@
+"""Records in a row, each of which depends on the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.worlds.models import _chain_sums, _tilt
+from tellapart.worlds.models._grid import check_work, grid
+from tellapart.worlds.models._stationary import stationary_law
+from tellapart.worlds.models.base import (
+    Mask,
+    SummedModel,
+    check_law,
+    check_table,
+    check_values,
+    logs_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovChain(SummedModel):
+    """A person's states over time, or neighbours in a line, each depending on the last.
+
+    States are 0, 1, ... unless ``values`` says what each one counts.
+
+    >>> MarkovChain([0.8, 0.2], [[0.9, 0.1], [0.4, 0.6]], length=100).records
+    100
+    """
+
+    initial: Array
+    transition: Array
+    length: int
+    values: Array | None = None
+
+    def __post_init__(self) -> None:
+        initial = check_law(initial=self.initial)
+        size = initial.size
+        fields: dict[str, Any] = {
+            "initial": initial,
+            "transition": check_table("transition", self.transition, (size, size)),
+            "length": _checks.whole(1, 10**7, length=self.length),
+            "values": check_values(size, values=self.values),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def stationary(cls, transition: Array, length: int, values: Array | None = None) -> Self:
+        """A chain that has been running for ever, so that every record has the same law."""
+        rows = check_table("transition", transition)
+        table = check_table("transition", rows, (rows.shape[0], rows.shape[0]))
+        return cls(stationary_law(table), table, length, values)
+
+    @property
+    def records(self) -> int:
+        return self.length
+
+    def domain(self, record: int) -> Array:
+        return np.asarray(self.values)
+
+    def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
+        laid = grid(weights, [self.domain(0)] * self.length)
+        check_work(self.initial.size, self.length, laid.reach, "MarkovChain")
+        logs = _chain_sums.joint(self.initial, self.transition, laid.steps, allowed, record)
+        return laid.sums(logs.shape[1]), logs
+
+    def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
+        if all(mask.all() for mask in allowed):
+            return logs_of(self.initial @ np.linalg.matrix_power(self.transition, record))
+        emissions = np.where(np.array(allowed), 0.0, -np.inf)[None]
+        return np.asarray(_tilt.occupation(self.initial, self.transition, emissions)[0, record])
