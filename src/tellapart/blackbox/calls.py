@@ -38,8 +38,9 @@ _MOST_TASKS = 1024
 # Lengths that an output has by chance rarely, and both never.
 _TRIAL_SIZES = (7, 11)
 _TRIAL_CALLS = 3
-# Keeps the numbers of trial calls apart from all that are kept.
-_TRIAL_KEY = 2**32
+# Keeps the numbers of trial calls apart from all that are kept. Below 2**32, as all such keys: a
+# larger one is two words to the generator, and 2**32 the same as input 0, block 1.
+_TRIAL_KEY = 2**32 - 1
 _LARGE = 1 << 20
 # How many calls are made apart from the others, and in how many turns.
 _LEAST_APART, _MOST_APART, _TURNS = 16, 256, 8
