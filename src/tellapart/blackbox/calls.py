@@ -49,9 +49,9 @@ REPEATS = (
     "again (let it draw its noise from the seed in each line, or from the system, and not from a "
     "fixed seed or the clock)"
 )
+# Containers that are copied with what they hold, and how deep.
+_DEEPEST_COPY = 8
 _COPIES: dict[type, Callable[[Any], Any]] = {
-    list: list.copy,
-    dict: dict.copy,
     set: set.copy,
     bytearray: bytes,
     np.ndarray: np.copy,
@@ -141,14 +141,23 @@ class Caller:
                     raise
                 except (Exception, SystemExit) as error:  # noqa: BLE001 (an output like any other)
                     value = Broken.by(error)
-                # A buffer that the mechanism fills anew would change what is kept.
-                keep = _COPIES.get(type(value))
-                outputs.append(keep(value) if keep else value)
+                outputs.append(_own(value))
         if before is not None and changed(before, own, data):
             _checks.refuse(
                 "mechanism", "leave its input unchanged, or change it from its first call on", own
             )
         return outputs
+
+
+def _own(value: Any, depth: int = 0) -> Any:
+    """An output that the mechanism cannot change: a buffer that it fills anew is copied."""
+    kind = type(value)
+    if kind in (list, tuple, dict) and depth < _DEEPEST_COPY:
+        if kind is dict:
+            return {key: _own(one, depth + 1) for key, one in value.items()}
+        return kind([_own(one, depth + 1) for one in value])
+    keep = _COPIES.get(kind)
+    return keep(value) if keep else value
 
 
 def settle(

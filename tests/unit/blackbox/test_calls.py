@@ -479,3 +479,16 @@ def test_no_calls_but_those_that_count_have_their_numbers():
     blocks = [(7, k, block) for k in (0, 1) for block in range(64)]
     drawn = [float(run.generator(key).random()) for key in keys + blocks]
     assert len(set(drawn)) == len(drawn)
+
+
+def test_buffers_inside_outputs_are_kept_as_they_were():
+    buffer, rows = np.zeros(2), [[0.0]]
+
+    def refilling(data, rng):
+        buffer[:] = rng.random(2)
+        rows[0][0] = float(buffer[0])
+        return {"v": buffer, "w": (rows, 1)}
+
+    found = draw(settle(refilling, D0), D0, 20, 1).listed()
+    assert len({float(one["v"][0]) for one in found}) == 20
+    assert [one["w"][0][0][0] for one in found] == [float(one["v"][0]) for one in found]
