@@ -20,6 +20,7 @@ from tellapart.audit.evidence import Evidence
 from tellapart.audit.looks import End, Look
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
+from tellapart.blackbox.afresh import refuse_if_calls_share
 from tellapart.blackbox.calls import settle
 from tellapart.blackbox.outputs import Outputs
 from tellapart.curve.closed import GuaranteeCurve
@@ -30,6 +31,8 @@ from tellapart.mechanisms.subject import Subject, curve_of
 _ASIDE = 0.1
 _ASIDE_TO_LEARN = 0.25
 _FEWEST = 20
+# So many calls that came home tell whether others are like them.
+_ENOUGH = 1000
 _SIDES = ("outputs on d1", "outputs on d0")
 
 
@@ -93,7 +96,17 @@ def _certified(calls: Calls, seek: Seeker, confidence: float) -> Evidence:
     else:
         others, members = scored(calls, home, aside, event)
         found = _evidence(event, others, members, confidence)
+    _refuse_if_shared(calls, home, aside, event)
     return of_calls(found, calls.count, _only_breaks(home))
+
+
+def _refuse_if_shared(
+    calls: Calls, home: tuple[Outputs, Outputs], aside: int, event: Event
+) -> None:
+    """Raise where calls share something; the calls set aside are asked where no others are home."""
+    few = len(home[0]) - aside < min(aside, _ENOUGH)
+    some = home if few else (home[0][aside:], home[1][aside:])
+    refuse_if_calls_share(calls.caller, calls.inputs, some, event.read, calls.seed, learnt=few)
 
 
 def _only_breaks(home: tuple[Outputs, Outputs]) -> str:

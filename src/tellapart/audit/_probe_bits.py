@@ -16,6 +16,7 @@ from tellapart.audit._by_count import CountEvidence, from_counts
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Power
 from tellapart.audit.verdict import Verdict, describe, judge
+from tellapart.blackbox.afresh import refuse_if_calls_share
 from tellapart.blackbox.answers import Both, guesses
 from tellapart.blackbox.calls import draw, settle
 from tellapart.blackbox.columns import What
@@ -89,6 +90,7 @@ def probe_bits(
     refuse_unjudgeable(caller, (d0, d1), (outputs[0], outputs[1]))
     aside = int(_ASIDE * count)
     encoding = _floats(outputs[0][:aside], outputs[1][:aside], known)
+    refuse_if_calls_share(caller, (d0, d1), (outputs[0], outputs[1]), encoding, key)
     absent, present = (encoding(one).matrix for one in outputs)
     names = tuple(column.name for column in encoding.columns)
     half = aside // 2

@@ -11,6 +11,7 @@ from tellapart.audit._by_wager import WagerEvidence
 from tellapart.audit._events import Event, Seeker
 from tellapart.audit._wager_power import planned
 from tellapart.audit.sequential import Pairs, Wager
+from tellapart.blackbox.afresh import refuse_if_calls_share
 from tellapart.blackbox.calls import Caller, draw
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
@@ -49,6 +50,7 @@ def until_decided(
         if batch.seek:
             event, before = _sought(past, seek), wager.seen
     refuse_unjudgeable(caller, inputs, (past[0], past[1]))
+    refuse_if_calls_share(caller, inputs, (past[0], past[1]), event.read, seed, learnt=True)
     return WagerEvidence.of(wager, len(past[0]), event.words(), batches)
 
 

@@ -38,17 +38,20 @@ _MOST_TASKS = 1024
 # Lengths that an output has by chance rarely, and both never.
 _TRIAL_SIZES = (7, 11)
 _TRIAL_CALLS = 3
-# Keeps the numbers of trial calls apart from all that are kept.
-_TRIAL_KEY = 2**32
+# Keeps the numbers of trial calls apart from all that are kept. Below 2**32, as all such keys: a
+# larger one is two words to the generator, and 2**32 the same as input 0, block 1.
+_TRIAL_KEY = 2**32 - 1
 _LARGE = 1 << 20
+# How many calls are made apart from the others, and in how many turns.
+_LEAST_APART, _MOST_APART, _TURNS = 16, 256, 8
 REPEATS = (
     "calls are not independent, cannot judge: the program repeats its outputs when it is started "
     "again (let it draw its noise from the seed in each line, or from the system, and not from a "
     "fixed seed or the clock)"
 )
+# Containers that are copied with what they hold, and how deep.
+_DEEPEST_COPY = 8
 _COPIES: dict[type, Callable[[Any], Any]] = {
-    list: list.copy,
-    dict: dict.copy,
     set: set.copy,
     bytearray: bytes,
     np.ndarray: np.copy,
@@ -83,6 +86,18 @@ class Caller:
         if self.size is Size.ONE:
             found = [one if isinstance(one, Broken) else _rows(one, 1)[0] for one in found]
         return packed(found)
+
+    def apart(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+        """The outputs of so many calls, each of a batch of its own where batches are asked for."""
+        if self.size is not Size.MANY or isinstance(self.mechanism, Program):
+            return self.block(data, count, rng)
+        found = self._calls(data, count, {"size": _TRIAL_SIZES[0]}, rng)
+        return packed(
+            [
+                one if isinstance(one, Broken) else packed(_rows(one, _TRIAL_SIZES[0])).listed()[0]
+                for one in found
+            ]
+        )
 
     def _batch(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
         (found,) = self._calls(data, 1, {"size": count}, rng)
@@ -126,14 +141,23 @@ class Caller:
                     raise
                 except (Exception, SystemExit) as error:  # noqa: BLE001 (an output like any other)
                     value = Broken.by(error)
-                # A buffer that the mechanism fills anew would change what is kept.
-                keep = _COPIES.get(type(value))
-                outputs.append(keep(value) if keep else value)
+                outputs.append(_own(value))
         if before is not None and changed(before, own, data):
             _checks.refuse(
                 "mechanism", "leave its input unchanged, or change it from its first call on", own
             )
         return outputs
+
+
+def _own(value: Any, depth: int = 0) -> Any:
+    """An output that the mechanism cannot change: a buffer that it fills anew is copied."""
+    kind = type(value)
+    if kind in (list, tuple, dict) and depth < _DEEPEST_COPY:
+        if kind is dict:
+            return {key: _own(one, depth + 1) for key, one in value.items()}
+        return kind([_own(one, depth + 1) for one in value])
+    keep = _COPIES.get(kind)
+    return keep(value) if keep else value
 
 
 def settle(
@@ -191,6 +215,23 @@ def gathered(
     together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
     tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
     return [one for part in run.map(task, tasks, seed, progress) for one in part]
+
+
+def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) -> list[Outputs]:
+    """A few calls on each input, beside so many, in turn and no two of them in one batch.
+
+    Of a batch, which costs little, one output is kept.
+    """
+    batches = caller.size is Size.MANY and not isinstance(caller.mechanism, Program)
+    count = _MOST_APART if batches else min(max(beside // 8, _LEAST_APART), _MOST_APART)
+    # Where each turn is a process of its own, one is enough.
+    turns = _TURNS if caller.timeout is None and not isinstance(caller.mechanism, Program) else 1
+    found: list[list[Outputs]] = [[] for _ in inputs]
+    for turn in range(turns):
+        for k, data in enumerate(inputs):
+            rng = run.generator((*run.checked_seed(seed), k, turn))
+            found[k].append(caller.apart(data, count // turns, rng))
+    return [joined(parts) for parts in found]
 
 
 def refuse_if_all_broke(first: Trace, second: Trace) -> None:

@@ -30,6 +30,7 @@ from tellapart.blackbox.cells import (
     key_of,
     leaves_of,
     padded,
+    row_width,
 )
 from tellapart.blackbox.columns import Path
 from tellapart.blackbox.nested import by_shape
@@ -72,14 +73,16 @@ def _of_scalars(values: NDArray[Any]) -> Frame:
 
 def _of_rows(values: NDArray[Any]) -> Frame:
     words, count = Words(), len(values)
-    cells = _cells(values.reshape(count, -1))
+    rows = values.reshape(count, math.prod(values.shape[1:]))
+    # Cut off where lists are: rows may lie beside lists on one input alone.
+    cells = _cells(rows[:, : row_width(rows.shape[1], count)])
     steps: list[Any] = list(np.ndindex(values.shape[1:]))[:MOST_COMPONENTS]
     if values.ndim == 2:
         steps = [place for (place,) in steps]
     leaves: dict[Path, Cells] = {(): Cells(_whole_rows(values, words), np.full(count, math.nan))}
     for place, step in enumerate(steps):
         leaves[(step,)] = Cells(cells.codes[:, place], cells.numbers[:, place])
-    width = np.full(count, float(cells.codes.shape[1]))
+    width = np.full(count, float(rows.shape[1]))
     return Frame(words, leaves, {(): Sequences(cells, width)})
 
 

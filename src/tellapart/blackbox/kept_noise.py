@@ -16,8 +16,8 @@ from tellapart.errors import Unsupported
 # Noise that gives the same output in two starts out of three passes with probability 1e-11.
 _FORKS = 64
 _STARTS = 3
-_FRESH_KEY = 2**34
-_STARTS_AFRESH = (
+_FRESH_KEY = 2**32 - 2
+STARTS_AFRESH = (
     (False, "another start gives another output"),
     (True, "every call seeds its noise alike: with other seeds it does change"),
 )
@@ -50,9 +50,9 @@ def kept_noise(
     To be asked only where both inputs' outputs never change.
     """
     for data, found in zip(inputs, outputs, strict=True):
-        for ignore_seeds, why in _STARTS_AFRESH:
+        for ignore_seeds, why in STARTS_AFRESH:
             try:
-                fresh = packed(_fresh_outputs(caller, data, seed, ignore_seeds))
+                fresh = packed(fresh_outputs(caller, data, seed, ignore_seeds))
             except Unsupported as reason:
                 told = f"the output never changes, and a fresh start cannot be tried: {reason}"
                 return Dependence(told)
@@ -61,7 +61,7 @@ def kept_noise(
     return None
 
 
-def _fresh_outputs(caller: Caller, data: Any, seed: int, ignore_seeds: bool) -> list[Any]:
+def fresh_outputs(caller: Caller, data: Any, seed: int, ignore_seeds: bool) -> list[Any]:
     """First calls of processes: forks of one that has loaded the mechanism and not called it."""
     if caller.sealed is None:
         raise Unsupported("mechanism cannot be sent to a process")

@@ -103,7 +103,9 @@ def _packed(found: list[Any]) -> Outputs:
     kinds = {type(one) for one in found}
     if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
         return Outputs(_array(found))
-    if kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
+    # What a mask hides would show in an array, and not beside outputs of other kinds.
+    masked = any(issubclass(kind, np.ma.MaskedArray) for kind in kinds)
+    if not masked and kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
         return _stacked(found)
     return Outputs(found)
 
@@ -125,7 +127,8 @@ def _objects(values: NDArray[Any] | list[Any]) -> list[Any]:
 def _all_numbers(kinds: set[type]) -> bool:
     """Numbers that are nothing else: a flag or a named member is a category."""
     return bool(kinds) and all(
-        issubclass(kind, _NUMBERS) and not issubclass(kind, bool | Enum) for kind in kinds
+        issubclass(kind, _NUMBERS) and not issubclass(kind, bool | Enum | np.timedelta64)
+        for kind in kinds
     )
 
 
@@ -152,7 +155,7 @@ def _stacked(found: list[Any]) -> Outputs:
     if all(isinstance(one, np.ndarray) for one in found):
         flags = {one.dtype.kind for one in found}
         if flags == {"b"} or flags <= set("iuf"):
-            return Outputs(np.stack(found))
+            return Outputs(np.stack([np.asarray(one) for one in found]))
         return Outputs(found)
     inner = {type(entry) for one in found for entry in one}
     if not (_all_numbers(inner) or (inner and inner <= _FLAGS)):

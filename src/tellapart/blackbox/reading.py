@@ -92,10 +92,12 @@ def _plain(value: Any) -> Any:
     """Without what wraps it: scalars of arrays, tables, complex numbers."""
     if type(value) in _PLAIN:
         return value
+    if isinstance(value, np.matrix):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, np.generic):
         value = value.item()
-    elif isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
     elif not isinstance(value, np.ndarray | str | bytes) and hasattr(value, "__array__"):
         value = np.asarray(value)
     return (value.real, value.imag) if isinstance(value, complex) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import random
 import threading
@@ -12,6 +13,7 @@ import joblib
 import numpy as np
 import pytest
 
+from tellapart import run
 from tellapart.blackbox import calls
 from tellapart.blackbox.calls import (
     BLOCK,
@@ -461,3 +463,32 @@ def test_calls_are_counted_from_one():
     with pytest.raises(InvalidArgument) as caught:
         draw(Caller(sum), D0, 0, 0)
     assert str(caught.value) == "count must be at least 1, got 0"
+
+
+def test_no_calls_but_those_that_count_have_their_numbers():
+    trial, fresh, search, apart = (
+        importlib.import_module(f"tellapart.{name}").__dict__[key]
+        for name, key in (
+            ("blackbox.calls", "_TRIAL_KEY"),
+            ("blackbox.kept_noise", "_FRESH_KEY"),
+            ("audit._search", "_KEY"),
+            ("blackbox.afresh", "_KEY"),
+        )
+    )
+    keys = [(7, one) for one in (trial, fresh, search, apart)]
+    blocks = [(7, k, block) for k in (0, 1) for block in range(64)]
+    drawn = [float(run.generator(key).random()) for key in keys + blocks]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_buffers_inside_outputs_are_kept_as_they_were():
+    buffer, rows = np.zeros(2), [[0.0]]
+
+    def refilling(data, rng):
+        buffer[:] = rng.random(2)
+        rows[0][0] = float(buffer[0])
+        return {"v": buffer, "w": (rows, 1)}
+
+    found = draw(settle(refilling, D0), D0, 20, 1).listed()
+    assert len({float(one["v"][0]) for one in found}) == 20
+    assert [one["w"][0][0][0] for one in found] == [float(one["v"][0]) for one in found]
