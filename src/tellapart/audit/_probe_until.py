@@ -9,6 +9,7 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.audit._by_wager import WagerEvidence
 from tellapart.audit._events import Event, Seeker
+from tellapart.audit._of_calls import remarks
 from tellapart.audit._wager_power import planned
 from tellapart.audit.sequential import Pairs, Wager
 from tellapart.blackbox.calls import Caller, draw
@@ -49,7 +50,8 @@ def until_decided(
         if batch.seek:
             event, before = _sought(past, seek), wager.seen
     refuse_unjudgeable(caller, inputs, (past[0], past[1]))
-    return WagerEvidence.of(wager, len(past[0]), event.words(), batches)
+    about = remarks(caller, (past[0], past[1]))
+    return WagerEvidence.of(wager, len(past[0]), event.words(), batches, about)
 
 
 def _drawn(
