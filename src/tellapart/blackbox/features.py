@@ -181,7 +181,7 @@ def _user_names(user: UserFeatures, first: Outputs, second: Outputs) -> list[str
 def _asked(user: UserFeatures, output: Any) -> Any:
     try:
         return user(output)
-    except Exception as error:  # whatever the user's own function raises
+    except Exception as error:  # noqa: BLE001 (the user's own function may raise anything)
         _checks.refuse("features", f"read every output; it {Broken.by(error)}", output)
 
 
