@@ -55,8 +55,10 @@ def assert_private(
     >>> assert_private(noisy_count, [1, 2], [1, 2, 3], epsilon=1)
     """
     __tracebackhide__ = True
-    promised = _promised(epsilon, delta, claim)
-    alarm = _alarm(false_alarm)
+    try:
+        promised, alarm = _promised(epsilon, delta, claim), _alarm(false_alarm)
+    except TellapartError as why:  # the test's line and these words are what matters
+        raise type(why)(str(why)) from None
     count = _chosen("samples", samples, _SAMPLES)
     key = _chosen("seed", seed, 0)
     name = getattr(mechanism, "__qualname__", type(mechanism).__name__)
@@ -76,7 +78,7 @@ def assert_private(
         )
     except TellapartError as why:
         _tell(told, begin, 0, None)
-        # Without the frames in between: the test's line and these words are what matters.
+        # Again without the frames in between.
         raise type(why)(f"{name}: {why}") from why.__cause__
     _tell(told, begin, 2 * count, verdict)
     if verdict.refuted:

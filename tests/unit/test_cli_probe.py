@@ -424,12 +424,14 @@ def test_progress_is_told(run, monkeypatch):
     monkeypatch.setattr(show, "working", Working)
     run(f"{PROBE} --epsilon 1".replace("5000", "9000"))
     shares = [share for what, doing, share in told if (what, doing) == ("calling", "calling")]
-    assert shares == [0, 0.25, 0.5, 0.75]
+    # A block of 8,192 calls on each input, then what is left on each, then the end.
+    assert shares == [0, 8192 / 18_000, 16_384 / 18_000, (16_384 + 808) / 18_000, 1]
     told.clear()
     run(f"{PROBE} --epsilon 1 --until-decided")
     shares = [share for *_, share in told]
     assert shares[0] == 32 / 5000
     assert shares == sorted(shares)
+    assert shares[-1] == 1
 
 
 def test_an_interruption_is_no_traceback(run, monkeypatch):

@@ -56,6 +56,17 @@ def test_a_feature_of_ones_own_is_looked_at():
         )
 
 
+def test_bad_arguments_are_named_without_the_frames_that_found_them():
+    for more, words in (
+        ({}, "assert_private must be given epsilon or a claim, and not both"),
+        ({"epsilon": 1, "false_alarm": 1e-9}, "false_alarm must be at least 1e-07, got 1e-09"),
+    ):
+        with pytest.raises(ta.InvalidArgument) as failure:
+            assert_private(noisy_count(1.0), [1], [1, 2], **more)
+        assert str(failure.value) == words
+        assert failure.traceback[-1].name == "assert_private"
+
+
 def test_one_seed_always_says_the_same():
     """At its true ε a mechanism is refuted by chance with half the seeds or fewer, not by turns."""
 

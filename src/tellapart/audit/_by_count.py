@@ -147,7 +147,7 @@ class CountEvidence(Evidence):
         while high - low > 1:
             middle = (low + high) // 2
             tried = replace(self, counts=replace(self.counts, accused_members=middle))
-            low, high = (low, middle) if tried._finding(claim) else (middle, high)
+            low, high = (low, middle) if tried._excess(claim.tpr) > 0 else (middle, high)
         return high
 
     def scaled(self, factor: float) -> CountEvidence:

@@ -25,16 +25,19 @@ class WagerEvidence(Evidence):
     event: str
     batches: tuple[Batch, ...]  # all that were allowed for, whether or not they were needed
     ledger: Ledger
+    about: str = ""
     method = "bets, stopped when decided"
     design = Design.CALLS
 
     @classmethod
-    def of(cls, wager: Wager, calls: int, event: str, batches: tuple[Batch, ...]) -> WagerEvidence:
+    def of(
+        cls, wager: Wager, calls: int, event: str, batches: tuple[Batch, ...], about: str = ""
+    ) -> WagerEvidence:
         """Evidence at the confidence of the wager."""
         level = 1 - wager.confidence
         entries = (Entry("one wager, at all times", 1, level),)
         ledger = Ledger(level, entries, (_CHOICES_ARE_FREE,))
-        return cls(wager, calls, event, batches, ledger)
+        return cls(wager, calls, event, batches, ledger, about)
 
     def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
         """The ε that any true promise with the claim's δ must at least have."""

@@ -10,12 +10,15 @@ from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit.evidence import Design, Evidence
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.looks import End
+from tellapart.blackbox.calls import Caller
+from tellapart.blackbox.outputs import Outputs
 
 _RANKS = {
     End.ACCUSE: "ranks among the outputs on d0 that speak most for d1",
     End.CLEAR: "ranks among the outputs on d1 that speak most for d0",
 }
 _CHOSEN = "one event, chosen on calls set aside"
+_CHANGES = "The mechanism changes its input: every call was handed a copy of its own."
 
 
 def of_calls(found: Evidence, calls: int, about: str = "") -> Evidence:
@@ -32,6 +35,15 @@ def of_calls(found: Evidence, calls: int, about: str = "") -> Evidence:
         own = replace(found, ledger=ledger, method=_CHOSEN, design=Design.CALLS)
         return replace(own, calls=calls, about=about)
     return found
+
+
+def remarks(caller: Caller, home: tuple[Outputs, Outputs]) -> str:
+    """A word to those who gave an input that the mechanism cannot read, or changes."""
+    for name, outputs in zip(("d0", "d1"), home, strict=True):
+        broken = outputs.first_broken()
+        if broken is not None:
+            return f"No call on {name} gave a value: the first one {broken}."
+    return _CHANGES if caller.changes else ""
 
 
 def _told(ledger: Ledger, words: tuple[str, ...], aside: int) -> Ledger:

@@ -12,7 +12,7 @@ from tellapart.audit._by_count import at_one_cut
 from tellapart.audit._classifiers import checked
 from tellapart.audit._events import FAVOUR, Event, Seeker
 from tellapart.audit._many_runs import Favoured, at_ranks
-from tellapart.audit._of_calls import of_calls
+from tellapart.audit._of_calls import of_calls, remarks
 from tellapart.audit._probe_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit._probe_until import until_decided as bet
 from tellapart.audit._scorers import Scorer
@@ -60,7 +60,8 @@ def probe(
     ``until_decided`` it bets on events as it goes and stops when the claim, of (ε, δ), is refuted
     or out of reach within ``samples``. ``features`` makes numbers of an output; a ``classifier``
     ("boosting", "tree", "logistic" or an estimator of scikit-learn) is one more score to try, on
-    a fourth of the calls; ``progress`` is told which share of the calls was made.
+    a fourth of the calls; ``progress`` is told which share of the calls was begun, and 1 at
+    the end.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 0.5, size)     # claims ε = 1, needs scale 1
@@ -74,15 +75,20 @@ def probe(
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
+    for name, given in (("features", features), ("progress", progress)):
+        if given is not None and not callable(given):
+            _checks.refuse(name, "be callable", given)
     seek = Seeker(delta, features, checked(classifier))
     caller = settle(mechanism, d0, d1, timeout=timeout, seed=key)
     if until_decided:
         if not isinstance(curve, GuaranteeCurve):
             raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
-        bets = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress)
-        return judge(claim, bets)
-    calls = Calls(caller, (d0, d1), count, key, progress)
-    return judge(claim, _certified(calls, seek, confidence))
+        found: Evidence = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress)
+    else:
+        found = _certified(Calls(caller, (d0, d1), count, key, progress), seek, confidence)
+    if progress is not None:
+        progress(1.0)
+    return judge(claim, found)
 
 
 def _certified(calls: Calls, seek: Seeker, confidence: float) -> Evidence:
@@ -97,7 +103,7 @@ def _certified(calls: Calls, seek: Seeker, confidence: float) -> Evidence:
         others, members = scored(calls, home, aside, event)
         found = _evidence(event, others, members, confidence)
     _refuse_if_shared(calls, home, aside, event)
-    return of_calls(found, calls.count, _only_breaks(home))
+    return of_calls(found, calls.count, remarks(calls.caller, home))
 
 
 def _refuse_if_shared(
@@ -107,15 +113,6 @@ def _refuse_if_shared(
     few = len(home[0]) - aside < min(aside, _ENOUGH)
     some = home if few else (home[0][aside:], home[1][aside:])
     refuse_if_calls_share(calls.caller, calls.inputs, some, event.read, calls.seed, learnt=few)
-
-
-def _only_breaks(home: tuple[Outputs, Outputs]) -> str:
-    """A word to those who gave an input that the mechanism cannot read."""
-    for name, outputs in zip(("d0", "d1"), home, strict=True):
-        broken = outputs.first_broken()
-        if broken is not None:
-            return f"No call on {name} gave a value: the first one {broken}."
-    return ""
 
 
 def _evidence(event: Event, others: Array, members: Array, confidence: float) -> Evidence:

@@ -9,6 +9,7 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.audit._by_wager import WagerEvidence
 from tellapart.audit._events import Event, Seeker
+from tellapart.audit._of_calls import remarks
 from tellapart.audit._wager_power import planned
 from tellapart.audit.sequential import Pairs, Wager
 from tellapart.blackbox.afresh import refuse_if_calls_share
@@ -51,7 +52,8 @@ def until_decided(
             event, before = _sought(past, seek), wager.seen
     refuse_unjudgeable(caller, inputs, (past[0], past[1]))
     refuse_if_calls_share(caller, inputs, (past[0], past[1]), event.read, seed, learnt=True)
-    return WagerEvidence.of(wager, len(past[0]), event.words(), batches)
+    about = remarks(caller, (past[0], past[1]))
+    return WagerEvidence.of(wager, len(past[0]), event.words(), batches, about)
 
 
 def _drawn(

@@ -122,7 +122,11 @@ def search(
     rounds = _rounds(begin)
     least = max(-(-one.pairs // one.weight) for one in rounds) * 2 * _FEWEST
     parts = sum(one.weight for one in rounds)
-    part = _checks.whole(least * parts, search_calls=search_calls) // parts
+    asked = _checks.whole(1, search_calls=search_calls)
+    if asked < least * parts:
+        rule = f"be at least {least * parts:,} for {begin} tries"
+        _checks.refuse("search_calls", rule, search_calls)
+    part = asked // parts
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
     weigh = _Weigh(mechanism, timeout, Seeker(delta, features))
     race = _raced(weigh, domain, rounds, part, key)

@@ -47,7 +47,12 @@ class Verdict:
 
     def epsilon_lower(self, delta: float | None = None) -> LowerBound:
         """The least ε the evidence leaves possible, at the claim's own δ unless told."""
-        return self.evidence.epsilon_lower(self.delta if delta is None else delta)
+        return self._shown if delta is None else self.evidence.epsilon_lower(delta)
+
+    @cached_property
+    def _shown(self) -> LowerBound:
+        """Kept, as counts take seconds to say it."""
+        return self.evidence.epsilon_lower(self.delta)
 
     @property
     def delta(self) -> float:

@@ -75,6 +75,7 @@ class Caller:
     takes_rng: bool = False
     size: Size = Size.UNASKED
     spoils: bool = False  # it may change its input, so that each call gets a copy
+    changes: bool = False  # and was seen to
     sealed: bytes | None = field(default=None, repr=False)  # as it was before its first call
 
     def block(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
@@ -176,8 +177,8 @@ def settle(
     if takes_size and size is Size.UNASKED:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
     extra = {"size": 1} if size is not Size.UNASKED else {}
-    spoils = size is not Size.MANY and any(_spoils(plain, one, extra, rng) for one in inputs)
-    settled = replace(plain, size=size, spoils=spoils)
+    seen = {_spoils(plain, one, extra, rng) for one in inputs} if size is not Size.MANY else set()
+    settled = replace(plain, size=size, spoils=seen - {False} != set(), changes=True in seen)
     if (mechanism.timeout if isinstance(mechanism, Program) else limit) is not None:
         _refuse_if_hopeless(settled, inputs, rng)
     if isinstance(mechanism, Program) and any(mechanism.repeats_itself(one, rng) for one in inputs):
@@ -298,14 +299,16 @@ def _trial_of_batches(
     return Size.MANY
 
 
-def _spoils(plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Generator) -> bool:
-    """Whether calls change their input; where that cannot be seen, they may."""
+def _spoils(
+    plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Generator
+) -> bool | None:
+    """Whether calls change their input; None where that cannot be seen."""
     if plain.timeout is not None:
-        return True
+        return None
     own = copied(data)
     before = fingerprint(own)
     if before is None:
-        return True
+        return None
     with own_globals(rng):
         for _ in range(_TRIAL_CALLS):
             try:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 # What every list of categories ends with: what was not seen when it was made.
-UNSEEN = "is something else"
+UNSEEN = "is something not seen before"
 MISSING = "is missing"
 NOT_A_NUMBER = "is NaN"
 NUMBER = "is a number"

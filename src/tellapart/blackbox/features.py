@@ -3,7 +3,7 @@
 Which columns there are is learnt from a part of the outputs, of both inputs together, and fixed:
 what is certified later is read off in the same way, output by output. Numbers are read as they
 are, floats as real numbers. Whatever is not a number is a category, and one not seen when the
-columns were fixed is "something else".
+columns were fixed is "something not seen before".
 """
 
 from __future__ import annotations
@@ -174,8 +174,15 @@ def _sought(kinds: Counter[str]) -> list[str]:
 def _user_names(user: UserFeatures, first: Outputs, second: Outputs) -> list[str]:
     for one in (*first.values, *second.values):
         if not isinstance(one, Broken):
-            return list(_named(user(one)))
+            return list(_named(_asked(user, one)))
     return []
+
+
+def _asked(user: UserFeatures, output: Any) -> Any:
+    try:
+        return user(output)
+    except Exception as error:  # noqa: BLE001 (the user's own function may raise anything)
+        _checks.refuse("features", f"read every output; it {Broken.by(error)}", output)
 
 
 def _named(result: Any) -> dict[str, float]:
@@ -201,7 +208,7 @@ def _user_rows(user: UserFeatures, outputs: Outputs, names: list[str]) -> Array:
     for place, one in enumerate(outputs.values):
         if isinstance(one, Broken):
             continue
-        found = _named(user(one))
+        found = _named(_asked(user, one))
         if list(found) != names:
             _checks.refuse("features", f"always return {', '.join(names)}", list(found))
         rows[place] = list(found.values())

@@ -196,6 +196,8 @@ def test_any_claim_may_be_probed():
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"claim": 1.0}, "claim must be a mechanism or a curve, got 1.0"),
         ({"mechanism": 3}, "mechanism must be callable, got 3"),
+        ({"features": 3}, "features must be callable, got 3"),
+        ({"progress": 3}, "progress must be callable, got 3"),
     ],
 )
 def test_bad_use_is_named(more, words):
@@ -206,6 +208,49 @@ def test_bad_use_is_named(more, words):
 def test_a_mechanism_that_always_raises_was_called_wrongly():
     with pytest.raises(ta.InvalidArgument, match="every call broke off, and the first one raises"):
         probe(lambda data: data["key"], samples=100)
+
+
+@pytest.mark.parametrize("until_decided", [False, True])
+def test_what_a_mechanism_does_to_its_input_is_said(until_decided):
+    def appending(data, rng):
+        data.append(0)
+        return len(data) + rng.laplace()
+
+    def quiet(data, rng):
+        return len(data) + rng.laplace()
+
+    def broken(data, rng):
+        return 1 / (3 - len(data)) + rng.laplace()
+
+    changes = "The mechanism changes its input: every call was handed a copy of its own."
+    breaks = "No call on d1 gave a value: the first one raises ZeroDivisionError: division by zero."
+    for mechanism, words in ((appending, changes), (quiet, ""), (broken, breaks)):
+        found = audit.probe(
+            mechanism,
+            [3, 1],
+            [3, 1, 4],
+            claim=ta.guarantee(epsilon=1),
+            samples=200,
+            until_decided=until_decided,
+        )
+        assert found.evidence.about == words
+        assert (words in found.reasons()) == bool(words)
+
+
+@pytest.mark.parametrize("until_decided", [False, True])
+def test_progress_rises_to_the_end(until_decided):
+    told = []
+    probe(laplace(1.0), samples=20_000, until_decided=until_decided, progress=told.append)
+    assert told == sorted(told)
+    assert told[0] < 0.1
+    assert told[-1] == 1.0
+
+
+def test_a_bound_is_worked_out_once():
+    """Of counts it takes seconds."""
+    verdict = probe(lambda data, rng: bool(rng.random() < 0.3 + 0.2 * len(data)), samples=500)
+    assert verdict.epsilon_lower() is verdict.epsilon_lower()
+    assert verdict.epsilon_lower() == verdict.evidence.epsilon_lower(0.0)
 
 
 def test_a_scalar_mechanism_takes_little_time():

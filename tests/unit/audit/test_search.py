@@ -294,7 +294,7 @@ def test_users_features_are_used():
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"tries": 0}, "tries must be at least 1, got 0"),
-        ({"search_calls": 100}, "search_calls must be at least 3328, got 100"),
+        ({"search_calls": 100}, "search_calls must be at least 3,328 for 8 tries, got 100"),
         ({"claim": 1.0}, "claim must be a mechanism or a curve, got 1.0"),
         ({"mechanism": 3}, "mechanism must be callable, got 3"),
         ({"timeout": 0}, "timeout must be finite and greater than 0, got 0"),

@@ -222,6 +222,7 @@ def test_a_mechanism_that_spoils_its_input_gets_copies():
     data = list(D0)
     caller = settle(popping, data, D1)
     assert caller.spoils
+    assert caller.changes
     assert draw(caller, data, 100, 0).listed() == [3] * 100
     assert data == D0
 
@@ -261,7 +262,9 @@ def test_arrays_and_frames_that_are_only_read_are_not_copied():
 
 
 def test_data_that_cannot_be_seen_through_are_copied_each_time():
-    assert settle(lambda data: data[0](1), [lambda x: x], [lambda x: x]).spoils
+    caller = settle(lambda data: data[0](1), [lambda x: x], [lambda x: x])
+    assert caller.spoils
+    assert not caller.changes  # as far as can be seen
 
 
 def test_data_that_cannot_be_copied_are_told_of():

@@ -129,13 +129,13 @@ def test_messages_make_no_difference():
     assert len(set(said(values)[:2])) == 1
 
 
-def test_what_was_not_seen_is_something_else():
+def test_what_was_not_seen_is_said_to_be_new():
     encoding = learn(packed(["a", "b"]), packed(["b", "a"]))
     (column,) = encoding.columns
     assert column.words == ("is 'a'", "is 'b'", UNSEEN)
     found = encoding(packed(["b", "z", 3.5, "a"])).matrix[:, 0]
     assert found.tolist() == [1, column.unseen, column.unseen, 0]
-    assert column.equal(column.unseen) == "output is something else"
+    assert column.equal(column.unseen) == "output is something not seen before"
 
 
 def test_both_inputs_share_one_dictionary():
@@ -212,7 +212,7 @@ def test_flags_in_lists_are_counted_and_found():
 def test_whole_outputs_that_come_again_are_categories():
     rows = [[False, True], [True, True], [False, True], [True, False]]
     assert said(rows)[:3:2] == ["output is [False, True]"] * 2
-    assert said(rows)[1] == "output is something else"  # it came once
+    assert said(rows)[1] == "output is something not seen before"  # it came once
     assert "kind of output" not in features_of(np.random.default_rng(0).random((50, 2))).names
 
 
@@ -440,6 +440,10 @@ def test_of_a_call_that_broke_no_numbers_are_asked():
     [
         (lambda x: "a", "features must return a number, a list or a dictionary of them, got 'a'"),
         (lambda x: None, "features must return a number, a list or a dictionary of them, got None"),
+        (
+            lambda x: {1: 5}[int(x)],
+            "features must read every output; it raises KeyError: 2, got 2.0",
+        ),
         (
             lambda x: [x] * int(x),
             "features must always return feature[0], got ['feature[0]', 'feature[1]']",
