@@ -26,7 +26,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.subject import Subject, curve_of
 
 # Keeps the search's numbers apart from the probe's, which are keyed by 0 and 1 here.
-_KEY = 2**35
+_KEY = 2**31 + 2
 # Fewer calls on an input say nothing of a pair.
 _FEWEST = 32
 # Then the best climb: so many rounds of so many pairs, half of them new; and a last round.

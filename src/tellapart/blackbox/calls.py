@@ -39,7 +39,7 @@ _MOST_TASKS = 1024
 _TRIAL_SIZES = (7, 11)
 _TRIAL_CALLS = 3
 # Keeps the numbers of trial calls apart from all that are kept.
-_TRIAL_KEY = 2**32
+_TRIAL_KEY = 2**31
 _LARGE = 1 << 20
 REPEATS = (
     "calls are not independent, cannot judge: the program repeats its outputs when it is started "
