@@ -424,7 +424,8 @@ def test_progress_is_told(run, monkeypatch):
     monkeypatch.setattr(show, "working", Working)
     run(f"{PROBE} --epsilon 1".replace("5000", "9000"))
     shares = [share for what, doing, share in told if (what, doing) == ("calling", "calling")]
-    assert shares == [0, 0.25, 0.5, 0.75]
+    # A whole block of each input, and what is left of each.
+    assert shares == [0, 8192 / 18_000, 16_384 / 18_000, 17_192 / 18_000]
     told.clear()
     run(f"{PROBE} --epsilon 1 --until-decided")
     shares = [share for *_, share in told]

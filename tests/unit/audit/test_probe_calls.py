@@ -1,6 +1,7 @@
 """Which calls a probe learns from, which it counts, and which numbers they draw: none twice."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tellapart.audit._readings import OfColumn
 from tellapart.audit._scorers import ByCell, Plain
 from tellapart.audit.domains import Examples
 from tellapart.audit.looks import End
+from tellapart.blackbox.calls import draw, settle
 from tellapart.blackbox.columns import Column, What
 from tellapart.blackbox.features import Encoding
 from tellapart.blackbox.outputs import packed
@@ -150,6 +152,31 @@ def test_no_call_draws_what_another_drew(calls):
     assert len(set(mechanism.drawn)) == len(mechanism.drawn)
 
 
+@pytest.mark.parametrize("at_home", [10**6, 500], ids=["scores", "counts"])
+@pytest.mark.parametrize("until_decided", [False, True])
+def test_the_ledger_holds_all_that_was_looked_at(monkeypatch, at_home, until_decided):
+    monkeypatch.setattr(_probe, "AT_HOME", at_home)
+    verdict = audit.probe(
+        lambda data, rng, size: len(data) + rng.laplace(size=size),
+        D0,
+        D1,
+        claim=CLAIM,
+        samples=SAMPLES,
+        confidence=0.9,
+        until_decided=until_decided,
+    )
+    evidence = verdict.evidence
+    assert evidence.ledger.level == pytest.approx(0.1)
+    assert sum(entry.spent for entry in evidence.ledger.entries) == pytest.approx(0.1)
+    if until_decided:
+        assert evidence.wager.confidence == 0.9
+        assert evidence.calls == 32 + evidence.wager.seen.total
+    else:
+        seen = evidence.cuts if at_home < SAMPLES else evidence.looks
+        assert sum(entry.looks for entry in evidence.ledger.entries) == len(seen)
+        assert sum(one.level for one in seen) <= 0.1 * (1 + 1e-12)
+
+
 # -- which side an event speaks against ----------------------------------------------------------
 
 
@@ -183,6 +210,36 @@ def test_the_first_cut_is_the_event_or_what_it_is_not(clears):
 def test_what_lies_on_the_cut_has_not_happened():
     outputs = packed(np.array([1.0, 2.0, 3.0]))
     assert _event(False).happened(outputs).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("at_home", [10**6, 500], ids=["scores", "counts"])
+@pytest.mark.parametrize(("step", "up"), [(0.0, 1.0), (0.0, -1.0), (1.0, 2.0), (1.0, -2.0)])
+def test_words_name_the_input_that_was_counted(monkeypatch, at_home, step, up):
+    """The share in words, counted again from all outputs but those set aside."""
+    monkeypatch.setattr(_probe, "AT_HOME", at_home)
+
+    def mechanism(data, rng, size):
+        found = up * len(data) + rng.laplace(0, 0.3, size)
+        return np.round(found / step) * step if step else found
+
+    verdict = audit.probe(mechanism, D0, D1, claim=CLAIM, samples=SAMPLES)
+    caller, aside = settle(mechanism, D0, D1), SAMPLES // 10 if at_home > SAMPLES else 50
+    sides = {
+        name: draw(caller, data, SAMPLES, (0, k)).values[aside:]
+        for k, (name, data) in enumerate((("d0", D0), ("d1", D1)))
+    }
+    told = re.match(
+        r"(not \()?output (is|<|>|≤|≥) ([-\d.]+)\)?: .* % of outputs on (d.) \(([\d,]+) of",
+        verdict.finding.where,
+    )
+    outside, sign, threshold, who, count = told.groups()
+    compare = {"is": np.equal, "<": np.less, ">": np.greater, "≤": np.less_equal}
+    compare["≥"] = np.greater_equal
+    happened = compare[sign](sides[who], float(threshold)) != bool(outside)
+    # Ranks count what lies on the threshold, and words round it to six digits.
+    assert int(count.replace(",", "")) == pytest.approx(np.count_nonzero(happened), abs=2)
+    other = compare[sign](sides[{"d0": "d1", "d1": "d0"}[who]], float(threshold)) != bool(outside)
+    assert np.count_nonzero(happened) > 3 * np.count_nonzero(other)
 
 
 # -- an input that cannot be read ----------------------------------------------------------------
