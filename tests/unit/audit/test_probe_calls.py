@@ -10,8 +10,11 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit import _events, _probe, _probe_counts
 from tellapart.audit._events import Event, Seeker
+from tellapart.audit._many_runs import at_ranks
+from tellapart.audit._of_calls import of_calls
 from tellapart.audit._readings import OfColumn
 from tellapart.audit._scorers import ByCell, Plain
+from tellapart.audit._wager_power import Batch
 from tellapart.audit.domains import Examples
 from tellapart.audit.looks import End
 from tellapart.blackbox.calls import draw, settle
@@ -162,19 +165,44 @@ def test_the_ledger_holds_all_that_was_looked_at(monkeypatch, at_home, until_dec
         D1,
         claim=CLAIM,
         samples=SAMPLES,
-        confidence=0.9,
+        confidence=0.8,
         until_decided=until_decided,
     )
     evidence = verdict.evidence
-    assert evidence.ledger.level == pytest.approx(0.1)
-    assert sum(entry.spent for entry in evidence.ledger.entries) == pytest.approx(0.1)
+    assert evidence.ledger.level == pytest.approx(0.2)
+    assert sum(entry.spent for entry in evidence.ledger.entries) == pytest.approx(0.2)
     if until_decided:
-        assert evidence.wager.confidence == 0.9
+        assert evidence.wager.confidence == 0.8
         assert evidence.calls == 32 + evidence.wager.seen.total
     else:
         seen = evidence.cuts if at_home < SAMPLES else evidence.looks
         assert sum(entry.looks for entry in evidence.ledger.entries) == len(seen)
-        assert sum(one.level for one in seen) <= 0.1 * (1 + 1e-12)
+        assert sum(one.level for one in seen) <= 0.2 * (1 + 1e-12)
+
+
+def test_hope_is_of_the_pairs_since_the_event_was_found(monkeypatch):
+    asked = []
+
+    def hope(batch, wager, seen, before):
+        asked.append((int(sum(seen)), int(sum(before)), batch.seek))
+        return np.asarray(batch.left > 0)
+
+    monkeypatch.setattr(Batch, "hope", hope)
+    never = ta.guarantee(epsilon=9)
+    audit.probe(
+        lambda data, rng: len(data) + rng.laplace(),
+        D0,
+        D1,
+        claim=never,
+        samples=400,
+        until_decided=True,
+    )
+    assert asked[-1][0] == 400 - 32
+    since = 0
+    for seen, before, seek in asked:
+        assert before == since
+        since = seen if seek else since
+    assert since > 100
 
 
 # -- which side an event speaks against ----------------------------------------------------------
@@ -256,3 +284,10 @@ def test_an_input_on_which_every_call_breaks_off_is_named(monkeypatch, at_home, 
     inputs = ("lost", "d1") if broken == "d0" else ("d0", "lost")
     verdict = audit.probe(mechanism, *inputs, claim=CLAIM, samples=SAMPLES)
     assert f"No call on {broken} gave a value: the first one raises KeyError" in str(verdict)
+
+
+def test_ranks_of_calls_say_what_they_are_about():
+    scores = audit.Scores(members=range(5, 95), others=range(90))
+    found = of_calls(at_ranks(scores, 0.05), 100, "A word.")
+    assert (found.about, found.calls) == ("A word.", 100)
+    assert any("made on 10 calls on each input" in one for one in found.ledger.free)

@@ -417,6 +417,11 @@ def test_calls_that_hang_or_die_are_outputs():
     assert len(found) == 30
 
 
+def test_a_call_is_cut_off_when_its_time_is_over_and_not_much_later():
+    caller = Caller(lambda data: time.sleep(3) or 1, timeout=0.3)
+    assert draw(caller, D0, 1, 0).listed() == [HANGS]
+
+
 def ends(data):
     os._exit(0)
 
