@@ -183,11 +183,14 @@ def test_a_search_climbs_to_where_it_leaks_more():
     def mechanism(data, rng, size=None):
         return data + rng.laplace(0, 0.5 + abs(data - place) / 400, size)
 
-    begun = domain.first(16, np.random.default_rng(0)).values()
-    nearest = min(abs(domain.pair(draft)[0] - place) for draft in begun)
-    found = small(mechanism, domain, tries=16, search_calls=100_000, samples=20_000)
-    assert abs(found.d0 - place) < nearest / 2
-    assert found.verdict.epsilon_lower().value > 1.5
+    found = [
+        small(mechanism, domain, tries=16, search_calls=100_000, samples=20_000, seed=seed)
+        for seed in range(4)
+    ]
+    ends = [abs(one.d0 - place) for one in found]
+    # Sixteen pairs begin at random: the nearest of them is 300 away, on average.
+    assert np.median(ends) < 100
+    assert max(one.verdict.epsilon_lower().value for one in found) > 1.5
 
 
 def test_tables_and_pairs_of_ones_own_are_searched():
@@ -247,7 +250,7 @@ def test_calls_that_share_noise_cannot_be_judged():
 
 def test_a_call_that_hangs_is_cut_off():
     def mechanism(data, rng):
-        hangs = len(data) == 2 and rng.random() < 0.01
+        hangs = len(data) == 2 and rng.random() < 0.03
         while hangs:
             pass
         return 0
