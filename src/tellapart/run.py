@@ -61,15 +61,22 @@ def map(  # noqa: A001
 
 def generator(key: Sequence[int]) -> np.random.Generator:
     """The numbers that belong to a key: a seed, followed by places."""
-    return np.random.default_rng(np.random.SeedSequence(key[0], spawn_key=tuple(key[1:])))
+    first, *places = checked_seed(key)
+    return np.random.default_rng(np.random.SeedSequence(first, spawn_key=tuple(places)))
 
 
 def checked_seed(seed: Seed) -> tuple[int, ...]:
-    """A seed as a tuple of whole numbers."""
+    """A seed as a tuple of whole numbers, all but the first below 2^32.
+
+    NumPy splits larger ones, so that (7, 2^32) would be the same as (7, 0, 1).
+    """
     if isinstance(seed, Sequence):
         if not seed or isinstance(seed, str | bytes):
             _checks.refuse("seed", "be a whole number or several", seed)
-        return tuple(_checks.whole(0, 2**128 - 1, seed=one) for one in seed)
+        limits = [2**128 - 1, *[2**32 - 1] * (len(seed) - 1)]
+        return tuple(
+            _checks.whole(0, most, seed=one) for one, most in zip(seed, limits, strict=True)
+        )
     return (_checks.whole(0, 2**128 - 1, seed=seed),)
 
 

@@ -127,11 +127,18 @@ def _each_afresh(
     """Each call is the first of its process."""
     for place in range(rounds):
         own = {"rng": extra["rng"].spawn(1)[0]} if "rng" in extra else {}
+        heard, spoken = os.pipe()
         child = os.fork()
         if child == 0:
             _in_turn(say, rounds=1, seed=seed + place, extra=extra | own, **order)
+            os.write(spoken, b".")
             os._exit(0)
+        os.close(spoken)
         os.waitpid(child, 0)
+        # The call ended its process, by whatever code: the others can still be made from here.
+        if not os.read(heard, 1):
+            say("broken", ("ends its process", ""))
+        os.close(heard)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -41,6 +43,7 @@ def _started(order: dict[str, Any]) -> Iterator[Answers]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     reader = Thread(target=_collect, args=(worker, inbox), daemon=True)
@@ -49,12 +52,20 @@ def _started(order: dict[str, Any]) -> Iterator[Answers]:
         _send(worker, pickle.dumps(sys.path), message)
         yield lambda wait: _answer(inbox.get(timeout=wait))
     finally:
-        worker.kill()
-        worker.wait()
+        _end(worker)
         reader.join()
         for pipe in (worker.stdin, worker.stdout):
             if pipe is not None:
                 _close(pipe)
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    """With what it started itself: a fork that hangs would hold the pipe open."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(worker.pid, signal.SIGKILL)
+    worker.kill()
+    worker.wait()
 
 
 def _send(worker: subprocess.Popen[bytes], *messages: bytes) -> None:

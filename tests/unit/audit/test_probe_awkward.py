@@ -80,11 +80,11 @@ def test_a_number_is_read_whatever_it_is_wrapped_in(wrap):
 
 
 def test_bytes_and_texts_are_categories():
-    for made in (lambda code: bytes([code]), lambda code: "x" * 100_000 + str(code)):
+    for made in (lambda code: bytes([code]), lambda code: "x" * 20_000 + str(code)):
         assert not probed(lambda data, rng, made=made: made(int(rng.integers(3)))).refuted
         verdict = probed(lambda data, rng, made=made: made(len(data)))
         assert verdict.refuted
-        # A text of 100,000 letters is not printed.
+        # A text of 20,000 letters is not printed.
         assert len(str(verdict)) < 2_000
 
 
@@ -263,7 +263,7 @@ def test_one_that_ends_its_process_on_one_input_leaks():
             os._exit(3)
         return 1.0
 
-    verdict = probed(dies, samples=24, timeout=20)
+    verdict = probed(dies, samples=20, timeout=20)
     assert verdict.refuted
     assert verdict.epsilon_lower().value > 1
 

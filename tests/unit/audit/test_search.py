@@ -94,15 +94,15 @@ def small(mechanism, domain, claim=CLAIM, samples=2_000, tries=8, search_calls=8
 
 @pytest.mark.parametrize("name", QUICK)
 def test_bugs_are_found_from_a_description_of_inputs(name):
-    """With a tenth of the usual calls, and a third of the pairs."""
+    """With a tenth of the usual calls or fewer, and a third of the pairs."""
     specimen = zoo.find(name)
     found = audit.search(
         specimen.mechanism,
         QUICK[name],
         claim=specimen.claim,
-        samples=20_000,
+        samples=10_000,
         tries=24,
-        search_calls=40_000,
+        search_calls=25_000,
     )
     assert found.refuted
 
@@ -184,11 +184,14 @@ def test_a_search_climbs_to_where_it_leaks_more():
     def mechanism(data, rng, size=None):
         return data + rng.laplace(0, 0.5 + abs(data - place) / 400, size)
 
-    begun = domain.first(16, np.random.default_rng(0)).values()
-    nearest = min(abs(domain.pair(draft)[0] - place) for draft in begun)
-    found = small(mechanism, domain, tries=16, search_calls=100_000, samples=20_000)
-    assert abs(found.d0 - place) < nearest / 2
-    assert found.verdict.epsilon_lower().value > 1.5
+    found = [
+        small(mechanism, domain, tries=16, search_calls=100_000, samples=20_000, seed=seed)
+        for seed in range(4)
+    ]
+    ends = [abs(one.d0 - place) for one in found]
+    # Sixteen pairs begin at random: the nearest of them is 300 away, on average.
+    assert np.median(ends) < 100
+    assert max(one.verdict.epsilon_lower().value for one in found) > 1.5
 
 
 def test_tables_and_pairs_of_ones_own_are_searched():

@@ -6,9 +6,11 @@ import functools
 import importlib
 import os
 import random
+import sys
 import threading
 import time
 
+import cloudpickle
 import joblib
 import numpy as np
 import pytest
@@ -24,12 +26,15 @@ from tellapart.blackbox.calls import (
     refuse_if_all_broke,
     settle,
 )
-from tellapart.blackbox.outputs import HANGS, Broken, Outputs, joined, packed
+from tellapart.blackbox.guarded import guarded
+from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
 from tellapart.blackbox.signature import asked_for
 from tellapart.blackbox.traces import traced
 from tellapart.errors import InvalidArgument, Unsupported
 
 D0, D1 = [1.0, 2.0], [1.0, 2.0, 3.0]
+# Processes need not load this module, and all that it imports, for a function of it.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def noisy_sum(data, rng):
@@ -171,7 +176,8 @@ def test_blocks_are_the_same_in_threads(mechanism):
 
 def test_more_calls_begin_with_the_same_blocks():
     caller = settle(noisy_sum, D0, D1)
-    few, many = draw(caller, D0, BLOCK, 4), draw(caller, D0, BLOCK + 9, 4)
+    few, many = draw(caller, D0, BLOCK, 4), draw(caller, D0, BLOCK + 1, 4)
+    assert len(many) == BLOCK + 1
     assert np.array_equal(few.values, many.values[:BLOCK])
 
 
@@ -414,6 +420,36 @@ def test_calls_that_hang_or_die_are_outputs():
     kinds = {one.words if isinstance(one, Broken) else one for one in found}
     assert kinds == {3, "hangs", "ends its process", "raises ValueError"}
     assert len(found) == 30
+
+
+def test_a_call_is_cut_off_when_its_time_is_over_and_not_much_later():
+    caller = Caller(lambda data: time.sleep(3) or 1, timeout=0.3)
+    assert draw(caller, D0, 1, 0).listed() == [HANGS]
+
+
+def ends(data):
+    os._exit(0)
+
+
+def sleeps(data):
+    time.sleep(100)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.parametrize(("mechanism", "rounds", "found"), [(ends, 4, GONE), (sleeps, 1, HANGS)])
+def test_first_calls_that_end_or_hang_cost_no_process_each(mechanism, rounds, found, monkeypatch):
+    """One start is enough for calls that end their fork; a fork that hangs is ended, too."""
+    starts = []
+
+    def seeds():
+        starts.append(1)
+        return {"seed": 0, "extra": {}}
+
+    order = {"mechanism": mechanism, "data": D0, "copies": False, "afresh": True}
+    begin = time.monotonic()
+    assert guarded(order, rounds, 0.5 if mechanism is sleeps else None, seeds) == [found] * rounds
+    assert len(starts) == 1
+    assert time.monotonic() - begin < 60
 
 
 def test_a_process_of_its_own_is_given_the_generator():

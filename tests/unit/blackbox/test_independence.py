@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from tellapart.blackbox import kept_noise as kept_noise_module
 from tellapart.blackbox.calls import BLOCK, Caller, Size, draw, settle
 from tellapart.blackbox.independence import (
     _at_most,
@@ -129,6 +130,14 @@ def test_categories_that_stick_are_found():
     assert found.reason == "outputs 1 calls apart agree too often"
 
 
+def test_categories_that_both_inputs_share_now_and_then_are_found():
+    rng = np.random.default_rng(2)
+    first, second = rng.choice(list("abcd"), (2, 10_000))
+    second = np.where(rng.random(10_000) < 0.5, first, second)
+    found = dependence(packed(first.tolist()), packed(second.tolist()))
+    assert found.reason == "outputs of both inputs at the same call agree too often"
+
+
 # -- noise that is kept --------------------------------------------------------------------------
 
 
@@ -149,6 +158,12 @@ def asked(mechanism):
     outputs = draw(caller, D0, 20, (0, 0)), draw(caller, D1, 20, (0, 1))
     assert all(never_changes(one) for one in outputs)
     return kept_noise(caller, (D0, D1), outputs)
+
+
+@pytest.fixture
+def few_forks(monkeypatch):
+    """Enough where noise is of real numbers, or there is none."""
+    monkeypatch.setattr(kept_noise_module, "_FORKS", 4)
 
 
 @pytest.mark.parametrize("takes_rng", [False, True])
@@ -187,12 +202,22 @@ def _python_global(data):
 @pytest.mark.parametrize(
     "mechanism", [_numpy, _imported, _legacy, _global, _python, _python_global]
 )
-def test_one_seed_in_every_call_is_found(mechanism):
+def test_one_seed_in_every_call_is_found(mechanism, few_forks):
     words = "the output never changes, but every call seeds its noise alike: "
     assert str(asked(mechanism)) == f"{WORDS}{words}with other seeds it does change"
 
 
-def test_no_noise_at_all_is_judged():
+def test_noise_that_is_kept_on_one_input_alone_is_found(few_forks):
+    memory = {}
+
+    def mechanism(data):
+        return 0.0 if data == D0 else memory.setdefault("noise", np.random.laplace())
+
+    found = asked(mechanism)
+    assert str(found) == WORDS + "the output never changes, but another start gives another output"
+
+
+def test_no_noise_at_all_is_judged(few_forks):
     assert asked(lambda data: data[0] / 3) is None
     assert asked(lambda data, size: np.full(size, data[0] / 3)) is None
     assert asked(lambda data: {}["absent"]) is None
