@@ -24,7 +24,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 _SAMPLES = 100_000
 _PLUGIN = "pytest_tellapart"
 # With at most this probability, calls that are independent look as if they were not.
-_MISJUDGED = 1e-8
+_MISJUDGED = 2e-8
 _SMALLEST_ALARM = 1e-7
 
 
