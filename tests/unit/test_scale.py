@@ -17,7 +17,8 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit import _probe
 from tellapart.audit.looks import End
-from tellapart.blackbox.calls import BLOCK, draw, settle
+from tellapart.blackbox.calls import BLOCK, draw
+from tellapart.blackbox.settling import settle
 
 distributed = pytest.importorskip("distributed")
 

@@ -10,7 +10,7 @@ from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit.evidence import Design, Evidence
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.looks import End
-from tellapart.blackbox.calls import Caller
+from tellapart.blackbox.caller import Caller
 from tellapart.blackbox.outputs import Outputs
 
 _RANKS = {

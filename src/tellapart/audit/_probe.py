@@ -21,8 +21,8 @@ from tellapart.audit.looks import End, Look
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.blackbox.afresh import refuse_if_calls_share
-from tellapart.blackbox.calls import settle
 from tellapart.blackbox.outputs import Outputs
+from tellapart.blackbox.settling import settle
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of

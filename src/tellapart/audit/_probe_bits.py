@@ -18,11 +18,12 @@ from tellapart.audit.evidence import Power
 from tellapart.audit.verdict import Verdict, describe, judge
 from tellapart.blackbox.afresh import refuse_if_calls_share
 from tellapart.blackbox.answers import Both, guesses
-from tellapart.blackbox.calls import draw, settle
+from tellapart.blackbox.calls import draw
 from tellapart.blackbox.columns import What
 from tellapart.blackbox.features import Encoding, learn
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs
+from tellapart.blackbox.settling import settle
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported

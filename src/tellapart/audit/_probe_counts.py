@@ -21,7 +21,8 @@ from tellapart._checks import Array
 from tellapart.audit._by_cuts import Cut, CutEvidence, cut_ledger
 from tellapart.audit._events import Event
 from tellapart.audit.looks import End, geometric_ranks
-from tellapart.blackbox.calls import BLOCK, Caller, draw, gathered
+from tellapart.blackbox.caller import Caller
+from tellapart.blackbox.calls import BLOCK, draw, gathered
 from tellapart.blackbox.independence import repeated, signature, signing
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs

@@ -13,7 +13,8 @@ from tellapart.audit._of_calls import remarks
 from tellapart.audit._wager_power import planned
 from tellapart.audit.sequential import Pairs, Wager
 from tellapart.blackbox.afresh import refuse_if_calls_share
-from tellapart.blackbox.calls import Caller, draw
+from tellapart.blackbox.caller import Caller
+from tellapart.blackbox.calls import draw
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
 from tellapart.curve.closed import GuaranteeCurve

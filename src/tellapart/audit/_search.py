@@ -19,8 +19,10 @@ from tellapart.audit._domain import Domain
 from tellapart.audit._events import Seeker
 from tellapart.audit._probe import probe
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.blackbox.calls import BLOCK, Caller, settle
+from tellapart.blackbox.caller import Caller
+from tellapart.blackbox.calls import BLOCK
 from tellapart.blackbox.outputs import Broken, Outputs, joined
+from tellapart.blackbox.settling import settle
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.subject import Subject, curve_of

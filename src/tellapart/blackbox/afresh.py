@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from tellapart._checks import Array
-from tellapart.blackbox.calls import BLOCK, Caller, apart
+from tellapart.blackbox.caller import Caller
+from tellapart.blackbox.calls import BLOCK, apart
 from tellapart.blackbox.columns import What
 from tellapart.blackbox.features import Encoding
 from tellapart.blackbox.independence import Dependence

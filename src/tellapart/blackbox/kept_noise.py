@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from tellapart import run
-from tellapart.blackbox.calls import Caller, Size, refuse_if_all_broke
+from tellapart.blackbox.caller import Caller, Size
+from tellapart.blackbox.calls import refuse_if_all_broke
 from tellapart.blackbox.guarded import guarded
 from tellapart.blackbox.independence import Dependence, dependence, never_changes
 from tellapart.blackbox.outputs import Broken, Outputs, joined, packed

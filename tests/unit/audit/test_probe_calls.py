@@ -17,10 +17,11 @@ from tellapart.audit._scorers import ByCell, Plain
 from tellapart.audit._wager_power import Batch
 from tellapart.audit.domains import Examples
 from tellapart.audit.looks import End
-from tellapart.blackbox.calls import draw, settle
+from tellapart.blackbox.calls import draw
 from tellapart.blackbox.columns import Column, What
 from tellapart.blackbox.features import Encoding
 from tellapart.blackbox.outputs import packed
+from tellapart.blackbox.settling import settle
 
 CLAIM = ta.guarantee(epsilon=1)
 D0, D1 = [1], [1, 2]

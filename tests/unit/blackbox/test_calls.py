@@ -17,17 +17,11 @@ import pytest
 
 from tellapart import run
 from tellapart.blackbox import calls
-from tellapart.blackbox.calls import (
-    BLOCK,
-    Caller,
-    Size,
-    draw,
-    gathered,
-    refuse_if_all_broke,
-    settle,
-)
+from tellapart.blackbox.caller import Caller, Size
+from tellapart.blackbox.calls import BLOCK, draw, gathered, refuse_if_all_broke
 from tellapart.blackbox.guarded import guarded
 from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
+from tellapart.blackbox.settling import settle
 from tellapart.blackbox.signature import asked_for
 from tellapart.blackbox.traces import traced
 from tellapart.errors import InvalidArgument, Unsupported
@@ -508,7 +502,7 @@ def test_no_calls_but_those_that_count_have_their_numbers():
     trial, fresh, search, apart = (
         importlib.import_module(f"tellapart.{name}").__dict__[key]
         for name, key in (
-            ("blackbox.calls", "_TRIAL_KEY"),
+            ("blackbox.settling", "_TRIAL_KEY"),
             ("blackbox.kept_noise", "_FRESH_KEY"),
             ("audit._search", "_KEY"),
             ("blackbox.afresh", "_KEY"),

@@ -10,7 +10,8 @@ import pytest
 from numpy.random import default_rng
 
 from tellapart.blackbox import kept_noise as kept_noise_module
-from tellapart.blackbox.calls import BLOCK, Caller, Size, draw, settle
+from tellapart.blackbox.caller import Caller, Size
+from tellapart.blackbox.calls import BLOCK, draw
 from tellapart.blackbox.independence import (
     _at_most,
     _stretches,
@@ -22,6 +23,7 @@ from tellapart.blackbox.independence import (
 )
 from tellapart.blackbox.kept_noise import kept_noise
 from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
+from tellapart.blackbox.settling import settle
 from tellapart.blackbox.traces import codes_of, joined_traces, traced
 
 WORDS = "calls are not independent, cannot judge: "

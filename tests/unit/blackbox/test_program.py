@@ -16,9 +16,11 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.blackbox.calls import REPEATS, Size, draw, settle
+from tellapart.blackbox.caller import Size
+from tellapart.blackbox.calls import draw
 from tellapart.blackbox.outputs import HANGS, Broken
 from tellapart.blackbox.program import BadProgram, Program
+from tellapart.blackbox.settling import REPEATS, settle
 from tellapart.errors import InvalidArgument, Unsupported
 
 # -S -E: a fraction of the time to start, and nothing of the environment.
