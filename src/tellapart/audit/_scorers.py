@@ -105,7 +105,7 @@ class ByCell(Scorer):
         steps = np.array(self.edges)
         atoms = steps.size == 0 or np.any(steps[1:] == np.nextafter(steps[:-1], np.inf))
         # Where no number comes often, ranks of the number itself say the same at once.
-        return 0.0 if atoms else 0.1
+        return 0.0 if atoms else 0.25
 
     def beyond(self, threshold: float, higher: bool) -> str:
         ratios = np.array(self.ratios)

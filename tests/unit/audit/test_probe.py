@@ -1,6 +1,7 @@
 """Probing mechanisms one can only call: verdicts, words, and what cannot be judged."""
 
 import itertools
+import re
 import time
 
 import numpy as np
@@ -94,13 +95,15 @@ def test_noise_that_two_numbers_share_is_taken_away():
 
 
 def test_an_interval_is_found_where_no_half_line_tells():
+    """No half-line is more than 1.25 times likelier on one input: ε = 0.22 is all they show."""
+
     def mechanism(data, rng, size=None):
-        shift = 3 * (rng.random(size) < 0.5) - 1.5 if len(data) == 3 else 0.0
-        return rng.normal(0, 0.5, size) + shift
+        even = rng.random(size)
+        return np.where(even < 0.5, 0.8 * even, 0.2 + 0.8 * even) if len(data) == 3 else even
 
     verdict = probe(mechanism, samples=20_000)
     assert verdict.epsilon_lower().value > 3
-    assert "≤" in verdict.finding.where or "<" in verdict.finding.where
+    assert re.match(r"0\.\d+ < output ≤ 0\.\d+: ", verdict.finding.where)
 
 
 def test_a_users_own_feature_is_used():
