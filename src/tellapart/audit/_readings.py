@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from tellapart._checks import Array
 from tellapart.blackbox.columns import Column, Path, What
 from tellapart.blackbox.features import Features
 
-_FURTHEST = 1e300
+# Numbers beyond it, and infinite ones, are all the same.
+FURTHEST = 1e300
 _DIFFERENCES = 64
 
 
@@ -36,7 +38,8 @@ class Reading(ABC):
 
     def equal(self, value: float) -> str:
         """That it is this number."""
-        return f"{self.name} is {value:.17g}"
+        far = abs(value) >= FURTHEST
+        return f"{self.name} is {math.copysign(math.inf, value) if far else value:.17g}"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class OfColumn(Reading):
 
     def __call__(self, features: Features) -> Array:
         values = features.matrix[:, self.place]
-        return values if self.categories else np.clip(values, -_FURTHEST, _FURTHEST)
+        return values if self.categories else np.clip(values, -FURTHEST, FURTHEST)
 
     @property
     def categories(self) -> int:
@@ -59,7 +62,7 @@ class OfColumn(Reading):
         return self.column.name
 
     def equal(self, value: float) -> str:
-        return self.column.equal(value)
+        return self.column.equal(value) if self.categories else super().equal(value)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class OfDifference(Reading):
     names: tuple[str, str]
 
     def __call__(self, features: Features) -> Array:
-        one, two = (np.clip(features.matrix[:, k], -_FURTHEST, _FURTHEST) for k in self.places)
+        one, two = (np.clip(features.matrix[:, k], -FURTHEST, FURTHEST) for k in self.places)
         return np.asarray(one - two)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart.audit._readings import Reading
+from tellapart.audit._readings import FURTHEST, Reading
 from tellapart.blackbox.features import Features
 
 _BINS = 32
@@ -81,6 +81,8 @@ class Plain(Scorer):
             number = upward != self.missing_last
             return f"{self.name} is {'a' if number else 'no'} number"
         words = f"{self.name} {sign} {threshold:.6g}"
+        if threshold == (FURTHEST if upward else -FURTHEST):  # what lies there lies beyond, too
+            words = f"{self.name} is {'' if upward else '-'}inf"
         return f"{words} or is no number" if upward == self.missing_last else words
 
 

@@ -87,6 +87,16 @@ def test_a_rare_fraction_does_not_rename_whole_numbers():
     assert sum(found) < 2
 
 
+def test_infinite_numbers_are_said_to_be():
+    def mechanism(data, rng, size=None):
+        noise = rng.normal(size=size)
+        return np.where(rng.random(size) < 0.2 * (len(data) == 3), np.inf, noise)
+
+    verdict = probe(mechanism, samples=20_000)
+    assert verdict.epsilon_lower().value > 3
+    assert verdict.finding.where.startswith("output is inf: ")
+
+
 def test_noise_that_two_numbers_share_is_taken_away():
     specimen = zoo.find("histogram-one-noise")
     verdict = audit.probe(specimen.mechanism, *specimen.pairs[0], claim=CLAIM, samples=4_000)
