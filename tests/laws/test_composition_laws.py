@@ -340,7 +340,9 @@ def test_a_sampled_curve_is_that_of_the_mixture(pair: Any, rate: float) -> None:
         np.testing.assert_allclose(found.beta(FPRS), want.beta(FPRS), atol=1e-12)
         for one, other in zip(found.rates(losses), want.rates(losses), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-12)
-        deltas = [1e-9, 1e-3, 0.1]
+        # At a δ that one output alone makes up, rounding decides between some ε and infinity.
+        alone = want.delta(np.inf)
+        deltas = [one for one in (1e-9, 1e-3, 0.1) if abs(one - alone) > 1e-13]
         np.testing.assert_allclose(found.epsilon(deltas), want.epsilon(deltas), atol=1e-9)
 
 
