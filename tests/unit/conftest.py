@@ -1,11 +1,14 @@
-"""One curve of every class, and of every way to make one."""
+"""One curve of every class, and of every way to make one; a command that is run in a folder."""
 
+import json
 import math
+import shlex
 
 import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart.cli import main
 
 
 def _laplace_density(centre):
@@ -41,3 +44,25 @@ CURVES = {
 @pytest.fixture(scope="session", params=CURVES)
 def curve(request):
     return CURVES[request.param]()
+
+
+@pytest.fixture
+def run(capsys, folder):
+    """Code, output and errors of a command; each module has a `folder` of its own."""
+
+    def call(command):
+        code = main(shlex.split(command))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def parsed(run):
+    def call(command, code=0):
+        found, out, err = run(f"{command} --json")
+        assert (found, err) == (code, "")
+        return json.loads(out)
+
+    return call

@@ -15,7 +15,6 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit._metrics import WHY_NO_EPSILON
-from tellapart.cli import main
 from tellapart.cli.auditing import Looking
 from tellapart.report import DESIGNS
 
@@ -38,26 +37,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys, folder):
-    def call(command):
-        code = main(shlex.split(command))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-@pytest.fixture
-def parsed(run):
-    def call(command, code=0):
-        found, out, err = run(f"{command} --json")
-        assert (found, err) == (code, "")
-        return json.loads(out)
-
-    return call
 
 
 def read(name="runs.npz", **options):

@@ -85,26 +85,6 @@ def folder(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-@pytest.fixture
-def run(capsys, folder):
-    def call(command):
-        code = main(shlex.split(command))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-@pytest.fixture
-def parsed(run):
-    def call(command, code=0):
-        found, out, err = run(f"{command} --json")
-        assert (found, err) == (code, "")
-        return json.loads(out)
-
-    return call
-
-
 def noisy_count(data, rng, size=None):
     return len(data) + rng.laplace(0, 0.5, size)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -22,12 +21,12 @@ from tellapart.audit import (
 from tellapart.audit._metrics import WHY_NO_EPSILON
 from tellapart.cli import show, telling
 from tellapart.cli.looking import Columns, Looking
-from tellapart.cli.options import OUTPUT, PARAMETERS, Output, Values, typed
+from tellapart.cli.options import Claimed, Output, Page, Values, typed
 from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.mechanisms.named import NAMED, named
+from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import Subject
 from tellapart.report import DESIGNS
 from tellapart.report.model import Found
@@ -41,26 +40,11 @@ def audit(
         Literal["many-runs", "one-run", "one-model"] | None,
         Parameter(help="How the scores came about; must be given.", show_default=False),
     ] = None,
-    mechanism: Annotated[
-        str | None,
-        Parameter(
-            group=PARAMETERS,
-            help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
-            f"{', '.join(NAMED)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
-            show_default=False,
-        ),
-    ] = None,
+    mechanism: Claimed = None,
     values: Values = Values(),
     columns: Columns = Columns(),
     looking: Looking = Looking(),
-    report: Annotated[
-        Path | None,
-        Parameter(
-            group=OUTPUT,
-            help="Also write a page, out.html, and the same as out.json beside it.",
-            show_default=False,
-        ),
-    ] = None,
+    report: Page = None,
     output: Output = Output(),
 ) -> int:
     r"""What attack scores say of a privacy claim: refuted or not, and how sure that is.

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart.cli import show
+from tellapart.mechanisms.named import NAMED
 from tellapart.report.model import plain
 from tellapart.worlds import Adversary
 
@@ -27,6 +28,24 @@ Option = Annotated[float | None, Parameter(show_default=False)]
 
 PARAMETERS = Group("Parameters of the mechanism", sort_key=1)
 OUTPUT = Group("Output", sort_key=4)
+
+Claimed = Annotated[
+    str | None,
+    Parameter(
+        group=PARAMETERS,
+        help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
+        f"{', '.join(NAMED)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
+        show_default=False,
+    ),
+]
+Page = Annotated[
+    Path | None,
+    Parameter(
+        group=OUTPUT,
+        help="Also write a page, out.html, and the same as out.json beside it.",
+        show_default=False,
+    ),
+]
 
 
 @Parameter(name="*", group=PARAMETERS)

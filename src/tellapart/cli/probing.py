@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -16,11 +15,11 @@ from tellapart import audit
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.cli import loading, show, telling
-from tellapart.cli.options import OUTPUT, PARAMETERS, Option, Output, Values, typed
+from tellapart.cli.options import Claimed, Option, Output, Page, Values, typed
 from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import NAMED, named
+from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import Subject
 
 
@@ -76,25 +75,10 @@ def probe(
             show_default=False,
         ),
     ] = None,
-    mechanism: Annotated[
-        str | None,
-        Parameter(
-            group=PARAMETERS,
-            help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
-            f"{', '.join(NAMED)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
-            show_default=False,
-        ),
-    ] = None,
+    mechanism: Claimed = None,
     values: Values = Values(),
     calling: Calling = Calling(),
-    report: Annotated[
-        Path | None,
-        Parameter(
-            group=OUTPUT,
-            help="Also write a page, out.html, and the same as out.json beside it.",
-            show_default=False,
-        ),
-    ] = None,
+    report: Page = None,
     output: Output = Output(),
 ) -> int:
     r"""Whether code keeps its privacy claim: call it often on two inputs, and tell them apart.
