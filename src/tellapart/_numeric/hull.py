@@ -89,3 +89,17 @@ def area_beneath(x: Array, y: Array) -> float:
     turn = np.clip(turn, 0.0, run)
     dip = np.minimum(start + before * turn, start + rise * turn / run)
     return float(np.sum((start + dip) * turn + (dip + end) * (run - turn)) / 2)
+
+
+def area_under_tangents(x: Array, y: Array, slope: Array) -> float:
+    """An area under a convex falling curve that is never too large, from points and slopes there.
+
+    Between two points the curve lies above both tangents.
+    """
+    run, rise = np.diff(x), np.diff(y)
+    bend = slope[1:] - slope[:-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        turn = np.where(bend > 0, (slope[1:] * run - rise) / bend, 0.0)
+    turn = np.clip(turn, 0.0, run)
+    dip = np.maximum(y[:-1] + slope[:-1] * turn, 0.0)
+    return float(np.sum((y[:-1] + dip) * turn + (dip + y[1:]) * (run - turn)) / 2)

@@ -1,0 +1,88 @@
+"""The outputs that speak most for either of two laws of a true answer, and how strongly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.pairs.finite import log_chances, log_ratio
+from tellapart.worlds.pairs.laplace import laplace_pair
+from tellapart.worlds.releases import Channel, Release
+
+Law = FiniteLaw | NormalLaw
+
+
+class Extreme(NamedTuple):
+    """An output and the logarithm of how much likelier one law makes it than the other.
+
+    ±inf as an output stands for the limit far out, None for outputs of a limit that none attains.
+    """
+
+    log_ratio: float
+    output: Any
+
+
+def extremes(present: Law, absent: Law, release: Release) -> tuple[Extreme, Extreme]:
+    """The largest and the smallest log-likelihood ratio over all outputs."""
+    if isinstance(release, Laplace):
+        return _under_laplace(present, absent, release.scale)
+    if isinstance(release, Channel):
+        return _through_channel(present, absent, release)
+    return _under_gaussian(present, absent)
+
+
+def furthest(present: Law, absent: Law, release: Release) -> Extreme:
+    """The output whose likelihood ratio is furthest from 1, in either direction."""
+    largest, smallest = extremes(present, absent, release)
+    return largest if largest.log_ratio >= -smallest.log_ratio else smallest
+
+
+def _under_laplace(present: Law, absent: Law, scale: float) -> tuple[Extreme, Extreme]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        pair = laplace_pair(present, absent, scale)
+        high, low = int(np.argmax(pair.losses)), int(np.argmin(pair.losses))
+        return (
+            Extreme(float(pair.losses[high]), float(pair.atoms[high] * scale)),
+            Extreme(float(pair.losses[low]), float(pair.atoms[low] * scale)),
+        )
+    one, other = _normal(present, absent)
+    # Laplace tails outlive normal ones: far out the ratio is that of two means of e^(±f/b).
+    ends = [
+        Extreme(one.log_mgf(rate) - other.log_mgf(rate), math.copysign(math.inf, rate))
+        for rate in (1 / scale, -1 / scale)
+    ]
+    if one.variance != other.variance:
+        raise Unsupported(
+            "normal answers of unlike variance have extremes in between under Laplace noise, "
+            "which are not worked out; ask about two values of one record"
+        )
+    return max(ends), min(ends)
+
+
+def _through_channel(present: Law, absent: Law, channel: Channel) -> tuple[Extreme, Extreme]:
+    one, other = _finite(present, absent)
+    ratios = log_ratio(log_chances(one, channel), log_chances(other, channel))
+    names: Any = channel.outputs
+    high, low = int(np.argmax(ratios)), int(np.argmin(ratios))
+    return Extreme(float(ratios[high]), names[high]), Extreme(float(ratios[low]), names[low])
+
+
+def _normal(present: Law, absent: Law) -> tuple[NormalLaw, NormalLaw]:
+    if isinstance(present, NormalLaw) and isinstance(absent, NormalLaw):
+        return present, absent
+    raise Unsupported("two laws of a true answer must both be finite or both be normal")
+
+
+def _finite(present: Law, absent: Law) -> tuple[FiniteLaw, FiniteLaw]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        return present, absent
+    raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")
+
+
+def _under_gaussian(present: Law, absent: Law) -> tuple[Extreme, Extreme]:
+    raise NotImplementedError

@@ -1,0 +1,253 @@
+"""Two mixtures of Laplace laws, whatever their shape: level sets in closed form.
+
+Between two neighbouring atoms a mixture has the density (A·e^−t + B·e^t)/2, t being the distance
+from the left one, so a ratio of two is a Moebius function of e^2t: it rises or falls all the way
+and meets every level once at most. Beyond the outermost atoms it is constant. Rates are sums over
+the pieces so found, of terms none of which is negative; logarithms are kept throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import hull
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.worlds.models.laws import FiniteLaw
+
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+# So many numbers are held at once where many thresholds meet many atoms.
+_HELD = 1 << 21
+# A ratio that moves by less over an interval does not move: rounding makes as much.
+_STILL = 1e-13
+
+
+class Pieces(NamedTuple):
+    """One mixture between its atoms: logarithms of A and B there, and of both tails' masses."""
+
+    falling: Array
+    rising: Array
+    below: float
+    above: float
+
+
+class Cut(NamedTuple):
+    """Intervals in which a ratio meets a level, and the stretch of each on which it is above."""
+
+    met: Mask
+    row: Index
+    column: Index
+    start: Array
+    end: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LaplacePair(TradeoffCurve):
+    """Told apart under Laplace noise of scale 1: ``present`` from ``absent``.
+
+    Both are log-weights at ``atoms``, which rise; -inf where a law has none.
+    """
+
+    atoms: Array
+    absent: Array
+    present: Array
+    bound: Bound = Bound.EXACT
+    _gaps: Array = field(init=False, repr=False)
+    _h0: Pieces = field(init=False, repr=False)
+    _h1: Pieces = field(init=False, repr=False)
+    _losses: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        atoms = _checks.vector(atoms=self.atoms)
+        gaps = np.diff(atoms)
+        if np.any(gaps <= 0):
+            _checks.refuse("atoms", "rise", self.atoms)
+        h0, h1 = _pieces(gaps, self.absent), _pieces(gaps, self.present)
+        fields = {
+            "_gaps": gaps,
+            "_h0": h0,
+            "_h1": h1,
+            "_losses": _at_atoms(h1) - _at_atoms(h0),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    # -- what is extreme -----------------------------------------------------------------------
+
+    @property
+    def losses(self) -> Array:
+        """The log-likelihood ratio at every atom, among which are its extremes (L1)."""
+        return self._losses.copy()
+
+    @property
+    def extreme(self) -> tuple[float, float]:
+        """The output at which the ratio is furthest from 1 in either direction, and its log."""
+        place = int(np.argmax(np.abs(self._losses)))
+        return float(self.atoms[place]), float(self._losses[place])
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether the ratio never turns, so that a threshold on the output is a best test."""
+        steps = np.diff(self._losses)
+        return not (np.any(steps > _STILL) and np.any(steps < -_STILL))
+
+    def mirrored(self) -> LaplacePair:
+        return self._mirror
+
+    @cached_property
+    def _mirror(self) -> LaplacePair:
+        return LaplacePair(self.atoms, self.present, self.absent, self.bound)
+
+    def _largest_loss(self) -> float:
+        return float(self._losses.max())
+
+    def _smallest_loss(self) -> float:
+        return float(self._losses.min())
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
+
+    # -- rates and profile ---------------------------------------------------------------------
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        columns = _in_chunks(self._some_rates, threshold, self.atoms.size)
+        none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
+        fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in columns)
+        return (
+            np.where(none, 0.0, np.where(every, 1.0, fpr)),
+            np.where(none, 0.0, np.where(every, 1.0, tpr)),
+            np.where(none, 1.0, np.where(every, 0.0, fnr)),
+            np.where(none, 1.0, np.where(every, 0.0, tnr)),
+        )
+
+    def _some_rates(self, level: Array) -> Array:
+        """One column for each level; what is above it and below it, counted separately."""
+        whole, cut = self._split(level)
+        left, right = self._losses[0] > level, self._losses[-1] > level
+        found = []
+        for law, masses in zip((self._h0, self._h1), self._masses, strict=True):
+            above, below = whole @ masses, ~(whole | cut.met) @ masses
+            np.add.at(above, cut.row, _mass(law, cut.column, cut.start, cut.end))
+            np.add.at(below, cut.row, _mass(law, cut.column, 0 * cut.start, cut.start))
+            np.add.at(below, cut.row, _mass(law, cut.column, cut.end, self._gaps[cut.column]))
+            found.append(above + math.exp(law.below) * left + math.exp(law.above) * right)
+            found.append(below + math.exp(law.below) * ~left + math.exp(law.above) * ~right)
+        fpr, tnr, tpr, fnr = found
+        return np.array([fpr, tpr, fnr, tnr])
+
+    def _split(self, level: Array) -> tuple[Mask, Cut]:
+        """The intervals on which the ratio is above each level, and those that it cuts."""
+        above = self._losses > level[:, None]
+        whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
+        row, column = np.nonzero(met)
+        place = self._crossing(column, level[row])
+        falls = above[row, column]
+        start = np.where(falls, 0.0, place)
+        return whole, Cut(met, row, column, start, np.where(falls, place, self._gaps[column]))
+
+    def _crossing(self, column: Index, level: Array) -> Array:
+        """Where the ratio meets a level: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
+        down = _log_gap(self._h0.falling[column] + level, self._h1.falling[column])
+        up = _log_gap(self._h1.rising[column], self._h0.rising[column] + level)
+        return np.clip((down - up) / 2, 0.0, self._gaps[column])
+
+    @cached_property
+    def _masses(self) -> tuple[Array, Array]:
+        """What either law has between each two neighbouring atoms."""
+        every = np.arange(self._gaps.size)
+        none = np.zeros(self._gaps.size)
+        h0, h1 = (_mass(law, every, none, self._gaps) for law in (self._h0, self._h1))
+        return h0, h1
+
+    def _delta(self, epsilon: Array) -> Array:
+        found = _in_chunks(self._profile, epsilon, self.atoms.size)[0]
+        return np.asarray(np.where(epsilon >= self._largest_loss(), 0.0, np.minimum(found, 1.0)))
+
+    def _profile(self, level: Array) -> Array:
+        """The integral of p − λq where it is positive.
+
+        Over a stretch it is tanh of half the length times what p − λq is at both ends, and at an
+        atom that is p·(1 − λ/ratio), which is 0 where the ratio meets the level.
+        """
+        whole, cut = self._split(level)
+        log_p = _at_atoms(self._h1)
+        excess = np.exp(log_p) * np.maximum(-np.expm1(level[:, None] - self._losses), 0.0)
+        ends = excess[:, :-1] + excess[:, 1:]
+        found = np.where(whole, np.tanh(self._gaps / 2) * ends, 0.0).sum(axis=-1)
+        np.add.at(found, cut.row, np.tanh((cut.end - cut.start) / 2) * ends[cut.row, cut.column])
+        tails = [
+            math.exp(mass) * np.maximum(-np.expm1(level - loss), 0.0)
+            for mass, loss in (
+                (self._h1.below, self._losses[0]),
+                (self._h1.above, self._losses[-1]),
+            )
+        ]
+        return np.asarray(found + tails[0] + tails[1])[None]
+
+    def _area(self) -> float:
+        # The error falls with the square of the points, of which large mixtures have fewer.
+        points = max(1 << 10, min(self._area_points, (1 << 24) // self.atoms.size))
+        losses = np.linspace(self._largest_loss(), self._smallest_loss(), points)
+        losses[-1] = np.nextafter(losses[-1], -np.inf)
+        fpr, _, fnr, _ = self._rates(losses)
+        return hull.area_under_tangents(fpr, fnr, -np.exp(losses))
+
+
+def laplace_pair(present: FiniteLaw, absent: FiniteLaw, scale: float) -> LaplacePair:
+    """The curve of two laws of a true answer to which Laplace noise of this scale is added."""
+    values, logs_1, logs_0 = present.beside(absent)
+    return LaplacePair(values / scale, logs_0, logs_1)
+
+
+def _pieces(gaps: Array, log_weights: Array) -> Pieces:
+    left = _decayed(log_weights, gaps)
+    right = _decayed(log_weights[::-1], gaps[::-1])[::-1]
+    half = math.log(2)
+    return Pieces(left[:-1], right[1:] - gaps, right[0] - half, left[-1] - half)
+
+
+def _decayed(log_weights: Array, gaps: Array) -> Array:
+    """Log-sums of the weights so far, each faded by its distance; no digits are lost on the way."""
+    so_far, found = -math.inf, []
+    for weight, gap in zip(log_weights.tolist(), [0.0, *gaps.tolist()], strict=True):
+        faded = so_far - gap
+        high, low = (faded, weight) if faded > weight else (weight, faded)
+        so_far = high if low == -math.inf else high + math.log1p(math.exp(low - high))
+        found.append(so_far)
+    return np.array(found)
+
+
+def _at_atoms(law: Pieces) -> Array:
+    """Log-densities at every atom; a ratio is the same at the last one and beyond it."""
+    inner = np.logaddexp(law.falling, law.rising) - math.log(2)
+    return np.append(inner, law.above)
+
+
+def _mass(law: Pieces, interval: Index, start: Array, end: Array) -> Array:
+    """What a law has between two places of an interval: exact for sums of e^t and e^−t."""
+    falling, rising = law.falling[interval], law.rising[interval]
+    ends = [np.exp(np.logaddexp(falling - t, rising + t)) / 2 for t in (start, end)]
+    return np.asarray(np.tanh((end - start) / 2) * (ends[0] + ends[1]))
+
+
+def _log_gap(one: Array, other: Array) -> Array:
+    """log|e^one − e^other|."""
+    return np.asarray(np.maximum(one, other) + np.log(-np.expm1(-np.abs(one - other))))
+
+
+def _in_chunks(function: Callable[[Array], Array], levels: Array, atoms: int) -> Array:
+    """Columns for many levels, few at a time where there are many atoms; in the levels' shape."""
+    flat = levels.ravel()
+    step = max(1, _HELD // atoms)
+    parts = [function(flat[i : i + step]) for i in range(0, max(flat.size, 1), step)]
+    joined = np.concatenate(parts, axis=1)
+    return joined.reshape(joined.shape[0], *levels.shape)

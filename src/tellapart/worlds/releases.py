@@ -1,0 +1,69 @@
+"""What is published of a true answer: the answer with noise, or one of finitely many outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.mechanisms.noise import Gaussian, Laplace
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """Says one of finitely many things, with chances that depend on the true answer alone.
+
+    ``rows`` gives for each true answer the chances of the ``outputs``, which are called 0, 1, ...
+    unless they are named.
+
+    >>> Channel({0: [0.75, 0.25], 1: [0.25, 0.75]}, outputs=["no", "yes"]).outputs
+    ('no', 'yes')
+    """
+
+    rows: Mapping[float, Sequence[float]]
+    outputs: Sequence[Hashable] | None = None
+    _answers: Array = field(init=False, repr=False)
+    _log_rows: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _checks.instance(Mapping, "a mapping of answers to chances", rows=self.rows)
+        if not self.rows:
+            _checks.refuse("rows", "not be empty", self.rows)
+        answers = _checks.vector(rows=list(self.rows))
+        table = [_checks.pmf(**{f"rows[{one!r}]": row}) for one, row in self.rows.items()]
+        sizes = {row.size for row in table}
+        if len(sizes) > 1:
+            _checks.refuse("rows", "all have the same number of outputs", sorted(sizes))
+        (size,) = sizes
+        outputs: tuple[Any, ...] = tuple(range(size) if self.outputs is None else self.outputs)
+        if len(outputs) != size:
+            _checks.refuse("outputs", f"be {size} names, one for each chance", self.outputs)
+        order = np.argsort(answers)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.array(table)[order])
+        fields = {"outputs": outputs, "_answers": answers[order], "_log_rows": logs}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def log_chances(self, answers: Array) -> Array:
+        """Logarithms of the outputs' chances, one row for each of these true answers."""
+        places = np.searchsorted(self._answers, answers)
+        found = self._answers[np.minimum(places, self._answers.size - 1)] == answers
+        if not np.all(found):
+            missing = float(answers[~found][0])
+            _checks.refuse("rows", "cover every possible answer", f"none for {missing:g}")
+        return np.asarray(self._log_rows[places])
+
+
+Release = Laplace | Gaussian | Channel
+
+
+def check_release(release: object) -> None:
+    """Refuse what is no release of one answer."""
+    _checks.instance(
+        Release, "ta.Laplace(scale), ta.Gaussian(sigma) or worlds.Channel(rows)", release=release
+    )
