@@ -22,9 +22,12 @@ from tellapart.worlds.models import (
     interior_log_mgf,
 )
 from tellapart.worlds.one_sided import OneSided
+from tellapart.worlds.releases import Channel
+from tellapart.worlds.secret_test import SecretTest, Witness, tell_apart
 
 __all__ = [
     "Adversary",
+    "Channel",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
@@ -40,9 +43,12 @@ __all__ = [
     "PriorRange",
     "RecordIn",
     "RecordValue",
+    "SecretTest",
     "Sum",
     "TreeNetwork",
+    "Witness",
     "chain_log_mgf",
     "interior_log_mgf",
     "streams",
+    "tell_apart",
 ]

@@ -1,0 +1,5 @@
+"""Privacy frameworks beyond DP, each as the exact test that its definition speaks of."""
+
+from tellapart.worlds.frameworks.standing import Side, Standing
+
+__all__ = ["Side", "Standing"]

@@ -1,0 +1,45 @@
+"""The trade-off curve of two laws of a true answer, seen through a release."""
+
+from __future__ import annotations
+
+import math
+
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import gaussian
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Gaussian, Laplace
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.pairs.extremes import Law
+from tellapart.worlds.pairs.finite import channel_pair
+from tellapart.worlds.pairs.laplace import laplace_pair
+from tellapart.worlds.releases import Channel, Release
+
+
+def pair_curve(present: Law, absent: Law, release: Release) -> TradeoffCurve:
+    """How well ``present`` is told from ``absent``; exact up to rounding."""
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        return _finite(present, absent, release)
+    if isinstance(present, NormalLaw) and isinstance(absent, NormalLaw):
+        return _normal(present, absent, release)
+    raise Unsupported("two laws of a true answer must both be finite or both be normal")
+
+
+def _finite(present: FiniteLaw, absent: FiniteLaw, release: Release) -> TradeoffCurve:
+    if isinstance(release, Laplace):
+        return laplace_pair(present, absent, release.scale)
+    if isinstance(release, Channel):
+        return channel_pair(present, absent, release)
+    raise NotImplementedError
+
+
+def _normal(present: NormalLaw, absent: NormalLaw, release: Release) -> TradeoffCurve:
+    if present.variance != absent.variance:
+        raise Unsupported(
+            "normal answers of unlike variance are not told apart here; "
+            "ask about two values of one record"
+        )
+    shift = abs(present.mean - absent.mean)
+    if isinstance(release, Gaussian):
+        # What the data themselves vary counts as noise.
+        return gaussian(mu=shift / math.hypot(release.sigma, math.sqrt(present.variance)))
+    raise NotImplementedError

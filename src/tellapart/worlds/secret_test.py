@@ -1,0 +1,128 @@
+"""The test behind every framework: one secret against another, given a model and a release."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tellapart import _checks
+from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import Unsupported
+from tellapart.worlds.models.base import FiniteModel, Known
+from tellapart.worlds.models.gaussian import GaussianRecords
+from tellapart.worlds.models.secrets import Secret
+from tellapart.worlds.pairs.curves import pair_curve
+from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
+from tellapart.worlds.releases import Release, check_release
+
+Model = FiniteModel | GaussianRecords
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The output and the two secrets between which it tells most.
+
+    ``log_ratio`` is log P(output | likelier) − log P(output | other), at least 0.
+    """
+
+    likelier: Any
+    other: Any
+    output: Any
+    log_ratio: float
+    known: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class SecretTest:
+    """How well someone who knows the model can tell that h1 holds rather than h0.
+
+    ``present`` and ``absent`` are the laws of the true answer in the two worlds, ``prior`` is the
+    probability of h1 before any output, given that one of the two holds; None where a value has
+    no probability.
+    """
+
+    h1: Secret
+    h0: Secret
+    release: Release
+    present: Law
+    absent: Law
+    prior: float | None
+    known: tuple[tuple[int, float], ...] = ()
+
+    @cached_property
+    def curve(self) -> TradeoffCurve:
+        """The least false-negative rate at each false-positive rate, where h0 is the null.
+
+        ``curve.mirrored()`` has h1 as the null; the two differ in general.
+        """
+        return pair_curve(self.present, self.absent, self.release)
+
+    @property
+    def epsilon(self) -> float:
+        """By how much an output may change the log-odds of the two secrets, either way."""
+        return self.witness.log_ratio
+
+    @cached_property
+    def witness(self) -> Witness:
+        """The output that tells most, and for which of the two secrets it speaks."""
+        largest, smallest = self._extremes
+        if largest.log_ratio >= -smallest.log_ratio:
+            return Witness(self.h1, self.h0, largest.output, largest.log_ratio, self.known)
+        return Witness(self.h0, self.h1, smallest.output, -smallest.log_ratio, self.known)
+
+    @property
+    def max_posterior(self) -> float:
+        """The most certain anyone can become that h1 holds, given that one of the two does."""
+        prior = self._known_prior()
+        if prior in (0.0, 1.0):
+            return prior
+        odds = math.log(prior) - math.log1p(-prior) + self._extremes[0].log_ratio
+        return 1 / (1 + math.exp(-odds)) if odds > -700 else math.exp(odds)
+
+    @cached_property
+    def _extremes(self) -> tuple[Extreme, Extreme]:
+        return extremes(self.present, self.absent, self.release)
+
+    def _known_prior(self) -> float:
+        if self.prior is None:
+            raise Unsupported(
+                "these two values have densities, not probabilities; "
+                "ask risk.max_posterior(test.curve, prior=...)"
+            )
+        return self.prior
+
+
+def tell_apart(
+    model: Model,
+    query: Any,
+    release: Release,
+    h1: Secret,
+    h0: Secret,
+    known: Known | None = None,
+) -> SecretTest:
+    """The exact test of one secret against another, by someone who knows how data hang together.
+
+    The adversary knows the model and the records in ``known``, and sees the release of the query.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import JointTable, RecordValue, Sum
+    >>> twins = JointTable([[0, 1], [0, 1]], [[0.5, 0], [0, 0.5]])
+    >>> test = tell_apart(twins, Sum(), ta.Laplace(1), RecordValue(0, 1), RecordValue(0, 0))
+    >>> test.epsilon
+    2.0
+    """
+    _checks.instance(Model, "a data model of tellapart.worlds", model=model)
+    check_release(release)
+    present, absent = model.law(query, h1, known), model.law(query, h0, known)
+    told = tuple(sorted((known or {}).items()))
+    return SecretTest(h1, h0, release, present, absent, _share(model, h1, h0, known), told)
+
+
+def _share(model: Model, h1: Secret, h0: Secret, known: Known | None) -> float | None:
+    """The probability of h1, given that one of two secrets that exclude each other holds."""
+    if isinstance(model, GaussianRecords):
+        return None
+    one, other = model.prior(h1, known), model.prior(h0, known)
+    return one / (one + other)
