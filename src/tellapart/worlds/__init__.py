@@ -2,6 +2,13 @@
 
 from tellapart.worlds import streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.fitting import (
+    ChainSet,
+    FittedChain,
+    chain_epsilon_bound,
+    chain_scale_bound,
+    fit_chain,
+)
 from tellapart.worlds.models import (
     Exchangeable,
     FiniteLaw,
@@ -25,9 +32,11 @@ from tellapart.worlds.one_sided import OneSided
 
 __all__ = [
     "Adversary",
+    "ChainSet",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
+    "FittedChain",
     "GaussianRecords",
     "ImpossibleSecret",
     "Independent",
@@ -42,7 +51,10 @@ __all__ = [
     "RecordValue",
     "Sum",
     "TreeNetwork",
+    "chain_epsilon_bound",
     "chain_log_mgf",
+    "chain_scale_bound",
+    "fit_chain",
     "interior_log_mgf",
     "streams",
 ]

@@ -1,0 +1,17 @@
+"""Data models fitted to real data, with all that the data leave open.
+
+A model that is only estimated protects too little about half the time: noise is chosen for a set
+of models instead, which holds the true one with a stated confidence.
+"""
+
+from tellapart.worlds.fitting.bounds import chain_epsilon_bound, chain_scale_bound
+from tellapart.worlds.fitting.chains import FittedChain, fit_chain
+from tellapart.worlds.fitting.sets import ChainSet
+
+__all__ = [
+    "ChainSet",
+    "FittedChain",
+    "chain_epsilon_bound",
+    "chain_scale_bound",
+    "fit_chain",
+]
