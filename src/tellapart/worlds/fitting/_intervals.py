@@ -20,7 +20,7 @@ from scipy.special import betaincinv, betaln, xlog1py, xlogy
 
 from tellapart._checks import Array
 
-_HALVINGS = 200
+_HALVINGS = 100
 EPS = float(np.finfo(float).eps)
 
 
