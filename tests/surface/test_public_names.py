@@ -72,9 +72,14 @@ NAMES = [
 FITTING = [
     "ChainSet",
     "FittedChain",
+    "FittedTable",
+    "TableSet",
     "chain_epsilon_bound",
     "chain_scale_bound",
     "fit_chain",
+    "fit_table",
+    "table_epsilon_bound",
+    "table_scale_bound",
 ]
 MOST_WORDS = 20
 

@@ -41,7 +41,11 @@ def read(source: Any, names: Sequence[str]) -> list[Labels]:
     """
     if isinstance(source, str | os.PathLike):
         return _from_files(source, names)
-    return [Labels(name, _of_frame(source, name), columns.from_zero) for name in names]
+    found = [Labels(name, plain(frames.raw(source, name)), columns.from_zero) for name in names]
+    if len({len(one.rows) for one in found}) > 1:
+        sizes = ", ".join(f"{len(one.rows)} in {one.name}" for one in found)
+        raise InvalidArgument(f"columns must have one length, got {sizes}")
+    return found
 
 
 def plain(values: Any) -> list[Any]:
@@ -60,10 +64,6 @@ def _is_missing(one: Any) -> bool:
     if one is None or type(one).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(one, float | np.floating | np.datetime64) and bool(one != one)
-
-
-def _of_frame(table: Any, name: str) -> list[Any]:
-    return plain(frames.raw(table, name))
 
 
 def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[Labels]:

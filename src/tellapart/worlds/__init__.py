@@ -5,9 +5,14 @@ from tellapart.worlds.adversary import Adversary, PriorRange
 from tellapart.worlds.fitting import (
     ChainSet,
     FittedChain,
+    FittedTable,
+    TableSet,
     chain_epsilon_bound,
     chain_scale_bound,
     fit_chain,
+    fit_table,
+    table_epsilon_bound,
+    table_scale_bound,
 )
 from tellapart.worlds.models import (
     Exchangeable,
@@ -37,6 +42,7 @@ __all__ = [
     "FiniteLaw",
     "FiniteModel",
     "FittedChain",
+    "FittedTable",
     "GaussianRecords",
     "ImpossibleSecret",
     "Independent",
@@ -50,11 +56,15 @@ __all__ = [
     "RecordIn",
     "RecordValue",
     "Sum",
+    "TableSet",
     "TreeNetwork",
     "chain_epsilon_bound",
     "chain_log_mgf",
     "chain_scale_bound",
     "fit_chain",
+    "fit_table",
     "interior_log_mgf",
     "streams",
+    "table_epsilon_bound",
+    "table_scale_bound",
 ]

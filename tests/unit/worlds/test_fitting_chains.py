@@ -153,9 +153,9 @@ def test_more_confidence_means_a_wider_set():
 @pytest.mark.parametrize(
     ("data", "options", "said"),
     [
-        ([0, 0, 0], {}, "data must visit at least 2 states"),
+        ([0, 0, 0], {}, "data must show at least 2 states"),
         ([[0], [1]], {}, "data must show at least one step"),
-        ([], {}, "data must visit at least 2 states"),
+        ([], {}, "data must show at least 2 states"),
         ("table.csv", {}, "column must name the column"),
         ({"x": [0, 1]}, {}, "column must name the column"),
         ([0, 1], {"by": "who"}, "column must be given together with by"),
@@ -170,6 +170,7 @@ def test_more_confidence_means_a_wider_set():
         ([0, 1], {"missing": "skip"}, "missing must be 'refuse' or 'split'"),
         ([{"a": 1}, {"b": 1}], {}, "data must hold labels such as"),
         ({"x": [0, 1]}, {"column": "y"}, "table must have a column 'y'"),
+        ({"x": [0, 1], "t": [4]}, {"column": "x", "order": "t"}, "columns must have one length"),
         ({"x": [0, 1], "t": [4, 4]}, {"column": "x", "order": "t"}, "t must differ within one"),
         ({"x": [0, 1], "t": [4, "a"]}, {"column": "x", "order": "t"}, "t must hold values that"),
     ],
@@ -180,7 +181,7 @@ def test_what_is_refused(data, options, said):
 
 
 def test_numbers_that_hardly_repeat_are_no_states():
-    with pytest.raises(ta.Unsupported, match="100 different states are too many"):
+    with pytest.raises(ta.Unsupported, match="data has 100 different states, too many"):
         fit_chain(np.random.default_rng(0).random(100))
 
 

@@ -1,5 +1,9 @@
 """Noise chosen for a fitted chain: how often the promise is kept for the true one."""
 
+import re
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -61,3 +65,19 @@ def test_sets_of_three_states_hold_the_true_chain_in_both_directions(repeats):
         for _ in range(repeats)
     ]
     assert np.mean([not one.contains(true) for one in sets]) <= 0.5
+
+
+def test_the_example_prints_what_the_fit_says(capsys):
+    example = Path(__file__).parents[3] / "examples" / "fitted_chain.py"
+    runpy.run_path(str(example), run_name="__main__")
+    said = capsys.readouterr().out
+    leaks = [float(one) for one in re.findall(r"gives ε = ([\d.]+)", said)]
+    needed = [float(one) for one in re.findall(r"needs scale ([\d.]+)", said)]
+    assert leaks[0] == needed[0] == 1
+    assert leaks == sorted(leaks)
+    assert needed == sorted(needed)
+    data = example.parent / "data" / "seattle_weather.csv"
+    assert data.stat().st_size < 100_000
+    fitted = fit_chain(data, column="day", order="date", length=365)
+    for chain, scale in zip((fitted.chain(), fitted.confidence_set), needed[1:], strict=True):
+        assert chain_scale_bound(chain, 1) == pytest.approx(scale, abs=5e-4)

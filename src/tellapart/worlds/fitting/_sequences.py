@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Literal, NoReturn
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _in_order(
         found = sorted(rows, key=lambda row: times[row])
     except TypeError:
         raise InvalidArgument(f"{order} must hold values that have an order") from None
-    for one, two in pairwise(found):
+    for one, two in itertools.pairwise(found):
         if times[one] == times[two]:
             where = place(two)
             raise InvalidArgument(f"{order} must differ within one sequence, repeats {where}")
@@ -106,47 +106,31 @@ def _parts(
 
 
 def numbered(
-    sequences: list[list[Any]], states: Sequence[Any] | None
+    sequences: list[list[Any]], states: Sequence[Any] | None, what: str = "data"
 ) -> tuple[tuple[Any, ...], list[Any]]:
     """All states in order, and each sequence as their places in it."""
-    seen = {one for part in sequences for one in _hashable(part)}
-    known = _sorted(seen) if states is None else _given(states, seen)
+    for one in itertools.chain.from_iterable(sequences):
+        if not isinstance(one, Hashable):
+            _checks.refuse(what, "hold labels such as numbers or text", one)
+    seen = {one for part in sequences for one in part}
+    known = _sorted(seen, what) if states is None else _given(states, seen)
     if len(known) < 2:
-        _checks.refuse("data", "visit at least 2 states (or name more in states)", list(known))
+        _checks.refuse(what, "show at least 2 states (or name more in states)", list(known))
     places = {one: i for i, one in enumerate(known)}
     return known, [np.array([places[one] for one in part], dtype=np.int64) for part in sequences]
 
 
-def _hashable(part: list[Any]) -> list[Any]:
-    for one in part:
-        if not isinstance(one, bool | int | float | str | bytes):
-            hash_or_refuse(one)
-    return part
-
-
-def hash_or_refuse(one: Any) -> None:
-    """Refuse labels that cannot be told apart."""
-    try:
-        hash(one)
-    except TypeError:
-        _checks.refuse("data", "hold labels such as numbers or text", one)
-
-
-def _sorted(seen: set[Any]) -> tuple[Any, ...]:
+def _sorted(seen: set[Any], what: str) -> tuple[Any, ...]:
     if len(seen) > _MOST_STATES:
         raise Unsupported(
-            f"{len(seen)} different states are too many to fit a chain to; group numbers into at "
-            f"most {_MOST_STATES} classes, or name the states"
+            f"{what} has {len(seen)} different states, too many to fit a model to; group numbers "
+            f"into at most {_MOST_STATES} classes, or name the states"
         )
     try:
         return tuple(sorted(seen))
     except TypeError:
-        _mixed(seen)
-
-
-def _mixed(seen: set[Any]) -> NoReturn:
-    kinds = sorted({type(one).__name__ for one in seen})
-    _checks.refuse("data", "hold states of one kind (or name them in states)", kinds)
+        kinds = sorted({type(one).__name__ for one in seen})
+        _checks.refuse(what, "hold states of one kind (or name them in states)", kinds)
 
 
 def _given(states: Sequence[Any], seen: set[Any]) -> tuple[Any, ...]:

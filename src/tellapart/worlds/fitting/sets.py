@@ -12,6 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import InvalidArgument
+from tellapart.worlds.fitting._boxes import filled, middle
 from tellapart.worlds.fitting._reversed import reversals
 from tellapart.worlds.models.base import check_values
 from tellapart.worlds.models.chain import MarkovChain
@@ -92,10 +93,10 @@ class ChainSet:
         return list(itertools.islice((one for one in drawn if one is not None), number))
 
     def _towards_middle(self, rows: Array) -> MarkovChain | None:
-        middle = _middle(self.forward)
+        centre = middle(*self.forward)
         for share in [*0.8 ** np.arange(_SHRINKS), 0.0]:
             try:
-                mixed = share * rows + (1 - share) * middle
+                mixed = share * rows + (1 - share) * centre
                 chain = MarkovChain.stationary(mixed, self.length, self.values)
             except InvalidArgument:  # no single stationary law
                 continue
@@ -133,24 +134,6 @@ def _distinct(boxes: list[Any], possible: Any) -> Iterator[tuple[int, Any]]:
         last = box
 
 
-def _middle(bounds: tuple[Array, Array]) -> Array:
-    """In each row, the law that lies as far along from low to high in every cell."""
-    low, high = bounds
-    room = (high - low).sum(axis=1, keepdims=True)
-    share = np.divide(1 - low.sum(axis=1, keepdims=True), room, out=room * 0, where=room > 0)
-    rows = low + np.clip(share, 0.0, 1.0) * (high - low)
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
-def _filled(low: Array, high: Array, order: Any) -> Array:
-    """A corner: states get all they may have, in this order, until the mass is spent."""
-    row, left = low.copy(), 1 - low.sum()
-    for state in order:
-        more = min(high[state] - low[state], max(left, 0.0))
-        row[state], left = row[state] + more, left - more
-    return np.asarray(row / row.sum())
-
-
 def _corners(bounds: tuple[Array, Array]) -> Iterator[Array]:
     """For each choice of a first state in every row, the corner with most mass there.
 
@@ -162,15 +145,15 @@ def _corners(bounds: tuple[Array, Array]) -> Iterator[Array]:
         return
     orders = [np.roll(np.arange(states), -first) for first in range(states)]
     for chosen in itertools.product(orders, repeat=states):
-        yield np.array([_filled(a, b, o) for a, b, o in zip(low, high, chosen, strict=True)])
+        yield np.array([filled(a, b, o) for a, b, o in zip(low, high, chosen, strict=True)])
 
 
 def _random(bounds: tuple[Array, Array], rng: np.random.Generator) -> Iterator[Array]:
     """Corners filled in random orders, and points between them and the middle."""
     low, high = bounds
-    middle = _middle(bounds)
+    centre = middle(low, high)
     while True:
         orders = [rng.permutation(len(low)) for _ in low]
-        corner = np.array([_filled(a, b, o) for a, b, o in zip(low, high, orders, strict=True)])
+        corner = np.array([filled(a, b, o) for a, b, o in zip(low, high, orders, strict=True)])
         share = rng.choice([1.0, rng.random()])
-        yield share * corner + (1 - share) * middle
+        yield share * corner + (1 - share) * centre
