@@ -27,7 +27,7 @@ class AttributeGraph:
     def edge(self, one: Value, other: Value) -> bool:
         """Whether these two different values are a secret."""
         differing = [a != b for a, b in zip(one, other, strict=True)]
-        return sum(differing) == 1
+        return differing.count(True) == 1
 
 
 @dataclass(frozen=True)
