@@ -2,6 +2,18 @@
 
 from tellapart.worlds import policies, streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.fitting import (
+    ChainSet,
+    FittedChain,
+    FittedTable,
+    TableSet,
+    chain_epsilon_bound,
+    chain_scale_bound,
+    fit_chain,
+    fit_table,
+    table_epsilon_bound,
+    table_scale_bound,
+)
 from tellapart.worlds.models import (
     Exchangeable,
     FiniteLaw,
@@ -29,10 +41,13 @@ from tellapart.worlds.wasserstein import Widest, wasserstein, widest
 
 __all__ = [
     "Adversary",
+    "ChainSet",
     "Channel",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
+    "FittedChain",
+    "FittedTable",
     "GaussianRecords",
     "ImpossibleSecret",
     "Independent",
@@ -49,16 +64,23 @@ __all__ = [
     "RecordValue",
     "SecretTest",
     "Sum",
+    "TableSet",
     "TreeNetwork",
     "Widest",
     "Witness",
+    "chain_epsilon_bound",
     "chain_log_mgf",
+    "chain_scale_bound",
+    "fit_chain",
+    "fit_table",
     "interior_log_mgf",
     "mixing",
     "policies",
     "quilt_scale",
     "quilt_scale_approximate",
     "streams",
+    "table_epsilon_bound",
+    "table_scale_bound",
     "tell_apart",
     "wasserstein",
     "widest",
