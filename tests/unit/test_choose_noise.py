@@ -18,6 +18,7 @@ from tellapart.worlds import (
     MarkovChain,
     RecordValue,
     Sum,
+    interior_log_mgf,
 )
 from tellapart.worlds.pairs.curves import pair_curve
 
@@ -146,3 +147,24 @@ def test_a_model_without_priors_asks_for_one():
 def test_limits_are_a_list_of_limits(limits):
     with pytest.raises(ta.InvalidArgument, match="limits must"):
         noise(Exchangeable([0.5, 0.5]), Sum(), limits)
+
+
+@pytest.mark.parametrize("stay", [[0.9, 0.6], [0.3, 0.8]])
+def test_a_long_chain_needs_what_an_endless_one_does(stay):
+    """Records in the middle of a chain that forgets do not see its ends."""
+    rows = [[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]]
+    found = noise(MarkovChain.stationary(rows, 2000), Sum(), PURE)
+    assert found.exact
+    assert found.tightest.epsilon == pytest.approx(1, abs=1e-8)
+    tails = interior_log_mgf(rows, [1 / found.scale, -1 / found.scale])
+    assert np.ptp(tails, axis=1).max() == pytest.approx(1, abs=1e-8)
+
+
+def test_a_long_chain_that_tends_to_change_is_on_the_safe_side():
+    """Its ratios turn, so that no tail decides: the bound holds, and says that less may do."""
+    rows = [[0.1, 0.9], [0.6, 0.4]]
+    found = noise(MarkovChain.stationary(rows, 1000), Sum(), PURE)
+    assert not found.exact
+    assert found.tightest.epsilon < 1
+    least = noise(MarkovChain.stationary(rows, 50), Sum(), PURE).scale
+    assert found.scale > least

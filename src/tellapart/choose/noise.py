@@ -12,7 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose import _worlds
+from tellapart.choose import _long_chains, _worlds
 from tellapart.choose._search import Infeasible
 from tellapart.choose.limit import Limit, at_most
 from tellapart.mechanisms.noise import Laplace
@@ -30,7 +30,8 @@ _LEAST, _MOST, _NARROW = 1e-9, 1e12, 1e-13
 class NoiseChoice:
     """An amount of noise that keeps every limit, and the test that comes closest to breaking one.
 
-    ``skipped`` lists secrets of probability 0, of which nothing can be told.
+    ``exact`` is False where less noise may do, but none less is proved to. ``skipped`` lists
+    secrets of probability 0, of which nothing can be told.
     """
 
     scale: float
@@ -38,6 +39,7 @@ class NoiseChoice:
     tightest: SecretTest
     limits: tuple[Limit, ...]
     skipped: tuple[Secret, ...]
+    exact: bool = True
 
     def __str__(self) -> str:
         wanted = " and ".join(str(limit) for limit in self.limits)
@@ -68,6 +70,12 @@ def noise(
     1.1546
     """
     listed = _checked(limits)
+    found = _long_chains.noise(models_of(model), query, listed, family, pairs)
+    if found is not None:
+        scale = found.release.scale
+        return NoiseChoice(
+            scale, found.release, found.tightest, tuple(listed), found.skipped, found.exact
+        )
     asked = _worlds.questions(models_of(model), query, _both_orders(pairs))
 
     def excess(position: Array) -> Array:
