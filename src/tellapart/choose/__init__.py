@@ -4,15 +4,18 @@ from tellapart.choose._compare import Comparison, Pair, compare
 from tellapart.choose._frontier import Frontier, FrontierRow, frontier
 from tellapart.choose._search import Infeasible
 from tellapart.choose.calibrate import Choice, largest, least
-from tellapart.choose.limit import Limit, at_least, at_most
+from tellapart.choose.limit import FROM_MODEL, Limit, at_least, at_most
+from tellapart.choose.noise import NoiseChoice, noise
 
 __all__ = [
+    "FROM_MODEL",
     "Choice",
     "Comparison",
     "Frontier",
     "FrontierRow",
     "Infeasible",
     "Limit",
+    "NoiseChoice",
     "Pair",
     "at_least",
     "at_most",
@@ -20,4 +23,5 @@ __all__ = [
     "frontier",
     "largest",
     "least",
+    "noise",
 ]

@@ -60,7 +60,7 @@ def _bits(values: Places, chosen: NDArray[np.bool_], size: int) -> Bits:
     flags = np.zeros((rows, records, size), dtype=bool)
     row, record = np.nonzero(chosen)
     flags[row, record, values[row, record]] = True
-    packed = np.packbits(flags.reshape(rows, -1), axis=1)
+    packed = np.packbits(flags.reshape(rows, records * size), axis=1)
     padded = np.zeros((rows, -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
     return padded.view(np.uint64)

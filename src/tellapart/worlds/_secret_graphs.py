@@ -87,6 +87,8 @@ class EdgeGraph:
 
     def __post_init__(self) -> None:
         _checks.instance(Iterable, "pairs of values", edges=self.edges)
+        for edge in self.edges:
+            _checks.instance(Iterable, "pairs of values", edges=edge)
         edges = [frozenset(edge) for edge in self.edges]
         if any(len(edge) != 2 for edge in edges):
             _checks.refuse("edges", "be pairs of different values", self.edges)
