@@ -95,8 +95,7 @@ def statement(secret: Any) -> str:
     if isinstance(secret, tuple) and secret and isinstance(secret[0], RecordValue):
         return " and ".join(map(statement, _few(secret)))
     if isinstance(secret, tuple):
-        values = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in secret)
-        return f"the records are {values}"
+        return f"the records are {', '.join(map(_value, secret))}"
     return str(secret)
 
 
@@ -124,11 +123,25 @@ def _told(likelier: Any, other: Any) -> str:
             (high,), (low,) = values
             return f"{len(likelier)} records are all {high:g} rather than all {low:g}"
         return f"{len(likelier)} records together"
+    if isinstance(likelier, tuple) and isinstance(other, tuple):
+        return _moved(likelier, other)
     one_record = RecordValue | RecordIn
     alike = isinstance(likelier, one_record) and isinstance(other, one_record)
     if alike and likelier.record == other.record:
         return f"{statement(likelier)} rather than {_any_of(other.values)}"
     return statement(likelier) + ("" if other is None else f" rather than {statement(other)}")
+
+
+def _moved(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+    """In which records two databases differ."""
+    moves = [(i, a, b) for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(moves) > 2:
+        return f"{len(moves)} records together"
+    return " and ".join(f"record {i} is {_value(a)} rather than {_value(b)}" for i, a, b in moves)
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _groups(likelier: Any, other: Any) -> bool:
