@@ -1,0 +1,124 @@
+"""One release under every privacy framework, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tellapart.errors import InvalidArgument, TellapartError, Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.fitting import (
+    ChainSet,
+    TableSet,
+    chain_epsilon_bound,
+    table_epsilon_bound,
+)
+from tellapart.worlds.frameworks.blowfish import blowfish
+from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
+from tellapart.worlds.frameworks.pufferfish import pufferfish
+from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart.worlds.frameworks.table import as_table
+from tellapart.worlds.policies import CompleteGraph, Policy
+from tellapart.worlds.releases import Release, check_release
+from tellapart.worlds.secret_test import Model
+
+Possible = ChainSet | TableSet
+Asked = tuple[str, Callable[[], Standing]]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A framework that has no number here, and why."""
+
+    framework: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each framework says of one release, and which of them cannot say anything."""
+
+    rows: tuple[Standing, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __str__(self) -> str:
+        return as_table(self.rows)
+
+
+def compare_frameworks(
+    model: Model,
+    query: Any,
+    release: Release,
+    policy: Policy | None = None,
+    possible: Possible | None = None,
+) -> Comparison:
+    """How much one release tells, by each framework's own adversary.
+
+    Blowfish is asked where a ``policy`` is given. ``possible`` is what data leave open where the
+    model was fitted to them, as ``fitted.confidence_set``: no chain or table in it tells more than
+    its row says. A framework that this model is too large for is left out, with the reason.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import Exchangeable, Sum
+    >>> flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    >>> found = {one.framework: one for one in compare_frameworks(flu, Sum(), ta.Laplace(2)).rows}
+    >>> round(found["Pufferfish"].epsilon, 4)
+    0.5604
+    """
+    check_release(release)
+    rows, left, errors = [], [], []
+    for name, ask in _asked(model, query, release, policy, possible):
+        try:
+            rows.append(ask())
+        except (Unsupported, InvalidArgument) as error:
+            left.append(LeftOut(name, str(error)))
+            errors.append(error)
+    if not rows:
+        raise _first(errors)
+    return Comparison(tuple(rows), tuple(left))
+
+
+def _asked(
+    model: Model, query: Any, release: Release, policy: Policy | None, possible: Possible | None
+) -> Iterator[Asked]:
+    terms = (model, query, release)
+    yield "differential privacy", partial(differential_privacy, *terms)
+    yield "group privacy", partial(group_privacy, *terms)
+    if policy is not None:
+        yield "Blowfish", partial(blowfish, policy, query, release)
+        if not isinstance(policy.graph, CompleteGraph):
+            yield _OF_POLICY, partial(_of_policy, *terms, policy)
+    yield "Pufferfish", partial(pufferfish, *terms)
+    if possible is not None:
+        yield _LEFT_OPEN, partial(_left_open, possible, query, release)
+
+
+_OF_POLICY = "Pufferfish (the policy's pairs)"
+_LEFT_OPEN = "Pufferfish (all that data leave open)"
+
+
+def _of_policy(model: Model, query: Any, release: Release, policy: Policy) -> Standing:
+    pairs = [pair for record in range(model.records) for pair in policy.pairs(record)]
+    return replace(pufferfish(model, query, release, pairs=pairs), framework=_OF_POLICY)
+
+
+def _left_open(possible: Possible, query: Any, release: Release) -> Standing:
+    """A bound for every model that the data do not rule out, as an estimate is no safe side."""
+    if not isinstance(release, Laplace):
+        raise Unsupported("what data leave open is bounded for Laplace noise only")
+    bound = chain_epsilon_bound if isinstance(possible, ChainSet) else table_epsilon_bound
+    found = bound(possible, release.scale, query)  # type: ignore[arg-type]
+    sure = f"with {possible.confidence:.6g} confidence" if possible.confidence else "of those given"
+    kind = "chain" if isinstance(possible, ChainSet) else "table"
+    terms = f"the adversary believes in any {kind} that the data leave open, {sure}"
+    epsilon = float(np.nanmax(found))
+    return Standing(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
+
+
+def _first(errors: list[TellapartError]) -> TellapartError:
+    """The mistake to name where no framework has an answer: rather one in what was given."""
+    return next((one for one in errors if isinstance(one, InvalidArgument)), errors[0])
