@@ -7,9 +7,9 @@ import types
 import pytest
 
 import tellapart as ta
-from tellapart import audit, plot, report
+from tellapart import audit, plot, report, worlds
 from tellapart.audit import domains
-from tellapart.worlds import streams
+from tellapart.worlds import fitting, streams
 
 NAMES = [
     "MECHANISMS",
@@ -69,12 +69,29 @@ NAMES = [
     "to_json",
     "worst_case",
 ]
+FITTING = [
+    "ChainSet",
+    "FittedChain",
+    "FittedTable",
+    "TableSet",
+    "chain_epsilon_bound",
+    "chain_scale_bound",
+    "fit_chain",
+    "fit_table",
+    "table_epsilon_bound",
+    "table_scale_bound",
+]
 MOST_WORDS = 20
 
 
 def test_the_public_names_are_these():
     assert sorted(ta.__all__) == sorted(NAMES)
     assert len(set(ta.__all__)) == len(ta.__all__)
+
+
+def test_the_names_for_fitted_models_are_these():
+    assert sorted(fitting.__all__) == sorted(FITTING)
+    assert set(FITTING) <= set(worlds.__all__)
 
 
 def test_nothing_else_is_in_sight():
@@ -107,6 +124,7 @@ def documented():
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
+    names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
         if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(

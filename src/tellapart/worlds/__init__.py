@@ -2,6 +2,18 @@
 
 from tellapart.worlds import streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.fitting import (
+    ChainSet,
+    FittedChain,
+    FittedTable,
+    TableSet,
+    chain_epsilon_bound,
+    chain_scale_bound,
+    fit_chain,
+    fit_table,
+    table_epsilon_bound,
+    table_scale_bound,
+)
 from tellapart.worlds.models import (
     Exchangeable,
     FiniteLaw,
@@ -27,10 +39,13 @@ from tellapart.worlds.secret_test import SecretTest, Witness, tell_apart
 
 __all__ = [
     "Adversary",
+    "ChainSet",
     "Channel",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
+    "FittedChain",
+    "FittedTable",
     "GaussianRecords",
     "ImpossibleSecret",
     "Independent",
@@ -45,10 +60,17 @@ __all__ = [
     "RecordValue",
     "SecretTest",
     "Sum",
+    "TableSet",
     "TreeNetwork",
     "Witness",
+    "chain_epsilon_bound",
     "chain_log_mgf",
+    "chain_scale_bound",
+    "fit_chain",
+    "fit_table",
     "interior_log_mgf",
     "streams",
+    "table_epsilon_bound",
+    "table_scale_bound",
     "tell_apart",
 ]
