@@ -1,7 +1,8 @@
 """What an adversary knows beforehand, and what it asks."""
 
-from tellapart.worlds import streams
+from tellapart.worlds import frameworks, streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.coefficients import Coefficients, coefficients
 from tellapart.worlds.fitting import (
     ChainSet,
     FittedChain,
@@ -41,6 +42,7 @@ __all__ = [
     "Adversary",
     "ChainSet",
     "Channel",
+    "Coefficients",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
@@ -66,8 +68,10 @@ __all__ = [
     "chain_epsilon_bound",
     "chain_log_mgf",
     "chain_scale_bound",
+    "coefficients",
     "fit_chain",
     "fit_table",
+    "frameworks",
     "interior_log_mgf",
     "streams",
     "table_epsilon_bound",
