@@ -65,6 +65,20 @@ class FiniteModel(ABC):
             if secret.record not in check_mapping(known):
                 possible = self.prior(secret, known) > 0
                 yield secret, self.law(query, secret, known) if possible else None
+    def record_laws(
+        self, query: Query, record: int, known: Known | None = None
+    ) -> list[FiniteLaw | None]:
+        """The law of the true answer for each value of a record; None for impossible values."""
+        return [
+            self._law_or_none(query, RecordValue(record, value), known)
+            for value in self.domain(self._index(record)).tolist()
+        ]
+
+    def _law_or_none(self, query: Query, secret: Secret, known: Known | None) -> FiniteLaw | None:
+        try:
+            return self.law(query, secret, known)
+        except ImpossibleSecret:
+            return None
 
     def _wanted(self, secret: Secret) -> tuple[int, Mask]:
         """The record a secret is about, and which of its values make it true."""
@@ -140,6 +154,16 @@ class SummedModel(FiniteModel):
         """What ``_joint`` says of every record in turn."""
         for record in range(self.records):
             yield self._joint(weights, record, allowed)
+    def record_laws(
+        self, query: Query, record: int, known: Known | None = None
+    ) -> list[FiniteLaw | None]:
+        weights = weights_of(query, self.records)
+        sums, joint = self._joint(weights, self._index(record), self._allowed(known, record))
+        wholes = [float(logpoly.total(row)) for row in joint]
+        return [
+            FiniteLaw(sums, row - whole) if whole > -np.inf else None
+            for row, whole in zip(joint, wholes, strict=True)
+        ]
 
     def prior(self, secret: Secret, known: Known | None = None) -> float:
         record, wanted = self._wanted(secret)
