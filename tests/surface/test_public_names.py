@@ -7,9 +7,9 @@ import types
 import pytest
 
 import tellapart as ta
-from tellapart import audit, plot, report
+from tellapart import audit, plot, report, worlds
 from tellapart.audit import domains
-from tellapart.worlds import streams
+from tellapart.worlds import policies, streams
 
 NAMES = [
     "MECHANISMS",
@@ -69,12 +69,62 @@ NAMES = [
     "to_json",
     "worst_case",
 ]
+WORLDS = [
+    "Adversary",
+    "Exchangeable",
+    "FiniteLaw",
+    "FiniteModel",
+    "GaussianRecords",
+    "ImpossibleSecret",
+    "Independent",
+    "JointTable",
+    "Linear",
+    "MarkovChain",
+    "Mixing",
+    "NormalLaw",
+    "OneSided",
+    "Predicate",
+    "PriorRange",
+    "Quilt",
+    "RecordIn",
+    "RecordValue",
+    "Sum",
+    "TreeNetwork",
+    "Widest",
+    "chain_log_mgf",
+    "interior_log_mgf",
+    "mixing",
+    "policies",
+    "quilt_scale",
+    "quilt_scale_approximate",
+    "streams",
+    "wasserstein",
+    "widest",
+]
+POLICIES = [
+    "AttributeGraph",
+    "CompleteGraph",
+    "CumulativeHistogram",
+    "DistanceGraph",
+    "EdgeGraph",
+    "Histogram",
+    "KnownCount",
+    "KnownMarginal",
+    "PartitionGraph",
+    "Policy",
+    "Sensitivity",
+]
 MOST_WORDS = 20
 
 
 def test_the_public_names_are_these():
     assert sorted(ta.__all__) == sorted(NAMES)
     assert len(set(ta.__all__)) == len(ta.__all__)
+
+
+def test_the_public_names_of_worlds_are_these():
+    assert sorted(worlds.__all__) == sorted(WORLDS)
+    assert sorted(policies.__all__) == sorted(POLICIES)
 
 
 def test_nothing_else_is_in_sight():
@@ -106,6 +156,8 @@ def documented():
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
+    names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
+    names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.

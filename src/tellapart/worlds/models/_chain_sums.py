@@ -31,6 +31,25 @@ def joint(
     past = _walk(past, logs, list(_stretches(steps[1 : time + 1], allowed[1 : time + 1])), False)
     rest = list(_stretches(steps[time + 1 :], allowed[time + 1 :]))
     future = _walk(np.zeros((initial.size, 1)), logs, rest[::-1], True)
+    return _meeting(past, future)
+
+
+def joints(
+    initial: Array, transition: Array, steps: list[Steps], allowed: list[Mask]
+) -> Iterator[Array]:
+    """The same at every time in turn, by one walk in either direction."""
+    logs = logs_of(transition)
+    futures = [np.zeros((initial.size, 1))]
+    for one, mask in zip(steps[:0:-1], allowed[:0:-1], strict=True):
+        futures.append(_step(futures[-1], logs, one, mask, True))
+    past = emitted(logs_of(initial)[:, None], steps[0], allowed[0])
+    for time in range(len(steps)):
+        if time:
+            past = _step(past, logs, steps[time], allowed[time], False)
+        yield _meeting(past, futures.pop())
+
+
+def _meeting(past: Array, future: Array) -> Array:
     return np.array([logpoly.multiply(one, two) for one, two in zip(past, future, strict=True)])
 
 

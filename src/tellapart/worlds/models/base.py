@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,18 @@ class FiniteModel(ABC):
             for record in range(self.records)
             for value in self.domain(record)
         ]
+
+    def laws(
+        self, query: Query, known: Known | None = None
+    ) -> Iterator[tuple[RecordValue, FiniteLaw | None]]:
+        """The law of the true answer given each value of each record that is not known.
+
+        Values of probability 0 come with no law.
+        """
+        for secret in self.secrets():
+            if secret.record not in check_mapping(known):
+                possible = self.prior(secret, known) > 0
+                yield secret, self.law(query, secret, known) if possible else None
 
     def _wanted(self, secret: Secret) -> tuple[int, Mask]:
         """The record a secret is about, and which of its values make it true."""
@@ -110,6 +122,24 @@ class SummedModel(FiniteModel):
         if whole == -np.inf:
             raise impossible(secret, known)
         return FiniteLaw(sums, chosen - whole)
+
+    def laws(
+        self, query: Query, known: Known | None = None
+    ) -> Iterator[tuple[RecordValue, FiniteLaw | None]]:
+        weights = weights_of(query, self.records)
+        for record, (sums, joint) in enumerate(self._joints(weights, self._allowed(known))):
+            check_known(float(joint.max()), known)
+            if record in check_mapping(known):
+                continue
+            for value, logs in zip(self.domain(record), joint, strict=True):
+                whole = float(logpoly.total(logs))
+                law = None if whole == -np.inf else FiniteLaw(sums, logs - whole)
+                yield RecordValue(record, float(value)), law
+
+    def _joints(self, weights: Array, allowed: list[Mask]) -> Iterator[tuple[Array, Array]]:
+        """What ``_joint`` says of every record in turn."""
+        for record in range(self.records):
+            yield self._joint(weights, record, allowed)
 
     def prior(self, secret: Secret, known: Known | None = None) -> float:
         record, wanted = self._wanted(secret)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,6 +21,8 @@ from tellapart.worlds.models.base import (
     check_values,
     logs_of,
 )
+
+_MOST_KEPT = 2**24  # numbers of the backward pass held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,15 @@ class MarkovChain(SummedModel):
         check_work(self.initial.size, self.length, laid.reach, "MarkovChain")
         logs = _chain_sums.joint(self.initial, self.transition, laid.steps, allowed, record)
         return laid.sums(logs.shape[1]), logs
+
+    def _joints(self, weights: Array, allowed: list[Mask]) -> Iterator[tuple[Array, Array]]:
+        laid = grid(weights, [self.domain(0)] * self.length)
+        check_work(self.initial.size, self.length, laid.reach, "MarkovChain")
+        if self.initial.size * self.length * laid.reach > _MOST_KEPT:
+            yield from super()._joints(weights, allowed)
+            return
+        for logs in _chain_sums.joints(self.initial, self.transition, laid.steps, allowed):
+            yield laid.sums(logs.shape[1]), logs
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
         if all(mask.all() for mask in allowed):

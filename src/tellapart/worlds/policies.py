@@ -1,0 +1,286 @@
+"""Policies: which values must not be told apart, and what everyone knows already (Blowfish).
+
+After He, Machanavajjhala and Ding (2014). Noise Lap(sensitivity/ε) makes neighbours under the
+policy ε-indistinguishable. Without constraints that is what Pufferfish asks for all independent
+records. With constraints it is less: a prior on the databases that remain may leak more than ε,
+so ask the exact test of such a prior as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import shortest_path
+
+from tellapart import _checks
+from tellapart.errors import Unsupported
+from tellapart.worlds import _tallies
+from tellapart.worlds._constraints import (
+    Constraint,
+    Database,
+    KnownCount,
+    KnownMarginal,
+    check_constraint,
+    meeting,
+)
+from tellapart.worlds._minimal import minimal_neighbours
+from tellapart.worlds._secret_graphs import (
+    AttributeGraph,
+    CompleteGraph,
+    DistanceGraph,
+    EdgeGraph,
+    Graph,
+    PartitionGraph,
+    Value,
+    named_values,
+)
+from tellapart.worlds._tallies import Asked, CumulativeHistogram, Histogram
+from tellapart.worlds.models.secrets import RecordValue
+
+__all__ = [
+    "AttributeGraph",
+    "CompleteGraph",
+    "CumulativeHistogram",
+    "DistanceGraph",
+    "EdgeGraph",
+    "Histogram",
+    "KnownCount",
+    "KnownMarginal",
+    "PartitionGraph",
+    "Policy",
+    "Sensitivity",
+]
+
+MOST_VALUES = 2**10
+MOST_DATABASES = 2**18
+MOST_CONSTRAINED = 2**11
+MOST_PAIRS = 2**20
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far neighbours' answers are apart at most, in all coordinates together, and where.
+
+    ``pair`` is None where the policy has no neighbours, so that nothing needs noise.
+    """
+
+    value: float
+    pair: tuple[Database, Database] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """What a data holder promises: which values of a record nobody shall tell apart.
+
+    ``domain`` has the values of a record, numbers or tuples of attributes; ``constraints`` are
+    what everyone knows: KnownCount, KnownMarginal or any function that says of a database
+    whether it is possible.
+
+    >>> Policy(range(5), DistanceGraph(2), records=2).sensitivity(CumulativeHistogram()).value
+    2.0
+    """
+
+    domain: tuple[Value, ...]
+    graph: Graph
+    records: int
+    constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        domain = _check_domain(self.domain)
+        _checks.instance(Graph, "a secret graph such as CompleteGraph()", graph=self.graph)
+        _check_graph(self.graph, domain)
+        single = callable(self.constraints) or isinstance(self.constraints, KnownCount)
+        if single or not isinstance(self.constraints, Sequence):
+            _checks.refuse("constraints", "be a list", self.constraints)
+        for constraint in self.constraints:
+            check_constraint(constraint, domain)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "records", _checks.whole(1, records=self.records))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+
+    def edges(self) -> list[tuple[Value, Value]]:
+        """The pairs of values that nobody shall tell apart."""
+        places = np.argwhere(np.triu(self._edges)).tolist()
+        return [(self.domain[a], self.domain[b]) for a, b in places]
+
+    def distance(self, one: Value, other: Value) -> float:
+        """How many edges lie between two values; ε grows with it. Infinite between components."""
+        for value in (one, other):
+            if value not in self.domain:
+                _checks.refuse("value", "be in the domain", value)
+        return float(self._distances[self.domain.index(one), self.domain.index(other)])
+
+    def pairs(self, record: int) -> list[tuple[RecordValue, RecordValue]]:
+        """The secrets of one record along edges, to be asked of a data model."""
+        record = _checks.whole(0, self.records - 1, record=record)
+        if isinstance(self.domain[0], tuple):
+            raise Unsupported(
+                "data models have numbers for values; number the tuples of the domain and give "
+                "the policy's edges between these numbers as an EdgeGraph"
+            )
+        return [(RecordValue(record, a), RecordValue(record, b)) for a, b in self.edges()]
+
+    def databases(self) -> list[Database]:
+        """Every database that agrees with the constraints."""
+        return [self._database(row) for row in self._possible.tolist()]
+
+    def neighbours(self) -> list[tuple[Database, Database]]:
+        """The pairs of databases that outputs must not tell apart, in both orders where both are.
+
+        Without constraints one record moves along an edge. With constraints, pairs are minimal as
+        in Definition 4.1 of He, Machanavajjhala and Ding (2014).
+        """
+        if self.constraints:
+            rows = self._possible
+            return [
+                (self._database(rows[a]), self._database(rows[b]))
+                for a, b in self._neighbours.tolist()
+            ]
+        moves = int(self._edges.sum())
+        count = self.records * moves * len(self.domain) ** (self.records - 1)
+        if count > MOST_PAIRS:
+            raise Unsupported(
+                f"{count} pairs of neighbours are too many to list, at most {MOST_PAIRS} are; ask "
+                "for the sensitivity of a query, which needs no list"
+            )
+        return [
+            (one, (*one[:record], self.domain[to], *one[record + 1 :]))
+            for one in self.databases()
+            for record in range(self.records)
+            for to in np.flatnonzero(self._edges[self.domain.index(one[record])])
+        ]
+
+    def sensitivity(self, query: Asked) -> Sensitivity:
+        """How far apart the answers of neighbours are at most, with neighbours that are.
+
+        ``query`` is Sum(), Linear(weights), Histogram(), CumulativeHistogram() or a function of
+        a database with one number or several. Exact. Queries that add up record by record need
+        no list of databases, unless there are constraints.
+        """
+        if self.constraints:
+            return self._over(query, self._possible, self._neighbours)
+        if not self._edges.any():
+            return Sensitivity(0.0, None)
+        if _tallies.additive(query):
+            return self._of_moves(query)
+        return self._over(query, self._possible, self._moves())
+
+    def _of_moves(self, query: Asked) -> Sensitivity:
+        added = _tallies.contributions(query, self.domain)
+        weights = np.abs(_tallies.weights(query, self.records))
+        places = np.argwhere(np.triu(self._edges))
+        changes = np.array([np.abs(added[a] - added[b]).sum() for a, b in places])
+        record, place = int(np.argmax(weights)), int(np.argmax(changes))
+        pair = []
+        for value in places[place]:
+            row = [0] * self.records
+            row[record] = int(value)
+            pair.append(self._database(row))
+        return Sensitivity(float(weights[record] * changes[place]), (pair[0], pair[1]))
+
+    def _over(self, query: Asked, rows: NDArray[np.int64], pairs: NDArray[np.int64]) -> Sensitivity:
+        found = _tallies.answers(query, self.domain, rows)
+        if not len(pairs):
+            return Sensitivity(0.0, None)
+        changes = np.zeros(len(pairs))
+        for column in found.T:
+            changes += np.abs(column[pairs[:, 0]] - column[pairs[:, 1]])
+        best = int(np.argmax(changes))
+        one, other = (self._database(rows[i]) for i in pairs[best])
+        return Sensitivity(float(changes[best]), (one, other))
+
+    def _moves(self) -> NDArray[np.int64]:
+        """Pairs of databases, by their places in the full list, of which one record moves."""
+        size = len(self.domain)
+        every = np.arange(size**self.records).reshape((size,) * self.records)
+        pairs = []
+        for a, b in np.argwhere(np.triu(self._edges)):
+            for record in range(self.records):
+                one, other = every.take(a, axis=record), every.take(b, axis=record)
+                pairs.append(np.stack([one.ravel(), other.ravel()], axis=1))
+        return np.concatenate(pairs)
+
+    def _database(self, row: Any) -> Database:
+        return tuple(self.domain[int(i)] for i in row)
+
+    @cached_property
+    def _edges(self) -> NDArray[np.bool_]:
+        found = np.zeros((len(self.domain),) * 2, dtype=bool)
+        for (a, one), (b, other) in itertools.combinations(enumerate(self.domain), 2):
+            found[a, b] = found[b, a] = self.graph.edge(one, other)
+        return found
+
+    @cached_property
+    def _distances(self) -> NDArray[np.float64]:
+        return np.asarray(shortest_path(self._edges, unweighted=True, directed=False))
+
+    @cached_property
+    def _possible(self) -> NDArray[np.int64]:
+        size = len(self.domain) ** self.records
+        if size > MOST_DATABASES:
+            raise Unsupported(
+                f"{size} databases are too many to list, at most {MOST_DATABASES} are; ask fewer "
+                "records or coarser values, or a query that adds up record by record, without "
+                "constraints"
+            )
+        shape = (len(self.domain),) * self.records
+        every = np.stack(np.unravel_index(np.arange(size), shape), axis=1)
+        found = meeting(self.constraints, self.domain, every)
+        if not len(found):
+            _checks.refuse("constraints", "leave some database", self.constraints)
+        return found
+
+    @cached_property
+    def _neighbours(self) -> NDArray[np.int64]:
+        size = len(self._possible)
+        if size > MOST_CONSTRAINED:
+            raise Unsupported(
+                f"neighbours among {size} databases take too long to find, at most "
+                f"{MOST_CONSTRAINED} are compared, as there is no fast way in general; ask fewer "
+                "records or coarser values, or a policy without constraints"
+            )
+        return minimal_neighbours(self._possible, self._edges)
+
+
+def _check_domain(domain: Any) -> tuple[Value, ...]:
+    if isinstance(domain, str) or not isinstance(domain, (Sequence, np.ndarray)):
+        _checks.refuse("domain", "be a list of numbers or of tuples", domain)
+    values = tuple(one.item() if isinstance(one, np.generic) else one for one in domain)
+    if not values:
+        _checks.refuse("domain", "not be empty", domain)
+    if len(values) > MOST_VALUES:
+        raise Unsupported(
+            f"a domain of {len(values)} values is too large for a policy, at most {MOST_VALUES} "
+            "are; use coarser values"
+        )
+    if isinstance(values[0], tuple):
+        if any(not isinstance(one, tuple) or len(one) != len(values[0]) for one in values):
+            _checks.refuse("domain", "be tuples of one length, or numbers", domain)
+    else:
+        for value in values:
+            _checks.finite(domain=value)
+    if len(set(values)) < len(values):
+        _checks.refuse("domain", "have no value twice", domain)
+    return values
+
+
+def _check_graph(graph: Graph, domain: tuple[Value, ...]) -> None:
+    for value in named_values(graph):
+        if value not in domain:
+            _checks.refuse("graph", "have values of the domain only", value)
+    if isinstance(graph, PartitionGraph) and len(named_values(graph)) < len(domain):
+        left = sorted(set(domain) - named_values(graph))
+        _checks.refuse("graph", "have a cell for every value of the domain", left)
+    if isinstance(graph, AttributeGraph) and not isinstance(domain[0], tuple):
+        _checks.refuse("domain", "be tuples of attributes for an AttributeGraph", domain[0])
+    if isinstance(graph, DistanceGraph) and isinstance(domain[0], tuple):
+        for value in domain:
+            if not all(isinstance(one, Real) for one in value):
+                _checks.refuse("domain", "have numbers for attributes for a distance", value)
