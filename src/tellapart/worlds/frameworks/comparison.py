@@ -18,6 +18,9 @@ from tellapart.worlds.fitting import (
     table_epsilon_bound,
 )
 from tellapart.worlds.frameworks.blowfish import blowfish
+from tellapart.worlds.frameworks.dependent import dependent
+from tellapart.worlds.frameworks.membership import membership
+from tellapart.worlds.frameworks.mutual import Form, mutual_information
 from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
 from tellapart.worlds.frameworks.pufferfish import pufferfish
 from tellapart.worlds.frameworks.standing import Side, Standing
@@ -26,6 +29,7 @@ from tellapart.worlds.policies import CompleteGraph, Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
 
+FORMS: tuple[Form, ...] = ("prior-free", "record", "given others")
 Possible = ChainSet | TableSet
 Asked = tuple[str, Callable[[], Standing]]
 
@@ -95,6 +99,11 @@ def _asked(
     yield "Pufferfish", partial(pufferfish, *terms)
     if possible is not None:
         yield _LEFT_OPEN, partial(_left_open, possible, query, release)
+    yield "dependent DP (support)", partial(dependent, *terms, reading="support")
+    yield "membership privacy", partial(membership, *terms)
+    for form in FORMS:
+        name = f"mutual-information DP ({form})"
+        yield name, partial(mutual_information, *terms, form=form)
 
 
 _OF_POLICY = "Pufferfish (the policy's pairs)"

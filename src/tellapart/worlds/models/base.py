@@ -65,6 +65,7 @@ class FiniteModel(ABC):
             if secret.record not in check_mapping(known):
                 possible = self.prior(secret, known) > 0
                 yield secret, self.law(query, secret, known) if possible else None
+
     def record_laws(
         self, query: Query, record: int, known: Known | None = None
     ) -> list[FiniteLaw | None]:
@@ -154,6 +155,7 @@ class SummedModel(FiniteModel):
         """What ``_joint`` says of every record in turn."""
         for record in range(self.records):
             yield self._joint(weights, record, allowed)
+
     def record_laws(
         self, query: Query, record: int, known: Known | None = None
     ) -> list[FiniteLaw | None]:
