@@ -10,7 +10,7 @@ from typing import Any
 
 from tellapart import _checks
 from tellapart.errors import InvalidArgument
-from tellapart.worlds.describing import _models, _parts
+from tellapart.worlds.describing import _models, _parts, _words
 from tellapart.worlds.describing._keys import Keys
 from tellapart.worlds.describing._models import Fitted
 from tellapart.worlds.describing._parts import Target
@@ -39,6 +39,16 @@ class Described:
     policy: Policy | None = None
     target: Target | None = None
     fitted: Fitted | None = None
+
+    @property
+    def described_model(self) -> str:
+        """The model in a few words."""
+        return _words.model(self.model)
+
+    @property
+    def published(self) -> str | None:
+        """What is published, in a few words, where the file says so."""
+        return None if self.release is None else _words.published(self.query, self.release)
 
 
 def read(path: str | PathLike[str]) -> Described:
