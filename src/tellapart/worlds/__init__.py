@@ -1,7 +1,8 @@
 """What an adversary knows beforehand, and what it asks."""
 
-from tellapart.worlds import policies, streams
+from tellapart.worlds import frameworks, policies, streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.coefficients import Coefficients, coefficients
 from tellapart.worlds.fitting import (
     ChainSet,
     FittedChain,
@@ -43,6 +44,7 @@ __all__ = [
     "Adversary",
     "ChainSet",
     "Channel",
+    "Coefficients",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
@@ -71,8 +73,10 @@ __all__ = [
     "chain_epsilon_bound",
     "chain_log_mgf",
     "chain_scale_bound",
+    "coefficients",
     "fit_chain",
     "fit_table",
+    "frameworks",
     "interior_log_mgf",
     "mixing",
     "policies",
