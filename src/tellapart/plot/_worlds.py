@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.lines import Line2D
 
 from tellapart import _checks
 from tellapart.choose.noise_table import NoiseRow
 from tellapart.plot.sheet import Entry, sheet
-from tellapart.plot.style import BLUE, GREY, ORANGE, VERMILLION, pen, styled
+from tellapart.plot.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
 from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.streams import Leakage
 
@@ -56,26 +57,24 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
 
 @styled
 def standings(rows: Sequence[Standing], *, axes: Axes | None = None) -> Figure:
-    """The ε that each privacy framework gives one and the same release, side by side."""
+    """The ε that each privacy framework gives one and the same release, side by side.
+
+    Mutual information has another unit, so it is left out.
+    """
     for one in rows:
         _checks.instance(Standing, "what worlds.frameworks return", rows=one)
     shown = [one for one in rows if one.unit == "log-odds"]
     if not shown:
         _checks.refuse("rows", "hold at least one framework that has an ε", rows)
     page = sheet(axes)
-    colours = [VERMILLION if one.side is Side.AT_MOST else BLUE for one in shown]
-    _bars(
-        page.axes,
-        [one.framework for one in shown],
-        [one.epsilon for one in shown],
-        colours,
-        [f"{one.side.value} {one.epsilon:.4g}".removeprefix("= ") for one in shown],
-    )
     page.axes.set_xlabel("ε of the same release under each framework")
-    entries = [Entry(Patch(color=BLUE), "exact")]
-    if VERMILLION in colours:
-        entries.append(Entry(Patch(color=VERMILLION), "at most this"))
-    return page.finished(entries, shape=0.13 * len(shown) + 0.1)
+    looks = {Side.EXACT: _KEPT, Side.AT_MOST: _UPPER, Side.AT_LEAST: _LOWER}
+    dots = [
+        _Dot(one.framework, one.epsilon, looks[one.side], _with_side(one.side, one.epsilon))
+        for one in shown
+    ]
+    words = {_KEPT: "exact", _UPPER: "at most this", _LOWER: "at least this"}
+    return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 
 @styled
@@ -85,48 +84,74 @@ def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
     if not listed or not all(isinstance(one, NoiseRow) for one in listed):
         _checks.refuse("rows", "be what choose.noise_table returns", rows)
     page = sheet(axes)
-    colours = [BLUE if one.sound else VERMILLION for one in listed]
-    words = [f"{one.scale:.4g}, true ε {one.true_epsilon:.3g}" for one in listed]
-    _bars(page.axes, [one.method for one in listed], [one.scale for one in listed], colours, words)
-    page.axes.set_xlabel("scale of the noise (less is more accurate)")
-    entries = [Entry(Patch(color=BLUE), "keeps the promise")]
-    if VERMILLION in colours:
-        broken = Patch(facecolor=VERMILLION, hatch="////", edgecolor="white")
-        entries.append(Entry(broken, "does not keep it in general"))
-    return page.finished(entries, shape=0.13 * len(listed) + 0.1)
+    page.axes.set_xlabel("scale of the noise: less is more accurate")
+    dots = [
+        _Dot(
+            one.method,
+            one.scale,
+            _KEPT if one.sound else _BROKEN,
+            f"{one.scale:.4g}, true ε {one.true_epsilon:.3g}",
+        )
+        for one in listed
+    ]
+    words = {_KEPT: "always keeps its promise", _BROKEN: "does not, in general"}
+    return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 
-def _bars(
-    axes: Axes, names: Sequence[str], sizes: Sequence[float], colours: list[str], words: list[str]
-) -> None:
-    """Horizontal bars, the first on top, each with its number; endless ones end at the edge."""
-    finite = [size for size in sizes if math.isfinite(size) and size > 0]
+class _Look(NamedTuple):
+    """Never by colour alone."""
+
+    colour: str
+    marker: str
+
+
+class _Dot(NamedTuple):
+    name: str
+    size: float
+    look: _Look
+    words: str
+
+
+_KEPT, _BROKEN = _Look(BLUE, "o"), _Look(VERMILLION, "X")
+_UPPER, _LOWER = _Look(VERMILLION, "<"), _Look(GREEN, ">")
+
+
+def _with_side(side: Side, epsilon: float) -> str:
+    shown = f"{epsilon:.4g}" if math.isfinite(epsilon) else "∞"
+    return shown if side is Side.EXACT else f"{side.value} {shown}"
+
+
+def _high(dots: Sequence[_Dot]) -> float:
+    return 0.09 * len(dots) + 0.1
+
+
+def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Entry]:
+    """One line for each name, the first on top, a dot at its number; endless ones at the edge."""
+    finite = [dot.size for dot in dots if 0 < dot.size < math.inf]
     least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
     log = most > 30 * least
-    edge = 30 * most if log else 1.6 * most
-    drawn = [min(size, edge) for size in sizes]
-    places = np.arange(len(names))
-    bars = axes.barh(places, drawn, color=colours, height=0.6)
-    for bar, colour in zip(bars, colours, strict=True):
-        if colour == VERMILLION:
-            bar.set(hatch="////", edgecolor="white")
-    for place, size, word in zip(places, drawn, words, strict=True):
-        inside = size >= edge
+    start, edge = (least / 3, 40 * most) if log else (0.0, 1.5 * most)
+    handles: dict[_Look, Line2D] = {}
+    for place, dot in enumerate(dots):
+        x = min(max(dot.size, start), edge)
+        axes.plot([start, x], [place, place], color=GREY, lw=0.8, zorder=1)
+        (handles[dot.look],) = axes.plot(
+            [x], [place], ls="none", marker=dot.look.marker, ms=8, color=dot.look.colour
+        )
+        inside = x == edge
         axes.annotate(
-            word,
-            (size, place),
-            xytext=(-4 if inside else 4, 0),
+            dot.words,
+            (x, place),
+            xytext=(-8 if inside else 8, 0),
             textcoords="offset points",
             ha="right" if inside else "left",
             va="center",
-            color="white" if inside else "black",
             fontsize=8.5,
             parse_math=False,
         )
-    axes.set_yticks(places, names, parse_math=False)
-    axes.set(
-        xscale="log" if log else "linear",
-        xlim=(least / 3 if log else 0, edge),
-        ylim=(len(names) - 0.4, -0.6),
-    )
+    axes.set(xscale="log" if log else "linear", xlim=(start, edge), ylim=(len(dots) - 0.5, -0.5))
+    axes.set_yticks(range(len(dots)), [dot.name for dot in dots], parse_math=False)
     axes.grid(False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return [Entry(handles[look], words[look]) for look in words if look in handles]

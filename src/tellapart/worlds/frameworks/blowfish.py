@@ -1,81 +1,78 @@
-"""Blowfish: neighbours under a policy, which says what must not be told apart."""
+"""Blowfish: what a policy's neighbours are told apart by (He, Machanavajjhala and Ding 2014)."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from tellapart import _checks
+from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.standing import Side, Standing
-from tellapart.worlds.models.queries import Linear, Sum, weights_of
-from tellapart.worlds.pairs.finite import log_ratio
+from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.pairs.extremes import Extreme, furthest
 from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Witness
 
-_PLAIN = "all other records known, and any two values that the policy joins, whatever the model"
-_COUNTS = (
-    "databases are told apart, not beliefs: a prior on those that the known counts leave may be "
-    "moved further, so read it beside Pufferfish"
-)
-
 
 def blowfish(policy: Policy, query: Any, release: Release) -> Standing:
-    """What an output can tell of two databases that a policy says must look alike.
+    """How well databases that a policy calls neighbours are told apart by one release.
 
-    Its ε adds up over releases under the same policy (He, Machanavajjhala and Ding 2014). With
-    known counts it bounds no one's belief: some prior may be moved further.
+    With constraints this is indistinguishability of the policy's pairs and no more: someone with
+    a prior on what the constraints leave open may learn more, so ask `pufferfish` beside it.
 
     >>> import tellapart as ta
-    >>> from tellapart.worlds import Sum, policies
-    >>> near = policies.Policy(range(5), policies.DistanceGraph(2), records=3)
-    >>> blowfish(near, Sum(), ta.Laplace(4)).epsilon
-    0.5
+    >>> from tellapart.worlds import Sum
+    >>> from tellapart.worlds.policies import DistanceGraph
+    >>> blowfish(Policy(range(5), DistanceGraph(2), records=3), Sum(), ta.Laplace(1)).epsilon
+    2.0
     """
-    _checks.instance(Policy, "a policies.Policy", policy=policy)
+    _checks.instance(Policy, "a worlds.policies.Policy", policy=policy)
     check_release(release)
-    through = isinstance(release, Channel)
-    found = _through(policy, query, release) if through else _noisy(policy, query, release)
-    epsilon = 0.0 if found is None else found.log_ratio
-    terms = _COUNTS if policy.constraints else _PLAIN
-    return Standing("Blowfish", epsilon, Side.EXACT, found, terms, composes=True)
+    if isinstance(release, Laplace):
+        found = policy.sensitivity(query)
+        epsilon, pair, output = found.value / release.scale, found.pair, None
+    elif isinstance(release, Channel):
+        epsilon, pair, output = _through_channel(policy, query, release)
+    else:
+        raise Unsupported(
+            "under normal noise neighbours have no finite ε; ask for the curve of two answers: "
+            "ta.Gaussian(sigma, sensitivity=policy.sensitivity(query).value).curve()"
+        )
+    witness = None if pair is None else Witness(pair[0], pair[1], output, epsilon)
+    return Standing("Blowfish", epsilon, Side.EXACT, witness, _terms(policy), composes=True)
 
 
-def _noisy(policy: Policy, query: Any, release: Release) -> Witness | None:
-    """Noise tells two answers apart by their distance alone."""
-    widest = policy.sensitivity(query)
-    if widest.pair is None or widest.value == 0:
-        return None
-    ratio = widest.value / release.scale if isinstance(release, Laplace) else math.inf
-    one, other = widest.pair
-    if not isinstance(query, Sum | Linear):
-        return Witness(one, other, None, ratio)
-    rising = _answer(query, one) > _answer(query, other)
-    return Witness(one, other, math.inf if rising else -math.inf, ratio)
+def _terms(policy: Policy) -> str:
+    if policy.constraints:
+        return (
+            "the policy's minimal neighbours under its constraints; someone with a prior on "
+            "the rest may learn more"
+        )
+    return "all other records are known, or independent of the target"
 
 
-def _through(policy: Policy, query: Any, channel: Any) -> Witness | None:
-    """A channel may tell any two answers apart: every pair of neighbours is asked."""
-    best: Witness | None = None
-    asked = set()
-    pairs = policy.neighbours()
-    for one, other in [*pairs, *((other, one) for one, other in pairs)]:
-        answers = _answer(query, one), _answer(query, other)
-        if answers in asked:
-            continue
-        asked.add(answers)
-        rows = channel.log_chances(np.array(answers))
-        ratios = log_ratio(rows[0], rows[1])
-        place = int(np.argmax(ratios))
-        if ratios[place] > (0.0 if best is None else best.log_ratio):
-            best = Witness(one, other, channel.outputs[place], float(ratios[place]))
-    return best
+def _through_channel(policy: Policy, query: Any, release: Channel) -> tuple[float, Any, Any]:
+    """The pair of neighbours whose answers the channel keeps apart best."""
+    worst, where = Extreme(0.0, None), None
+    seen: dict[tuple[float, float], Extreme] = {}
+    for one, other in policy.neighbours():
+        key = _answer(query, one), _answer(query, other)
+        if key not in seen:
+            laws = [FiniteLaw(np.array([x]), np.zeros(1)) for x in key]
+            seen[key] = furthest(laws[0], laws[1], release)
+        if abs(seen[key].log_ratio) > abs(worst.log_ratio):
+            pair = (one, other) if seen[key].log_ratio > 0 else (other, one)
+            worst, where = seen[key], pair
+    return abs(worst.log_ratio), where, worst.output
 
 
 def _answer(query: Any, database: tuple[Any, ...]) -> float:
-    if isinstance(query, Sum | Linear):
-        return math.fsum(weights_of(query, len(database)) * np.array(database, dtype=float))
+    """A single true answer, as a channel takes no more."""
+    if hasattr(query, "over"):
+        return float(np.dot(query.over(len(database)), np.asarray(database, dtype=float)))
+    if not callable(query):
+        _checks.refuse("query", "be Sum(), Linear(weights) or a function of records", query)
     return _checks.finite(answer=query(database))
