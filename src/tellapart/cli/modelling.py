@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.text import Text
 
 from tellapart import _checks
-from tellapart import choose as choosing
 from tellapart._numeric.rounding import fixed
-from tellapart.choose import NoiseRow
+from tellapart.choose.noise_table import NoiseRow, noise_table
 from tellapart.cli import show
 from tellapart.cli.options import Option, Output
-from tellapart.errors import InvalidArgument
-from tellapart.worlds import described
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.worlds import GaussianRecords, described
 from tellapart.worlds.described import Described
 from tellapart.worlds.frameworks.comparison import Comparison, compare_frameworks
+from tellapart.worlds.frameworks.standing import Side
 from tellapart.worlds.frameworks.table import as_data, as_table, statement
 from tellapart.worlds.releases import Release
 
@@ -45,9 +45,8 @@ def frameworks(model: File, /, *, output: Output = Output()) -> None:
     """
     read = described.read(model)
     release = _release(read, model)
-    possible = None if read.fitted is None else read.fitted.confidence_set
     with show.working("asking every framework"):
-        found = compare_frameworks(read.model, read.query, release, read.policy, possible)
+        found = compare_frameworks(read.model, read.query, release, read.policy, read.believed)
 
     def text(console: Console) -> None:
         show.title(console, read.title, read.published or "")
@@ -98,8 +97,11 @@ def noise(
     """
     read = described.read(model)
     promise = _promise(read, epsilon, model)
+    if isinstance(read.model, GaussianRecords):
+        raise Unsupported(f"{model}: methods are compared for records with finitely many values")
+    listed = read.model
     with show.working("setting the noise by every method"):
-        rows = choosing.noise_table(read.model, read.query, promise)
+        rows = noise_table(listed, read.query, promise, policy=read.policy, believed=read.believed)
 
     def text(console: Console) -> None:
         show.title(console, read.title, f"noise that keeps ε = {promise:g}")
@@ -125,6 +127,7 @@ def noise(
                 "method": one.method,
                 "scale": one.scale,
                 "true_epsilon": one.true_epsilon,
+                "side": one.side.value,
                 "sound": one.sound,
                 "protects": one.protects,
             }
@@ -138,8 +141,8 @@ _NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
 
 
 def _noise_cells(one: NoiseRow) -> tuple[str, ...]:
-    kept = "always" if one.sound else "not in general"
-    return one.method, fixed(one.scale, True), fixed(one.true_epsilon, True), kept
+    true = f"{one.side.value} {fixed(one.true_epsilon, one.side is not Side.AT_LEAST)}"
+    return one.method, fixed(one.scale, True), true, "always" if one.sound else "not in general"
 
 
 def _release(read: Described, model: Path) -> Release:

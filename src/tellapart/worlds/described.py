@@ -14,6 +14,7 @@ from tellapart.worlds.describing import _models, _parts, _words
 from tellapart.worlds.describing._keys import Keys
 from tellapart.worlds.describing._models import Fitted
 from tellapart.worlds.describing._parts import Target
+from tellapart.worlds.fitting import ChainSet, TableSet
 from tellapart.worlds.models.queries import Query
 from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Release
@@ -39,6 +40,11 @@ class Described:
     policy: Policy | None = None
     target: Target | None = None
     fitted: Fitted | None = None
+
+    @property
+    def believed(self) -> ChainSet | TableSet | None:
+        """All models that the data leave open, where the model was fitted to data."""
+        return None if self.fitted is None else self.fitted.confidence_set
 
     @property
     def described_model(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,7 +90,7 @@ def _table(keys: Keys, folder: Path) -> Read:
 
 def _listed_table(keys: Keys) -> Read:
     keys.expect("a table of rows", {"kind": 'kind = "table"'}, ("rows",))
-    databases: dict[tuple[float, ...], float] = {}
+    databases: dict[Sequence[float], float] = {}
     for row in keys.tables("rows"):
         row.expect("a row", {"records": "records = [0, 0, 1]", "p": "p = 0.1"})
         with row.naming():

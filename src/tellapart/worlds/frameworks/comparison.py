@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
 
 FORMS: tuple[Form, ...] = ("prior-free", "record", "given others")
-Possible = ChainSet | TableSet
+Believed = ChainSet | TableSet
 Asked = tuple[str, Callable[[], Standing]]
 
 
@@ -58,11 +58,11 @@ def compare_frameworks(
     query: Any,
     release: Release,
     policy: Policy | None = None,
-    possible: Possible | None = None,
+    believed: Believed | None = None,
 ) -> Comparison:
     """How much one release tells, by each framework's own adversary.
 
-    Blowfish is asked where a ``policy`` is given. ``possible`` is what data leave open where the
+    Blowfish is asked where a ``policy`` is given. ``believed`` is what data leave open where the
     model was fitted to them, as ``fitted.confidence_set``: no chain or table in it tells more than
     its row says. A framework that this model is too large for is left out, with the reason.
 
@@ -75,7 +75,7 @@ def compare_frameworks(
     """
     check_release(release)
     rows, left, errors = [], [], []
-    for name, ask in _asked(model, query, release, policy, possible):
+    for name, ask in _asked(model, query, release, policy, believed):
         try:
             rows.append(ask())
         except (Unsupported, InvalidArgument) as error:
@@ -87,7 +87,7 @@ def compare_frameworks(
 
 
 def _asked(
-    model: Model, query: Any, release: Release, policy: Policy | None, possible: Possible | None
+    model: Model, query: Any, release: Release, policy: Policy | None, believed: Believed | None
 ) -> Iterator[Asked]:
     terms = (model, query, release)
     yield "differential privacy", partial(differential_privacy, *terms)
@@ -97,8 +97,8 @@ def _asked(
         if not isinstance(policy.graph, CompleteGraph):
             yield _OF_POLICY, partial(_of_policy, *terms, policy)
     yield "Pufferfish", partial(pufferfish, *terms)
-    if possible is not None:
-        yield _LEFT_OPEN, partial(_left_open, possible, query, release)
+    if believed is not None:
+        yield _LEFT_OPEN, partial(_left_open, believed, query, release)
     yield "dependent DP (support)", partial(dependent, *terms, reading="support")
     yield "membership privacy", partial(membership, *terms)
     for form in FORMS:
@@ -115,19 +115,19 @@ def _of_policy(model: Model, query: Any, release: Release, policy: Policy) -> St
     return replace(pufferfish(model, query, release, pairs=pairs), framework=_OF_POLICY)
 
 
-def _left_open(possible: Possible, query: Any, release: Release) -> Standing:
+def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
     """A bound for every model that the data do not rule out, as an estimate is no safe side."""
     if not isinstance(release, Laplace):
         raise Unsupported("what data leave open is bounded for Laplace noise only")
-    bound = chain_epsilon_bound if isinstance(possible, ChainSet) else table_epsilon_bound
-    found = bound(possible, release.scale, query)  # type: ignore[arg-type]
-    sure = f"with {possible.confidence:.6g} confidence" if possible.confidence else "of those given"
-    kind = "chain" if isinstance(possible, ChainSet) else "table"
+    bound = chain_epsilon_bound if isinstance(believed, ChainSet) else table_epsilon_bound
+    found = bound(believed, release.scale, query)  # type: ignore[arg-type]
+    sure = f"with {believed.confidence:.6g} confidence" if believed.confidence else "of those given"
+    kind = "chain" if isinstance(believed, ChainSet) else "table"
     terms = f"the adversary believes in any {kind} that the data leave open, {sure}"
     epsilon = float(np.nanmax(found))
     return Standing(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
 
 
-def _first(errors: list[TellapartError]) -> TellapartError:
+def _first(errors: Sequence[TellapartError]) -> TellapartError:
     """The mistake to name where no framework has an answer: rather one in what was given."""
     return next((one for one in errors if isinstance(one, InvalidArgument)), errors[0])
