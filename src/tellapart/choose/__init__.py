@@ -6,6 +6,7 @@ from tellapart.choose._search import Infeasible
 from tellapart.choose.calibrate import Choice, largest, least
 from tellapart.choose.limit import FROM_MODEL, Limit, at_least, at_most
 from tellapart.choose.noise import NoiseChoice, noise
+from tellapart.choose.noise_table import NoiseRow, noise_table
 
 __all__ = [
     "FROM_MODEL",
@@ -16,6 +17,7 @@ __all__ = [
     "Infeasible",
     "Limit",
     "NoiseChoice",
+    "NoiseRow",
     "Pair",
     "at_least",
     "at_most",
@@ -24,4 +26,5 @@ __all__ = [
     "largest",
     "least",
     "noise",
+    "noise_table",
 ]
