@@ -7,19 +7,29 @@ from tellapart.worlds.frameworks.dependent import (
     dependent,
     pairwise_coefficient,
 )
+from tellapart.worlds.frameworks.inferential import ProductPriors, inferential
+from tellapart.worlds.frameworks.membership import membership, membership_epsilon
+from tellapart.worlds.frameworks.mutual import mutual_information
 from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
 from tellapart.worlds.frameworks.pufferfish import pufferfish, pufferfish_by_record, worst_curve
 from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
 
 __all__ = [
     "ByRecord",
+    "ProductPriors",
     "Side",
     "Standing",
     "blowfish",
     "dependence_sensitivity",
     "dependent",
     "differential_privacy",
+    "ghosh_kleinberg",
     "group_privacy",
+    "inferential",
+    "membership",
+    "membership_epsilon",
+    "mutual_information",
     "pairwise_coefficient",
     "pufferfish",
     "pufferfish_by_record",

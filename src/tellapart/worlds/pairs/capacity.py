@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from tellapart._checks import Array
 from tellapart.worlds.pairs.information import Outcomes
@@ -61,6 +60,9 @@ def _newton(seen: Outcomes, prior: Array, apart: Array) -> list[Array]:
     Among weights that are at least 0 that is a least-squares problem; a heavy row makes them sum
     to 1, and a little on the diagonal keeps inputs apart that outputs do not.
     """
+    import scipy.optimize  # slow to import
+
+    optimize: Any = scipy.optimize
     rows = np.exp(seen.logs - seen.mixed(prior) / 2)
     curved = (rows * seen.weights) @ rows.T
     curved += 1e-10 * np.trace(curved) * np.eye(prior.size)
