@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from tellapart.worlds.frameworks.neighbours import differential_privacy, group_p
 from tellapart.worlds.frameworks.pufferfish import pufferfish
 from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.frameworks.table import as_table
+from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
 from tellapart.worlds.policies import CompleteGraph, Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
@@ -96,14 +97,27 @@ def _asked(
         yield "Blowfish", partial(blowfish, policy, query, release)
         if not isinstance(policy.graph, CompleteGraph):
             yield _OF_POLICY, partial(_of_policy, *terms, policy)
-    yield "Pufferfish", partial(pufferfish, *terms)
+    of_pairs = cache(partial(pufferfish, *terms))
+    yield "Pufferfish", of_pairs
     if believed is not None:
         yield _LEFT_OPEN, partial(_left_open, believed, query, release)
+    # For values of records and one prior these two ask what Pufferfish asks.
+    for name in ("dependent DP (probabilistic)", "inferential privacy (this prior)"):
+        yield name, partial(_named, name, of_pairs)
+    yield "inferential privacy (transfer)", partial(_transferred, *terms)
     yield "dependent DP (support)", partial(dependent, *terms, reading="support")
     yield "membership privacy", partial(membership, *terms)
     for form in FORMS:
         name = f"mutual-information DP ({form})"
         yield name, partial(mutual_information, *terms, form=form)
+
+
+def _named(name: str, ask: Callable[[], Standing]) -> Standing:
+    return replace(ask(), framework=name)
+
+
+def _transferred(model: Model, query: Any, release: Release) -> Standing:
+    return ghosh_kleinberg(model, differential_privacy(model, query, release).epsilon)
 
 
 _OF_POLICY = "Pufferfish (the policy's pairs)"

@@ -15,14 +15,13 @@ from tellapart.worlds.secret_test import Witness
 
 HEAD = ("framework", "ε", "adds up", "what is told apart most")
 _GAP = "  "
-_LEAST_ROOM = 24
 
 
 def as_table(rows: Sequence[Standing], width: int = 100) -> str:
     """The frameworks side by side: how much each says is told, and of what.
 
     *Adds up* says whether the numbers of several releases of the same data may be added. On
-    narrow pages each framework has lines of its own.
+    narrow pages that has lines of its own.
 
     >>> from tellapart.worlds import RecordValue
     >>> seen = Witness(RecordValue(3, 1), RecordValue(3, 0), 7.0, 2.0)
@@ -34,15 +33,15 @@ def as_table(rows: Sequence[Standing], width: int = 100) -> str:
     cells = [HEAD, *(_cells(one) for one in rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(3)]
     room = width - sum(widths) - 3 * len(_GAP)
-    if room < _LEAST_ROOM:
+    if room < -len(_GAP):
         return "\n".join(line for row in cells[1:] for line in _block(row, width))
+    beside = max(len(row[3]) for row in cells) <= room
     lines = []
-    for row in cells:
+    for row in cells if beside else [(*HEAD[:3], ""), *cells[1:]]:
         start = _GAP.join(cell.ljust(size) for cell, size in zip(row[:3], widths, strict=True))
-        last = textwrap.wrap(row[3], room) or [""]
-        lines.append(f"{start}{_GAP}{last[0]}".rstrip())
-        indent = " " * (len(start) + len(_GAP))
-        lines += [f"{indent}{more}" for more in last[1:]]
+        lines.append(f"{start}{_GAP}{row[3]}".rstrip() if beside else start.rstrip())
+        if row[3] and not beside:
+            lines += textwrap.wrap(row[3], width, initial_indent="  ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -128,6 +127,10 @@ def _told(likelier: Any, other: Any) -> str:
     one_record = RecordValue | RecordIn
     alike = isinstance(likelier, one_record) and isinstance(other, one_record)
     if alike and likelier.record == other.record:
+        if set(likelier.values) < set(other.values):
+            return f"belief that {statement(likelier)} rises"
+        if set(other.values) < set(likelier.values):
+            return f"belief that {statement(other)} falls"
         return f"{statement(likelier)} rather than {_any_of(other.values)}"
     return statement(likelier) + ("" if other is None else f" rather than {statement(other)}")
 
