@@ -11,7 +11,9 @@ from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
 from tellapart.worlds.pairs.extremes import Law
 from tellapart.worlds.pairs.finite import channel_pair
+from tellapart.worlds.pairs.gaussian import gaussian_pair
 from tellapart.worlds.pairs.laplace import laplace_pair
+from tellapart.worlds.pairs.normal_laplace import normal_laplace
 from tellapart.worlds.releases import Channel, Release
 
 
@@ -29,7 +31,7 @@ def _finite(present: FiniteLaw, absent: FiniteLaw, release: Release) -> Tradeoff
         return laplace_pair(present, absent, release.scale)
     if isinstance(release, Channel):
         return channel_pair(present, absent, release)
-    raise NotImplementedError
+    return gaussian_pair(present, absent, release.sigma)
 
 
 def _normal(present: NormalLaw, absent: NormalLaw, release: Release) -> TradeoffCurve:
@@ -42,4 +44,7 @@ def _normal(present: NormalLaw, absent: NormalLaw, release: Release) -> Tradeoff
     if isinstance(release, Gaussian):
         # What the data themselves vary counts as noise.
         return gaussian(mu=shift / math.hypot(release.sigma, math.sqrt(present.variance)))
-    raise NotImplementedError
+    if isinstance(release, Laplace):
+        deviation = math.sqrt(present.variance)
+        return normal_laplace(shift / release.scale, deviation / release.scale)
+    raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")

@@ -11,6 +11,7 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
 from tellapart.worlds.pairs.finite import log_chances, log_ratio
+from tellapart.worlds.pairs.gaussian import gaussian_pair
 from tellapart.worlds.pairs.laplace import laplace_pair
 from tellapart.worlds.releases import Channel, Release
 
@@ -33,7 +34,7 @@ def extremes(present: Law, absent: Law, release: Release) -> tuple[Extreme, Extr
         return _under_laplace(present, absent, release.scale)
     if isinstance(release, Channel):
         return _through_channel(present, absent, release)
-    return _under_gaussian(present, absent)
+    return _under_gaussian(present, absent, release.sigma)
 
 
 def furthest(present: Law, absent: Law, release: Release) -> Extreme:
@@ -84,5 +85,18 @@ def _finite(present: Law, absent: Law) -> tuple[FiniteLaw, FiniteLaw]:
     raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")
 
 
-def _under_gaussian(present: Law, absent: Law) -> tuple[Extreme, Extreme]:
-    raise NotImplementedError
+def _under_gaussian(present: Law, absent: Law, sigma: float) -> tuple[Extreme, Extreme]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        found = gaussian_pair(present, absent, sigma).extremes
+        largest, smallest = (Extreme(loss, output * sigma) for loss, output in found)
+        return largest, smallest
+    one, other = _normal(present, absent)
+    if one.variance != other.variance:
+        raise Unsupported(
+            "normal answers of unlike variance are not told apart here; "
+            "ask about two values of one record"
+        )
+    if one.mean == other.mean:
+        return Extreme(0.0, one.mean), Extreme(0.0, one.mean)
+    far = math.copysign(math.inf, one.mean - other.mean)
+    return Extreme(math.inf, far), Extreme(-math.inf, -far)
