@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +47,7 @@ def frameworks(model: File, /, *, output: Output = Output()) -> None:
     """
     read = described.read(model)
     release = _release(read, model)
-    with show.working("asking every framework"):
+    with show.working("asking every framework"), _naming(model):
         found = compare_frameworks(read.model, read.query, release, read.policy, read.believed)
 
     def text(console: Console) -> None:
@@ -100,7 +102,7 @@ def noise(
     if isinstance(read.model, GaussianRecords):
         raise Unsupported(f"{model}: methods are compared for records with finitely many values")
     listed = read.model
-    with show.working("setting the noise by every method"):
+    with show.working("setting the noise by every method"), _naming(model):
         rows = noise_table(listed, read.query, promise, policy=read.policy, believed=read.believed)
 
     def text(console: Console) -> None:
@@ -175,8 +177,8 @@ def _about(read: Described) -> list[str]:
 def _terms(console: Console, found: Comparison) -> None:
     console.print()
     show.title(console, "What each takes for granted")
-    for one in found.rows:
-        show.item(console, f"{one.framework}: {one.assumptions}")
+    for sentence in _gathered([(one.framework, one.assumptions) for one in found.rows]):
+        show.item(console, sentence)
     impossible = dict.fromkeys(statement(x) for one in found.rows for x in one.skipped)
     if impossible:
         listed = list(impossible)[:_LISTED]
@@ -188,8 +190,25 @@ def _terms(console: Console, found: Comparison) -> None:
     if found.left_out:
         console.print()
         show.title(console, "Left out")
-        for left in found.left_out:
-            show.item(console, f"{left.framework}: {left.reason}")
+        for sentence in _gathered([(one.framework, one.reason) for one in found.left_out]):
+            show.item(console, sentence)
+
+
+def _gathered(said: Sequence[tuple[str, str]]) -> list[str]:
+    """What is said of several, said once."""
+    names: dict[str, list[str]] = {}
+    for name, words in said:
+        names.setdefault(words, []).append(name)
+    return [f"{', '.join(listed)}: {words}" for words, listed in names.items()]
+
+
+@contextmanager
+def _naming(model: Path) -> Iterator[None]:
+    """Mistakes that show only in the computation name the file, too."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{model}: {error}") from error
 
 
 def _data(read: Described) -> dict[str, Any]:

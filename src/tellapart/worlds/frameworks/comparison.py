@@ -26,6 +26,7 @@ from tellapart.worlds.frameworks.pufferfish import pufferfish
 from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.frameworks.table import as_table
 from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
+from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.policies import CompleteGraph, Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
@@ -95,7 +96,8 @@ def _asked(
     yield "group privacy", partial(group_privacy, *terms)
     if policy is not None:
         yield "Blowfish", partial(blowfish, policy, query, release)
-        if not isinstance(policy.graph, CompleteGraph):
+        # Where any two values are a secret, and there is a list of them, Pufferfish asks them all.
+        if not (isinstance(policy.graph, CompleteGraph) and isinstance(model, FiniteModel)):
             yield _OF_POLICY, partial(_of_policy, *terms, policy)
     of_pairs = cache(partial(pufferfish, *terms))
     yield "Pufferfish", of_pairs

@@ -74,13 +74,15 @@ def in_words(witness: Witness) -> str:
     >>> in_words(Witness(RecordValue(0, 1), RecordValue(0, 0), math.inf, 1.0, ((1, 0.0),)))
     'record 0 is 1 rather than 0, by outputs far up, knowing that record 1 is 0'
     """
+    if witness.likelier is None:
+        return ""
     parts = [_told(witness.likelier, witness.other)]
     if witness.output is not None:
         parts.append(f"by {_output(witness.output)}")
     if witness.known:
         known = " and ".join(f"record {record} is {value:g}" for record, value in witness.known)
         parts.append(f"knowing that {known}")
-    return ", ".join(part for part in parts if part)
+    return ", ".join(parts)
 
 
 def statement(secret: Any) -> str:
@@ -114,8 +116,6 @@ def _block(row: Sequence[str], width: int) -> list[str]:
 
 
 def _told(likelier: Any, other: Any) -> str:
-    if likelier is None:
-        return ""
     if _groups(likelier, other):
         values = {one.value for one in likelier}, {one.value for one in other}
         if all(len(one) == 1 for one in values):
