@@ -252,6 +252,7 @@ def test_the_scale_is_the_least_that_the_bound_allows():
     # Record 0 alone has two values, and they are not the ones furthest apart.
     near = MarkovChain([0.5, 0.5, 0], [[0, 0, 1], [0, 0, 1], [0, 0, 1]], 2, [0, 1, 100])
     assert chain_scale_bound(near, 1) == pytest.approx(1)
+    assert chain_scale_bound(near, 1, Linear([0, 1])) < 1e-20  # record 1 is no secret
 
 
 @pytest.mark.parametrize("weights", ["equal", "random"])
