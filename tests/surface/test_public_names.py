@@ -9,7 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, plot, report, worlds
 from tellapart.audit import domains
-from tellapart.worlds import fitting, streams
+from tellapart.worlds import fitting, frameworks, streams
 
 NAMES = [
     "MECHANISMS",
@@ -69,6 +69,20 @@ NAMES = [
     "to_json",
     "worst_case",
 ]
+FRAMEWORKS = [
+    "ByRecord",
+    "Side",
+    "Standing",
+    "bayesian",
+    "dependence_sensitivity",
+    "dependent",
+    "differential_privacy",
+    "group_privacy",
+    "pairwise_coefficient",
+    "pufferfish",
+    "pufferfish_by_record",
+    "worst_curve",
+]
 FITTING = [
     "ChainSet",
     "FittedChain",
@@ -92,6 +106,11 @@ def test_the_public_names_are_these():
 def test_the_names_for_fitted_models_are_these():
     assert sorted(fitting.__all__) == sorted(FITTING)
     assert set(FITTING) <= set(worlds.__all__)
+
+
+def test_the_public_names_of_frameworks_are_these():
+    assert sorted(frameworks.__all__) == sorted(FRAMEWORKS)
+    assert {"Coefficients", "coefficients", "frameworks"} <= set(worlds.__all__)
 
 
 def test_nothing_else_is_in_sight():
@@ -125,6 +144,8 @@ def documented():
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
+    names |= {f"frameworks.{name}": getattr(frameworks, name) for name in frameworks.__all__}
+    names |= {f"worlds.{name}": getattr(worlds, name) for name in ("Coefficients", "coefficients")}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
         if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(

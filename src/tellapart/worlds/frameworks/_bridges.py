@@ -25,7 +25,7 @@ from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.secret_test import Witness
 
-_MOST_CASES = 2**17
+_MOST_CASES = 2**15
 
 
 class _Case(NamedTuple):

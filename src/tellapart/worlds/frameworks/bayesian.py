@@ -36,7 +36,7 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
     Bayesian differential privacy (Yang, Sato, Nakagawa 2015): the largest Pufferfish ε over all
     sets of other records that an adversary may know, with any values of positive probability. All
     are tried for tables, up to some 13 bits. On a chain with Laplace noise on an even sum only the
-    nearest known record on either side matters, which serves up to some 120 times two states.
+    nearest known record on either side matters, which serves 64 records of two states.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import JointTable, Sum
