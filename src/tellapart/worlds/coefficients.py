@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -99,7 +99,7 @@ def _nearest(chain: MarkovChain, record: int, history: set[int]) -> list[int]:
 def _of_chain(chain: MarkovChain, records: list[int]) -> JointTable:
     power = np.linalg.matrix_power
     table: Array = chain.initial @ power(chain.transition, records[0])
-    for before, after in itertools.pairwise(records):
+    for before, after in pairwise(records):
         table = table[..., None] * power(chain.transition, after - before)
     return JointTable((chain.domain(0),) * len(records), table)
 

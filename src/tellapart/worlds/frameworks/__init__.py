@@ -1,6 +1,7 @@
 """Privacy frameworks beyond DP, each as the exact test that its definition speaks of."""
 
 from tellapart.worlds.frameworks._records import ByRecord
+from tellapart.worlds.frameworks.bayesian import bayesian
 from tellapart.worlds.frameworks.blowfish import blowfish
 from tellapart.worlds.frameworks.dependent import (
     dependence_sensitivity,
@@ -20,6 +21,7 @@ __all__ = [
     "ProductPriors",
     "Side",
     "Standing",
+    "bayesian",
     "blowfish",
     "dependence_sensitivity",
     "dependent",
