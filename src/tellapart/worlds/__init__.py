@@ -1,6 +1,6 @@
 """What an adversary knows beforehand, and what it asks."""
 
-from tellapart.worlds import frameworks, policies, streams
+from tellapart.worlds import described, frameworks, policies, streams
 from tellapart.worlds.adversary import Adversary, PriorRange
 from tellapart.worlds.coefficients import Coefficients, coefficients
 from tellapart.worlds.fitting import (
@@ -74,6 +74,7 @@ __all__ = [
     "chain_log_mgf",
     "chain_scale_bound",
     "coefficients",
+    "described",
     "fit_chain",
     "fit_table",
     "frameworks",

@@ -17,6 +17,7 @@ from tellapart.worlds.fitting import (
     chain_epsilon_bound,
     table_epsilon_bound,
 )
+from tellapart.worlds.frameworks.bayesian import bayesian
 from tellapart.worlds.frameworks.blowfish import blowfish
 from tellapart.worlds.frameworks.dependent import dependent
 from tellapart.worlds.frameworks.membership import membership
@@ -106,6 +107,7 @@ def _asked(
     # For values of records and one prior these two ask what Pufferfish asks.
     for name in ("dependent DP (probabilistic)", "inferential privacy (this prior)"):
         yield name, partial(_named, name, of_pairs)
+    yield "Bayesian DP", partial(bayesian, *terms)
     yield "inferential privacy (transfer)", partial(_transferred, *terms)
     yield "dependent DP (support)", partial(dependent, *terms, reading="support")
     yield "membership privacy", partial(membership, *terms)
