@@ -9,7 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, plot, report, worlds
 from tellapart.audit import domains
-from tellapart.worlds import fitting, policies, streams
+from tellapart.worlds import described, fitting, frameworks, policies, streams
 
 NAMES = [
     "MECHANISMS",
@@ -71,6 +71,10 @@ NAMES = [
 ]
 WORLDS = [
     "Adversary",
+    "Coefficients",
+    "coefficients",
+    "described",
+    "frameworks",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
@@ -118,6 +122,40 @@ POLICIES = [
     "Policy",
     "Sensitivity",
 ]
+FRAMEWORKS = [
+    "COUNTEREXAMPLES",
+    "ByRecord",
+    "Claim",
+    "Comparison",
+    "Counterexample",
+    "Example",
+    "LeftOut",
+    "Orderings",
+    "Pair",
+    "ProductPriors",
+    "Side",
+    "Standing",
+    "Tally",
+    "Verdict",
+    "as_table",
+    "bayesian",
+    "blowfish",
+    "compare_frameworks",
+    "dependence_sensitivity",
+    "dependent",
+    "differential_privacy",
+    "ghosh_kleinberg",
+    "group_privacy",
+    "inferential",
+    "membership",
+    "membership_epsilon",
+    "mutual_information",
+    "orderings",
+    "pairwise_coefficient",
+    "pufferfish",
+    "pufferfish_by_record",
+    "worst_curve",
+]
 FITTING = [
     "ChainSet",
     "FittedChain",
@@ -141,6 +179,8 @@ def test_the_public_names_are_these():
 def test_the_public_names_of_worlds_are_these():
     assert sorted(worlds.__all__) == sorted(WORLDS + FITTING)
     assert sorted(policies.__all__) == sorted(POLICIES)
+    assert sorted(frameworks.__all__) == sorted(FRAMEWORKS)
+    assert sorted(described.__all__) == ["Described", "Target", "parse", "read"]
 
 
 def test_the_names_for_fitted_models_are_these():
@@ -178,6 +218,8 @@ def documented():
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
+    names |= {f"worlds.frameworks.{name}": getattr(frameworks, name) for name in FRAMEWORKS}
+    names |= {f"worlds.described.{name}": getattr(described, name) for name in described.__all__}
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
     for name, thing in names.items():
