@@ -166,7 +166,7 @@ def test_a_chain_fitted_to_real_days(run):
     place = EXAMPLES / "wet_days.toml"
     _, out, _ = run(f"frameworks {place}")
     assert "what is safe for it is unsafe about half the time" in " ".join(out.split())
-    assert "holds with 0.95 confidence" in " ".join(out.split())
+    assert "holds with 95 % confidence" in " ".join(out.split())
     read = described.read(place)
     estimate = frameworks.pufferfish(read.model, read.query, read.release).epsilon
     worst = chain_epsilon_bound(read.believed, read.release.scale).max()

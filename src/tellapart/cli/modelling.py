@@ -169,7 +169,8 @@ def _about(read: Described) -> list[str]:
     if read.fitted is not None:
         said.append(
             "The model is an estimate from data: what is safe for it is unsafe about half the "
-            f"time. What the data leave open holds with {read.fitted.confidence:.6g} confidence."
+            "time. The row for all that data leave open holds with "
+            f"{100 * read.fitted.confidence:g} % confidence."
         )
     return said
 

@@ -113,7 +113,7 @@ def test_what_data_leave_open_is_bounded_from_above():
     # The bound is attained at a corner, whose own number is right up to rounding.
     assert max(inside) <= row.epsilon * (1 + 1e-12)
     assert epsilons(found)["Pufferfish"] < row.epsilon
-    assert "0.95 confidence" in row.assumptions
+    assert "95 % confidence" in row.assumptions
     table = fit_table({"she": [0, 1, 1, 0] * 9, "he": [0, 1, 1, 1] * 9}, ["she", "he"])
     both = compare_frameworks(table.model, Sum(), NOISE, believed=table.confidence_set)
     named = epsilons(both)

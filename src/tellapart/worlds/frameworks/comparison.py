@@ -139,9 +139,11 @@ def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
         raise Unsupported("what data leave open is bounded for Laplace noise only")
     bound = chain_epsilon_bound if isinstance(believed, ChainSet) else table_epsilon_bound
     found = bound(believed, release.scale, query)  # type: ignore[arg-type]
-    sure = f"with {believed.confidence:.6g} confidence" if believed.confidence else "of those given"
+    sure = (
+        "" if believed.confidence is None else f", with {100 * believed.confidence:g} % confidence"
+    )
     kind = "chain" if isinstance(believed, ChainSet) else "table"
-    terms = f"the adversary believes in any {kind} that the data leave open, {sure}"
+    terms = f"the adversary believes in any {kind} that the data leave open{sure}"
     epsilon = float(np.nanmax(found))
     return Standing(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
 
