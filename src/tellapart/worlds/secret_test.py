@@ -12,9 +12,13 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, Known
 from tellapart.worlds.models.gaussian import GaussianRecords
+from tellapart.worlds.models.laws import NormalLaw
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.pairs.curves import pair_curve
 from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
+from tellapart.worlds.pairs.gaussian import GaussianPair
+from tellapart.worlds.pairs.integrals import mutual_information, renyi
+from tellapart.worlds.pairs.laplace import LaplacePair
 from tellapart.worlds.releases import Release, check_release
 
 Model = FiniteModel | GaussianRecords
@@ -80,6 +84,29 @@ class SecretTest:
             return prior
         odds = math.log(prior) - math.log1p(-prior) + self._extremes[0].log_ratio
         return 1 / (1 + math.exp(-odds)) if odds > -700 else math.exp(odds)
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether a threshold on the output is a best test, at every false-positive rate."""
+        if isinstance(self.present, NormalLaw):
+            self.curve  # noqa: B018 - refuses laws that are not told apart
+            return True
+        if isinstance(self.curve, LaplacePair | GaussianPair):
+            return self.curve.monotone
+        raise Unsupported("outputs that are not numbers have no thresholds; ask test.curve")
+
+    def renyi(self, order: float) -> float:
+        """How far the two worlds' outputs are apart on a scale that adds up, in nats.
+
+        The Renyi divergence of this order of the outputs under h1 from those under h0.
+        """
+        return renyi(self.present, self.absent, self.release, order)
+
+    def mutual_information(self) -> float:
+        """How much an output tells on average of which of the two secrets holds, in nats."""
+        prior = self._known_prior()
+        laws = [self.present, self.absent]
+        return mutual_information(laws, [prior, 1 - prior], self.release)
 
     @cached_property
     def _extremes(self) -> tuple[Extreme, Extreme]:
