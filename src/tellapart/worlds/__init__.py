@@ -18,12 +18,14 @@ from tellapart.worlds.models import (
     RecordValue,
     Sum,
     TreeNetwork,
+    Vector,
+    VectorLaw,
     chain_log_mgf,
     interior_log_mgf,
 )
 from tellapart.worlds.one_sided import OneSided
 from tellapart.worlds.releases import Channel
-from tellapart.worlds.secret_test import SecretTest, Witness, tell_apart
+from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
 
 __all__ = [
     "Adversary",
@@ -46,9 +48,12 @@ __all__ = [
     "SecretTest",
     "Sum",
     "TreeNetwork",
+    "Vector",
+    "VectorLaw",
     "Witness",
     "chain_log_mgf",
     "interior_log_mgf",
+    "one_vs_rest",
     "streams",
     "tell_apart",
 ]

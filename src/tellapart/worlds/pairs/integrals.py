@@ -20,11 +20,13 @@ from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.vectors import VectorLaw
 from tellapart.worlds.pairs import normal_laplace
 from tellapart.worlds.pairs.extremes import Law, extremes
 from tellapart.worlds.pairs.finite import log_chances
 from tellapart.worlds.pairs.laplace import log_pieces
-from tellapart.worlds.releases import Channel, Release
+from tellapart.worlds.pairs.vectors import vector_log_masses
+from tellapart.worlds.releases import Channel, Releases, each_release, one_release
 
 _NODES = 16
 _MOST_WORK = 1 << 31
@@ -32,7 +34,7 @@ _MOST_WORK = 1 << 31
 _DEEP = 90.0
 
 
-def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Release) -> float:
+def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Releases) -> float:
     """How much an output tells on average of which law is true, in nats."""
     shares = _checks.pmf(priors=list(priors))
     if shares.size != len(laws):
@@ -46,7 +48,7 @@ def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Re
     return math.fsum(told.ravel())
 
 
-def renyi(present: Law, absent: Law, release: Release, order: float) -> float:
+def renyi(present: Law, absent: Law, release: Releases, order: float) -> float:
     """The Renyi divergence of this order of ``present`` from ``absent``, in nats."""
     order = _checks.above_zero(order=order)
     if order == math.inf:
@@ -73,19 +75,24 @@ def _renyi(logs_1: Array, logs_0: Array, order: float) -> float:
     return max(math.log1p(excess) / (order - 1), 0.0)
 
 
-def log_masses(laws: Sequence[Law], release: Release, order: float = 1.0) -> Array:
+def log_masses(laws: Sequence[Law], release: Releases, order: float = 1.0) -> Array:
     """Log-masses that stand for all outputs, one row for each law.
 
     They serve averages of powers of ratios up to ``order``.
     """
-    if isinstance(release, Channel):
-        return np.array([log_chances(_finite(law), release) for law in laws])
-    if all(isinstance(law, NormalLaw) for law in laws):
-        return _of_normals([law for law in laws if isinstance(law, NormalLaw)], release, order)
+    vectors = [law for law in laws if isinstance(law, VectorLaw)]
+    if vectors and len(vectors) == len(laws):
+        return vector_log_masses(vectors, each_release(release, vectors[0].answers))
+    single = one_release(release)
+    if isinstance(single, Channel):
+        return np.array([log_chances(_finite(law), single) for law in laws])
+    normals = [law for law in laws if isinstance(law, NormalLaw)]
+    if len(normals) == len(laws):
+        return _of_normals(normals, single, order)
     finite = [_finite(law) for law in laws]
-    if isinstance(release, Laplace):
-        return _under_laplace(finite, release.scale, order)
-    return _under_gaussian(finite, release.sigma, order)
+    if isinstance(single, Laplace):
+        return _under_laplace(finite, single.scale, order)
+    return _under_gaussian(finite, single.sigma, order)
 
 
 def _finite(law: Any) -> FiniteLaw:
