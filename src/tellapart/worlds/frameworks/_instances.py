@@ -1,0 +1,184 @@
+"""Random releases of small databases and random priors on them, short enough to print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.worlds.models.table import JointTable
+from tellapart.worlds.releases import Channel
+
+Rng = np.random.Generator
+Shape = tuple[int, ...]
+
+SHAPES: tuple[Shape, ...] = ((2, 2), (3, 3), (2, 2, 2), (3, 3, 3), (2, 2, 2, 2))
+# Probabilities are whole thousandths, so that what is printed is what was computed.
+_PARTS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A prior on small databases and a release of them, drawn at random.
+
+    ``joint`` has one axis for each record; ``rows`` has one more, for the outputs.
+    """
+
+    prior: str
+    mechanism: str
+    joint: Array
+    rows: Array
+    allowed: Array
+    noise: str = ""
+
+    @property
+    def additive(self) -> bool:
+        """Whether noise is added to a sum of records, or to every record by itself."""
+        return self.mechanism in ADDITIVE
+
+    @cached_property
+    def model(self) -> JointTable:
+        """The prior, as a model that every framework takes."""
+        return JointTable(tuple(np.arange(float(size)) for size in self.joint.shape), self.joint)
+
+    @cached_property
+    def release(self) -> Channel:
+        """The release, as a channel of the database's number."""
+        flat = self.rows.reshape(-1, self.rows.shape[-1])
+        return Channel({float(i): row.tolist() for i, row in enumerate(flat)})
+
+    def query(self, records: tuple[float, ...]) -> float:
+        """The number of a database."""
+        return float(np.ravel_multi_index([int(one) for one in records], self.joint.shape))
+
+    def __str__(self) -> str:
+        shares = [f"{name(place)}: {p:.6g}" for place, p in np.ndenumerate(self.joint) if p > 0]
+        rows = [f"{name(p)}: {_row(self.rows[p])}" for p in np.ndindex(self.joint.shape)]
+        released = self.noise or "{" + ", ".join(rows) + "}"
+        return f"{self.prior} prior {{{', '.join(shares)}}}; {self.mechanism}, {released}"
+
+
+def name(place: tuple[int, ...]) -> str:
+    """A database as its digits."""
+    return "".join(map(str, place))
+
+
+def _row(row: Array) -> str:
+    return "(" + " ".join(f"{one:.4g}" for one in row) + ")"
+
+
+def draw(rng: Rng, shape: Shape, prior: str, mechanism: str) -> Instance:
+    """One prior and one release of these kinds."""
+    joint = PRIORS[prior](rng, shape)
+    rows, noise = MECHANISMS[mechanism](rng, shape)
+    size = math.prod(shape)
+    allowed = np.zeros(size, dtype=bool)
+    allowed[rng.choice(size, size=int(rng.integers(3, min(size, 6) + 1)), replace=False)] = True
+    return Instance(prior, mechanism, joint, rows, allowed.reshape(shape), noise)
+
+
+# -- priors --------------------------------------------------------------------------------------
+
+
+def _dirichlet(rng: Rng, shape: Shape) -> Array:
+    size = math.prod(shape)
+    return _rounded(rng.dirichlet([rng.choice([0.3, 1.0])] * size)).reshape(shape)
+
+
+def _sparse(rng: Rng, shape: Shape) -> Array:
+    """Few databases; every other time all with the same sum."""
+    sums = np.indices(shape).sum(axis=0).ravel()
+    usual = int(np.argmax(np.bincount(sums)))
+    among = np.flatnonzero(sums == usual) if rng.random() < 0.5 else np.arange(sums.size)
+    kept = rng.choice(among, size=int(rng.integers(2, max(3, among.size // 2 + 1))), replace=False)
+    joint = np.zeros(sums.size)
+    joint[kept] = _rounded(rng.dirichlet([1.0] * kept.size))
+    return joint.reshape(shape)
+
+
+def _positive(rng: Rng, shape: Shape) -> Array:
+    """Records that are alike, given something that they have in common."""
+    share = rng.integers(20, 81) / 100
+    laws = [_rounded(rng.dirichlet([0.4] * shape[0]), 100) for _ in range(2)]
+    each = [reduce(np.multiply.outer, [law] * len(shape)) for law in laws]
+    return np.asarray(share * each[0] + (1 - share) * each[1])
+
+
+def _product(rng: Rng, shape: Shape) -> Array:
+    laws = [_rounded(rng.dirichlet([1.0] * size), 100) for size in shape]
+    return np.asarray(reduce(np.multiply.outer, laws))
+
+
+def _uniform(rng: Rng, shape: Shape) -> Array:
+    return np.full(shape, 1 / math.prod(shape))
+
+
+# -- releases ------------------------------------------------------------------------------------
+
+
+def _any_rows(rng: Rng, shape: Shape) -> tuple[Array, str]:
+    """Each database has chances of its own."""
+    outputs = int(rng.integers(2, 4))
+    rows = [_rounded(rng.dirichlet([1.0] * outputs)) for _ in range(math.prod(shape))]
+    return np.array(rows).reshape(*shape, outputs), ""
+
+
+def _noisy_sum(rng: Rng, shape: Shape) -> tuple[Array, str]:
+    """Geometric noise on the sum; all outputs beyond an end tell the same and are one."""
+    epsilon = float(rng.choice([0.1, 0.5, 1.0, 2.0]))
+    sums = np.indices(shape).sum(axis=0)
+    outputs = np.arange(sums.max() + 1)
+    faded = np.exp(-epsilon * np.abs(sums[..., None] - outputs)) / (1 + math.exp(-epsilon))
+    faded[..., 1:-1] *= -math.expm1(-epsilon)
+    return faded, f"e^−{epsilon:g} for each step"
+
+
+def _responses(rng: Rng, shape: Shape) -> tuple[Array, str]:
+    """Every record is answered by itself, at random."""
+    each, epsilon = _at_random(rng, shape[0])
+    flat = each
+    for _ in shape[1:]:
+        flat = np.asarray(np.kron(flat, each), dtype=float)
+    return flat.reshape(*shape, -1), f"ε = {epsilon:g} for each record"
+
+
+def _parity(rng: Rng, shape: Shape) -> tuple[Array, str]:
+    """The sum modulo the number of values, answered at random."""
+    each, epsilon = _at_random(rng, shape[0])
+    return each[np.indices(shape).sum(axis=0) % shape[0]], f"ε = {epsilon:g}"
+
+
+def _at_random(rng: Rng, size: int) -> tuple[Array, float]:
+    epsilon = float(rng.choice([0.5, 1.0, 2.0]))
+    each = (np.eye(size) * math.expm1(epsilon) + 1) / (math.exp(epsilon) + size - 1)
+    return np.asarray(each), epsilon
+
+
+def _rounded(law: Array, parts: int = _PARTS) -> Array:
+    """Whole parts that sum to 1, none of them 0."""
+    spare = parts - law.size
+    whole = np.floor(law * spare)
+    left = np.argsort(whole - law * spare)[: round(float(spare - whole.sum()))]
+    whole[left] += 1
+    return np.asarray((whole + 1) / parts)
+
+
+PRIORS: dict[str, Callable[[Rng, Shape], Array]] = {
+    "any": _dirichlet,
+    "sparse": _sparse,
+    "positive": _positive,
+    "independent": _product,
+    "uniform": _uniform,
+}
+MECHANISMS: dict[str, Callable[[Rng, Shape], tuple[Array, str]]] = {
+    "any channel": _any_rows,
+    "noise on the sum": _noisy_sum,
+    "randomized response": _responses,
+    "noisy parity": _parity,
+}
+ADDITIVE = frozenset({"noise on the sum", "randomized response"})
+INDEPENDENT = frozenset({"independent", "uniform"})

@@ -1,0 +1,108 @@
+"""Membership privacy (Li, Qardaji, Su, Wu and Yang 2013): how far a belief may move.
+
+What an output does to the belief in a secret is P(o | secret)/P(o): a ratio of two mixtures, the
+second of which is the law of the answer for someone told nothing. Whether a record is there at
+all is asked the same way: give it one more value that adds nothing to the answer, 0 in a sum, for
+absence, and ask the secrets ``RecordIn(i, other values)`` and ``RecordValue(i, 0)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tellapart import _checks
+from tellapart.errors import Unsupported
+from tellapart.worlds.frameworks.standing import Side, Standing, models_of
+from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.secrets import Predicate, RecordIn, Secret
+from tellapart.worlds.pairs.extremes import Law, extremes
+from tellapart.worlds.releases import Release, check_release
+from tellapart.worlds.secret_test import Model, Witness
+
+
+def membership(
+    models: Model | Sequence[Model],
+    query: Any,
+    release: Release,
+    positive: bool = False,
+    secrets: Sequence[Secret] | None = None,
+) -> Standing:
+    """By how much an output may change the belief in a secret: |log posterior/prior| at most.
+
+    With ``positive`` only rises count: posterior ≤ e^ε·prior, the first half of what Li et al. ask
+    of a record's presence; the other half, that belief in absence does not fall below e^−ε times
+    its prior, is in the two-sided form. Secrets are all values of all records unless they are
+    listed. A RecordIn of all values in the witness stands for knowing nothing.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import Independent, Sum
+    >>> round(membership(Independent([[0.5, 0.5]]), Sum(), ta.Laplace(1)).epsilon, 6)
+    0.620115
+    """
+    check_release(release)
+    worst, skipped = Witness(None, None, None, 0.0), []
+    for model in models_of(models):
+        if not isinstance(model, FiniteModel):
+            raise Unsupported(
+                "values of normal records have densities, not probabilities; beliefs in them are "
+                "compared by tell_apart"
+            )
+        for secret in model.secrets() if secrets is None else secrets:
+            try:
+                told = model.law(query, secret)
+            except ImpossibleSecret:
+                skipped.append(secret)
+                continue
+            anything = _anything(model, secret)
+            untold = model.law(query, anything)
+            moves = _moves(secret, told, anything, untold, release, positive)
+            worst = max(worst, *moves, key=lambda one: one.log_ratio)
+    return Standing(
+        framework="membership privacy (positive)" if positive else "membership privacy",
+        epsilon=worst.log_ratio,
+        side=Side.EXACT,
+        witness=worst if worst.likelier is not None else None,
+        assumptions="the adversary's prior is the model, or any one of those listed",
+        composes=False,
+        skipped=tuple(dict.fromkeys(skipped)),
+        unit="log posterior/prior",
+    )
+
+
+def membership_epsilon(gamma: float, prior: float | None = None) -> float:
+    """The largest ε of likelihood ratios that keeps a belief within a factor γ of its prior.
+
+    Both ways that Li et al. ask for: presence at most γ times as likely as before, absence at
+    least 1/γ times. Without a prior it holds for all of them: ln γ.
+
+    >>> round(membership_epsilon(2, prior=0.5), 6)  # ln 3
+    1.098612
+    """
+    gamma = _checks.finite(gamma=gamma)
+    if gamma < 1:
+        _checks.refuse("gamma", "be at least 1", gamma)
+    if prior is None:
+        return math.log(gamma)
+    prior = _checks.inside_unit(prior=prior)
+    absence = math.log1p((gamma - 1) / prior)
+    if gamma * prior >= 1:
+        return absence
+    return min(absence, math.log1p((gamma - 1) / (1 - gamma * prior)))
+
+
+def _anything(model: FiniteModel, secret: Secret) -> RecordIn:
+    """What says nothing of the record that a secret is about, nor of any other."""
+    record = 0 if isinstance(secret, Predicate) else secret.record
+    return RecordIn(record, tuple(model.domain(record).tolist()))
+
+
+def _moves(
+    secret: Secret, told: Law, anything: Secret, untold: Law, release: Release, positive: bool
+) -> Iterator[Witness]:
+    """The furthest rise of the belief in a secret and, unless only rises count, its fall."""
+    rise, fall = extremes(told, untold, release)
+    yield Witness(secret, anything, rise.output, rise.log_ratio)
+    if not positive:
+        yield Witness(anything, secret, fall.output, -fall.log_ratio)

@@ -1,0 +1,229 @@
+"""Mutual-information DP (Cuff and Yu 2016): what an output tells of a record on average.
+
+Three numbers go by this name, and they are not ordered: the most over all priors, which is the
+largest capacity of one record's channel; and under one prior what is told to someone who knows
+no other record, or all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.errors import Unsupported
+from tellapart.worlds.frameworks._chain_given import chain_given_others
+from tellapart.worlds.frameworks._listing import answers_of, check_size, domains_of, joint_of
+from tellapart.worlds.frameworks.standing import Side, Standing, models_of
+from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.independent import Independent
+from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.models.queries import Linear, Sum, weights_of
+from tellapart.worlds.models.secrets import RecordValue, Secret
+from tellapart.worlds.pairs.capacity import Capacity, capacity
+from tellapart.worlds.pairs.information import mutual_information as told
+from tellapart.worlds.pairs.information import outcomes
+from tellapart.worlds.releases import Channel, Release, check_release
+from tellapart.worlds.secret_test import Model
+
+_CLOSE = 1e-10
+Form = Literal["prior-free", "record", "given others"]
+
+
+class Most(NamedTuple):
+    """The largest number of nats, the record it is about, and the secrets that cannot hold."""
+
+    nats: float
+    record: int
+    skipped: tuple[Secret, ...] = ()
+    side: Side = Side.EXACT
+
+
+def mutual_information(
+    models: Model | Sequence[Model],
+    query: Any,
+    release: Release,
+    form: Form = "prior-free",
+    record: int | None = None,
+) -> Standing:
+    """How much an output tells of one record on average, in nats.
+
+    ``"prior-free"`` is Cuff and Yu's own: the most over all priors on the records' values, so
+    nothing but the domains of a model counts. ``"record"`` is I(X_i; O) under the model,
+    ``"given others"`` is I(X_i; O | all others) under the model; each for the worst record, unless
+    one is named.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import Independent, Sum
+    >>> people = Independent([[0.7, 0.3]] * 5)
+    >>> round(mutual_information(people, Sum(), ta.Laplace(1)).epsilon, 6)
+    0.08852
+    """
+    check_release(release)
+    if form not in _FORMS:
+        _checks.refuse("form", f"be one of {list(_FORMS)}", form)
+    how, terms, composes = _FORMS[form]
+    found = []
+    for model in models_of(models):
+        if not isinstance(model, FiniteModel):
+            raise Unsupported("mutual information is worked out for records with finite domains")
+        last = model.records - 1
+        asked = range(last + 1) if record is None else [_checks.whole(0, last, record=record)]
+        found.append(how(model, query, release, asked))
+    most = max(found, key=lambda one: one.nats)
+    return Standing(
+        framework=f"mutual-information DP ({form})",
+        epsilon=most.nats,
+        side=most.side,
+        witness=None,
+        assumptions=f"{terms}; most of record {most.record}",
+        composes=composes,
+        skipped=tuple(dict.fromkeys(one for each in found for one in each.skipped)),
+        unit="nats",
+    )
+
+
+# -- the most over all priors --------------------------------------------------------------------
+
+
+def _prior_free(model: FiniteModel, query: Any, release: Release, asked: Sequence[int]) -> Most:
+    """A prior that knows all other records is worst, so one record's channel counts."""
+
+    @cache
+    def most(answers: tuple[float, ...]) -> Capacity:
+        points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in answers]
+        return capacity(outcomes(points, release))
+
+    every = _channels(model, query, release)
+    found = [(record, most(answers)) for record in asked for answers in every[record]]
+    record, best = max(found, key=lambda pair: pair[1].upper)
+    close = best.upper - best.lower <= _CLOSE
+    return Most(best.upper, record, side=Side.EXACT if close else Side.AT_MOST)
+
+
+def _channels(
+    model: FiniteModel, query: Any, release: Release
+) -> list[frozenset[tuple[float, ...]]]:
+    """For each record the sets of answers among which its value decides, all others being known."""
+    shifts = not isinstance(release, Channel)
+    if isinstance(query, Sum | Linear):
+        weights = weights_of(query, model.records)
+        own = [
+            tuple(np.unique(weights[i] * model.domain(i)).tolist()) for i in range(model.records)
+        ]
+        if shifts:
+            return [frozenset([one]) for one in own]
+        around = {one: _others(own, own.index(one)) for one in set(own)}
+        return [frozenset(tuple(sorted({a + b for a in one})) for b in around[one]) for one in own]
+    answers = answers_of(domains_of(model), query)
+    found = []
+    for record in range(model.records):
+        rows = np.unique(
+            np.sort(np.moveaxis(answers, record, -1).reshape(-1, answers.shape[record]), axis=1),
+            axis=0,
+        )
+        if shifts:
+            rows = np.unique(rows - rows[:, :1], axis=0)
+        found.append(frozenset(tuple(np.unique(row).tolist()) for row in rows))
+    return found
+
+
+def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
+    """All sums that the other records may have."""
+    sums = np.zeros(1)
+    for i, one in enumerate(own):
+        if i != record:
+            check_size((sums.size, len(one)))
+            sums = np.unique(np.add.outer(sums, np.array(one)))
+    return list(sums.tolist())
+
+
+# -- under one prior -----------------------------------------------------------------------------
+
+
+def _alone(model: FiniteModel, query: Any, release: Release, asked: Sequence[int]) -> Most:
+    """What someone learns of a record who knows no other."""
+    best, skipped = Most(0.0, asked[0]), []
+    for record in asked:
+        laws, priors = [], []
+        for value in model.domain(record).tolist():
+            secret = RecordValue(record, value)
+            try:
+                laws.append(model.law(query, secret))
+            except ImpossibleSecret:
+                skipped.append(secret)
+                continue
+            priors.append(model.prior(secret))
+        found = told(laws, np.array(priors), release)
+        best = max(best, Most(found, record), key=lambda one: one.nats)
+    return best._replace(skipped=tuple(skipped))
+
+
+def _given_others(model: FiniteModel, query: Any, release: Release, asked: Sequence[int]) -> Most:
+    """What someone learns of a record who knows all others."""
+    if isinstance(query, Sum | Linear) and not isinstance(release, Channel):
+        # All that the others do to such an answer is to shift it, which hides nothing.
+        weights = weights_of(query, model.records)
+        if isinstance(model, Independent):
+            each = [
+                _one_channel(weight * domain, law, release)
+                for weight, domain, law in zip(
+                    weights, domains_of(model), model.marginals, strict=True
+                )
+            ]
+            return _largest(each, model, model.marginals, asked)
+        if isinstance(model, MarkovChain):
+            each, laws = chain_given_others(model, weights, release, _one_channel)
+            return _largest(each, model, laws, asked)
+    joint, answers = joint_of(model), answers_of(domains_of(model), query)
+    each = [_given(joint, answers, record, release) for record in range(model.records)]
+    axes = range(model.records)
+    laws = [joint.sum(axis=tuple(i for i in axes if i != record)) for record in axes]
+    return _largest(each, model, laws, asked)
+
+
+def _largest(
+    each: Sequence[float], model: FiniteModel, laws: Sequence[Array], asked: Sequence[int]
+) -> Most:
+    record = max(asked, key=lambda one: each[one])
+    skipped = [
+        RecordValue(one, value)
+        for one in asked
+        for value in model.domain(one)[laws[one] == 0].tolist()
+    ]
+    return Most(each[record], record, tuple(skipped))
+
+
+def _given(joint: Array, answers: Array, record: int, release: Release) -> float:
+    size = joint.shape[record]
+    shares = np.moveaxis(joint, record, -1).reshape(-1, size)
+    rows = np.moveaxis(answers, record, -1).reshape(-1, size)
+    found = 0.0
+    for share, row in zip(shares, rows, strict=True):
+        whole = share.sum()
+        if whole > 0:
+            found += whole * _one_channel(row, share / whole, release)
+    return float(found)
+
+
+def _one_channel(answers: Array, priors: Array, release: Release) -> float:
+    """What is told of an input that alone decides the answer."""
+    shown = priors > 0
+    distinct, groups = np.unique(answers[shown], return_inverse=True)
+    if distinct.size == 1:
+        return 0.0
+    shares = np.bincount(groups, weights=priors[shown])
+    points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in distinct]
+    return told(points, shares / shares.sum(), release)
+
+
+_FORMS: dict[str, tuple[Callable[[FiniteModel, Any, Release, Sequence[int]], Most], str, bool]] = {
+    "prior-free": (_prior_free, "any prior on the records' values", True),
+    "record": (_alone, "the model is the prior, no other record is known", False),
+    "given others": (_given_others, "the model is the prior, all other records are known", True),
+}
