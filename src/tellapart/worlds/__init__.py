@@ -31,13 +31,15 @@ from tellapart.worlds.models import (
     RecordValue,
     Sum,
     TreeNetwork,
+    Vector,
+    VectorLaw,
     chain_log_mgf,
     interior_log_mgf,
 )
 from tellapart.worlds.one_sided import OneSided
 from tellapart.worlds.quilts import Mixing, Quilt, mixing, quilt_scale, quilt_scale_approximate
 from tellapart.worlds.releases import Channel
-from tellapart.worlds.secret_test import SecretTest, Witness, tell_apart
+from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
 from tellapart.worlds.wasserstein import Widest, wasserstein, widest
 
 __all__ = [
@@ -68,6 +70,8 @@ __all__ = [
     "Sum",
     "TableSet",
     "TreeNetwork",
+    "Vector",
+    "VectorLaw",
     "Widest",
     "Witness",
     "chain_epsilon_bound",
@@ -80,6 +84,7 @@ __all__ = [
     "frameworks",
     "interior_log_mgf",
     "mixing",
+    "one_vs_rest",
     "policies",
     "quilt_scale",
     "quilt_scale_approximate",

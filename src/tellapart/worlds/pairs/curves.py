@@ -9,20 +9,27 @@ from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.vectors import VectorLaw
 from tellapart.worlds.pairs.extremes import Law
 from tellapart.worlds.pairs.finite import channel_pair
 from tellapart.worlds.pairs.gaussian import gaussian_pair
 from tellapart.worlds.pairs.laplace import laplace_pair
 from tellapart.worlds.pairs.normal_laplace import normal_laplace
-from tellapart.worlds.releases import Channel, Release
+from tellapart.worlds.pairs.vectors import vector_curve
+from tellapart.worlds.releases import Channel, Release, Releases, each_release, one_release
 
 
-def pair_curve(present: Law, absent: Law, release: Release) -> TradeoffCurve:
-    """How well ``present`` is told from ``absent``; exact up to rounding."""
+def pair_curve(present: Law, absent: Law, release: Releases) -> TradeoffCurve:
+    """How well ``present`` is told from ``absent``; the curve's ``bound`` says on which side.
+
+    Exact up to rounding but for several answers with noise, whose curve is one from below.
+    """
+    if isinstance(present, VectorLaw) and isinstance(absent, VectorLaw):
+        return vector_curve(present, absent, each_release(release, present.answers))
     if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
-        return _finite(present, absent, release)
+        return _finite(present, absent, one_release(release))
     if isinstance(present, NormalLaw) and isinstance(absent, NormalLaw):
-        return _normal(present, absent, release)
+        return _normal(present, absent, one_release(release))
     raise Unsupported("two laws of a true answer must both be finite or both be normal")
 
 

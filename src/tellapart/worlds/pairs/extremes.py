@@ -10,12 +10,14 @@ import numpy as np
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.vectors import VectorLaw
 from tellapart.worlds.pairs.finite import log_chances, log_ratio
 from tellapart.worlds.pairs.gaussian import gaussian_pair
 from tellapart.worlds.pairs.laplace import laplace_pair
-from tellapart.worlds.releases import Channel, Release
+from tellapart.worlds.pairs.vectors import vector_extremes
+from tellapart.worlds.releases import Channel, Releases, each_release, one_release
 
-Law = FiniteLaw | NormalLaw
+Law = FiniteLaw | NormalLaw | VectorLaw
 
 
 class Extreme(NamedTuple):
@@ -28,16 +30,21 @@ class Extreme(NamedTuple):
     output: Any
 
 
-def extremes(present: Law, absent: Law, release: Release) -> tuple[Extreme, Extreme]:
+def extremes(present: Law, absent: Law, release: Releases) -> tuple[Extreme, Extreme]:
     """The largest and the smallest log-likelihood ratio over all outputs."""
-    if isinstance(release, Laplace):
-        return _under_laplace(present, absent, release.scale)
-    if isinstance(release, Channel):
-        return _through_channel(present, absent, release)
-    return _under_gaussian(present, absent, release.sigma)
+    if isinstance(present, VectorLaw) and isinstance(absent, VectorLaw):
+        releases = each_release(release, present.answers)
+        largest, smallest = vector_extremes(present, absent, releases)
+        return Extreme(*largest), Extreme(*smallest)
+    single = one_release(release)
+    if isinstance(single, Laplace):
+        return _under_laplace(present, absent, single.scale)
+    if isinstance(single, Channel):
+        return _through_channel(present, absent, single)
+    return _under_gaussian(present, absent, single.sigma)
 
 
-def furthest(present: Law, absent: Law, release: Release) -> Extreme:
+def furthest(present: Law, absent: Law, release: Releases) -> Extreme:
     """The output whose likelihood ratio is furthest from 1, in either direction."""
     largest, smallest = extremes(present, absent, release)
     return largest if largest.log_ratio >= -smallest.log_ratio else smallest

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import erfcx, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -134,7 +134,7 @@ class NormalLaplaceCurve(SymmetricCurve):
 
         inner = integrate(gain, low, high, _NODES).sum(axis=-1)
         beyond = tail(np.array(self._end - self.shift), self.deviation)
-        return np.minimum(inner - beyond * np.expm1(level - self.shift), 1.0)
+        return np.asarray(np.minimum(inner - beyond * np.expm1(level - self.shift), 1.0))
 
     @cached_property
     def _edges(self) -> Array:
@@ -150,7 +150,7 @@ class NormalLaplaceCurve(SymmetricCurve):
         edges = panels(-d - reach, reach, (-d, 0.0), s)
 
         def slice_of(z: Array) -> Array:
-            return np.exp(log_density(z, s)) * tail(z + d, s)
+            return np.asarray(np.exp(log_density(z, s)) * tail(z + d, s))
 
         return float(integrate(slice_of, edges[:-1], edges[1:], _NODES).sum())
 
@@ -183,6 +183,12 @@ def tail(x: Array, deviation: float) -> Array:
     far = np.exp(np.minimum(s**2 / 2 - np.abs(x), 0.0)) * ndtr(z - s) / 2
     found = own + np.where(z <= s, near, far)
     return np.asarray(np.where(x >= 0, found, 1 - found))
+
+
+def log_tail(x: float, deviation: float) -> float:
+    """The logarithm of the tail, more than ten deviations beyond deviation² from the centre."""
+    z, s = x / deviation, deviation
+    return s**2 / 2 - x - math.log(2) + float(log_ndtr(z - s))
 
 
 def panels(start: float, end: float, kinks: tuple[float, ...], deviation: float) -> Array:
