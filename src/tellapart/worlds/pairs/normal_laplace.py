@@ -113,7 +113,7 @@ class NormalLaplaceCurve(SymmetricCurve):
         s = self.deviation
 
         def excess(output: Array) -> Array:
-            return np.log(tail(output, s)) - np.log(small)
+            return np.asarray(np.log(tail(output, s)) - np.log(small))
 
         start = np.zeros_like(small)
         inside = excess(start) > 0
