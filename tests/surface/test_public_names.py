@@ -71,6 +71,9 @@ NAMES = [
 ]
 WORLDS = [
     "Adversary",
+    "Vector",
+    "VectorLaw",
+    "one_vs_rest",
     "Coefficients",
     "coefficients",
     "described",
