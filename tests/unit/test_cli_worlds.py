@@ -8,11 +8,20 @@ from pathlib import Path
 import pytest
 
 import tellapart as ta
-from tellapart.choose import noise_table
-from tellapart.worlds import MarkovChain, Sum, chain_epsilon_bound, described, frameworks
+from tellapart import risk
+from tellapart.choose import FROM_MODEL, at_most, noise, noise_table
+from tellapart.worlds import (
+    JointTable,
+    MarkovChain,
+    Sum,
+    chain_epsilon_bound,
+    described,
+    frameworks,
+)
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CHAIN = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=30)
+TABLE = JointTable([[0, 1], [0, 1]], [[0.4, 0.1], [0.1, 0.4]])
 MODEL = """
 title = "thirty days"
 [model]
@@ -31,7 +40,9 @@ def folder(tmp_path, monkeypatch):
     files = {
         "chain.toml": f"{NOISY}\n[target]\nepsilon = 1\n",
         "quiet.toml": MODEL,
-        "belief.toml": f"{NOISY}\n[target]\nposterior = 0.5\n",
+        "belief.toml": f"{SMALL}\n[target]\nposterior = 0.7\n",
+        "score.toml": f"{SMALL}\n[target]\nf_score = 0.5\nprior = 0.1\n",
+        "certain.toml": f"{SMALL}\n[target]\nposterior = 0.4\n",
         "starts.toml": NOISY.replace("stationary = true", "initial = [1, 0]"),
         "normal.toml": '[model]\nkind = "gaussian"\nmean = [0]\ncovariance = [[1]]\n',
         "small.toml": f'{SMALL}\n[release]\nnoise = "laplace"\nscale = 1\n'
@@ -148,6 +159,25 @@ def test_noise_as_json(run):
     assert methods["plain DP"]["sound"] is False
 
 
+def test_noise_for_a_belief(run, folder):
+    code, out, _ = run("noise belief.toml")
+    exact = noise(TABLE, Sum(), [at_most(0.7, risk.max_posterior, prior=FROM_MODEL)])
+    shown = float(out.splitlines()[0].split()[2])
+    assert code == 0
+    assert exact.scale <= shown < exact.scale + 1e-4
+    assert "Laplace noise that keeps posterior ≤ 0.7" in out
+    assert "Each secret has the prior that the model gives it." in out
+    assert exact.tightest.max_posterior == pytest.approx(0.7, abs=1e-9)
+    _, out, _ = run("noise score.toml --json --plot closest.svg")
+    data = json.loads(out)
+    assert data["scale"] == noise(TABLE, Sum(), [at_most(0.5, risk.f_score, prior=0.1)]).scale
+    assert data["target"] == {"measure": "f_score", "value": 0.5, "prior": 0.1}
+    assert data["closest"].startswith("record ")
+    assert (folder / "closest.svg").exists()
+    _, out, _ = run("noise belief.toml --epsilon 1")
+    assert "noise that keeps ε = 1" in out
+
+
 def test_the_table_that_everyone_asks_for(run):
     """P = [[.9, .1], [.4, .6]], 100 records, ε = 1: by Song, Wang and Chaudhuri's methods."""
     _, out, _ = run(f"noise {EXAMPLES / 'chain.toml'}")
@@ -191,9 +221,9 @@ def test_a_chain_fitted_to_real_days(run):
         ("frameworks", "requires an argument"),
         ("frameworks chain.toml --plot picture.gif", "path must end in .svg, .png or .pdf"),
         ("noise quiet.toml", "quiet.toml: --epsilon must be given, or epsilon in a table [target]"),
-        ("noise belief.toml", "belief.toml: --epsilon must be given"),
+        ("noise certain.toml", "infeasible: "),
         ("noise chain.toml --epsilon 0", "--epsilon must be finite and greater than 0, got 0"),
-        ("noise normal.toml --epsilon 1", "normal.toml: methods are compared for records with fin"),
+        ("noise normal.toml --epsilon 1", "normal.toml: noise is set for records with finitely"),
     ],
 )
 def test_mistakes_take_one_line(run, command, message):

@@ -12,17 +12,18 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from tellapart import _checks
+from tellapart import _checks, risk
 from tellapart._numeric.rounding import fixed
-from tellapart.choose.noise_table import NoiseRow, noise_table
+from tellapart.choose import FROM_MODEL, Limit, NoiseChoice, NoiseRow, at_most, noise_table
+from tellapart.choose import noise as least
 from tellapart.cli import show
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.worlds import GaussianRecords, described
+from tellapart.worlds import GaussianRecords, Witness, described
 from tellapart.worlds.described import Described
 from tellapart.worlds.frameworks.comparison import Comparison, compare_frameworks
 from tellapart.worlds.frameworks.standing import Side
-from tellapart.worlds.frameworks.table import as_data, as_table, statement
+from tellapart.worlds.frameworks.table import as_data, as_table, in_words, statement
 from tellapart.worlds.releases import Release
 
 # More secrets of probability 0 than these are counted, not listed.
@@ -89,7 +90,8 @@ def noise(
 
     The file says how data hang together and what is asked of them: tables [model] and [query].
     Without --epsilon its table [target] has the promise. Beside each amount of noise stands the ε
-    that it really gives for these data, which may be far less than promised, or more.
+    that it really gives for these data, which may be far less than promised, or more. For a
+    posterior or an F-score in [target] the answer is the least Laplace noise that keeps it.
 
     For example:
 
@@ -98,10 +100,15 @@ def noise(
         tellapart noise chain.toml --plot noise.svg
     """
     read = described.read(model)
-    promise = _promise(read, epsilon, model)
     if isinstance(read.model, GaussianRecords):
-        raise Unsupported(f"{model}: methods are compared for records with finitely many values")
+        raise Unsupported(f"{model}: noise is set for records with finitely many values")
     listed = read.model
+    if epsilon is None and read.target is not None and read.target.measure != "epsilon":
+        with show.working("setting the noise"), _naming(model):
+            found = least(listed, read.query, [_limit(read.target)])
+        _least(read, read.target, found, output)
+        return
+    promise = _promise(read, epsilon, model)
     with show.working("setting the noise by every method"), _naming(model):
         rows = noise_table(listed, read.query, promise, policy=read.policy, believed=read.believed)
 
@@ -139,6 +146,44 @@ def noise(
     output.give(data, text, picture)
 
 
+def _limit(target: described.Target) -> Limit:
+    """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
+    measure = {"posterior": risk.max_posterior, "f_score": risk.f_score}[target.measure]
+    return at_most(target.value, measure, prior=target.prior or FROM_MODEL)
+
+
+def _least(read: Described, target: described.Target, found: NoiseChoice, output: Output) -> None:
+    closest = in_words(Witness(found.tightest.h1, found.tightest.h0, None, 0.0))
+
+    def text(console: Console) -> None:
+        scale = fixed(found.scale, True)
+        show.title(console, f"scale = {scale}", f"Laplace noise that keeps {target}")
+        show.line(console, f"{read.title}: {read.described_model}.")
+        if read.fitted is not None:
+            show.line(console, f"{_ESTIMATE}; --epsilon sets noise for all that data leave open.")
+        if target.prior is None:
+            show.line(console, "Each secret has the prior that the model gives it.")
+        show.line(console, f"What comes closest to the limit: {closest}.")
+        if not found.exact:
+            show.line(console, "Less noise may do, but none less is proved to.")
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.compare({closest: found.tightest.curve})
+
+    data = {
+        **_data(read),
+        "target": {"measure": target.measure, "value": target.value, "prior": target.prior},
+        "scale": found.scale,
+        "exact": found.exact,
+        "closest": closest,
+        "skipped": [statement(one) for one in found.skipped],
+    }
+    output.give(data, text, picture)
+
+
+_ESTIMATE = "The model is an estimate: what is safe for it is unsafe about half the time"
 _NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
 
 
@@ -158,7 +203,7 @@ def _release(read: Described, model: Path) -> Release:
 def _promise(read: Described, epsilon: float | None, model: Path) -> float:
     if epsilon is not None:
         return _checks.finite_above_zero(**{"--epsilon": epsilon})
-    if read.target is None or read.target.measure != "epsilon":
+    if read.target is None:
         raise InvalidArgument(f"{model}: --epsilon must be given, or epsilon in a table [target]")
     return read.target.value
 
@@ -168,8 +213,7 @@ def _about(read: Described) -> list[str]:
     said = [f"The data: {read.described_model}."]
     if read.fitted is not None:
         said.append(
-            "The model is an estimate from data: what is safe for it is unsafe about half the "
-            "time. The row for all that data leave open holds with "
+            f"{_ESTIMATE}. The row for all that data leave open holds with "
             f"{100 * read.fitted.confidence:g} % confidence."
         )
     return said
