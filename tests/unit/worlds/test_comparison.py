@@ -123,7 +123,7 @@ def test_what_data_leave_open_is_bounded_from_above():
 
 
 def test_what_is_too_large_for_one_framework_is_left_out_with_the_reason():
-    chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=40)
+    chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=13)
     found = compare_frameworks(chain, Sum(), NOISE)
     reasons = {one.framework: one.reason for one in found.left_out}
     assert "databases" in reasons["dependent DP (support)"]
