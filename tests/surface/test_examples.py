@@ -25,8 +25,10 @@ CURVES = {
 
 
 def test_every_example_has_a_test():
-    """The demo below; the releases in `docs/probe.md`, whose commands are run."""
-    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == ["demo.py", "release.py"]
+    """The demo below; releases in `docs/probe.md` and models in tests of their own."""
+    found = sorted(path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml"))
+    scripts = ["demo.py", "fitted_chain.py", "release.py"]
+    assert found == sorted([*scripts, "chain.toml", "flu.toml", "wet_days.toml"])
 
 
 def test_the_scores_are_of_laplace_noise_half_as_large_as_claimed():

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -355,10 +357,13 @@ def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     (tmp_path / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)
     release = "def noisy_count(data, rng, size):\n    return len(data) + rng.laplace(size=size)\n"
     (tmp_path / "release.py").write_text(release)
+    chain = Path(__file__).resolve().parents[2] / "examples" / "chain.toml"
+    shutil.copy(chain, tmp_path)
     _, out, _ = run("--help")
     examples = shown_examples(out)
     assert any("dpsgd" in one for one in examples)
     assert any("probe" in one for one in examples)
+    assert any("frameworks" in one for one in examples)
     for example in examples:
         assert run(*shlex.split(example))[::2] == (0, "")
 

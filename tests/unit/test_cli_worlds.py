@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -237,5 +238,9 @@ def test_mistakes_take_one_line(run, command, message):
 def test_help_has_examples(run, command):
     code, out, _ = run(f"{command} --help")
     assert code == 0
-    assert f"tellapart {command} chain.toml" in out
     assert "A description of the data, in TOML." in out
+    examples = re.findall(r"^ *tellapart (.+?) *$", out, re.M)
+    assert len(examples) == 3
+    for example in examples:
+        assert example.startswith(f"{command} chain.toml")
+        assert run(example)[::2] == (0, "")
