@@ -47,7 +47,9 @@ def by_quadrature(laws, priors, density, ends, points):
     def at(o):
         rows = np.array([density(law, o) for law in laws])
         whole = priors @ rows
-        return float(sum(p * r * math.log(r / whole) for p, r in zip(priors, rows) if r > 0))
+        return float(
+            sum(p * r * math.log(r / whole) for p, r in zip(priors, rows, strict=True) if r > 0)
+        )
 
     pieces = itertools.pairwise([ends[0], *points, ends[1]])
     return sum(quad(at, a, b, epsabs=1e-13, epsrel=1e-12, limit=200)[0] for a, b in pieces)

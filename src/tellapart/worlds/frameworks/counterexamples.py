@@ -20,7 +20,7 @@ from tellapart.worlds.pairs.extremes import furthest
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 from tellapart.worlds.releases import Channel, Release
 
-Databases = Mapping[tuple[int, ...], float]
+Databases = Mapping[Any, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ COUNTEREXAMPLES: tuple[Counterexample, ...] = (
         "DDP ≤ BP, both given the sum",
         _listed("1100 0011"),
         "x0+x1, Lap(1), two ones known",
-        Linear([1, 1, 0, 0]),
+        Linear(np.array([1.0, 1.0, 0.0, 0.0])),
         _NOISE,
         "DDP",
         "BP",
@@ -169,6 +169,15 @@ COUNTEREXAMPLES: tuple[Counterexample, ...] = (
         "parity, randomized response with ε = 1",
         _parity,
         _responded(1),
+        "MI given others",
+        "MP",
+    ),
+    Counterexample(
+        "MI given others ≤ MP",
+        _listed("001 010 100 011 101 110"),
+        "sum, Lap(1/8)",
+        Sum(),
+        Laplace(1 / 8),
         "MI given others",
         "MP",
     ),
