@@ -16,10 +16,10 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: lint types contract
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-all: lint types contract
-	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto -m 'slow or not slow'
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow'
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import pmf_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,7 +50,9 @@ def test_concentrated_shows_every_attacker(tree: ta.Mechanism) -> None:
     _on_the_safe_side(ta.concentrated(tree), tree)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 @given(pmf_pairs(most=4, least=1e-3), st.floats(1e-3, 1), st.integers(2, 30))
 def test_bounds_of_finite_steps_show_every_attacker(pair: Any, rate: float, times: int) -> None:
     p, q = (np.maximum(one, 1e-3) / np.maximum(one, 1e-3).sum() for one in pair)

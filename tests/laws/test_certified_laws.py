@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,9 @@ from tellapart.curve.cells import in_pieces
 from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss
 from tellapart.curve.mixture_loss import MixtureLoss
 
-SLOW = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.filter_too_much])
+SLOW = settings(
+    deadline=None, max_examples=examples(20), suppress_health_check=[HealthCheck.filter_too_much]
+)
 ALPHA = np.array([1e-8, 1e-5, 1e-3, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999])
 GRID = np.concatenate([[0.0], np.geomspace(1e-12, 1, 300), 1 - np.geomspace(1e-12, 0.5, 200)])
 

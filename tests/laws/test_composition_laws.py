@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import pmf_pairs
 from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ LOSSES = np.concatenate([-EPSILONS[:0:-1], EPSILONS]) + 0.0123
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])
 # A failing composition may be a slow one: it is shown as it was drawn.
 few = settings(
-    max_examples=12,
+    max_examples=examples(12),
     deadline=None,
     report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.filter_too_much],
@@ -324,7 +325,9 @@ def test_at_the_ends_nobody_or_everybody_is_accused(tree: ta.Mechanism, order: A
 # -- on a sample, of finitely many outcomes ----------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 @given(pmf_pairs(least=1e-9), st.floats(1e-3, 0.999))
 @or_refused
 def test_a_sampled_curve_is_that_of_the_mixture(pair: Any, rate: float) -> None:
@@ -346,7 +349,7 @@ def test_a_sampled_curve_is_that_of_the_mixture(pair: Any, rate: float) -> None:
         np.testing.assert_allclose(found.epsilon(deltas), want.epsilon(deltas), atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(pmf_pairs(most=4, least=1e-3), st.floats(1e-3, 1), st.integers(1, 4))
 @or_refused
 def test_finite_steps_compose_to_their_product(pair: Any, rate: float, times: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import CURVE_FAMILIES, MECHANISM_FAMILIES, orders
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,9 +37,9 @@ def every_curve(law: Any) -> Any:
     return _over_sources(law, 25)
 
 
-def _over_sources(test: Any, examples: int) -> Any:
+def _over_sources(test: Any, most: int) -> Any:
     def over(source: Any) -> None:
-        settings(max_examples=examples, deadline=None)(given(curves_from(source))(test))()
+        settings(max_examples=examples(most), deadline=None)(given(curves_from(source))(test))()
 
     over.__name__ = test.__name__
     names = [s if isinstance(s, str) else s.__name__ for s in SOURCES]

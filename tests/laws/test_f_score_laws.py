@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import CURVE_FAMILIES, any_mechanism, pmf_pairs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import risk
 
-many = settings(max_examples=200, deadline=None)
+many = settings(max_examples=examples(200), deadline=None)
 
 
 def tens(low: float, high: float) -> st.SearchStrategy[float]:
@@ -132,7 +133,7 @@ def test_no_attack_on_the_curve_scores_more(
 
 
 @pytest.mark.parametrize("prior", [0.0, 1.0])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(curve=curves, weight=weights)
 def test_a_certain_prior_leaves_nothing_to_score(
     curve: ta.TradeoffCurve, weight: float, prior: float

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from tellapart.curve.engines import Contour
 from tellapart.curve.folds import Folds, Reflected
 from tellapart.curve.mixture_loss import MixtureLoss
 
-FEW = settings(deadline=None, max_examples=15)
+FEW = settings(deadline=None, max_examples=examples(15))
 
 log = math.log
 sigmas = st.floats(log(0.4), log(20)).map(math.exp)

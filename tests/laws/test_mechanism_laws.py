@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import CURVE_FAMILIES, MECHANISM_FAMILIES, any_mechanism, pmf_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ import tellapart as ta
 GRID = np.concatenate([[0.0], 10.0 ** -np.arange(200, 1, -20.0), np.linspace(0.02, 1, 50)])
 LEAST = 1e-12
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=examples(40), deadline=None)
 
 
 @pytest.mark.parametrize("table", ["OUTPUTS", "PROMISES", "MORE_LEAKY"])
@@ -42,7 +43,7 @@ def test_curve_serves_both_orders(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", ta.MECHANISMS, ids=lambda kind: kind.__name__)
 def test_mechanisms_are_frozen_records(kind: type) -> None:
-    @settings(max_examples=3, deadline=None)
+    @settings(max_examples=examples(3), deadline=None)
     @given(MECHANISM_FAMILIES[kind])
     def check(mechanism: Any) -> None:
         assert kind.__name__ in repr(mechanism)
@@ -142,7 +143,7 @@ def every_output(law: Any) -> Any:
     """Run a law on the curve of every public mechanism class and on what it puts out."""
 
     def over(kind: type) -> None:
-        @settings(max_examples=15, deadline=None)
+        @settings(max_examples=examples(15), deadline=None)
         @given(MECHANISM_FAMILIES[kind], st.integers(0, 2**32))
         def check(mechanism: Any, seed: int) -> None:
             curve = mechanism.curve(ta.Order.PRESENT)
@@ -226,7 +227,7 @@ GAPS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(GAPS, GAPS)
 def test_gap_is_the_least_shift_that_makes_one_dominate(
     a: ta.TradeoffCurve, b: ta.TradeoffCurve
@@ -257,7 +258,7 @@ def test_gap_is_the_least_shift_that_makes_one_dominate(
         assert lead.max() == pytest.approx(kappa, abs=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(GAPS, GAPS)
 def test_domination_is_a_larger_profile(a: ta.TradeoffCurve, b: ta.TradeoffCurve) -> None:
     losses = np.linspace(-40, 40, 4001)
@@ -303,7 +304,7 @@ def _cells(shift: float) -> tuple[np.ndarray, np.ndarray]:
     return masses[0] / masses[0].sum(), masses[1] / masses[1].sum()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.floats(0.05, 6), st.floats(1e-12, 0.2))
 def test_analytic_gaussian_is_safe_and_tight(epsilon: float, delta: float) -> None:
     mechanism = ta.Gaussian.analytic(epsilon, delta)
@@ -311,7 +312,7 @@ def test_analytic_gaussian_is_safe_and_tight(epsilon: float, delta: float) -> No
     assert ta.Gaussian(mechanism.sigma * (1 - 1e-9)).curve().delta(epsilon) > delta
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.one_of(st.floats(0.1, 5), st.sampled_from([1e-7, 1e-5, 1e-3, 0.01, 10.0, 30.0])),
     st.sampled_from([1.01, 1.5, 2.0, 8.0, 40.0]),
@@ -332,7 +333,7 @@ def _peak(centre: float) -> Any:
     return lambda x: np.exp(-np.abs(x - centre)) / 2
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.floats(0.1, 4), st.sampled_from([100, 2000]))
 def test_a_curve_from_densities_is_never_above_the_truth(shift: float, cells: int) -> None:
     losses = np.linspace(0, 45, 91)
@@ -350,7 +351,7 @@ def test_a_curve_from_densities_is_never_above_the_truth(shift: float, cells: in
         assert np.all(found.delta(losses) >= delta * (1 - 1e-9))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(pmf_pairs(), st.sampled_from([1.2, 2.0, 5.0]))
 def test_any_pair_keeps_the_guarantee_of_its_renyi_divergence(pair: Any, order: float) -> None:
     p, q = (0.999 * law + 0.001 / len(law) for law in pair)

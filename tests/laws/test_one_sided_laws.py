@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import test_curve_laws
+from examples import examples
 from families import CURVE_FAMILIES, WORLD_FAMILIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import risk, worlds
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=examples(40), deadline=None)
 # Each runs on one source of curves, by name.
 LAWS = [
     name
@@ -50,7 +51,7 @@ def test_all_laws_of_curves(law: str, family: str, monkeypatch: pytest.MonkeyPat
     getattr(test_curve_laws, law)(family)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.one_of(WORLD_FAMILIES["uniform Gaussian"], WORLD_FAMILIES["finite Gaussian"]))
 def test_both_orders_at_once(curve: ta.TradeoffCurve) -> None:
     both, alphas = curve.symmetrised(), np.linspace(0.05, 0.95, 7)

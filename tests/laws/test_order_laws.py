@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from examples import examples
 from families import CURVE_FAMILIES, any_mechanism
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import choose, risk
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=examples(60), deadline=None)
 curves = st.one_of(
     st.one_of([CURVE_FAMILIES[name] for name in ("guarantee", "pmfs", "mu")]),
     any_mechanism().map(lambda mechanism: mechanism.curve()),
@@ -56,7 +57,7 @@ def test_the_gap_bounds_every_difference_of_errors(
     assert not (pair.first_leaks and pair.gap > 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.one_of(st.just(0.0), st.floats(0, 2000)),
     st.one_of(st.just(0.0), st.floats(0, 2000)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import CURVE_FAMILIES, any_mechanism
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ MEASURES: dict[Any, dict[str, Any]] = {
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.__name__)
 def test_the_bounds_hold_for_every_prior_and_are_reached(measure: Any) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(curves, ranges)
     @example(ta.guarantee(0.01), [0.05, 0.51])
     @example(ta.Laplace(1).curve(), [0.49, 0.9])
@@ -59,7 +60,7 @@ def test_the_bounds_hold_for_every_prior_and_are_reached(measure: Any) -> None:
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(curves, ranges)
 def test_one_attack_has_the_guaranteed_success_at_every_prior(
     curve: ta.TradeoffCurve, ends: list[float]

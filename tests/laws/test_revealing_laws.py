@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from examples import examples
 from families import pmf_pairs
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from tellapart.curve.revealing import Kept, RevealingCurve, revealing
 
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])
 LOSSES = np.concatenate([-np.arange(8.0, 0, -0.5), [0.0], np.arange(0.5, 9, 0.5)]) + 0.0123
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 chances = st.one_of(st.just(0.0), st.floats(1e-12, 0.9))
 
 
@@ -99,7 +100,7 @@ def test_both_orders_together_are_the_worse_of_them(mu, a, b):
 
 
 @settings(
-    max_examples=10,
+    max_examples=examples(10),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from families import CURVE_FAMILIES, any_mechanism, pmf_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import choose, risk
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=examples(60), deadline=None)
 priors = st.one_of(st.floats(1e-6, 0.999), st.sampled_from([0.5, 0.01, 1e-12]))
 weights = st.sampled_from([0.5, 1.0, 2.0])
 curves = st.one_of(
@@ -35,9 +36,13 @@ MEASURES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MEASURES)
+# The area of a mixed worst case is a fine sum that may take a minute.
+ASKED = [pytest.param(m, marks=[pytest.mark.slow] if m == "auc" else []) for m in MEASURES]
+
+
+@pytest.mark.parametrize("name", ASKED)
 def test_every_risk_follows_the_blackwell_order(name: str) -> None:
-    @settings(max_examples=4 if name == "auc" else 15, deadline=None)
+    @settings(max_examples=examples(4 if name == "auc" else 15), deadline=None)
     @given(curves, curves, priors)
     def check(a: ta.TradeoffCurve, b: ta.TradeoffCurve, prior: float) -> None:
         try:
@@ -48,6 +53,13 @@ def test_every_risk_follows_the_blackwell_order(name: str) -> None:
         assert more >= less - 1e-7  # the area of a mixed worst case is a lower sum
 
     check()
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(pmf_pairs(), pmf_pairs())
+def test_the_area_of_polygons_follows_the_blackwell_order(one: Any, other: Any) -> None:
+    a, b = ta.from_pmfs(*one), ta.from_pmfs(*other)
+    assert risk.auc(ta.worst_case([a, b])) >= max(risk.auc(a), risk.auc(b)) - 1e-7
 
 
 @few
@@ -135,7 +147,7 @@ LIMITS = {
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_choices_are_safe_and_tight(family: str, limit: str) -> None:
-    @settings(max_examples=8, deadline=None)
+    @settings(max_examples=examples(8), deadline=None)
     @given(st.floats(0.02, 0.9))
     def check(share: float) -> None:
         bound, measure, arguments = LIMITS[limit](share)
@@ -150,7 +162,7 @@ def test_choices_are_safe_and_tight(family: str, limit: str) -> None:
     check()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.floats(0.01, 0.95))
 def test_least_noise_is_safe_and_tight(advantage: float) -> None:
     limits = [

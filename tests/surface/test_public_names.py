@@ -9,7 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, plot, report, worlds
 from tellapart.audit import domains
-from tellapart.worlds import policies, streams
+from tellapart.worlds import fitting, policies, streams
 
 NAMES = [
     "MECHANISMS",
@@ -90,7 +90,11 @@ WORLDS = [
     "RecordValue",
     "Sum",
     "TreeNetwork",
+    "SecretTest",
+    "Channel",
     "Widest",
+    "Witness",
+    "tell_apart",
     "chain_log_mgf",
     "interior_log_mgf",
     "mixing",
@@ -114,6 +118,18 @@ POLICIES = [
     "Policy",
     "Sensitivity",
 ]
+FITTING = [
+    "ChainSet",
+    "FittedChain",
+    "FittedTable",
+    "TableSet",
+    "chain_epsilon_bound",
+    "chain_scale_bound",
+    "fit_chain",
+    "fit_table",
+    "table_epsilon_bound",
+    "table_scale_bound",
+]
 MOST_WORDS = 20
 
 
@@ -123,8 +139,12 @@ def test_the_public_names_are_these():
 
 
 def test_the_public_names_of_worlds_are_these():
-    assert sorted(worlds.__all__) == sorted(WORLDS)
+    assert sorted(worlds.__all__) == sorted(WORLDS + FITTING)
     assert sorted(policies.__all__) == sorted(POLICIES)
+
+
+def test_the_names_for_fitted_models_are_these():
+    assert sorted(fitting.__all__) == sorted(FITTING)
 
 
 def test_nothing_else_is_in_sight():
@@ -159,6 +179,7 @@ def documented():
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
+    names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
         if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(

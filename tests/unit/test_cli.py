@@ -299,7 +299,10 @@ def test_readings_have_stable_keys(parsed):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+OTHERS = [pytest.param(one, marks=pytest.mark.slow) for one in ("cp1252", "utf-8")]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", *OTHERS])
 @pytest.mark.parametrize("extra", [[], ["--json"], ["--help"]])
 def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
     done = subprocess.run(  # noqa: S603

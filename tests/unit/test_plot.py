@@ -1,5 +1,6 @@
 """Pictures: what is drawn is what the curve says, sides are in words, files never change."""
 
+import functools
 import os
 import re
 import subprocess
@@ -316,8 +317,15 @@ def mark(figure):
 RATES = [0.0, 0.001, 0.27, 0.5, 0.98, 1.0]
 
 
-@pytest.mark.parametrize("region", [(0, 0), (0.1, 0.01), (1, 0), (5, 0.1)], ids=str)
-@pytest.mark.parametrize("fpr", RATES)
+SLOW = [pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    "region", [(0, 0), pytest.param((0.1, 0.01), marks=SLOW), (1, 0), (5, 0.1)], ids=str
+)
+@pytest.mark.parametrize(
+    "fpr", [pytest.param(x, marks=SLOW if x in (0.27, 0.98) else []) for x in RATES]
+)
 def test_a_mark_is_on_the_axes_and_that_of_a_possible_attack_in_the_region(region, fpr):
     promise = ta.PrivacyRegion(*region)
     for tpr in RATES:
@@ -578,18 +586,32 @@ def labels(axis):
             if one.get_visible() and one.get_text()]  # fmt: skip
 
 
-@pytest.mark.parametrize("mine", [True, False])
-@pytest.mark.parametrize("name", NUMBERED)
+@functools.cache
+def drawn(name):
+    """A picture by itself, for those who only look at it."""
+    figure = NUMBERED[name]()
+    figure.draw_without_rendering()
+    return figure
+
+
+def alone_or_beside():
+    """Each picture by itself, and beside another; of the rare ones that is for `make test-all`."""
+    for name in NUMBERED:
+        yield name, True
+        rare = name not in PICTURES and name not in ("far", "chosen 3")
+        yield pytest.param(name, False, marks=SLOW if rare else [])
+
+
+@pytest.mark.parametrize(("name", "mine"), [*alone_or_beside()])
 def test_every_number_on_an_axis_is_whole_and_apart_from_the_next(name, mine):
     if mine:
-        figure = NUMBERED[name]()
-        (axes,) = figure.axes
+        (axes,) = drawn(name).axes
     else:
         figure, (axes, _) = plot.panels(2, height=6)
         axes.plot([1e9, 1e9 + 1], [1, 2])  # axes that were used before, with an offset
         axes.clear()
         NUMBERED[name](axes)
-    figure.draw_without_rendering()
+        figure.draw_without_rendering()
     for axis in (axes.xaxis, axes.yaxis):
         assert axis.get_offset_text().get_text() == ""
     for axis in (axes.xaxis, axes.yaxis, *(one.xaxis for one in axes.child_axes)):
@@ -603,9 +625,8 @@ def test_every_number_on_an_axis_is_whole_and_apart_from_the_next(name, mine):
 
 @pytest.mark.parametrize("name", NUMBERED)
 def test_every_axis_has_two_numbers_to_read_others_from(name):
-    figure = NUMBERED[name]()
-    figure.draw_without_rendering()
-    for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
+    axes = drawn(name).axes[0]
+    for axis in (axes.xaxis, axes.yaxis):
         assert len(labels(axis)) >= 2
 
 

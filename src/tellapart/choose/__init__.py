@@ -4,15 +4,20 @@ from tellapart.choose._compare import Comparison, Pair, compare
 from tellapart.choose._frontier import Frontier, FrontierRow, frontier
 from tellapart.choose._search import Infeasible
 from tellapart.choose.calibrate import Choice, largest, least
-from tellapart.choose.limit import Limit, at_least, at_most
+from tellapart.choose.limit import FROM_MODEL, Limit, at_least, at_most
+from tellapart.choose.noise import NoiseChoice, noise
+from tellapart.choose.noise_table import NoiseRow, noise_table
 
 __all__ = [
+    "FROM_MODEL",
     "Choice",
     "Comparison",
     "Frontier",
     "FrontierRow",
     "Infeasible",
     "Limit",
+    "NoiseChoice",
+    "NoiseRow",
     "Pair",
     "at_least",
     "at_most",
@@ -20,4 +25,6 @@ __all__ = [
     "frontier",
     "largest",
     "least",
+    "noise",
+    "noise_table",
 ]

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from tellapart import _checks
@@ -17,6 +18,18 @@ FORMULAS = 1e-13
 # A risk this share of its limit is as good as none.
 _FAR = 1e-9
 Measure = Callable[..., Any]
+
+
+class FromModel(Enum):
+    """Stands for the prior that a data model gives each secret, in `noise`."""
+
+    PRIOR = "the model's"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+FROM_MODEL = FromModel.PRIOR
 
 
 @dataclass(frozen=True)

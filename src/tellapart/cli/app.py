@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import auditing, choosing, founding, probing, show, theory
+from tellapart.cli import auditing, choosing, founding, modelling, probing, show, theory
 from tellapart.cli.options import typed
 from tellapart.errors import TellapartError
 
@@ -28,7 +28,8 @@ app = App(
         "    tellapart audit scores.csv --design many-runs \\\n"
         "        --epsilon 1 --delta 1e-5 --report audit.html\n"
         "    tellapart probe release.py:noisy_count \\\n"
-        "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n\n"
+        "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n"
+        "    tellapart frameworks chain.toml\n\n"
         "Every command takes --json, and --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",
@@ -41,6 +42,8 @@ for command in (
     theory.region,
     auditing.audit,
     probing.probe,
+    modelling.frameworks,
+    modelling.noise,
     founding.reproduce,
 ):
     app.command(command, help_epilogue="")

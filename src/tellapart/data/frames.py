@@ -17,17 +17,22 @@ _RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
 
 def column(table: Any, name: str) -> Any:
     """One column by its name, as something NumPy reads; missing values are refused."""
+    found = raw(table, name)
+    missing = _missing(found)
+    if missing.any():
+        columns.refuse(name, columns.NOT_NULL, None, columns.from_zero(int(np.argmax(missing))))
+    return found.to_numpy() if hasattr(found, "to_numpy") else found
+
+
+def raw(table: Any, name: str) -> Any:
+    """One column by its name, as the table holds it, with whatever is missing from it."""
     opened = _opened(table)
     there = _names(opened)
     if name not in there:
         raise BadScores(f"table must have a column {name!r}, has {listed(there)}")
     if there.count(name) > 1:
         raise BadScores(f"table must have one column {name!r}, has {there.count(name)}")
-    found = opened[name]
-    missing = _missing(found)
-    if missing.any():
-        columns.refuse(name, columns.NOT_NULL, None, columns.from_zero(int(np.argmax(missing))))
-    return found.to_numpy() if hasattr(found, "to_numpy") else found
+    return opened[name]
 
 
 def _missing(found: Any) -> Mask:

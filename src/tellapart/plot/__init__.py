@@ -1,4 +1,4 @@
-"""Pictures of curves, regions, choices and audits (extra ``plot``).
+"""Pictures of curves, regions, choices, audits and worlds (extra ``plot``).
 
 Each function draws one picture and returns its figure; ``axes=`` draws it into a larger one.
 """
@@ -13,6 +13,7 @@ except ImportError as missing:
 from tellapart.plot._audit import audit
 from tellapart.plot._frontier import frontier
 from tellapart.plot._regions import region_point, regions
+from tellapart.plot._worlds import leakage, noise, standings
 from tellapart.plot.choices import f_score
 from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
 from tellapart.plot.style import panels, save, style, styled
@@ -22,12 +23,15 @@ __all__ = [
     "compare",
     "f_score",
     "frontier",
+    "leakage",
+    "noise",
     "panels",
     "precision_recall",
     "region_point",
     "regions",
     "roc",
     "save",
+    "standings",
     "style",
     "styled",
     "tradeoff",

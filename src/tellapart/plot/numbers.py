@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import (
     AutoLocator,
+    FixedLocator,
     FuncFormatter,
     LogLocator,
     MaxNLocator,
@@ -64,6 +65,8 @@ class _Whole(ScalarFormatter):
 def plain(axes: Axes) -> None:
     """Every number on these axes in full, on its own: no "+1" or "1e−5" at their ends."""
     for axis in (axes.xaxis, axes.yaxis):
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            continue  # names, not numbers
         if axis.get_scale() == "log":
             axis.set_major_locator(_Round())
             axis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))

@@ -1,7 +1,20 @@
 """What an adversary knows beforehand, and what it asks."""
 
-from tellapart.worlds import policies, streams
+from tellapart.worlds import frameworks, policies, streams
 from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.coefficients import Coefficients, coefficients
+from tellapart.worlds.fitting import (
+    ChainSet,
+    FittedChain,
+    FittedTable,
+    TableSet,
+    chain_epsilon_bound,
+    chain_scale_bound,
+    fit_chain,
+    fit_table,
+    table_epsilon_bound,
+    table_scale_bound,
+)
 from tellapart.worlds.models import (
     Exchangeable,
     FiniteLaw,
@@ -18,21 +31,27 @@ from tellapart.worlds.models import (
     RecordValue,
     Sum,
     TreeNetwork,
+    Vector,
+    VectorLaw,
     chain_log_mgf,
     interior_log_mgf,
 )
 from tellapart.worlds.one_sided import OneSided
 from tellapart.worlds.quilts import Mixing, Quilt, mixing, quilt_scale, quilt_scale_approximate
 from tellapart.worlds.releases import Channel
-from tellapart.worlds.secret_test import SecretTest, Witness, tell_apart
+from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
 from tellapart.worlds.wasserstein import Widest, wasserstein, widest
 
 __all__ = [
     "Adversary",
+    "ChainSet",
     "Channel",
+    "Coefficients",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
+    "FittedChain",
+    "FittedTable",
     "GaussianRecords",
     "ImpossibleSecret",
     "Independent",
@@ -49,16 +68,28 @@ __all__ = [
     "RecordValue",
     "SecretTest",
     "Sum",
+    "TableSet",
     "TreeNetwork",
+    "Vector",
+    "VectorLaw",
     "Widest",
     "Witness",
+    "chain_epsilon_bound",
     "chain_log_mgf",
+    "chain_scale_bound",
+    "coefficients",
+    "fit_chain",
+    "fit_table",
+    "frameworks",
     "interior_log_mgf",
     "mixing",
+    "one_vs_rest",
     "policies",
     "quilt_scale",
     "quilt_scale_approximate",
     "streams",
+    "table_epsilon_bound",
+    "table_scale_bound",
     "tell_apart",
     "wasserstein",
     "widest",

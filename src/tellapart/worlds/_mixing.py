@@ -23,6 +23,17 @@ class Mixing:
     gap: float
 
 
+def listed(chains: MarkovChain | Sequence[MarkovChain]) -> list[MarkovChain]:
+    """One or several chains, as a list."""
+    given = [chains] if isinstance(chains, MarkovChain) else chains
+    _checks.instance(Sequence, "a MarkovChain or several", chains=given)
+    if not given:
+        _checks.refuse("chains", "not be empty", given)
+    for i, chain in enumerate(given):
+        _checks.instance(MarkovChain, "a MarkovChain", **{f"chains[{i}]": chain})
+    return list(given)
+
+
 def mixing(chains: MarkovChain | Sequence[MarkovChain], *, reversible: bool = False) -> Mixing:
     """How fast the slowest of some chains forgets, as ``quilt_scale_approximate`` asks it.
 
@@ -35,10 +46,7 @@ def mixing(chains: MarkovChain | Sequence[MarkovChain], *, reversible: bool = Fa
     >>> round(found.least_probability, 9), round(found.gap, 9)
     (0.2, 0.75)
     """
-    given = [chains] if isinstance(chains, MarkovChain) else list(chains)
-    if not given:
-        _checks.refuse("chains", "not be empty", given)
-    each = [_one(chain.transition, reversible) for chain in given]
+    each = [_one(chain.transition, reversible) for chain in listed(chains)]
     return Mixing(min(one.least_probability for one in each), min(one.gap for one in each))
 
 

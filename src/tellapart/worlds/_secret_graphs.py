@@ -42,12 +42,13 @@ class PartitionGraph:
 
     def __post_init__(self) -> None:
         _checks.instance(Iterable, "lists of values", cells=self.cells)
-        for cell in self.cells:
+        given = list(self.cells)
+        for cell in given:
             _checks.instance(Iterable, "lists of values", cells=cell)
-        cells = tuple(tuple(cell) for cell in self.cells)
+        cells = tuple(tuple(cell) for cell in given)
         every = [value for cell in cells for value in cell]
         if len(set(every)) < len(every):
-            _checks.refuse("cells", "not share values", self.cells)
+            _checks.refuse("cells", "not share values", given)
         object.__setattr__(self, "cells", cells)
 
     def edge(self, one: Value, other: Value) -> bool:
@@ -87,9 +88,12 @@ class EdgeGraph:
 
     def __post_init__(self) -> None:
         _checks.instance(Iterable, "pairs of values", edges=self.edges)
-        edges = [frozenset(edge) for edge in self.edges]
+        given = list(self.edges)  # once: an iterator has nothing to say the second time
+        for edge in given:
+            _checks.instance(Iterable, "pairs of values", edges=edge)
+        edges = [frozenset(edge) for edge in given]
         if any(len(edge) != 2 for edge in edges):
-            _checks.refuse("edges", "be pairs of different values", self.edges)
+            _checks.refuse("edges", "be pairs of different values", given)
         object.__setattr__(self, "edges", frozenset(edges))
 
     def edge(self, one: Value, other: Value) -> bool:

@@ -9,7 +9,7 @@ so ask the exact test of such a prior as well.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -96,9 +96,7 @@ class Policy:
         domain = _check_domain(self.domain)
         _checks.instance(Graph, "a secret graph such as CompleteGraph()", graph=self.graph)
         _check_graph(self.graph, domain)
-        single = callable(self.constraints) or isinstance(self.constraints, KnownCount)
-        if single or not isinstance(self.constraints, Sequence):
-            _checks.refuse("constraints", "be a list", self.constraints)
+        _checks.instance(Sequence, "a list", constraints=self.constraints)
         for constraint in self.constraints:
             check_constraint(constraint, domain)
         object.__setattr__(self, "domain", domain)
@@ -263,6 +261,8 @@ def _check_domain(domain: Any) -> tuple[Value, ...]:
     if isinstance(values[0], tuple):
         if any(not isinstance(one, tuple) or len(one) != len(values[0]) for one in values):
             _checks.refuse("domain", "be tuples of one length, or numbers", domain)
+        if not all(isinstance(part, Hashable) for one in values for part in one):
+            _checks.refuse("domain", "have numbers or words for attributes", domain)
     else:
         for value in values:
             _checks.finite(domain=value)
@@ -276,7 +276,7 @@ def _check_graph(graph: Graph, domain: tuple[Value, ...]) -> None:
         if value not in domain:
             _checks.refuse("graph", "have values of the domain only", value)
     if isinstance(graph, PartitionGraph) and len(named_values(graph)) < len(domain):
-        left = sorted(set(domain) - named_values(graph))
+        left = [value for value in domain if value not in named_values(graph)]
         _checks.refuse("graph", "have a cell for every value of the domain", left)
     if isinstance(graph, AttributeGraph) and not isinstance(domain[0], tuple):
         _checks.refuse("domain", "be tuples of attributes for an AttributeGraph", domain[0])

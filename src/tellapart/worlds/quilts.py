@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.worlds._influences import Bounded, Exact, Influences
-from tellapart.worlds._mixing import Mixing, mixing
+from tellapart.worlds._mixing import Mixing, listed, mixing
 from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.queries import Query, weights_of
 
 __all__ = ["Mixing", "Quilt", "mixing", "quilt_scale", "quilt_scale_approximate"]
 
@@ -50,13 +51,15 @@ def quilt_scale(
     *,
     exact: bool = True,
     nearby: int | None = None,
-    lipschitz: float = 1.0,
+    query: Query | None = None,
+    lipschitz: float | None = None,
 ) -> Quilt:
     """Laplace noise that hides any record of a chain in any query that one record moves by 1.
 
     Several chains of one length are all guarded against. Every record and every quilt count;
     ``nearby`` leaves out quilts with more records on the near side, save the one that has all:
-    faster, and never less noise. ``lipschitz`` is how much one record can change the query.
+    faster, and never less noise. Where one record can change the query by more than 1, say by
+    how much (``lipschitz``), or give the ``query`` itself if it is a weighted sum.
     ``exact=False`` replaces influences by their bounds from ``mixing``. The true ε is at most
     that asked, up to rounding, and often far below. A move that is impossible has infinite
     influence, so that other quilts serve.
@@ -65,7 +68,15 @@ def quilt_scale(
     >>> round(quilt_scale(chain, 1).scale, 4)
     12.84
     """
-    given = check_chains(chains)
+    given = listed(chains)
+    lengths = {chain.length for chain in given}
+    if len(lengths) > 1:
+        _checks.refuse("chains", "have one length", sorted(lengths))
+    if query is not None:
+        if lipschitz is not None:
+            _checks.refuse("lipschitz", "not be given beside a query", lipschitz)
+        lipschitz = _change(query, given)
+    lipschitz = 1.0 if lipschitz is None else lipschitz
     if exact:
         return _least(Exact(given), epsilon, nearby, lipschitz)
     found = mixing(given)
@@ -96,18 +107,10 @@ def quilt_scale_approximate(
     return _least(Bounded(length, least, gap), epsilon, nearby, lipschitz)
 
 
-def check_chains(chains: MarkovChain | Sequence[MarkovChain]) -> list[MarkovChain]:
-    """One or several chains of the same length."""
-    given = [chains] if isinstance(chains, MarkovChain) else chains
-    _checks.instance(Sequence, "a MarkovChain or several", chains=given)
-    if not given:
-        _checks.refuse("chains", "not be empty", given)
-    for i, chain in enumerate(given):
-        _checks.instance(MarkovChain, "a MarkovChain", **{f"chains[{i}]": chain})
-    lengths = {chain.length for chain in given}
-    if len(lengths) > 1:
-        _checks.refuse("chains", "have one length", sorted(lengths))
-    return list(given)
+def _change(query: Query, chains: list[MarkovChain]) -> float:
+    """How much one record can change a weighted sum, in any of the chains."""
+    weight = float(np.abs(weights_of(query, chains[0].length)).max())
+    return weight * max(float(np.ptp(chain.domain(0))) for chain in chains)
 
 
 def _least(source: Influences, epsilon: float, nearby: int | None, lipschitz: float) -> Quilt:

@@ -162,7 +162,7 @@ def _shown_naive(x, y, delta, both_orders, target=20):
 
 
 @pytest.mark.parametrize("both_orders", [False, True])
-@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("delta", [0.0, pytest.param(1e-3, marks=pytest.mark.slow), 0.1])
 @pytest.mark.parametrize("rates", [(0.9, 0.05), (0.5, 0.4)])
 def test_the_epsilon_shown(rates, delta, both_orders):
     x, y = _simulated(*rates, 120)

@@ -299,7 +299,7 @@ def test_a_function_that_always_hangs_is_told_of_at_once():
 
 def test_one_that_hangs_on_one_input_alone_is_judged():
     code = LOOP + "time.sleep(60 if call['data'] else 0); print(1)"
-    caller = settle(program(code), 0, 1, timeout=0.3)
+    caller = settle(program(code), 0, 1, timeout=0.5)
     assert draw(caller, 0, 3, 0).listed() == [1] * 3
     assert draw(caller, 1, 3, 0).listed() == [HANGS] * 3
 
@@ -307,7 +307,8 @@ def test_one_that_hangs_on_one_input_alone_is_judged():
 # -- noise that is shared ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", ["3", "int(time.time())"])
+# A clock of minutes: that of seconds may have moved on before a slow machine starts it again.
+@pytest.mark.parametrize("seed", ["3", "int(time.time() / 60)"])
 @pytest.mark.parametrize("timeout", [None, 20])
 def test_one_that_repeats_itself_is_not_judged(seed, timeout):
     code = f"random.seed({seed})\n" + LOOP + "print(call['data'] + random.random())"

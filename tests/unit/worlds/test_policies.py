@@ -233,6 +233,8 @@ REFUSED = {
     "shared": (lambda: PartitionGraph([[0, 1], [1]]), "cells must not share values"),
     "flat": (lambda: PartitionGraph([0, 1]), "cells must be lists of values"),
     "strange": (lambda: Policy([0, 1], EdgeGraph([(0, 2)]), 1), "graph must have values of the"),
+    "no pairs": (lambda: EdgeGraph([5]), "edges must be pairs of values"),
+    "lists": (lambda: Policy([([1], 2)], CompleteGraph(), 1), "domain must have numbers or words"),
     "loop": (lambda: EdgeGraph([(0, 0)]), "edges must be pairs of different values"),
     "threshold": (lambda: DistanceGraph(-1), "threshold must be at least 0"),
     "records": (lambda: Policy(*BITS, 0), "records must be at least 1"),

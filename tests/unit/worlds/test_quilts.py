@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 import tellapart as ta
 from tellapart.worlds import (
+    Linear,
     MarkovChain,
     RecordValue,
     Sum,
@@ -192,6 +193,10 @@ def test_fewer_quilts_never_take_less_noise():
 
 def test_a_query_that_records_change_more_takes_more_noise():
     assert quilt_scale(CHAIN, 1, lipschitz=3).scale == 3 * quilt_scale(CHAIN, 1).scale
+    weights = np.append(-2, np.ones(99))
+    moved = MarkovChain([0.8, 0.2], P, 100, values=[1, 4])
+    assert quilt_scale(moved, 1, query=Linear(weights)) == quilt_scale(CHAIN, 1, lipschitz=6)
+    assert quilt_scale([CHAIN, moved], 1, query=Sum()) == quilt_scale(CHAIN, 1, lipschitz=3)
     once = quilt_scale_approximate(100, 1, 0.2, 0.75).scale
     assert quilt_scale_approximate(100, 1, 0.2, 0.75, lipschitz=3).scale == 3 * once
 
@@ -251,6 +256,12 @@ REFUSED = {
     "epsilon": (lambda: quilt_scale(CHAIN, 0), "epsilon must be finite and greater than 0"),
     "nearby": (lambda: quilt_scale(CHAIN, 1, nearby=0), "nearby must be at least 1"),
     "lipschitz": (lambda: quilt_scale(CHAIN, 1, lipschitz=-1), "lipschitz must be finite and"),
+    "both": (
+        lambda: quilt_scale(CHAIN, 1, query=Sum(), lipschitz=1),
+        "lipschitz must not be given beside a query",
+    ),
+    "query": (lambda: quilt_scale(CHAIN, 1, query=max), "query must be Sum"),
+    "mixing": (lambda: mixing("ab"), r"chains\[0\] must be a MarkovChain"),
     "gap": (lambda: quilt_scale_approximate(9, 1, 0.2, -1), "gap must be finite and at least 0"),
     "least": (lambda: quilt_scale_approximate(9, 1, 2, 1), "least_probability must lie in"),
     "backwards": (lambda: mixing(ROUND, reversible=True), "transition must look the same"),

@@ -139,6 +139,24 @@ def test_noise_by_the_distance_keeps_epsilon():
                 assert epsilon_under_noise(one, other, distance / 0.7) <= 0.7 + SLACK
 
 
+def test_sums_that_nearly_agree_cost_no_more_than_the_slack():
+    """Weights moved to a neighbour by shares around those at which meetings stop to count."""
+    rng = np.random.default_rng(5)
+    for spread in (1, 8, 16) * 100:
+        values = np.sort(rng.choice(40, 5, replace=False)).astype(float)
+        weights = 10.0 ** -rng.uniform(0, spread, 5)
+        moved = weights.copy()
+        for i in range(4):
+            share = 10.0 ** -rng.uniform(7, 13) * rng.choice([-1, 1]) * moved[i : i + 2].min()
+            moved[i : i + 2] += [-share, share]
+        one = FiniteLaw(values, np.log(weights / weights.sum()))
+        other = FiniteLaw(values + rng.integers(0, 2, 5) / 2, np.log(moved / moved.sum()))
+        distance = wasserstein(one, other)
+        assert (
+            epsilon_under_noise(one, other, distance / 0.7 or 1e-3) <= 0.7 * (distance > 0) + SLACK
+        )
+
+
 def test_what_is_not_counted_costs_no_more_than_the_slack():
     one, other = FiniteLaw.of({0: 0.5, 9: 0.5}), FiniteLaw.of({0: 0.5 - 1e-11, 9: 0.5 + 1e-11})
     assert wasserstein(one, other) == 0

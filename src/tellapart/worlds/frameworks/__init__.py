@@ -1,9 +1,18 @@
 """Privacy frameworks beyond DP, each as the exact test that its definition speaks of."""
 
+from tellapart.worlds.frameworks._records import ByRecord
+from tellapart.worlds.frameworks.bayesian import bayesian
+from tellapart.worlds.frameworks.blowfish import blowfish
 from tellapart.worlds.frameworks.counterexamples import COUNTEREXAMPLES, Counterexample
+from tellapart.worlds.frameworks.dependent import (
+    dependence_sensitivity,
+    dependent,
+    pairwise_coefficient,
+)
 from tellapart.worlds.frameworks.inferential import ProductPriors, inferential
 from tellapart.worlds.frameworks.membership import membership, membership_epsilon
 from tellapart.worlds.frameworks.mutual import mutual_information
+from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
 from tellapart.worlds.frameworks.orderings import (
     Claim,
     Example,
@@ -13,11 +22,13 @@ from tellapart.worlds.frameworks.orderings import (
     Verdict,
     orderings,
 )
+from tellapart.worlds.frameworks.pufferfish import pufferfish, pufferfish_by_record, worst_curve
 from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
 
 __all__ = [
     "COUNTEREXAMPLES",
+    "ByRecord",
     "Claim",
     "Counterexample",
     "Example",
@@ -28,10 +39,20 @@ __all__ = [
     "Standing",
     "Tally",
     "Verdict",
+    "bayesian",
+    "blowfish",
+    "dependence_sensitivity",
+    "dependent",
+    "differential_privacy",
     "ghosh_kleinberg",
+    "group_privacy",
     "inferential",
     "membership",
     "membership_epsilon",
     "mutual_information",
     "orderings",
+    "pairwise_coefficient",
+    "pufferfish",
+    "pufferfish_by_record",
+    "worst_curve",
 ]

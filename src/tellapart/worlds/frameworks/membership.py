@@ -16,7 +16,7 @@ from tellapart import _checks
 from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
-from tellapart.worlds.models.secrets import Predicate, RecordIn, Secret
+from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret
 from tellapart.worlds.pairs.extremes import Law, extremes
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
@@ -49,15 +49,12 @@ def membership(
                 "values of normal records have densities, not probabilities; beliefs in them are "
                 "compared by tell_apart"
             )
-        for secret in model.secrets() if secrets is None else secrets:
-            try:
-                told = model.law(query, secret)
-            except ImpossibleSecret:
+        untold = model.law(query, _anything(model, RecordValue(0, 0)))
+        for secret, told in _told(model, query, secrets):
+            if told is None:
                 skipped.append(secret)
                 continue
-            anything = _anything(model, secret)
-            untold = model.law(query, anything)
-            moves = _moves(secret, told, anything, untold, release, positive)
+            moves = _moves(secret, told, _anything(model, secret), untold, release, positive)
             worst = max(worst, *moves, key=lambda one: one.log_ratio)
     return Standing(
         framework="membership privacy (positive)" if positive else "membership privacy",
@@ -90,6 +87,20 @@ def membership_epsilon(gamma: float, prior: float | None = None) -> float:
     if gamma * prior >= 1:
         return absence
     return min(absence, math.log1p((gamma - 1) / (1 - gamma * prior)))
+
+
+def _told(
+    model: FiniteModel, query: Any, secrets: Sequence[Secret] | None
+) -> Iterator[tuple[Secret, Law | None]]:
+    """Secrets with the law of the answer for someone told them; none where they cannot hold."""
+    if secrets is None:
+        yield from model.laws(query)
+        return
+    for secret in secrets:
+        try:
+            yield secret, model.law(query, secret)
+        except ImpossibleSecret:
+            yield secret, None
 
 
 def _anything(model: FiniteModel, secret: Secret) -> RecordIn:

@@ -7,6 +7,7 @@ no other record, or all of them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -19,7 +20,7 @@ from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks._chain_given import chain_given_others
 from tellapart.worlds.frameworks._listing import answers_of, check_size, domains_of, joint_of
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
-from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.models.laws import FiniteLaw
@@ -149,16 +150,17 @@ def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
 def _alone(model: FiniteModel, query: Any, release: Release, asked: Sequence[int]) -> Most:
     """What someone learns of a record who knows no other."""
     best, skipped = Most(0.0, asked[0]), []
-    for record in asked:
+    every = itertools.groupby(model.laws(query), key=lambda one: one[0].record)
+    for record, secrets in every:
+        if record not in asked:
+            continue
         laws, priors = [], []
-        for value in model.domain(record).tolist():
-            secret = RecordValue(record, value)
-            try:
-                laws.append(model.law(query, secret))
-            except ImpossibleSecret:
+        for secret, law in secrets:
+            if law is None:
                 skipped.append(secret)
-                continue
-            priors.append(model.prior(secret))
+            else:
+                laws.append(law)
+                priors.append(model.prior(secret))
         found = told(laws, np.array(priors), release)
         best = max(best, Most(found, record), key=lambda one: one.nats)
     return best._replace(skipped=tuple(skipped))

@@ -61,10 +61,26 @@ class FiniteModel(ABC):
 
         Values of probability 0 come with no law.
         """
-        for secret in self.secrets():
-            if secret.record not in check_mapping(known):
-                possible = self.prior(secret, known) > 0
-                yield secret, self.law(query, secret, known) if possible else None
+        for record in range(self.records):
+            if record not in check_mapping(known):
+                found = self.record_laws(query, record, known)
+                for value, law in zip(self.domain(record).tolist(), found, strict=True):
+                    yield RecordValue(record, value), law
+
+    def record_laws(
+        self, query: Query, record: int, known: Known | None = None
+    ) -> list[FiniteLaw | None]:
+        """The law of the true answer for each value of a record; None for impossible values."""
+        return [
+            self._law_or_none(query, RecordValue(record, value), known)
+            for value in self.domain(self._index(record)).tolist()
+        ]
+
+    def _law_or_none(self, query: Query, secret: Secret, known: Known | None) -> FiniteLaw | None:
+        try:
+            return self.law(query, secret, known)
+        except ImpossibleSecret:
+            return None
 
     def _wanted(self, secret: Secret) -> tuple[int, Mask]:
         """The record a secret is about, and which of its values make it true."""
@@ -131,9 +147,7 @@ class SummedModel(FiniteModel):
             check_known(float(joint.max()), known)
             if record in check_mapping(known):
                 continue
-            for value, logs in zip(self.domain(record), joint, strict=True):
-                whole = float(logpoly.total(logs))
-                law = None if whole == -np.inf else FiniteLaw(sums, logs - whole)
+            for value, law in zip(self.domain(record), _laws(sums, joint), strict=True):
                 yield RecordValue(record, float(value)), law
 
     def _joints(self, weights: Array, allowed: list[Mask]) -> Iterator[tuple[Array, Array]]:
@@ -141,11 +155,27 @@ class SummedModel(FiniteModel):
         for record in range(self.records):
             yield self._joint(weights, record, allowed)
 
+    def record_laws(
+        self, query: Query, record: int, known: Known | None = None
+    ) -> list[FiniteLaw | None]:
+        weights = weights_of(query, self.records)
+        allowed = self._allowed(known, record)
+        return _laws(*self._joint(weights, self._index(record), allowed))
+
     def prior(self, secret: Secret, known: Known | None = None) -> float:
         record, wanted = self._wanted(secret)
         shares = self._log_shares(record, self._allowed(known, record))
         every = check_known(float(logpoly.total(shares)), known)
         return min(math.exp(float(logpoly.total(shares[wanted])) - every), 1.0)
+
+
+def _laws(sums: Array, joint: Array) -> list[FiniteLaw | None]:
+    """The law of a sum given each value of a record; None for a value of probability 0."""
+    wholes = [float(logpoly.total(row)) for row in joint]
+    return [
+        FiniteLaw(sums, row - whole) if whole > -np.inf else None
+        for row, whole in zip(joint, wholes, strict=True)
+    ]
 
 
 def check_mapping(known: Known | None) -> Known:

@@ -1,0 +1,87 @@
+"""Noise for every record of a long chain at once, where laws of all sums would be too many.
+
+An upper bound for all chains says how much noise suffices; what the tails of Laplace noise see
+says how much is needed. For two states that tend to stay the two agree, so that the answer is
+exact; elsewhere the bound is on the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tellapart.choose.limit import Limit
+from tellapart.mechanisms.noise import Laplace
+from tellapart.risk.rates import epsilon as epsilon_of
+from tellapart.worlds.fitting import chain_epsilon_bound, chain_scale_bound
+from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.queries import Query
+from tellapart.worlds.models.secrets import RecordValue, Secret
+from tellapart.worlds.models.tilted import chain_log_mgf
+from tellapart.worlds.secret_test import Model, SecretTest, tell_apart
+
+# Shorter chains are searched record by record, to the last double; longer ones take too long.
+_SHORT, _AFFORDABLE = 50, 400
+_TIGHT = 1e-8
+
+
+class Found(NamedTuple):
+    """Noise that suffices, the test that comes closest, impossible values, and if it is needed."""
+
+    release: Laplace
+    tightest: SecretTest
+    skipped: tuple[Secret, ...]
+    exact: bool
+
+
+def noise(
+    models: Sequence[Model], query: Any, limits: Sequence[Limit], family: Any, pairs: Any
+) -> Found | None:
+    """The answer for long chains under a limit on ε; None where another route is to be taken."""
+    chains = [one for one in models if isinstance(one, MarkovChain)]
+    wanted = _pure(limits)
+    if len(chains) < len(models) or wanted is None or family is not Laplace or pairs is not None:
+        return None
+    longest = max(chain.length for chain in chains)
+    if longest <= _SHORT or not isinstance(query, Query):
+        return None
+    scales = [chain_scale_bound(chain, wanted, query) for chain in chains]
+    scale = max(scales)
+    worst = chains[int(np.argmax(scales))]
+    record = int(np.nanargmax(chain_epsilon_bound(worst, scale, query)))
+    test = _best_pair(worst, query, record, scale)
+    exact = test.epsilon >= wanted * (1 - _TIGHT)
+    if not exact and longest <= _AFFORDABLE:
+        return None
+    return Found(Laplace(scale), test, _impossible(chains), exact)
+
+
+def _pure(limits: Sequence[Limit]) -> float | None:
+    """The ε that is asked, if that is the only limit."""
+    if len(limits) != 1 or limits[0].least or limits[0].measure is not epsilon_of:
+        return None
+    return limits[0].bound if dict(limits[0].arguments).get("delta") == 0 else None
+
+
+def _best_pair(chain: MarkovChain, query: Query, record: int, scale: float) -> SecretTest:
+    """The two values of a record that far-out outputs tell apart best."""
+    tails = chain_log_mgf(chain, [1 / scale, -1 / scale], query)[:, record]
+    high, low = np.nanargmax(tails, axis=1), np.nanargmin(tails, axis=1)
+    side = int(np.argmax([tails[i, high[i]] - tails[i, low[i]] for i in (0, 1)]))
+    values = chain.domain(record)
+    h1, h0 = (RecordValue(record, float(values[place[side]])) for place in (high, low))
+    return tell_apart(chain, query, Laplace(scale), h1, h0)
+
+
+def _impossible(chains: Sequence[MarkovChain]) -> tuple[RecordValue, ...]:
+    """Values that a record cannot have."""
+    found: set[RecordValue] = set()
+    for chain in chains:
+        law = chain.initial
+        for record in range(chain.length):
+            for place in np.flatnonzero(law == 0):
+                found.add(RecordValue(record, float(chain.domain(record)[place])))
+            law = law @ chain.transition
+    return tuple(sorted(found, key=lambda one: (one.record, one.value)))

@@ -1,0 +1,145 @@
+"""All the tests that a promise about secrets speaks of, at any amount of noise.
+
+The laws of the true answer do not depend on the noise, so they are worked out once. More noise of
+the kinds used here is less noise with more on top, so that every risk falls as it grows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tellapart import _checks
+from tellapart.choose.limit import FROM_MODEL, Limit
+from tellapart.curve.base import TradeoffCurve
+from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
+from tellapart.worlds.pairs.curves import pair_curve
+from tellapart.worlds.pairs.extremes import Law
+from tellapart.worlds.releases import Release
+from tellapart.worlds.secret_test import Model, SecretTest
+
+Family = Callable[[float], Release]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One secret against another, or against all others of its record, with its prior."""
+
+    h1: Secret
+    h0: Secret
+    present: Law
+    absent: Law
+    prior: float | None
+
+    def curve(self, release: Release) -> TradeoffCurve:
+        return pair_curve(self.present, self.absent, release)
+
+    def test(self, release: Release) -> SecretTest:
+        return SecretTest(self.h1, self.h0, release, self.present, self.absent, self.prior)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Pairs of secrets, values against the rest of their record, and secrets of probability 0."""
+
+    pairs: tuple[Asked, ...]
+    rests: tuple[Asked, ...]
+    skipped: tuple[Secret, ...]
+
+
+def questions(
+    models: Sequence[Model], query: Any, pairs: Sequence[tuple[Secret, Secret]] | None
+) -> Questions:
+    """What is to be told apart, under every model that the adversary may believe in."""
+    found: list[Asked] = []
+    rests: list[Asked] = []
+    skipped: set[Secret] = set()
+    for model in models:
+        wanted = _all_pairs(model) if pairs is None else list(pairs)
+        laws, never = _laws(model, query, wanted)
+        skipped |= never
+        found += _asked(model, wanted, laws)
+        if pairs is None:
+            rests += _against_rests(model, query, laws)
+    if not found:
+        _checks.refuse("pairs", "name two secrets that are possible", pairs)
+    return Questions(tuple(found), tuple(rests or found), tuple(sorted(skipped, key=repr)))
+
+
+def excess(asked: Questions, limits: Sequence[Limit], release: Release) -> tuple[float, Asked]:
+    """How far the worst test exceeds its limits, and which one it is."""
+    worst: tuple[float, Asked] | None = None
+    for limit in limits:
+        uses_prior = _wants_prior(limit)
+        for one in asked.rests if uses_prior else asked.pairs:
+            found = (_with_prior(limit, one) if uses_prior else limit).excess(one.curve(release))
+            if worst is None or found > worst[0]:
+                worst = found, one
+    if worst is None:
+        _checks.refuse("limits", "not be empty", limits)
+    return worst
+
+
+def _all_pairs(model: Model) -> list[tuple[Secret, Secret]]:
+    """Both orders of every two values of a record."""
+    by_record = itertools.groupby(model.secrets(), key=lambda secret: secret.record)
+    return [pair for _, values in by_record for pair in itertools.permutations(values, 2)]
+
+
+def _laws(
+    model: Model, query: Any, pairs: Sequence[tuple[Secret, Secret]]
+) -> tuple[dict[Secret, Law], set[Secret]]:
+    laws: dict[Secret, Law] = {}
+    never: set[Secret] = set()
+    for secret in dict.fromkeys(itertools.chain.from_iterable(pairs)):
+        try:
+            laws[secret] = model.law(query, secret)
+        except ImpossibleSecret:
+            never.add(secret)
+    return laws, never
+
+
+def _asked(
+    model: Model, pairs: Sequence[tuple[Secret, Secret]], laws: dict[Secret, Law]
+) -> list[Asked]:
+    priors = {one: model.prior(one) for one in laws} if isinstance(model, FiniteModel) else {}
+    return [
+        Asked(h1, h0, laws[h1], laws[h0], _share(priors, h1, h0))
+        for h1, h0 in pairs
+        if h1 in laws and h0 in laws
+    ]
+
+
+def _share(priors: dict[Secret, float], h1: Secret, h0: Secret) -> float | None:
+    return priors[h1] / (priors[h1] + priors[h0]) if priors else None
+
+
+def _against_rests(model: Model, query: Any, laws: dict[Secret, Law]) -> list[Asked]:
+    """Is it this value or another one? With two values that is the pair itself."""
+    if not isinstance(model, FiniteModel):
+        return []
+    found = []
+    for secret in laws:
+        if not isinstance(secret, RecordValue):
+            continue
+        others = [x for x in model.domain(secret.record).tolist() if x != secret.value]
+        rest = RecordIn(secret.record, tuple(others))
+        prior = model.prior(secret)
+        if others and prior < 1:
+            found.append(Asked(secret, rest, laws[secret], model.law(query, rest), prior))
+    return found
+
+
+def _wants_prior(limit: Limit) -> bool:
+    return FROM_MODEL in dict(limit.arguments).values()
+
+
+def _with_prior(limit: Limit, asked: Asked) -> Limit:
+    """The same limit with the prior of one test filled in."""
+    if asked.prior is None:
+        _checks.refuse("limits", "state a prior as a number where the model has none", str(limit))
+    given = tuple((k, asked.prior if v is FROM_MODEL else v) for k, v in limit.arguments)
+    return replace(limit, arguments=given)

@@ -1,0 +1,220 @@
+"""Commands about data that hang together: frameworks, noise."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from tellapart import _checks
+from tellapart._numeric.rounding import fixed
+from tellapart.choose.noise_table import NoiseRow, noise_table
+from tellapart.cli import show
+from tellapart.cli.options import Option, Output
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.worlds import GaussianRecords, described
+from tellapart.worlds.described import Described
+from tellapart.worlds.frameworks.comparison import Comparison, compare_frameworks
+from tellapart.worlds.frameworks.standing import Side
+from tellapart.worlds.frameworks.table import as_data, as_table, statement
+from tellapart.worlds.releases import Release
+
+# More secrets of probability 0 than these are counted, not listed.
+_LISTED = 6
+
+File = Annotated[Path, Parameter(help="A description of the data, in TOML.")]
+
+
+def frameworks(model: File, /, *, output: Output = Output()) -> None:
+    r"""What one release gives away by each privacy framework, when data hang together.
+
+    The file says how data hang together, what is asked of them and with what noise it is
+    published: tables [model], [query], [release], and [policy] for Blowfish. Each framework has an
+    adversary of its own; the table shows how much that one learns, from which output, and whether
+    numbers of several releases may be added up.
+
+    For example:
+
+        tellapart frameworks chain.toml
+        tellapart frameworks chain.toml --json
+        tellapart frameworks chain.toml --plot frameworks.svg
+    """
+    read = described.read(model)
+    release = _release(read, model)
+    with show.working("asking every framework"), _naming(model):
+        found = compare_frameworks(read.model, read.query, release, read.policy, read.believed)
+
+    def text(console: Console) -> None:
+        show.title(console, read.title, read.published or "")
+        for sentence in _about(read):
+            show.line(console, sentence)
+        console.print()
+        table = as_table(found.rows, width=max(console.width - 2, 20))
+        head, _, rest = textwrap.indent(table, "  ").partition("\n")
+        console.print(Text(head, style="bold"))
+        console.print(Text(rest))
+        _terms(console, found)
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.standings(found.rows)
+
+    data = {
+        **_data(read),
+        "release": read.published,
+        "frameworks": as_data(found.rows),
+        "left_out": [{"framework": x.framework, "reason": x.reason} for x in found.left_out],
+    }
+    output.give(data, text, picture)
+
+
+def noise(
+    model: File,
+    /,
+    *,
+    epsilon: Annotated[
+        Option,
+        Parameter(help="The promise: ε of the adversary who knows how data hang together."),
+    ] = None,
+    output: Output = Output(),
+) -> None:
+    r"""How much noise each method needs for one promise, when data hang together.
+
+    The file says how data hang together and what is asked of them: tables [model] and [query].
+    Without --epsilon its table [target] has the promise. Beside each amount of noise stands the ε
+    that it really gives for these data, which may be far less than promised, or more.
+
+    For example:
+
+        tellapart noise chain.toml --epsilon 1
+        tellapart noise chain.toml --epsilon 0.5 --json
+        tellapart noise chain.toml --plot noise.svg
+    """
+    read = described.read(model)
+    promise = _promise(read, epsilon, model)
+    if isinstance(read.model, GaussianRecords):
+        raise Unsupported(f"{model}: methods are compared for records with finitely many values")
+    listed = read.model
+    with show.working("setting the noise by every method"), _naming(model):
+        rows = noise_table(listed, read.query, promise, policy=read.policy, believed=read.believed)
+
+    def text(console: Console) -> None:
+        show.title(console, read.title, f"noise that keeps ε = {promise:g}")
+        for sentence in _about(read):
+            show.line(console, sentence)
+        console.print()
+        show.table(console, [_NOISE_HEAD, *(_noise_cells(one) for one in rows)])
+        console.print()
+        show.title(console, "What each protects")
+        for one in rows:
+            show.item(console, f"{one.method}: {one.protects}")
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.noise(rows)
+
+    data = {
+        **_data(read),
+        "epsilon": promise,
+        "methods": [
+            {
+                "method": one.method,
+                "scale": one.scale,
+                "true_epsilon": one.true_epsilon,
+                "side": one.side.value,
+                "sound": one.sound,
+                "protects": one.protects,
+            }
+            for one in rows
+        ],
+    }
+    output.give(data, text, picture)
+
+
+_NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
+
+
+def _noise_cells(one: NoiseRow) -> tuple[str, ...]:
+    true = f"{one.side.value} {fixed(one.true_epsilon, one.side is not Side.AT_LEAST)}"
+    return one.method, fixed(one.scale, True), true, "always" if one.sound else "not in general"
+
+
+def _release(read: Described, model: Path) -> Release:
+    if read.release is None:
+        raise InvalidArgument(
+            f'{model}: [release] must be given, such as noise = "laplace" with scale = 1'
+        )
+    return read.release
+
+
+def _promise(read: Described, epsilon: float | None, model: Path) -> float:
+    if epsilon is not None:
+        return _checks.finite_above_zero(**{"--epsilon": epsilon})
+    if read.target is None or read.target.measure != "epsilon":
+        raise InvalidArgument(f"{model}: --epsilon must be given, or epsilon in a table [target]")
+    return read.target.value
+
+
+def _about(read: Described) -> list[str]:
+    """What the numbers are about."""
+    said = [f"The data: {read.described_model}."]
+    if read.fitted is not None:
+        said.append(
+            "The model is an estimate from data: what is safe for it is unsafe about half the "
+            f"time. What the data leave open holds with {read.fitted.confidence:.6g} confidence."
+        )
+    return said
+
+
+def _terms(console: Console, found: Comparison) -> None:
+    console.print()
+    show.title(console, "What each takes for granted")
+    for sentence in _gathered([(one.framework, one.assumptions) for one in found.rows]):
+        show.item(console, sentence)
+    impossible = dict.fromkeys(statement(x) for one in found.rows for x in one.skipped)
+    if impossible:
+        listed = list(impossible)[:_LISTED]
+        more = len(impossible) - len(listed)
+        rest = f" and {more} more" if more > 0 else ""
+        console.print()
+        show.title(console, "Impossible, so that nothing can be told of it")
+        show.line(console, f"{', '.join(listed)}{rest}.")
+    if found.left_out:
+        console.print()
+        show.title(console, "Left out")
+        for sentence in _gathered([(one.framework, one.reason) for one in found.left_out]):
+            show.item(console, sentence)
+
+
+def _gathered(said: Sequence[tuple[str, str]]) -> list[str]:
+    """What is said of several, said once."""
+    names: dict[str, list[str]] = {}
+    for name, words in said:
+        names.setdefault(words, []).append(name)
+    return [f"{', '.join(listed)}: {words}" for words, listed in names.items()]
+
+
+@contextmanager
+def _naming(model: Path) -> Iterator[None]:
+    """Mistakes that show only in the computation name the file, too."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{model}: {error}") from error
+
+
+def _data(read: Described) -> dict[str, Any]:
+    return {
+        "title": read.title,
+        "model": read.described_model,
+        "records": read.model.records,
+        "confidence": None if read.fitted is None else read.fitted.confidence,
+    }

@@ -1,0 +1,115 @@
+"""Columns of labels, such as states over time, from frames or files, with the gaps in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellapart.data import columns, duck, frames, paths
+from tellapart.data.runs import PrivateFolder
+from tellapart.errors import BadScores, InvalidArgument
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One column: a label per row, ``None`` where there is none, and how to name a row."""
+
+    name: str
+    rows: list[Any]
+    place: columns.Place
+
+    def whole(self) -> list[Any]:
+        """All labels, none of which may be missing."""
+        for row, one in enumerate(self.rows):
+            if one is None:
+                where = self.place(row)
+                raise InvalidArgument(f"{self.name} must not be missing, got None {where}")
+        return self.rows
+
+
+def read(source: Any, names: Sequence[str]) -> list[Labels]:
+    """These columns of a pandas, Polars or Arrow table, a dict, or CSV and Parquet files.
+
+    All that CSV files hold is text: a column all of whose entries are numbers is read as numbers,
+    one of dates as dates.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _from_files(source, names)
+    found = [Labels(name, plain(frames.raw(source, name)), columns.from_zero) for name in names]
+    if len({len(one.rows) for one in found}) > 1:
+        sizes = ", ".join(f"{len(one.rows)} in {one.name}" for one in found)
+        raise InvalidArgument(f"columns must have one length, got {sizes}")
+    return found
+
+
+def plain(values: Any) -> list[Any]:
+    """A list of labels as Python's own objects, with ``None`` for what is missing."""
+    ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist"))
+    listed = next((way for way in ways if way is not None), lambda: list(values))()
+    return [None if _is_missing(one) else _plain(one) for one in listed]
+
+
+def _plain(one: Any) -> Any:
+    return one.item() if isinstance(one, np.generic) else one
+
+
+def _is_missing(one: Any) -> bool:
+    """None, NaN and the like; pandas' own NA can be compared with nothing."""
+    if one is None or type(one).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(one, float | np.floating | np.datetime64) and bool(one != one)
+
+
+def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[Labels]:
+    kind, files = paths.found(source)
+    if kind == "npz":
+        raise BadScores(f"a table of labels must be Parquet or CSV, got {files[0]}")
+    folder = PrivateFolder()
+    ask = duck.connected(folder.path)
+    try:
+        found = [_one_file(ask, kind, file, names) for file in files]
+    finally:
+        ask.close()
+        folder.remove()
+    starts = np.cumsum([0, *(len(rows) for rows in found)])
+    every = [row for rows in found for row in rows]
+    made = [[row[i] for row in every] for i in range(len(names))]
+    if kind == "csv":
+        made = [_understood(one) for one in made]
+
+    def place(row: int) -> str:
+        which = int(np.searchsorted(starts, row, side="right")) - 1
+        return duck.place(row - int(starts[which]), files[which])
+
+    return [Labels(name, rows, place) for name, rows in zip(names, made, strict=True)]
+
+
+def _one_file(ask: Any, kind: str, file: Path, names: Sequence[str]) -> list[Any]:
+    reader = duck.PARQUET if kind == "parquet" else duck.read_csv(file)
+    told = duck.rows(ask, file, f"DESCRIBE SELECT * FROM {reader}")  # noqa: S608
+    there = [str(row[0]) for row in told]
+    for name in names:
+        if name not in there:
+            raise BadScores(f"{file} must have a column {name!r}, has {frames.listed(there)}")
+    said = ", ".join(duck.quoted(name) for name in names)
+    found = duck.rows(ask, file, f"SELECT {said} FROM {reader}")  # noqa: S608
+    return [[None if _is_missing(one) else one for one in row] for row in found]
+
+
+def _understood(texts: list[str | None]) -> list[Any]:
+    """Numbers or dates where every entry is one, else the text as it is, without blanks around."""
+    trimmed = [None if one is None or not one.strip() else one.strip() for one in texts]
+    ways: list[Callable[[str], Any]] = [int, float, datetime.fromisoformat]
+    for way in ways:
+        try:
+            made = [None if one is None else way(one) for one in trimmed]
+        except ValueError:
+            continue
+        return [None if _is_missing(one) else one for one in made]
+    return trimmed

@@ -1,0 +1,116 @@
+"""Data models written down in a file, with what is asked of them and what is promised."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tellapart import _checks
+from tellapart.errors import InvalidArgument
+from tellapart.worlds.describing import _models, _parts, _words
+from tellapart.worlds.describing._keys import Keys
+from tellapart.worlds.describing._models import Fitted
+from tellapart.worlds.describing._parts import Target
+from tellapart.worlds.fitting import ChainSet, TableSet
+from tellapart.worlds.models.queries import Query
+from tellapart.worlds.policies import Policy
+from tellapart.worlds.releases import Release
+from tellapart.worlds.secret_test import Model
+
+__all__ = ["Described", "Target", "parse", "read"]
+
+_TABLES = ("model", "query", "release", "policy", "target")
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """What a file says an attacker knows, is shown, and may learn.
+
+    ``release``, ``policy`` and ``target`` are None where the file does not say. ``fitted`` has
+    what the data leave open where the model was fitted to data; ``model`` is then the estimate.
+    """
+
+    title: str
+    model: Model
+    query: Query
+    release: Release | None = None
+    policy: Policy | None = None
+    target: Target | None = None
+    fitted: Fitted | None = None
+
+    @property
+    def believed(self) -> ChainSet | TableSet | None:
+        """All models that the data leave open, where the model was fitted to data."""
+        return None if self.fitted is None else self.fitted.confidence_set
+
+    @property
+    def described_model(self) -> str:
+        """The model in a few words."""
+        return _words.model(self.model)
+
+    @property
+    def published(self) -> str | None:
+        """What is published, in a few words, where the file says so."""
+        return None if self.release is None else _words.published(self.query, self.release)
+
+
+def read(path: str | PathLike[str]) -> Described:
+    """Read from a TOML file how data hang together and what is published of them.
+
+    Files that it names lie relative to it. What is wrong is said with file, table and key.
+    """
+    place = Path(path)
+    try:
+        text = place.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{place} must be text in UTF-8: {error}") from error
+    try:
+        return parse(text, folder=place.parent, title=place.stem)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{place}: {error}") from error
+
+
+def parse(text: str, *, folder: str | PathLike[str] = ".", title: str = "") -> Described:
+    """The same from the text itself; files that it names lie relative to ``folder``.
+
+    >>> found = parse('''
+    ... [model]
+    ... kind = "exchangeable"
+    ... count_law = [0.1, 0.15, 0.5, 0.15, 0.1]
+    ... [release]
+    ... noise = "laplace"
+    ... scale = 2
+    ... ''')
+    >>> found.model.records, found.release.scale
+    (4, 2.0)
+    """
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidArgument(f"the description must be TOML: {error}") from error
+    tables = _tables(given)
+    if "model" not in tables:
+        raise InvalidArgument('[model] must be given, with kind = "chain" or another')
+    found = _models.model(tables["model"], Path(folder))
+    named = given.get("title", title)
+    _checks.instance(str, "a text", title=named)
+    return Described(
+        title=named,
+        model=found.model,
+        query=_parts.query(tables.get("query"), found.model.records),
+        release=_parts.release(tables.get("release")),
+        policy=_parts.policy(tables.get("policy"), found.model),
+        target=_parts.target(tables.get("target")),
+        fitted=found.fitted,
+    )
+
+
+def _tables(given: dict[str, Any]) -> dict[str, Keys]:
+    for key, value in given.items():
+        if key != "title" and key not in _TABLES:
+            tables = ", ".join(f"[{one}]" for one in _TABLES)
+            _checks.refuse(key, f"be title or one of the tables {tables}", value)
+    return {key: Keys.of(key, value) for key, value in given.items() if key != "title"}

@@ -1,0 +1,156 @@
+"""Observed sequences of states, out of whatever holds them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart.data import labels
+from tellapart.data.columns import from_zero
+from tellapart.errors import InvalidArgument, Unsupported
+
+Missing = Literal["refuse", "split"]
+_MOST_STATES = 64
+
+
+def gathered(
+    data: Any, column: str | None, by: str | None, order: str | None, missing: Missing
+) -> list[list[Any]]:
+    """One list of labels for each stretch without gaps."""
+    if missing not in ("refuse", "split"):
+        _checks.refuse("missing", "be 'refuse' or 'split'", missing)
+    if column is not None:
+        return _of_table(data, column, by, order, missing)
+    for name, given in (("by", by), ("order", order)):
+        if given is not None:
+            _checks.refuse("column", f"be given together with {name}", None)
+    if isinstance(data, str | os.PathLike | Mapping) or hasattr(data, "columns"):
+        _checks.refuse("column", "name the column that holds the states of this table", None)
+    return [part for name, one in _lists(data) for part in _parts(name, one, from_zero, missing)]
+
+
+def _lists(data: Any) -> list[tuple[str, list[Any]]]:
+    """The rows of a matrix, the sequences of a list, or the one sequence that was given."""
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return [(f"data[{i}]", labels.plain(row)) for i, row in enumerate(data)]
+    if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
+        _checks.refuse("data", "be a sequence of states, a list of them or a table", data)
+    found = labels.plain(data)
+    nested = [isinstance(one, list | tuple | np.ndarray) for one in found]
+    if not any(nested):
+        return [("data", found)]
+    if not all(nested):
+        _checks.refuse("data", "hold sequences only, or states only", found[nested.index(False)])
+    return [(f"data[{i}]", labels.plain(one)) for i, one in enumerate(found)]
+
+
+def _of_table(
+    data: Any, column: str, by: str | None, order: str | None, missing: Missing
+) -> list[list[Any]]:
+    wanted = [one for one in (column, by, order) if one is not None]
+    read = dict(zip(wanted, labels.read(data, wanted), strict=True))
+    states = read[column]
+    owners = read[by].whole() if by is not None else [None] * len(states.rows)
+    times = read[order].whole() if order is not None else list(range(len(states.rows)))
+    groups: dict[Any, list[int]] = {}
+    for row, owner in enumerate(owners):
+        groups.setdefault(owner, []).append(row)
+    found: list[list[Any]] = []
+    for rows in groups.values():
+        ordered = _in_order(order, rows, times, states.place)
+        ordered_states = [states.rows[row] for row in ordered]
+        places = _moved(states.place, ordered)
+        found += _parts(column, ordered_states, places, missing)
+    return found
+
+
+def _moved(place: Callable[[int], str], rows: list[int]) -> Callable[[int], str]:
+    return lambda row: place(rows[row])
+
+
+def _in_order(
+    order: str | None, rows: list[int], times: list[Any], place: Callable[[int], str]
+) -> list[int]:
+    try:
+        found = sorted(rows, key=lambda row: times[row])
+    except TypeError:
+        raise InvalidArgument(f"{order} must hold values that have an order") from None
+    for one, two in itertools.pairwise(found):
+        if times[one] == times[two]:
+            where = place(two)
+            raise InvalidArgument(f"{order} must differ within one sequence, repeats {where}")
+    return found
+
+
+def _parts(
+    name: str, states: list[Any], place: Callable[[int], str], missing: Missing
+) -> list[list[Any]]:
+    """The stretches between gaps; without gaps, all of it."""
+    parts: list[list[Any]] = [[]]
+    for row, one in enumerate(states):
+        if one is not None:
+            parts[-1].append(one)
+        elif missing == "split":
+            parts.append([])
+        else:
+            raise InvalidArgument(
+                f"{name} must not be missing, got None {place(row)}; missing='split' starts a "
+                "new sequence there"
+            )
+    return [part for part in parts if part]
+
+
+def numbered(
+    sequences: list[list[Any]], states: Sequence[Any] | None, what: str = "data"
+) -> tuple[tuple[Any, ...], list[Any]]:
+    """All states in order, and each sequence as their places in it."""
+    for one in itertools.chain.from_iterable(sequences):
+        if not isinstance(one, Hashable):
+            _checks.refuse(what, "hold labels such as numbers or text", one)
+    seen = {one for part in sequences for one in part}
+    known = _sorted(seen, what) if states is None else _given(states, seen)
+    if len(known) < 2:
+        _checks.refuse(what, "show at least 2 states (or name more in states)", list(known))
+    places = {one: i for i, one in enumerate(known)}
+    return known, [np.array([places[one] for one in part], dtype=np.int64) for part in sequences]
+
+
+def _sorted(seen: set[Any], what: str) -> tuple[Any, ...]:
+    if len(seen) > _MOST_STATES:
+        raise Unsupported(
+            f"{what} has {len(seen)} different states, too many to fit a model to; group numbers "
+            f"into at most {_MOST_STATES} classes, or name the states"
+        )
+    try:
+        return tuple(sorted(seen))
+    except TypeError:
+        kinds = sorted({type(one).__name__ for one in seen})
+        _checks.refuse(what, "hold states of one kind (or name them in states)", kinds)
+
+
+def _given(states: Sequence[Any], seen: set[Any]) -> tuple[Any, ...]:
+    known = tuple(labels.plain(states))
+    if len(set(known)) != len(known):
+        _checks.refuse("states", "differ from each other", states)
+    for one in sorted(seen - set(known), key=str):
+        _checks.refuse("states", "name every state in the data", one)
+    return known
+
+
+def counted_as(states: tuple[Any, ...], values: Any) -> Any:
+    """What each state counts: given, the number that it is, or its place in the order."""
+    if isinstance(values, Mapping):
+        for one in states:
+            if one not in values:
+                _checks.refuse("values", "say what every state counts", one)
+        return np.array([_checks.finite(values=values[one]) for one in states])
+    if values is not None:
+        return values
+    if all(isinstance(one, bool | int | float) for one in states):
+        return np.array([float(one) for one in states])
+    return np.arange(float(len(states)))

@@ -1,0 +1,190 @@
+"""A chain of which some records are known: all that matters to one record lies between two.
+
+Given the nearest known records on both sides, the records beyond are independent of the one in
+question. Not knowing them only adds noise to a sum, so the worst adversary knows them all, or
+none on that side at all. What is left are stretches of the chain between two known states, which
+look the same wherever they lie, and stretches that reach the first or the last record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart._numeric import logpoly
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks._outputs import log_likelihoods
+from tellapart.worlds.models._grid import Grid, emitted, grid
+from tellapart.worlds.models.base import logs_of
+from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.queries import Query, weights_of
+from tellapart.worlds.models.secrets import RecordValue
+from tellapart.worlds.secret_test import Witness
+
+_MOST_CASES = 2**15
+
+
+class _Case(NamedTuple):
+    """A record and the known states nearest to it, None where none is known on that side.
+
+    ``laws`` has for each state of the record its log-weights at the sums of all between, -inf
+    throughout for states that cannot be.
+    """
+
+    record: int
+    left: tuple[int, int] | None
+    right: tuple[int, int] | None
+    laws: Array
+
+
+def chain_witness(chain: MarkovChain, query: Query, release: Laplace) -> Witness | None:
+    """The record, the values and the knowledge with which an output tells most."""
+    cases = chain.length**2 * chain.initial.size**3
+    if cases > _MOST_CASES:
+        raise Unsupported(
+            f"stretches of a chain of {chain.length} records with {chain.initial.size} states "
+            f"are {cases} cases, more than {_MOST_CASES}; ask a shorter chain: what is known "
+            "further away matters ever less"
+        )
+    weights = weights_of(query, chain.length)
+    laid = grid(weights, [chain.domain(0)] * chain.length)
+    batches = [batch for batch in _batches(_Stretches(chain, laid)) if batch]
+    found = [_look(batch, laid.width, release) for batch in batches]
+    if not found:
+        return None
+    return _told(chain, float(weights[0]), laid, max(found, key=lambda one: one.ratio))
+
+
+class _Stretches:
+    """Log-polynomials in the sum of all records that lie between, in steps of the grid."""
+
+    def __init__(self, chain: MarkovChain, laid: Grid) -> None:
+        self.length, self.states = chain.length, chain.initial.size
+        self.steps = laid.steps[0]
+        logs = logs_of(chain.transition)
+        every = np.ones(self.states, dtype=bool)
+        self.start = [logs_of(chain.initial)[:, None]]
+        self.end = [np.zeros((self.states, 1))]
+        self.between = [np.array([row[:, None] for row in logs])]
+        for _ in range(1, self.length):
+            self.start.append(logpoly.mix(emitted(self.start[-1], self.steps, every), logs))
+            self.end.append(logpoly.mix(emitted(self.end[-1], self.steps, every), logs.T))
+            last = self.between[-1]
+            further = [logpoly.mix(emitted(row, self.steps, every), logs) for row in last]
+            self.between.append(np.array(further))
+        # Which states each record may have.
+        self.possible = np.array([row.max(axis=1) > -np.inf for row in self.start])
+
+    def law(self, before: Array, after: Array) -> Array | None:
+        """For each state the law of the sum; None where fewer than two states can be."""
+        rows = np.full((self.states, before.shape[1] + after.shape[1] - 1), -np.inf)
+        for row, one, other in zip(rows, before, after, strict=True):
+            row[:] = logpoly.multiply(one, other)
+        whole = logpoly.total(rows, axis=1)
+        possible = whole > -np.inf
+        if possible.sum() < 2:
+            return None
+        rows[possible] -= whole[possible, None]
+        return emitted(rows, self.steps, possible)
+
+    def starts(self, end: int) -> list[tuple[int, int]]:
+        """For each state the first of so many records that may have it, if any may."""
+        some = self.possible[:end]
+        states = [state for state in range(self.states) if some[:, state].any()]
+        return [(int(some[:, state].argmax()), state) for state in states]
+
+
+def _batches(chain: _Stretches) -> Iterator[list[_Case]]:
+    """Cases with as many records between, so that their sums have one grid."""
+    for size in range(1, chain.length + 1):
+        yield [case for case in _cases(chain, size) if case is not None]
+
+
+def _cases(chain: _Stretches, size: int) -> Iterator[_Case | None]:
+    """All stretches of so many records, and each record in them."""
+    length, states = chain.length, range(chain.states)
+    for inner in range(size):
+        rest = size - 1 - inner
+        before, after = chain.between[inner], chain.between[rest]
+        if size == length:
+            yield _case(inner, None, None, chain.law(chain.start[inner], chain.end[rest]))
+            continue
+        for state in states:
+            yield _case(inner, None, (size, state), chain.law(chain.start[inner], after[:, state]))
+            at = length - size - 1
+            if chain.possible[at, state]:
+                law = chain.law(before[state], chain.end[rest])
+                yield _case(at + 1 + inner, (at, state), None, law)
+        for first, u in chain.starts(length - size - 1):
+            for v in states:
+                law = chain.law(before[u], after[:, v])
+                yield _case(first + 1 + inner, (first, u), (first + size + 1, v), law)
+
+
+def _case(record: int, left: Any, right: Any, laws: Array | None) -> _Case | None:
+    return None if laws is None else _Case(record, left, right, laws)
+
+
+class _Found(NamedTuple):
+    """The case with which an output tells most: that output's place, and the two states."""
+
+    ratio: float
+    case: _Case
+    place: int
+    high: int
+    low: int
+
+
+def _look(cases: list[_Case], width: float, release: Laplace) -> _Found:
+    laws = np.array([case.laws for case in cases])
+    sums = np.asarray(width * np.arange(laws.shape[2]), dtype=float)
+    seen = log_likelihoods(sums, laws.reshape(-1, sums.size), release).reshape(laws.shape)
+    held = (laws.max(axis=2) > -np.inf)[:, :, None]
+    high, low = np.where(held, seen, -np.inf), np.where(held, seen, np.inf)
+    wide = high.max(axis=1) - low.min(axis=1)
+    case, place = divmod(int(np.argmax(wide)), sums.size)
+    top, bottom = int(high[case, :, place].argmax()), int(low[case, :, place].argmin())
+    return _Found(float(wide[case, place]), cases[case], place, top, bottom)
+
+
+def _told(chain: MarkovChain, weight: float, laid: Grid, found: _Found) -> Witness:
+    """The witness, with everything that its adversary knows."""
+    case = found.case
+    known = _path(chain, case)
+    values = chain.domain(0)
+    each = weight * float(values[np.argmin(weight * values)])
+    between = chain.length - len(known)
+    output = sum(weight * values[state] for state in known.values())
+    output += between * each + laid.width * found.place
+    return Witness(
+        RecordValue(case.record, float(values[found.high])),
+        RecordValue(case.record, float(values[found.low])),
+        float(output),
+        found.ratio,
+        tuple((record, float(values[state])) for record, state in sorted(known.items())),
+    )
+
+
+def _path(chain: MarkovChain, case: _Case) -> dict[int, int]:
+    """States of all records beyond the known ones, as likely as any."""
+    known: dict[int, int] = {}
+    if case.left is not None:
+        record, state = case.left
+        known[record] = state
+        laws = [chain.initial]
+        for _ in range(record):
+            laws.append(laws[-1] @ chain.transition)
+        for before in range(record - 1, -1, -1):
+            state = int(np.argmax(laws[before] * chain.transition[:, state]))
+            known[before] = state
+    if case.right is not None:
+        record, state = case.right
+        known[record] = state
+        for after in range(record + 1, chain.length):
+            state = int(np.argmax(chain.transition[state]))
+            known[after] = state
+    return known

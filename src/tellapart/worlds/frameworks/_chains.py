@@ -1,0 +1,83 @@
+"""ε of every record of a chain under Laplace noise on a sum, without the law of any sum.
+
+The tails of the noise show log-ratios that are attained, so the truth is at least their largest.
+Leakage along the chain bounds it from above. Where the two meet, as they do for two states that
+tend to stay, that is the answer; where they do not, a ratio may be largest between the tails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._checks import Array
+from tellapart.worlds.fitting import chain_epsilon_bound
+from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.queries import Query
+from tellapart.worlds.models.secrets import RecordValue
+from tellapart.worlds.models.tilted import chain_log_mgf
+from tellapart.worlds.secret_test import Witness
+
+_AGREE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ChainBounds:
+    """For every record of a chain what the tails show, and what nothing can exceed."""
+
+    chain: MarkovChain
+    query: Query
+    scale: float
+
+    @cached_property
+    def tails(self) -> Array:
+        """Of each sign, record t and value a: log E[e^(±f/b) | x_t = a]; NaN where impossible."""
+        return chain_log_mgf(self.chain, [1 / self.scale, -1 / self.scale], self.query)
+
+    @cached_property
+    def lower(self) -> Array:
+        """What the tails tell of each record; NaN for records with one possible value."""
+        high, low = (
+            _filled(self.tails, -np.inf).max(axis=2),
+            _filled(self.tails, np.inf).min(axis=2),
+        )
+        alone = (~np.isnan(self.tails[0])).sum(axis=1) < 2
+        return np.where(alone, np.nan, (high - low).max(axis=0))
+
+    @cached_property
+    def upper(self) -> Array:
+        """At most this much is told of each record."""
+        return np.fmax(chain_epsilon_bound(self.chain, self.scale, self.query), self.lower)
+
+    @cached_property
+    def settled(self) -> NDArray[np.bool_]:
+        """The records for which both agree, and those of which there is nothing to tell."""
+        return np.isnan(self.lower) | (self.upper - self.lower <= _AGREE)
+
+    @property
+    def impossible(self) -> tuple[RecordValue, ...]:
+        """The values that records cannot have."""
+        values = self.chain.domain(0)
+        places = np.argwhere(np.isnan(self.tails[0]))
+        return tuple(RecordValue(int(t), float(values[a])) for t, a in places)
+
+    def witness(self, record: int) -> Witness:
+        """The two values of a record that a tail tells apart most."""
+        rows = self.tails[:, record]
+        high, low = _filled(rows, -np.inf), _filled(rows, np.inf)
+        sign = int((high.max(axis=1) - low.min(axis=1)).argmax())
+        values = self.chain.domain(record)
+        one, other = (float(values[i]) for i in (high[sign].argmax(), low[sign].argmin()))
+        return Witness(
+            RecordValue(record, one),
+            RecordValue(record, other),
+            np.inf if sign == 0 else -np.inf,
+            float(self.lower[record]),
+        )
+
+
+def _filled(array: Array, value: float) -> Array:
+    return np.where(np.isnan(array), value, array)

@@ -1,0 +1,80 @@
+"""The outputs among which two laws of an answer differ most, and how likely each law makes them.
+
+Under Laplace noise a ratio of two mixtures is extreme at an atom, and through a channel there are
+finitely many outputs. The largest log-ratio over all pairs of many laws is then the largest range
+of their log-likelihoods at one of these outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart._numeric import logpoly
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.releases import Channel
+
+
+class Furthest(NamedTuple):
+    """Which of some laws are told apart most, by which output, and by how much."""
+
+    log_ratio: float
+    likelier: int
+    other: int
+    output: Any
+
+
+def furthest_of(laws: Sequence[FiniteLaw], release: Laplace | Channel) -> Furthest:
+    """The two of these laws that some output tells apart most."""
+    values = np.unique(np.concatenate([law.values for law in laws]))
+    logs = np.full((len(laws), values.size), -np.inf)
+    for row, law in zip(logs, laws, strict=True):
+        row[np.searchsorted(values, law.values)] = law.log_weights
+    seen = log_likelihoods(values, logs, release)
+    wide = ranges(seen, axis=0)
+    place = int(np.argmax(wide))
+    output = values[place].item() if isinstance(release, Laplace) else _name(release, place)
+    column = seen[:, place]
+    return Furthest(float(wide[place]), int(column.argmax()), int(column.argmin()), output)
+
+
+def log_likelihoods(values: Array, log_weights: Array, release: Laplace | Channel) -> Array:
+    """For each law, a row of log-weights at these values, how likely it makes the outputs.
+
+    Those are the values themselves under Laplace noise, where a common factor is left out.
+    """
+    if isinstance(release, Laplace):
+        gaps = np.diff(values) / release.scale
+        with np.errstate(invalid="ignore"):
+            left = _faded(log_weights, gaps)
+            right = _faded(log_weights[:, ::-1], gaps[::-1])[:, ::-1]
+            # The atom itself is in both sweeps; the right one is taken from its neighbour on.
+            beyond = np.full(log_weights.shape, -np.inf)
+            beyond[:, :-1] = right[:, 1:] - gaps
+            return np.asarray(np.logaddexp(left, beyond))
+    rows = release.log_chances(values)
+    return np.array([logpoly.total(rows + one[:, None], axis=0) for one in log_weights])
+
+
+def ranges(logs: Array, axis: int | tuple[int, ...]) -> Array:
+    """Largest less smallest of log-likelihoods; 0 where no law can make an output."""
+    high, low = logs.max(axis=axis), logs.min(axis=axis)
+    with np.errstate(invalid="ignore"):
+        return np.where(high == -np.inf, 0.0, high - low)
+
+
+def _name(channel: Channel, place: int) -> Any:
+    names: Any = channel.outputs
+    return names[place]
+
+
+def _faded(log_weights: Array, gaps: Array) -> Array:
+    """Log-sums of the weights so far, each faded by its distance."""
+    found = np.array(log_weights.T)
+    for place, gap in enumerate(gaps, start=1):
+        np.logaddexp(found[place - 1] - gap, found[place], out=found[place])
+    return found.T

@@ -1,0 +1,127 @@
+"""Pairs of secrets, each with the law of the answer for someone told it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from tellapart import _checks
+from tellapart.errors import Unsupported
+from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret, Known
+from tellapart.worlds.models.secrets import Secret
+from tellapart.worlds.pairs.extremes import Law, extremes
+from tellapart.worlds.releases import Release
+from tellapart.worlds.secret_test import Model, Witness
+
+Pair = tuple[Secret, Secret]
+
+
+class Told(NamedTuple):
+    """The pair of secrets told apart most, and those of probability 0."""
+
+    witness: Witness
+    skipped: tuple[Secret, ...]
+
+
+def finite(model: Model) -> FiniteModel:
+    """A model whose records have finitely many values, all of which can be secrets."""
+    if not isinstance(model, FiniteModel):
+        raise Unsupported("normal records have endlessly many values; name two of them in pairs")
+    return model
+
+
+def asked(model: FiniteModel, records: Sequence[int] | None, known: Known | None) -> list[int]:
+    """The records whose values are secrets: those named, or all that are not known."""
+    if records is None:
+        return [one for one in range(model.records) if one not in (known or {})]
+    chosen = [_checks.whole(0, model.records - 1, records=one) for one in records]
+    if not chosen:
+        _checks.refuse("records", "not be empty", records)
+    return list(dict.fromkeys(chosen))
+
+
+def listed(pairs: Any, records: Sequence[int] | None) -> list[Pair]:
+    """Pairs of secrets, checked."""
+    if records is not None:
+        _checks.refuse("records", "be left out where pairs are given", records)
+    _checks.instance(Sequence, "a list of pairs of secrets", pairs=pairs)
+    if not pairs:
+        _checks.refuse("pairs", "not be empty", pairs)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            _checks.refuse("pairs", "hold pairs of secrets", pair)
+        for one in pair:
+            _checks.instance(Secret, "RecordValue, RecordIn or Predicate", secret=one)
+    return [(one, other) for one, other in pairs]
+
+
+def of_pairs(
+    model: Model, query: Any, release: Release, pairs: Sequence[Pair], known: Known | None
+) -> Told:
+    """The worst of these pairs; the law of each secret is worked out once."""
+    laws: dict[Secret, Law | None] = {}
+    for secret in dict.fromkeys(secret for pair in pairs for secret in pair):
+        try:
+            laws[secret] = model.law(query, secret, known)
+        except ImpossibleSecret:
+            laws[secret] = None
+    skipped = tuple(secret for secret, law in laws.items() if law is None)
+    best: Witness | None = None
+    for one, other in pairs:
+        h1, h0 = laws[one], laws[other]
+        if h1 is not None and h0 is not None:
+            found = witness_of(one, other, h1, h0, release, known)
+            best = found if best is None or found.log_ratio > best.log_ratio else best
+    if best is None:
+        raise ImpossibleSecret(
+            f"pairs must hold two secrets of positive probability, got none: {skipped!r} have none"
+        )
+    return Told(best, skipped)
+
+
+def witness_of(
+    one: Secret, other: Secret, h1: Law, h0: Law, release: Release, known: Known | None
+) -> Witness:
+    """The output that tells most, and for which of the two secrets it speaks."""
+    largest, smallest = extremes(h1, h0, release)
+    if largest.log_ratio >= -smallest.log_ratio:
+        return Witness(one, other, largest.output, largest.log_ratio, told(known))
+    return Witness(other, one, smallest.output, -smallest.log_ratio, told(known))
+
+
+def told(known: Known | None) -> tuple[tuple[int, float], ...]:
+    """What is known, as a witness keeps it."""
+    return tuple(sorted((known or {}).items()))
+
+
+def pairs_of(
+    model: Model,
+    query: Any,
+    pairs: Sequence[Pair] | None,
+    records: Sequence[int] | None,
+    known: Known | None,
+) -> Iterator[tuple[Law, Law]]:
+    """Both laws of every pair: the pairs given, or any two possible values of these records."""
+    if pairs is not None:
+        for one, other in pairs:
+            yield model.law(query, one, known), model.law(query, other, known)
+        return
+    listable = finite(model)
+    records, found = asked(listable, records, known), False
+    for record in records:
+        laws = listable.record_laws(query, record, known)
+        for h1, h0 in combinations([law for law in laws if law is not None], 2):
+            found = True
+            yield h1, h0
+    if not found:
+        raise nothing_to_tell(records)
+
+
+def nothing_to_tell(records: Sequence[int]) -> ImpossibleSecret:
+    """What to raise where no record may have one of two values."""
+    shown = list(records[:5]) + (["..."] if len(records) > 5 else [])
+    return ImpossibleSecret(
+        "some record must have two values of positive probability, got none "
+        f"among records {', '.join(map(str, shown))}"
+    )

@@ -1,0 +1,149 @@
+"""One release under every privacy framework, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from tellapart.errors import InvalidArgument, TellapartError, Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.fitting import (
+    ChainSet,
+    TableSet,
+    chain_epsilon_bound,
+    table_epsilon_bound,
+)
+from tellapart.worlds.frameworks.blowfish import blowfish
+from tellapart.worlds.frameworks.dependent import dependent
+from tellapart.worlds.frameworks.membership import membership
+from tellapart.worlds.frameworks.mutual import Form, mutual_information
+from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
+from tellapart.worlds.frameworks.pufferfish import pufferfish
+from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart.worlds.frameworks.table import as_table
+from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
+from tellapart.worlds.models.base import FiniteModel
+from tellapart.worlds.policies import CompleteGraph, Policy
+from tellapart.worlds.releases import Release, check_release
+from tellapart.worlds.secret_test import Model
+
+FORMS: tuple[Form, ...] = ("prior-free", "record", "given others")
+Believed = ChainSet | TableSet
+Asked = tuple[str, Callable[[], Standing]]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A framework that has no number here, and why."""
+
+    framework: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each framework says of one release, and which of them cannot say anything."""
+
+    rows: tuple[Standing, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __str__(self) -> str:
+        return as_table(self.rows)
+
+
+def compare_frameworks(
+    model: Model,
+    query: Any,
+    release: Release,
+    policy: Policy | None = None,
+    believed: Believed | None = None,
+) -> Comparison:
+    """How much one release tells, by each framework's own adversary.
+
+    Blowfish is asked where a ``policy`` is given. ``believed`` is what data leave open where the
+    model was fitted to them, as ``fitted.confidence_set``: no chain or table in it tells more than
+    its row says. A framework that this model is too large for is left out, with the reason.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import Exchangeable, Sum
+    >>> flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    >>> found = {one.framework: one for one in compare_frameworks(flu, Sum(), ta.Laplace(2)).rows}
+    >>> round(found["Pufferfish"].epsilon, 4)
+    0.5604
+    """
+    check_release(release)
+    rows, left, errors = [], [], []
+    for name, ask in _asked(model, query, release, policy, believed):
+        try:
+            rows.append(ask())
+        except (Unsupported, InvalidArgument) as error:
+            left.append(LeftOut(name, str(error)))
+            errors.append(error)
+    if not rows:
+        raise _first(errors)
+    return Comparison(tuple(rows), tuple(left))
+
+
+def _asked(
+    model: Model, query: Any, release: Release, policy: Policy | None, believed: Believed | None
+) -> Iterator[Asked]:
+    terms = (model, query, release)
+    yield "differential privacy", partial(differential_privacy, *terms)
+    yield "group privacy", partial(group_privacy, *terms)
+    if policy is not None:
+        yield "Blowfish", partial(blowfish, policy, query, release)
+        # Where any two values are a secret, and there is a list of them, Pufferfish asks them all.
+        if not (isinstance(policy.graph, CompleteGraph) and isinstance(model, FiniteModel)):
+            yield _OF_POLICY, partial(_of_policy, *terms, policy)
+    of_pairs = cache(partial(pufferfish, *terms))
+    yield "Pufferfish", of_pairs
+    if believed is not None:
+        yield _LEFT_OPEN, partial(_left_open, believed, query, release)
+    # For values of records and one prior these two ask what Pufferfish asks.
+    for name in ("dependent DP (probabilistic)", "inferential privacy (this prior)"):
+        yield name, partial(_named, name, of_pairs)
+    yield "inferential privacy (transfer)", partial(_transferred, *terms)
+    yield "dependent DP (support)", partial(dependent, *terms, reading="support")
+    yield "membership privacy", partial(membership, *terms)
+    for form in FORMS:
+        name = f"mutual-information DP ({form})"
+        yield name, partial(mutual_information, *terms, form=form)
+
+
+def _named(name: str, ask: Callable[[], Standing]) -> Standing:
+    return replace(ask(), framework=name)
+
+
+def _transferred(model: Model, query: Any, release: Release) -> Standing:
+    return ghosh_kleinberg(model, differential_privacy(model, query, release).epsilon)
+
+
+_OF_POLICY = "Pufferfish (the policy's pairs)"
+_LEFT_OPEN = "Pufferfish (all that data leave open)"
+
+
+def _of_policy(model: Model, query: Any, release: Release, policy: Policy) -> Standing:
+    pairs = [pair for record in range(model.records) for pair in policy.pairs(record)]
+    return replace(pufferfish(model, query, release, pairs=pairs), framework=_OF_POLICY)
+
+
+def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
+    """A bound for every model that the data do not rule out, as an estimate is no safe side."""
+    if not isinstance(release, Laplace):
+        raise Unsupported("what data leave open is bounded for Laplace noise only")
+    bound = chain_epsilon_bound if isinstance(believed, ChainSet) else table_epsilon_bound
+    found = bound(believed, release.scale, query)  # type: ignore[arg-type]
+    sure = f"with {believed.confidence:.6g} confidence" if believed.confidence else "of those given"
+    kind = "chain" if isinstance(believed, ChainSet) else "table"
+    terms = f"the adversary believes in any {kind} that the data leave open, {sure}"
+    epsilon = float(np.nanmax(found))
+    return Standing(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
+
+
+def _first(errors: Sequence[TellapartError]) -> TellapartError:
+    """The mistake to name where no framework has an answer: rather one in what was given."""
+    return next((one for one in errors if isinstance(one, InvalidArgument)), errors[0])

@@ -1,0 +1,192 @@
+"""Standings side by side, as text for a person and as plain data."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from tellapart import _checks
+from tellapart._numeric.rounding import fixed
+from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
+from tellapart.worlds.secret_test import Witness
+
+HEAD = ("framework", "ε", "adds up", "what is told apart most")
+_GAP = "  "
+
+
+def as_table(rows: Sequence[Standing], width: int = 100) -> str:
+    """The frameworks side by side: how much each says is told, and of what.
+
+    *Adds up* says whether the numbers of several releases of the same data may be added. On
+    narrow pages that has lines of its own.
+
+    >>> from tellapart.worlds import RecordValue
+    >>> seen = Witness(RecordValue(3, 1), RecordValue(3, 0), 7.0, 2.0)
+    >>> print(as_table([Standing("Pufferfish", 2.0, Side.EXACT, seen, "this model", False)], 80))
+    framework   ε         adds up  what is told apart most
+    Pufferfish  = 2.0000  no       record 3 is 1 rather than 0, by output 7
+    """
+    width = _checks.whole(20, width=width)
+    cells = [HEAD, *(_cells(one) for one in rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(3)]
+    room = width - sum(widths) - 3 * len(_GAP)
+    if room < -len(_GAP):
+        return "\n".join(line for row in cells[1:] for line in _block(row, width))
+    beside = max(len(row[3]) for row in cells) <= room
+    lines = []
+    for row in cells if beside else [(*HEAD[:3], ""), *cells[1:]]:
+        start = _GAP.join(cell.ljust(size) for cell, size in zip(row[:3], widths, strict=True))
+        lines.append(f"{start}{_GAP}{row[3]}".rstrip() if beside else start.rstrip())
+        if row[3] and not beside:
+            lines += textwrap.wrap(row[3], width, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)
+
+
+def as_data(rows: Sequence[Standing]) -> list[dict[str, Any]]:
+    """The same as plain data, to be written as JSON."""
+    return [
+        {
+            "framework": one.framework,
+            "epsilon": one.epsilon,
+            "side": one.side.value,
+            "unit": one.unit,
+            "composes": one.composes,
+            "assumptions": one.assumptions,
+            "witness": None if one.witness is None else _witness(one.witness),
+            "skipped": [statement(secret) for secret in one.skipped],
+        }
+        for one in rows
+    ]
+
+
+def shown(one: Standing) -> str:
+    """The number with its side, rounded to that side, and with its unit where that is not ε's."""
+    unit = " nats" if one.unit == "nats" else ""
+    return f"{one.side.value} {fixed(one.epsilon, one.side is not Side.AT_LEAST)}{unit}"
+
+
+def in_words(witness: Witness) -> str:
+    """What is told apart, by which output, and by whom.
+
+    >>> in_words(Witness(RecordValue(0, 1), RecordValue(0, 0), math.inf, 1.0, ((1, 0.0),)))
+    'record 0 is 1 rather than 0, by outputs far up, knowing that record 1 is 0'
+    """
+    if witness.likelier is None:
+        return ""
+    parts = [_told(witness.likelier, witness.other)]
+    if witness.output is not None:
+        parts.append(f"by {_output(witness.output)}")
+    if witness.known:
+        known = " and ".join(f"record {record} is {value:g}" for record, value in witness.known)
+        parts.append(f"knowing that {known}")
+    return ", ".join(parts)
+
+
+def statement(secret: Any) -> str:
+    """What a secret says, such as *record 3 is 1*."""
+    if isinstance(secret, RecordValue):
+        return f"record {secret.record} is {secret.value:g}"
+    if isinstance(secret, RecordIn):
+        return f"record {secret.record} is {_any_of(secret.values)}"
+    if isinstance(secret, Predicate):
+        return f"{getattr(secret.function, '__name__', 'a predicate')} holds"
+    if isinstance(secret, tuple) and secret and isinstance(secret[0], RecordValue):
+        return " and ".join(map(statement, _few(secret)))
+    if isinstance(secret, tuple):
+        return f"the records are {', '.join(map(_value, secret))}"
+    return str(secret)
+
+
+def _cells(one: Standing) -> tuple[str, str, str, str]:
+    told = "nothing" if one.epsilon == 0 else ""
+    words = told if one.witness is None else in_words(one.witness)
+    return one.framework, shown(one), "yes" if one.composes else "no", words
+
+
+def _block(row: Sequence[str], width: int) -> list[str]:
+    name, number, adds, words = row
+    said = [f"ε {number}", f"adds up: {adds}", *([f"told apart most: {words}"] if words else [])]
+    lines = textwrap.wrap(name, width)
+    for one in said:
+        lines += textwrap.wrap(one, width, initial_indent="  ", subsequent_indent="    ")
+    return lines
+
+
+def _told(likelier: Any, other: Any) -> str:
+    if _groups(likelier, other):
+        values = {one.value for one in likelier}, {one.value for one in other}
+        if all(len(one) == 1 for one in values):
+            (high,), (low,) = values
+            return f"{len(likelier)} records are all {high:g} rather than all {low:g}"
+        return f"{len(likelier)} records together"
+    if isinstance(likelier, tuple) and isinstance(other, tuple):
+        return _moved(likelier, other)
+    one_record = RecordValue | RecordIn
+    alike = isinstance(likelier, one_record) and isinstance(other, one_record)
+    if alike and likelier.record == other.record:
+        if set(likelier.values) < set(other.values):
+            return f"belief that {statement(likelier)} rises"
+        if set(other.values) < set(likelier.values):
+            return f"belief that {statement(other)} falls"
+        return f"{statement(likelier)} rather than {_any_of(other.values)}"
+    return statement(likelier) + ("" if other is None else f" rather than {statement(other)}")
+
+
+def _moved(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+    """In which records two databases differ."""
+    moves = [(i, a, b) for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(moves) > 2:
+        return f"{len(moves)} records together"
+    return " and ".join(f"record {i} is {_value(a)} rather than {_value(b)}" for i, a, b in moves)
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _groups(likelier: Any, other: Any) -> bool:
+    """Whether these are values of several records at once."""
+    return all(
+        isinstance(side, tuple) and side and all(isinstance(one, RecordValue) for one in side)
+        for side in (likelier, other)
+    )
+
+
+def _few(secrets: tuple[Any, ...], most: int = 3) -> tuple[Any, ...]:
+    rest = len(secrets) - most
+    return secrets if rest <= 0 else (*secrets[:most], f"{rest} more")
+
+
+def _any_of(values: Sequence[float]) -> str:
+    listed = ", ".join(f"{one:g}" for one in values)
+    return listed if len(values) == 1 else f"one of {listed}"
+
+
+def _output(output: Any) -> str:
+    if isinstance(output, float) and math.isinf(output):
+        return f"outputs far {'up' if output > 0 else 'down'}"
+    return f"output {output:.6g}" if isinstance(output, float) else f"output {output}"
+
+
+def _witness(witness: Witness) -> dict[str, Any]:
+    return {
+        "likelier": _plain(witness.likelier),
+        "other": _plain(witness.other),
+        "output": witness.output,
+        "log_ratio": witness.log_ratio,
+        "known": [{"record": record, "value": value} for record, value in witness.known],
+        "words": in_words(witness),
+    }
+
+
+def _plain(secret: Any) -> Any:
+    if isinstance(secret, RecordValue):
+        return {"record": secret.record, "value": secret.value}
+    if isinstance(secret, RecordIn):
+        return {"record": secret.record, "values": list(secret.values)}
+    if isinstance(secret, tuple):
+        return [_plain(one) for one in secret]
+    return secret if secret is None or isinstance(secret, int | float | str) else statement(secret)

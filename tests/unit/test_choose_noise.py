@@ -1,0 +1,170 @@
+"""The least noise for a promise about secrets: it keeps every limit, and a little less does not."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import tellapart as ta
+from tellapart import risk
+from tellapart.choose import FROM_MODEL, Infeasible, at_most, noise
+from tellapart.worlds import (
+    Exchangeable,
+    GaussianRecords,
+    JointTable,
+    MarkovChain,
+    RecordValue,
+    Sum,
+    interior_log_mgf,
+)
+from tellapart.worlds.pairs.curves import pair_curve
+
+ORACLES = Path(__file__).parents[1] / "oracles" / "frameworks.json"
+BY_ID = {one["id"]: one for one in json.loads(ORACLES.read_text(encoding="utf-8"))}
+PURE = [at_most(1, risk.epsilon, delta=0)]
+
+
+def _model(inputs):
+    if "joint" in inputs:
+        joint = inputs["joint"]
+        return JointTable.of({tuple(map(int, bits)): share for bits, share in joint.items()})
+    if "count_law" in inputs:
+        return Exchangeable(inputs["count_law"])
+    return MarkovChain(inputs["initial"], inputs["transition"], inputs["T"])
+
+
+@pytest.mark.parametrize("name", ["A.calib", "C5.calib", "C100.calib", "D.calib"])
+def test_stored_values(name):
+    record = BY_ID[name]
+    found = noise(_model(record["inputs"]), Sum(), PURE).scale
+    assert found == pytest.approx(record["value"], abs=record["tolerance"])
+
+
+def _random_table(rng, shape):
+    return JointTable(
+        [np.arange(n) for n in shape], rng.dirichlet(np.ones(np.prod(shape))).reshape(shape)
+    )
+
+
+def _densities(model, record, value, outputs, scale):
+    """In the plainest way: every database that has the value, with its noise."""
+    shape = model.probabilities.shape
+    terms = [
+        np.log(model.probabilities[place]) - np.abs(outputs - sum(place)) / scale
+        for place in itertools.product(*map(range, shape))
+        if place[record] == value
+    ]
+    prior = model.probabilities.take(value, axis=record).sum()
+    return logsumexp(terms, axis=0) - np.log(prior), prior
+
+
+def _worst_epsilon(model, scale):
+    shape = model.probabilities.shape
+    outputs = np.concatenate([np.arange(sum(shape)), np.linspace(-5, sum(shape) + 5, 2001)])
+    found = 0.0
+    for record, size in enumerate(shape):
+        logs = [_densities(model, record, value, outputs, scale)[0] for value in range(size)]
+        found = max(found, *(np.abs(a - b).max() for a, b in itertools.combinations(logs, 2)))
+    return found
+
+
+def _worst_posterior(model, scale):
+    shape = model.probabilities.shape
+    outputs = np.concatenate([np.arange(sum(shape)), np.linspace(-5, sum(shape) + 5, 2001)])
+    found = 0.0
+    for record, size in enumerate(shape):
+        both = [_densities(model, record, value, outputs, scale) for value in range(size)]
+        joint = np.array([logs + np.log(prior) for logs, prior in both])
+        found = max(found, float(np.exp(joint - logsumexp(joint, axis=0)).max()))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 2), (3, 3)])
+def test_enumeration_finds_the_limit_met_and_no_more(seed, shape):
+    model = _random_table(np.random.default_rng(seed), shape)
+    epsilon = noise(model, Sum(), PURE).scale
+    # Outputs hold every atom, at which ratios are extreme.
+    assert _worst_epsilon(model, epsilon) == pytest.approx(1, abs=1e-9)
+    assert _worst_epsilon(model, 0.99 * epsilon) > 1
+    prior = max(model.prior(secret) for secret in model.secrets())
+    cap = (1 + prior) / 2
+    found = noise(model, Sum(), [at_most(cap, risk.max_posterior, prior=FROM_MODEL)])
+    assert _worst_posterior(model, found.scale) == pytest.approx(cap, abs=1e-9)
+    assert found.tightest.max_posterior == pytest.approx(cap, abs=1e-9)
+
+
+def test_the_tightest_test_meets_the_limit_and_no_other_breaks_it():
+    model = _random_table(np.random.default_rng(0), (3, 2))
+    limit = at_most(0.8, risk.f_score, weight=2, prior=0.4)
+    found = noise(model, Sum(), [limit])
+    assert limit.value(found.tightest.curve) == pytest.approx(0.8, abs=1e-9)
+    for record in range(2):
+        for h1, h0 in itertools.permutations([0, 1, 2][: 3 - record], 2):
+            laws = [model.law(Sum(), RecordValue(record, x)) for x in (h1, h0)]
+            assert limit.value(pair_curve(*laws, found.release)) <= 0.8 + 1e-12
+
+
+def test_several_models_are_all_protected():
+    one, other = (_random_table(np.random.default_rng(seed), (2, 2)) for seed in (1, 2))
+    scales = [noise(model, Sum(), PURE).scale for model in (one, other)]
+    assert noise([one, other], Sum(), PURE).scale == max(scales)
+
+
+def test_normal_records_under_normal_noise():
+    """The data's own variance counts as noise, so less is added: σ² + 2 = (2/μ)²."""
+    model = GaussianRecords(np.zeros(3), np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    pairs = [(RecordValue(0, 0), RecordValue(0, 1))]
+    limit = at_most(risk.advantage(ta.Gaussian(2.0).curve()), risk.advantage)
+    found = noise(model, Sum(), [limit], family=ta.Gaussian, pairs=pairs)
+    assert found.scale == pytest.approx(np.sqrt(16 - 2), rel=1e-9)
+
+
+def test_a_cap_below_the_prior_is_infeasible():
+    flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    with pytest.raises(Infeasible, match="max_posterior"):
+        noise(flu, Sum(), [at_most(0.4, risk.max_posterior, prior=FROM_MODEL)])
+
+
+def test_impossible_values_are_reported():
+    certain = JointTable([[0, 1], [0, 1]], [[0.5, 0.5], [0, 0]])
+    found = noise(certain, Sum(), PURE)
+    assert found.skipped == (RecordValue(0, 1),)
+    assert found.scale == pytest.approx(1)
+
+
+def test_a_model_without_priors_asks_for_one():
+    model = GaussianRecords([0], [[1]])
+    pairs = [(RecordValue(0, 0), RecordValue(0, 1))]
+    with pytest.raises(ta.InvalidArgument, match="state a prior"):
+        noise(model, Sum(), [at_most(0.9, risk.max_posterior, prior=FROM_MODEL)], pairs=pairs)
+
+
+@pytest.mark.parametrize("limits", [[], None, [0.1], at_most(1, risk.epsilon, delta=0)])
+def test_limits_are_a_list_of_limits(limits):
+    with pytest.raises(ta.InvalidArgument, match="limits must"):
+        noise(Exchangeable([0.5, 0.5]), Sum(), limits)
+
+
+@pytest.mark.parametrize("stay", [[0.9, 0.6], [0.3, 0.8]])
+def test_a_long_chain_needs_what_an_endless_one_does(stay):
+    """Records in the middle of a chain that forgets do not see its ends."""
+    rows = [[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]]
+    found = noise(MarkovChain.stationary(rows, 2000), Sum(), PURE)
+    assert found.exact
+    assert found.tightest.epsilon == pytest.approx(1, abs=1e-8)
+    tails = interior_log_mgf(rows, [1 / found.scale, -1 / found.scale])
+    assert np.ptp(tails, axis=1).max() == pytest.approx(1, abs=1e-8)
+
+
+def test_a_long_chain_that_tends_to_change_is_on_the_safe_side():
+    """Its ratios turn, so that no tail decides: the bound holds, and says that less may do."""
+    rows = [[0.1, 0.9], [0.6, 0.4]]
+    found = noise(MarkovChain.stationary(rows, 1000), Sum(), PURE)
+    assert not found.exact
+    assert found.tightest.epsilon < 1
+    least = noise(MarkovChain.stationary(rows, 50), Sum(), PURE).scale
+    assert found.scale > least

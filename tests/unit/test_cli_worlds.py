@@ -1,0 +1,211 @@
+"""The commands about data that hang together, as someone types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tellapart as ta
+from tellapart.choose import noise_table
+from tellapart.worlds import MarkovChain, Sum, chain_epsilon_bound, described, frameworks
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CHAIN = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=30)
+MODEL = """
+title = "thirty days"
+[model]
+kind = "chain"
+transition = [[0.9, 0.1], [0.4, 0.6]]
+stationary = true
+length = 30
+"""
+NOISY = f'{MODEL}\n[release]\nnoise = "laplace"\nscale = 1\n'
+SMALL = '[model]\nkind = "table"\nprobabilities = [[0.4, 0.1], [0.1, 0.4]]\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with descriptions."""
+    files = {
+        "chain.toml": f"{NOISY}\n[target]\nepsilon = 1\n",
+        "quiet.toml": MODEL,
+        "belief.toml": f"{NOISY}\n[target]\nposterior = 0.5\n",
+        "starts.toml": NOISY.replace("stationary = true", "initial = [1, 0]"),
+        "normal.toml": '[model]\nkind = "gaussian"\nmean = [0]\ncovariance = [[1]]\n',
+        "small.toml": f'{SMALL}\n[release]\nnoise = "laplace"\nscale = 1\n'
+        '[policy]\ngraph = "line"\ncounts = [{values = [1], count = 1}]\n',
+        "wrong.toml": NOISY.replace("[0.9, 0.1]", "[0.9, 0.2]"),
+        "typo.toml": NOISY.replace("length", "lenght"),
+        "broken.toml": "[model",
+        "holes.toml": f'{SMALL}\n[release]\nnoise = "channel"\n'
+        "rows = [{answer = 0, chances = [0.5, 0.5]}]\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def row(out, name):
+    """The number in a row of a table."""
+    (line,) = [one for one in out.splitlines() if one.strip().startswith(f"{name}  ")]
+    return line
+
+
+def test_frameworks_side_by_side(run):
+    code, out, err = run("frameworks chain.toml")
+    assert (code, err) == (0, "")
+    assert out.startswith("thirty days  the sum with Laplace noise of scale 1\n")
+    assert "The data: a chain of 30 records." in out
+    true = frameworks.pufferfish(CHAIN, Sum(), ta.Laplace(1)).epsilon
+    (shown,) = [float(word) for word in row(out, "Pufferfish").split() if "." in word]
+    assert true <= shown < true + 1e-4
+    assert "= 1.0000" in row(out, "differential privacy")
+    assert "= 30.0000" in row(out, "group privacy")
+    assert row(out, "group privacy").split()[-1] == "yes"
+    assert row(out, "Pufferfish").split()[-1] == "no"
+    assert "rather than 0, by output" in out
+    granted = out.split("What each takes for granted")[1]
+    assert "  - Pufferfish, dependent DP (probabilistic), inferential privacy" in granted
+    assert "Left out\n  - dependent DP (support): 1.07e+09 databases are too many" in granted
+    assert "Impossible" not in out
+
+
+def test_frameworks_as_json(run):
+    code, out, _ = run("frameworks chain.toml --json")
+    data = json.loads(out)
+    assert code == 0
+    assert (data["title"], data["records"], data["confidence"]) == ("thirty days", 30, None)
+    rows = {one["framework"]: one for one in data["frameworks"]}
+    told = frameworks.pufferfish(CHAIN, Sum(), ta.Laplace(1))
+    assert rows["Pufferfish"]["epsilon"] == told.epsilon
+    assert rows["Pufferfish"]["witness"]["log_ratio"] == told.witness.log_ratio
+    assert rows["Pufferfish"]["witness"]["likelier"]["record"] == told.witness.likelier.record
+    assert rows["Pufferfish"]["side"] == "="
+    assert rows["group privacy"]["composes"] is True
+    assert len(rows["group privacy"]["witness"]["likelier"]) == 30
+    assert rows["mutual-information DP (record)"]["unit"] == "nats"
+    assert [one["framework"] for one in data["left_out"]] == ["dependent DP (support)"]
+
+
+def test_a_policy_is_asked(run):
+    code, out, _ = run("frameworks small.toml --json")
+    rows = {one["framework"]: one for one in json.loads(out)["frameworks"]}
+    assert code == 0
+    assert rows["Blowfish"]["epsilon"] == 0  # the count is known, and it is what is asked
+    told = rows["Pufferfish (the policy's pairs)"]["epsilon"]
+    assert told == pytest.approx(rows["Pufferfish"]["epsilon"], rel=1e-12)
+    assert told > 1
+
+
+def test_impossible_secrets_are_named(run):
+    _, out, _ = run("frameworks starts.toml")
+    assert "Impossible, so that nothing can be told of it\n  record 0 is 1.\n" in out
+
+
+@pytest.mark.parametrize("command", ["frameworks", "noise"])
+@pytest.mark.parametrize("width", [100, 60, 40])
+def test_nothing_is_cut_off_or_too_wide(run, monkeypatch, command, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = run(f"{command} chain.toml")
+    assert max(map(len, out.splitlines())) <= width
+    assert "group privacy" in out
+    assert "whatever" in out
+
+
+@pytest.mark.parametrize("command", ["frameworks", "noise"])
+def test_pictures(run, folder, command):
+    code, out, _ = run(f"{command} chain.toml --plot picture.svg")
+    assert code == 0
+    assert out.endswith("Picture: picture.svg\n")
+    assert (folder / "picture.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_noise_by_every_method(run):
+    code, out, err = run("noise chain.toml")
+    assert (code, err) == (0, "")
+    assert out.startswith("thirty days  noise that keeps ε = 1\n")
+    for one in noise_table(CHAIN, Sum(), 1):
+        cells = row(out, one.method).split()
+        scale, true = (float(word) for word in cells if word.replace(".", "").isdigit())
+        assert one.scale * (1 - 1e-12) <= scale < one.scale + 1e-4
+        assert one.true_epsilon * (1 - 1e-12) <= true < one.true_epsilon + 1e-4
+        assert ("always" in cells) == one.sound
+        assert f"  - {one.method}: {one.protects}" in out
+
+
+def test_noise_as_json(run):
+    _, out, _ = run("noise quiet.toml --epsilon 0.5 --json")
+    data = json.loads(out)
+    assert data["epsilon"] == 0.5
+    methods = {one["method"]: one for one in data["methods"]}
+    exact = next(one for one in noise_table(CHAIN, Sum(), 0.5) if one.method == "exact")
+    assert methods["exact"]["scale"] == exact.scale
+    assert methods["exact"]["true_epsilon"] == pytest.approx(0.5, rel=1e-9)
+    assert methods["plain DP"]["sound"] is False
+
+
+def test_the_table_that_everyone_asks_for(run):
+    """P = [[.9, .1], [.4, .6]], 100 records, ε = 1: by Song, Wang and Chaudhuri's methods."""
+    _, out, _ = run(f"noise {EXAMPLES / 'chain.toml'}")
+    found = {
+        name: [float(word) for word in row(out, name).split() if word.replace(".", "").isdigit()]
+        for name in ("exact", "Wasserstein", "Markov quilt", "group privacy", "plain DP")
+    }
+    assert found["exact"][0] == pytest.approx(3.3364, abs=2e-4)
+    assert found["Wasserstein"] == pytest.approx([4, 0.822], abs=1e-3)
+    assert found["Markov quilt"] == pytest.approx([12.84, 0.241], abs=1e-2)
+    assert found["group privacy"] == pytest.approx([100, 0.030], abs=1e-3)
+    assert found["plain DP"] == pytest.approx([1, 3.2983], abs=1e-4)
+
+
+def test_a_chain_fitted_to_real_days(run):
+    place = EXAMPLES / "wet_days.toml"
+    _, out, _ = run(f"frameworks {place}")
+    assert "what is safe for it is unsafe about half the time" in " ".join(out.split())
+    assert "holds with 0.95 confidence" in " ".join(out.split())
+    read = described.read(place)
+    estimate = frameworks.pufferfish(read.model, read.query, read.release).epsilon
+    worst = chain_epsilon_bound(read.believed, read.release.scale).max()
+    for name, sign, value in (
+        ("Pufferfish", "=", estimate),
+        ("Pufferfish (all that data leave open)", "≤", worst),
+    ):
+        found = row(out, name).removeprefix(f"  {name}").split()
+        assert found[0] == sign
+        assert value <= float(found[1]) < value + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("frameworks none.toml", "No such file or directory: none.toml"),
+        ("frameworks quiet.toml", "quiet.toml: [release] must be given, such as noise = "),
+        ("frameworks wrong.toml", "wrong.toml: model.transition[0] must sum to 1, got 1.1"),
+        ("frameworks typo.toml", "typo.toml: model.lenght must be a key of a chain (did you mean"),
+        ("frameworks broken.toml", "broken.toml: the description must be TOML: "),
+        ("frameworks holes.toml", "holes.toml: rows must cover every possible answer"),
+        ("frameworks", "requires an argument"),
+        ("frameworks chain.toml --plot picture.gif", "path must end in .svg, .png or .pdf"),
+        ("noise quiet.toml", "quiet.toml: --epsilon must be given, or epsilon in a table [target]"),
+        ("noise belief.toml", "belief.toml: --epsilon must be given"),
+        ("noise chain.toml --epsilon 0", "--epsilon must be finite and greater than 0, got 0"),
+        ("noise normal.toml --epsilon 1", "normal.toml: methods are compared for records with fin"),
+    ],
+)
+def test_mistakes_take_one_line(run, command, message):
+    code, out, err = run(command)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["frameworks", "noise"])
+def test_help_has_examples(run, command):
+    code, out, _ = run(f"{command} --help")
+    assert code == 0
+    assert f"tellapart {command} chain.toml" in out
+    assert "A description of the data, in TOML." in out
