@@ -87,6 +87,9 @@ def test_known_sums_are_policies_with_a_known_count():
         logs = [np.abs(np.log(one.rows[a] / one.rows[b])).max() for a, b in pairs]
         assert under.policy == pytest.approx(max(logs, default=0.0))
         given = np.where(np.indices(one.joint.shape).sum(axis=0) == total, one.joint, 0.0)
+        if (given > 0).sum() == 1:
+            assert under.leaked == 0
+            continue
         prior = ta.worlds.JointTable(one.model.values, given / given.sum())
         leaked = inferential(prior, one.query, one.release).epsilon
         assert under.leaked == pytest.approx(leaked, abs=1e-12)
@@ -149,7 +152,7 @@ def test_counts_add_up(found):
 
 
 def test_the_same_seed_draws_the_same_instances(found):
-    one, same, other = orderings(60, seed=3), orderings(60, seed=3), orderings(60, seed=4)
+    one, same, other = (orderings(40, seed=one) for one in (3, 3, 4))
     assert str(one) == str(same)
     assert one.examples() == same.examples()
     assert one.examples() != other.examples()

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks.inferential import ProductPriors, inferential
+from tellapart.worlds.frameworks.blowfish import blowfish
+from tellapart.worlds.frameworks.inferential import inferential
 from tellapart.worlds.frameworks.membership import membership
 from tellapart.worlds.frameworks.mutual import mutual_information
-from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.frameworks.neighbours import differential_privacy
 from tellapart.worlds.models.queries import Linear, Sum
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.pairs.extremes import furthest
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 from tellapart.worlds.releases import Channel, Release
 
@@ -57,23 +57,12 @@ class Counterexample:
 
 
 def _dp(one: Counterexample) -> float:
-    """What all priors of independent records ask, which is DP."""
-    domains = [domain.tolist() for domain in one.model.values]
-    return inferential(ProductPriors(domains), one.query, one.release).epsilon
+    return differential_privacy(one.model, one.query, one.release).epsilon
 
 
 def _blowfish(one: Counterexample) -> float:
-    """The furthest that an output tells two neighbours under the policy apart."""
-    if one.policy is None:
-        return _dp(one)
-    ask = one.query
-    if isinstance(ask, Sum | Linear):
-        weights = ask.over(one.model.records)
-        ask = lambda records: float(weights @ np.array(records))  # noqa: E731
-    laws = {base: FiniteLaw.of({ask(base): 1.0}) for base in one.policy.databases()}
-    pairs = one.policy.neighbours()
-    found = [abs(furthest(laws[a], laws[b], one.release).log_ratio) for a, b in pairs]
-    return max(found, default=0.0)
+    """Without a policy, one with no constraints: all values of a record are secret."""
+    return _dp(one) if one.policy is None else blowfish(one.policy, one.query, one.release).epsilon
 
 
 _NUMBERS: dict[str, Callable[[Counterexample], float]] = {
