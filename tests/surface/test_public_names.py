@@ -9,7 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, plot, report, worlds
 from tellapart.audit import domains
-from tellapart.worlds import fitting, policies, streams
+from tellapart.worlds import fitting, frameworks, policies, streams
 
 NAMES = [
     "MECHANISMS",
@@ -71,6 +71,12 @@ NAMES = [
 ]
 WORLDS = [
     "Adversary",
+    "Coefficients",
+    "Vector",
+    "VectorLaw",
+    "coefficients",
+    "frameworks",
+    "one_vs_rest",
     "Exchangeable",
     "FiniteLaw",
     "FiniteModel",
@@ -118,6 +124,36 @@ POLICIES = [
     "Policy",
     "Sensitivity",
 ]
+FRAMEWORKS = [
+    "COUNTEREXAMPLES",
+    "ByRecord",
+    "Claim",
+    "Counterexample",
+    "Example",
+    "Orderings",
+    "Pair",
+    "ProductPriors",
+    "Side",
+    "Standing",
+    "Tally",
+    "Verdict",
+    "bayesian",
+    "blowfish",
+    "dependence_sensitivity",
+    "dependent",
+    "differential_privacy",
+    "ghosh_kleinberg",
+    "group_privacy",
+    "inferential",
+    "membership",
+    "membership_epsilon",
+    "mutual_information",
+    "orderings",
+    "pairwise_coefficient",
+    "pufferfish",
+    "pufferfish_by_record",
+    "worst_curve",
+]
 FITTING = [
     "ChainSet",
     "FittedChain",
@@ -130,6 +166,7 @@ FITTING = [
     "table_epsilon_bound",
     "table_scale_bound",
 ]
+TUPLES = ("MECHANISMS", "frameworks.COUNTEREXAMPLES")
 MOST_WORDS = 20
 
 
@@ -141,6 +178,7 @@ def test_the_public_names_are_these():
 def test_the_public_names_of_worlds_are_these():
     assert sorted(worlds.__all__) == sorted(WORLDS + FITTING)
     assert sorted(policies.__all__) == sorted(POLICIES)
+    assert sorted(frameworks.__all__) == sorted(FRAMEWORKS)
 
 
 def test_the_names_for_fitted_models_are_these():
@@ -178,11 +216,12 @@ def documented():
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
+    names |= {f"frameworks.{name}": getattr(frameworks, name) for name in frameworks.__all__}
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
-        if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(
+        if name in (*TUPLES, "audit.Method", "report.DESIGNS") or isinstance(
             thing, types.ModuleType
         ):
             continue

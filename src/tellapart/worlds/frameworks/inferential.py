@@ -172,18 +172,13 @@ def _summed(
 def _at_corners(
     priors: ProductPriors, query: Any, release: Release, skipped: set[RecordValue]
 ) -> Witness:
+    corners = [priors.corners(record) for record in range(priors.records)]
+    _check_corners([len(laws) for laws in corners])
     even = [np.full(len(one), 1 / len(one)) for one in priors.values]
     answers = answers_of(Independent(tuple(even), priors.values), query)
-    corners = [priors.corners(record) for record in range(priors.records)]
     worst = Witness(None, None, None, 0.0)
     for record, values in enumerate(priors.values):
         others = [laws for i, laws in enumerate(corners) if i != record]
-        size = math.prod(len(laws) for laws in others)
-        if size > MOST_CORNERS:
-            raise Unsupported(
-                f"{size} corners of the priors are too many to try, at most {MOST_CORNERS} are; "
-                "ask Sum() or Linear(weights) with ta.Laplace, which needs none"
-            )
         rows = np.moveaxis(answers, record, 0).reshape(len(values), -1)
         for chosen in itertools.product(*others):
             shares = np.asarray(reduce(np.multiply.outer, chosen, np.ones(()))).ravel()
@@ -194,6 +189,15 @@ def _at_corners(
             ]
             worst = _worst(worst, list(laws), release)
     return worst
+
+
+def _check_corners(sizes: list[int]) -> None:
+    most = math.prod(sizes) // min(sizes)
+    if most > MOST_CORNERS:
+        raise Unsupported(
+            f"{most} corners of the priors are too many to try, at most {MOST_CORNERS} are; "
+            "ask Sum() or Linear(weights) with ta.Laplace, which needs none"
+        )
 
 
 def _law(answers: Array, shares: Array) -> FiniteLaw:
