@@ -18,7 +18,7 @@ from tellapart.worlds import (
     Sum,
 )
 from tellapart.worlds.frameworks import ProductPriors, Side, ghosh_kleinberg, inferential
-from tellapart.worlds.frameworks._listing import joint_of
+from tellapart.worlds.frameworks._databases import tabled
 from tellapart.worlds.frameworks.transfer import _along_chain, _dense, _influence
 
 
@@ -198,7 +198,7 @@ def test_no_dp_release_exceeds_the_bound(seed):
 @pytest.mark.parametrize("length", [1, 2, 3, 6])
 def test_a_chain_needs_its_neighbours_only(initial, length):
     chain = MarkovChain(initial, [[0.52, 0.48], [0.45, 0.55]], length)
-    table = JointTable([[0, 1]] * length, joint_of(chain))
+    table = tabled(chain, "")
     found, wanted = (ghosh_kleinberg(one, 0.7).epsilon for one in (chain, table))
     if initial[1] > 0:
         assert found == pytest.approx(wanted, rel=1e-12)
@@ -209,7 +209,7 @@ def test_a_chain_needs_its_neighbours_only(initial, length):
 def test_the_influences_of_a_chain_by_enumeration():
     chain = MarkovChain([0.2, 0.3, 0.5], [[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]], 5)
     above, below = _along_chain(chain)
-    dense = _influence(joint_of(chain))
+    dense = _influence(tabled(chain, "").probabilities)
     assert np.diag(dense, 1) == pytest.approx(above[1:], rel=1e-10)
     assert np.diag(dense, -1) == pytest.approx(below[:-1], rel=1e-10)
     assert np.abs(np.triu(dense, 2)).max() < 1e-12

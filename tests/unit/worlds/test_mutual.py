@@ -23,8 +23,8 @@ from tellapart.worlds import (
     TreeNetwork,
 )
 from tellapart.worlds.frameworks import Side, mutual_information
-from tellapart.worlds.frameworks._listing import joint_of
-from tellapart.worlds.pairs import information
+from tellapart.worlds.frameworks._databases import tabled
+from tellapart.worlds.pairs import integrals
 from tellapart.worlds.pairs.capacity import capacity
 
 
@@ -47,7 +47,9 @@ def by_quadrature(laws, priors, density, ends, points):
     def at(o):
         rows = np.array([density(law, o) for law in laws])
         whole = priors @ rows
-        return float(sum(p * r * math.log(r / whole) for p, r in zip(priors, rows) if r > 0))
+        return float(
+            sum(p * r * math.log(r / whole) for p, r in zip(priors, rows, strict=True) if r > 0)
+        )
 
     pieces = itertools.pairwise([ends[0], *points, ends[1]])
     return sum(quad(at, a, b, epsabs=1e-13, epsrel=1e-12, limit=200)[0] for a, b in pieces)
@@ -64,7 +66,7 @@ def test_under_laplace_noise_it_is_the_integral(scale):
         (-1 - 36 * scale, 6 + 36 * scale),
         [-1, 0, 1, 2.5, 6],
     )
-    found = information.mutual_information(laws, priors, ta.Laplace(scale))
+    found = integrals.mutual_information(laws, priors, ta.Laplace(scale))
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
@@ -77,18 +79,18 @@ def test_under_gaussian_noise_it_is_the_integral(sigma):
         return float(law.weights @ np.exp(-(away**2) / 2)) / (sigma * math.sqrt(2 * math.pi))
 
     wanted = by_quadrature(laws, priors, normal, (-9 * sigma, 3 + 9 * sigma), [0, 1, 3])
-    found = information.mutual_information(laws, priors, ta.Gaussian(sigma))
+    found = integrals.mutual_information(laws, priors, ta.Gaussian(sigma))
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
 def test_atoms_far_apart_tell_all():
-    found = information.mutual_information([point(0), point(1e6)], [0.5, 0.5], ta.Laplace(1))
+    found = integrals.mutual_information([point(0), point(1e3)], [0.5, 0.5], ta.Laplace(1))
     assert found == pytest.approx(math.log(2), abs=1e-14)
 
 
 def test_small_leaks_keep_their_digits():
     # To the fourth order in 1/b it is 1/(8b²): half the squared advantage of a random bit.
-    found = information.mutual_information([point(0), point(1)], [0.5, 0.5], ta.Laplace(1e6))
+    found = integrals.mutual_information([point(0), point(1)], [0.5, 0.5], ta.Laplace(1e6))
     assert found == pytest.approx(1e-12 / 8, rel=1e-6)
 
 
@@ -99,7 +101,7 @@ def test_channels_give_plain_sums():
     rows /= rows.sum(axis=1, keepdims=True)
     priors = np.array([0.2, 0.0, 0.8])
     laws = [point(i) for i in range(3)]
-    found = information.mutual_information(laws, priors, Channel(dict(enumerate(rows))))
+    found = integrals.mutual_information(laws, priors, Channel(dict(enumerate(rows))))
     assert found == pytest.approx(plain(priors[:, None] * rows), rel=1e-12)
 
 
@@ -111,7 +113,7 @@ def test_capacity_lies_between_close_bounds(seed):
     rows[rng.random(rows.shape) < 0.2] = 0
     rows[:, 0] += 1e-3
     rows /= rows.sum(axis=1, keepdims=True)
-    seen = information.outcomes([point(i) for i in range(size)], Channel(dict(enumerate(rows))))
+    seen = integrals.log_masses([point(i) for i in range(size)], Channel(dict(enumerate(rows))))
     found = capacity(seen)
     assert found.upper == pytest.approx(found.lower, abs=1e-11)
     assert found.lower == pytest.approx(plain(found.prior[:, None] * rows), abs=1e-11)
@@ -136,7 +138,7 @@ def test_the_capacity_of_two_inputs_is_the_best_of_all_priors():
 
 
 def test_an_input_in_between_is_given_up():
-    seen = information.outcomes([point(i) for i in range(3)], ta.Laplace(1))
+    seen = integrals.log_masses([point(i) for i in range(3)], ta.Laplace(1))
     found = capacity(seen)
     assert found.prior == pytest.approx([0.5, 0, 0.5], abs=1e-9)
 
@@ -205,7 +207,7 @@ def test_the_most_over_priors_is_no_less_than_any_of_them(query):
             one = mutual_information(prior, query, release, "given others", record=record)
             assert one.epsilon <= most + 1e-11
     best = [
-        capacity(information.outcomes([point(s), point(s + 1)], release)).upper for s in range(3)
+        capacity(integrals.log_masses([point(s), point(s + 1)], release)).upper for s in range(3)
     ]
     assert most == pytest.approx(max(best), abs=1e-11)
 
@@ -233,8 +235,7 @@ MODELS = {
 @pytest.mark.parametrize("form", ["record", "given others", "prior-free"])
 def test_every_model_agrees_with_the_table_of_its_databases(name, form):
     model = MODELS[name]
-    domains = [model.domain(i) for i in range(model.records)]
-    table = JointTable(domains, joint_of(model))
+    table = tabled(model, "")
     found, wanted = (
         mutual_information(one, Sum(), ta.Laplace(0.8), form) for one in (model, table)
     )
@@ -243,7 +244,7 @@ def test_every_model_agrees_with_the_table_of_its_databases(name, form):
 
 
 def test_the_table_of_a_chain_is_the_product_of_its_steps():
-    joint = joint_of(CHAIN)
+    joint = tabled(CHAIN, "").probabilities
     for p in np.ndindex(joint.shape):
         steps = [CHAIN.transition[a, b] for a, b in itertools.pairwise(p)]
         wanted = CHAIN.initial[p[0]] * math.prod(steps)
@@ -271,11 +272,11 @@ def test_bad_input_is_refused():
         mutual_information(model, Sum(), ta.Laplace(1), "best")
     with pytest.raises(ta.InvalidArgument, match="record must be"):
         mutual_information(model, Sum(), ta.Laplace(1), record=30)
-    with pytest.raises(ta.Unsupported, match="1073741824 databases are too many to list"):
+    with pytest.raises(ta.Unsupported, match="databases are too many to list"):
         mutual_information(model, max, ta.Laplace(1))
     with pytest.raises(ta.InvalidArgument, match="query must be"):
         mutual_information(Independent([[0.5, 0.5]]), 3, ta.Laplace(1))
     with pytest.raises(ta.Unsupported, match="finite domains"):
         mutual_information(GaussianRecords([0], [[1]]), Sum(), ta.Laplace(1))
-    with pytest.raises(ta.InvalidArgument, match="priors must be 2 numbers"):
-        information.mutual_information([point(0), point(1)], [1.0], ta.Laplace(1))
+    with pytest.raises(ta.InvalidArgument, match="priors must be 2"):
+        integrals.mutual_information([point(0), point(1)], [1.0], ta.Laplace(1))

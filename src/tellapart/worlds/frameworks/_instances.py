@@ -90,21 +90,26 @@ def _dirichlet(rng: Rng, shape: Shape) -> Array:
 
 
 def _sparse(rng: Rng, shape: Shape) -> Array:
-    """Few databases; every other time all with the same sum."""
-    sums = np.indices(shape).sum(axis=0).ravel()
-    usual = int(np.argmax(np.bincount(sums)))
-    among = np.flatnonzero(sums == usual) if rng.random() < 0.5 else np.arange(sums.size)
-    kept = rng.choice(among, size=int(rng.integers(2, max(3, among.size // 2 + 1))), replace=False)
+    """Few databases of any sums or of one, or all that have one of two neighbouring sums."""
+    sums = np.indices(shape).sum(axis=0)
+    usual = int(np.argmax(np.bincount(sums.ravel())))
+    kind = rng.integers(3)
+    if kind == 2:
+        among = (sums == usual) | (sums == usual + 1)
+        return np.asarray(among / among.sum())
+    places = np.flatnonzero(sums == usual) if kind else np.arange(sums.size)
+    size = int(rng.integers(2, max(3, places.size // 2 + 1)))
     joint = np.zeros(sums.size)
-    joint[kept] = _rounded(rng.dirichlet([1.0] * kept.size))
+    joint[rng.choice(places, size=size, replace=False)] = _rounded(rng.dirichlet([1.0] * size))
     return joint.reshape(shape)
 
 
 def _positive(rng: Rng, shape: Shape) -> Array:
-    """Records that are alike, given something that they have in common."""
+    """Records are alike: something that they have in common makes all of them larger."""
     share = rng.integers(20, 81) / 100
-    laws = [_rounded(rng.dirichlet([0.4] * shape[0]), 100) for _ in range(2)]
-    each = [reduce(np.multiply.outer, [law] * len(shape)) for law in laws]
+    low, high = (_rounded(rng.dirichlet([0.4] * shape[0]), 100) for _ in range(2))
+    order = np.argsort(high / low)
+    each = [reduce(np.multiply.outer, [law[order]] * len(shape)) for law in (low, high)]
     return np.asarray(share * each[0] + (1 - share) * each[1])
 
 
@@ -129,7 +134,7 @@ def _any_rows(rng: Rng, shape: Shape) -> tuple[Array, str]:
 
 def _noisy_sum(rng: Rng, shape: Shape) -> tuple[Array, str]:
     """Geometric noise on the sum; all outputs beyond an end tell the same and are one."""
-    epsilon = float(rng.choice([0.1, 0.5, 1.0, 2.0]))
+    epsilon = float(rng.choice([0.1, 0.5, 1.0, 2.0, 8.0]))
     sums = np.indices(shape).sum(axis=0)
     outputs = np.arange(sums.max() + 1)
     faded = np.exp(-epsilon * np.abs(sums[..., None] - outputs)) / (1 + math.exp(-epsilon))

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks.inferential import ProductPriors, inferential
+from tellapart.worlds.frameworks.blowfish import blowfish
+from tellapart.worlds.frameworks.inferential import inferential
 from tellapart.worlds.frameworks.membership import membership
 from tellapart.worlds.frameworks.mutual import mutual_information
-from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.frameworks.neighbours import differential_privacy
 from tellapart.worlds.models.queries import Linear, Sum
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.pairs.extremes import furthest
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 from tellapart.worlds.releases import Channel, Release
 
-Databases = Mapping[tuple[int, ...], float]
+Databases = Mapping[Any, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +57,12 @@ class Counterexample:
 
 
 def _dp(one: Counterexample) -> float:
-    """What all priors of independent records ask, which is DP."""
-    domains = [domain.tolist() for domain in one.model.values]
-    return inferential(ProductPriors(domains), one.query, one.release).epsilon
+    return differential_privacy(one.model, one.query, one.release).epsilon
 
 
 def _blowfish(one: Counterexample) -> float:
-    """The furthest that an output tells two neighbours under the policy apart."""
-    if one.policy is None:
-        return _dp(one)
-    ask = one.query
-    if isinstance(ask, Sum | Linear):
-        weights = ask.over(one.model.records)
-        ask = lambda records: float(weights @ np.array(records))  # noqa: E731
-    laws = {base: FiniteLaw.of({ask(base): 1.0}) for base in one.policy.databases()}
-    pairs = one.policy.neighbours()
-    found = [abs(furthest(laws[a], laws[b], one.release).log_ratio) for a, b in pairs]
-    return max(found, default=0.0)
+    """Without a policy, one with no constraints: all values of a record are secret."""
+    return _dp(one) if one.policy is None else blowfish(one.policy, one.query, one.release).epsilon
 
 
 _NUMBERS: dict[str, Callable[[Counterexample], float]] = {
@@ -127,7 +116,7 @@ COUNTEREXAMPLES: tuple[Counterexample, ...] = (
         "DDP ≤ BP, both given the sum",
         _listed("1100 0011"),
         "x0+x1, Lap(1), two ones known",
-        Linear([1, 1, 0, 0]),
+        Linear(np.array([1.0, 1.0, 0.0, 0.0])),
         _NOISE,
         "DDP",
         "BP",
@@ -169,6 +158,15 @@ COUNTEREXAMPLES: tuple[Counterexample, ...] = (
         "parity, randomized response with ε = 1",
         _parity,
         _responded(1),
+        "MI given others",
+        "MP",
+    ),
+    Counterexample(
+        "MI given others ≤ MP",
+        _listed("001 010 100 011 101 110"),
+        "sum, Lap(1/8)",
+        Sum(),
+        Laplace(1 / 8),
         "MI given others",
         "MP",
     ),

@@ -21,9 +21,11 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks._listing import answers_of
-from tellapart.worlds.frameworks.standing import Side, Standing, models_of
-from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret, check_values
+from tellapart.worlds.frameworks._databases import answers_of
+from tellapart.worlds.frameworks.pufferfish import pufferfish
+from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart.worlds.models.base import check_values
+from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
@@ -106,21 +108,7 @@ def inferential(priors: Priors, query: Any, release: Release) -> Standing:
     check_release(release)
     if isinstance(priors, ProductPriors):
         return _over_products(priors, query, release)
-    worst, skipped = Witness(None, None, None, 0.0), []
-    for model in models_of(priors):
-        if not isinstance(model, FiniteModel):
-            raise Unsupported("normal records have endlessly many values; tell_apart takes two")
-        for record in range(model.records):
-            laws: list[tuple[Secret, Law]] = []
-            for value in model.domain(record).tolist():
-                secret = RecordValue(record, value)
-                try:
-                    laws.append((secret, model.law(query, secret)))
-                except ImpossibleSecret:
-                    skipped.append(secret)
-            worst = _worst(worst, laws, release)
-    terms = "the adversary's prior is the model, or any one of those listed; no record is known"
-    return _standing(worst, skipped, terms)
+    return replace(pufferfish(priors, query, release), framework="inferential privacy")
 
 
 def _worst(worst: Witness, laws: list[tuple[Secret, Law]], release: Release) -> Witness:
@@ -184,17 +172,13 @@ def _summed(
 def _at_corners(
     priors: ProductPriors, query: Any, release: Release, skipped: set[RecordValue]
 ) -> Witness:
-    answers = answers_of([np.asarray(one) for one in priors.values], query)
     corners = [priors.corners(record) for record in range(priors.records)]
+    _check_corners([len(laws) for laws in corners])
+    even = [np.full(len(one), 1 / len(one)) for one in priors.values]
+    answers = answers_of(Independent(tuple(even), priors.values), query)
     worst = Witness(None, None, None, 0.0)
     for record, values in enumerate(priors.values):
         others = [laws for i, laws in enumerate(corners) if i != record]
-        size = math.prod(len(laws) for laws in others)
-        if size > MOST_CORNERS:
-            raise Unsupported(
-                f"{size} corners of the priors are too many to try, at most {MOST_CORNERS} are; "
-                "ask Sum() or Linear(weights) with ta.Laplace, which needs none"
-            )
         rows = np.moveaxis(answers, record, 0).reshape(len(values), -1)
         for chosen in itertools.product(*others):
             shares = np.asarray(reduce(np.multiply.outer, chosen, np.ones(()))).ravel()
@@ -205,6 +189,15 @@ def _at_corners(
             ]
             worst = _worst(worst, list(laws), release)
     return worst
+
+
+def _check_corners(sizes: list[int]) -> None:
+    most = math.prod(sizes) // min(sizes)
+    if most > MOST_CORNERS:
+        raise Unsupported(
+            f"{most} corners of the priors are too many to try, at most {MOST_CORNERS} are; "
+            "ask Sum() or Linear(weights) with ta.Laplace, which needs none"
+        )
 
 
 def _law(answers: Array, shares: Array) -> FiniteLaw:

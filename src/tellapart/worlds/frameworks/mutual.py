@@ -18,7 +18,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks._chain_given import chain_given_others
-from tellapart.worlds.frameworks._listing import answers_of, check_size, domains_of, joint_of
+from tellapart.worlds.frameworks._databases import answers_of, domains_of, tabled
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.chain import MarkovChain
@@ -27,12 +27,14 @@ from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.pairs.capacity import Capacity, capacity
-from tellapart.worlds.pairs.information import mutual_information as told
-from tellapart.worlds.pairs.information import outcomes
+from tellapart.worlds.pairs.integrals import log_masses
+from tellapart.worlds.pairs.integrals import mutual_information as told
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Model
 
 _CLOSE = 1e-10
+_ROUTE = "ask Sum() or Linear(weights) with noise, of Independent records or a MarkovChain"
+MOST_SUMS = 2**18
 Form = Literal["prior-free", "record", "given others"]
 
 
@@ -98,7 +100,7 @@ def _prior_free(model: FiniteModel, query: Any, release: Release, asked: Sequenc
     @cache
     def most(answers: tuple[float, ...]) -> Capacity:
         points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in answers]
-        return capacity(outcomes(points, release))
+        return capacity(log_masses(points, release))
 
     every = _channels(model, query, release)
     found = [(record, most(answers)) for record in asked for answers in every[record]]
@@ -121,7 +123,7 @@ def _channels(
             return [frozenset([one]) for one in own]
         around = {one: _others(own, own.index(one)) for one in set(own)}
         return [frozenset(tuple(sorted({a + b for a in one})) for b in around[one]) for one in own]
-    answers = answers_of(domains_of(model), query)
+    answers = answers_of(model, query)
     found = []
     for record in range(model.records):
         rows = np.unique(
@@ -139,7 +141,11 @@ def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
     sums = np.zeros(1)
     for i, one in enumerate(own):
         if i != record:
-            check_size((sums.size, len(one)))
+            if sums.size * len(one) > MOST_SUMS:
+                raise Unsupported(
+                    f"{sums.size * len(one)} sums of other records are too many to list, at most "
+                    f"{MOST_SUMS} are; give values in whole units, whose sums coincide"
+                )
             sums = np.unique(np.add.outer(sums, np.array(one)))
     return list(sums.tolist())
 
@@ -161,7 +167,7 @@ def _alone(model: FiniteModel, query: Any, release: Release, asked: Sequence[int
             else:
                 laws.append(law)
                 priors.append(model.prior(secret))
-        found = told(laws, np.array(priors), release)
+        found = told(laws, priors, release)
         best = max(best, Most(found, record), key=lambda one: one.nats)
     return best._replace(skipped=tuple(skipped))
 
@@ -182,7 +188,7 @@ def _given_others(model: FiniteModel, query: Any, release: Release, asked: Seque
         if isinstance(model, MarkovChain):
             each, laws = chain_given_others(model, weights, release, _one_channel)
             return _largest(each, model, laws, asked)
-    joint, answers = joint_of(model), answers_of(domains_of(model), query)
+    answers, joint = answers_of(model, query), tabled(model, _ROUTE).probabilities
     each = [_given(joint, answers, record, release) for record in range(model.records)]
     axes = range(model.records)
     laws = [joint.sum(axis=tuple(i for i in axes if i != record)) for record in axes]
@@ -221,7 +227,7 @@ def _one_channel(answers: Array, priors: Array, release: Release) -> float:
         return 0.0
     shares = np.bincount(groups, weights=priors[shown])
     points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in distinct]
-    return told(points, shares / shares.sum(), release)
+    return told(points, (shares / shares.sum()).tolist(), release)
 
 
 _FORMS: dict[str, tuple[Callable[[FiniteModel, Any, Release, Sequence[int]], Most], str, bool]] = {

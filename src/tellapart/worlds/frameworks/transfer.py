@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks._chain_given import given_neighbours
-from tellapart.worlds.frameworks._listing import joint_of
+from tellapart.worlds.frameworks._databases import tabled
 from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.models.base import FiniteModel, logs_of
 from tellapart.worlds.models.chain import MarkovChain
@@ -52,7 +52,11 @@ def _reach(model: FiniteModel) -> tuple[float, str]:
     if isinstance(model, Independent):
         return 1.0, ""
     chained = isinstance(model, MarkovChain)
-    found = _along_chain(model) if isinstance(model, MarkovChain) else _influence(joint_of(model))
+    if isinstance(model, MarkovChain):
+        found = _along_chain(model)
+    else:
+        route = "Independent records and a MarkovChain need no list"
+        found = _influence(tabled(model, route).probabilities)
     if found is None:
         return math.inf, "no bound, as some database is impossible"
     norm, sums = _banded(found) if chained else _dense(found)

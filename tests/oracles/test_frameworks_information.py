@@ -1,0 +1,124 @@
+"""Membership, mutual information and broken orders against values computed independently."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.worlds import (
+    Channel,
+    Independent,
+    JointTable,
+    Linear,
+    RecordValue,
+    Sum,
+    tell_apart,
+)
+from tellapart.worlds.frameworks import (
+    COUNTEREXAMPLES,
+    ProductPriors,
+    inferential,
+    membership,
+    membership_epsilon,
+    mutual_information,
+)
+
+FILE = Path(__file__).with_name("frameworks.json")
+BY_ID = {record["id"]: record for record in json.loads(FILE.read_text(encoding="utf-8"))}
+DP = ProductPriors([[0, 1], [0, 1]])
+
+
+def table(given):
+    return JointTable.of({tuple(map(int, bits)): share for bits, share in given.items()})
+
+
+def noise(given):
+    return ta.Laplace(given["scale"] if "scale" in given else given["mechanism"]["scale"])
+
+
+def known(given, form):
+    return mutual_information(
+        table(given["joint"]), Sum(), noise(given), form, record=given["record"]
+    ).epsilon
+
+
+def any_prior(given):
+    shifted = Independent([[0.5, 0.5]], [[0, given["shift"]]])
+    return mutual_information(shifted, Sum(), noise(given)).epsilon
+
+
+def parity(given):
+    true = 1 / (1 + math.exp(-1))
+    told = Channel({0: [true, 1 - true], 1: [1 - true, true]})
+    coins = JointTable([[0, 1]] * 2, np.full((2, 2), 0.25))
+
+    def asked(x):
+        return (x[0] + x[1]) % 2
+
+    assert membership(coins, asked, told).epsilon == pytest.approx(0, abs=1e-15)
+    return mutual_information(coins, asked, told, "given others").epsilon
+
+
+def product(given):
+    coins = JointTable([[0, 1]] * 2, np.full((2, 2), 0.25))
+    assert inferential(DP, lambda x: x[0] * x[1], noise(given)).epsilon == pytest.approx(1)
+    return inferential(coins, lambda x: x[0] * x[1], noise(given)).epsilon
+
+
+def half_known(given):
+    broken = next(one for one in COUNTEREXAMPLES if (1, 1, 0, 0) in one.databases)
+    assert broken.databases == {tuple(map(int, k)): p for k, p in given["prior"].items()}
+    leaked, policy = broken.numbers
+    again = inferential(table(given["prior"]), Linear([1, 1, 0, 0]), noise(given)).epsilon
+    assert leaked == pytest.approx(again)
+    return [policy, leaked]
+
+
+def conjecture(given):
+    broken = next(one for one in COUNTEREXAMPLES if (1, 0, 0) in one.databases)
+    assert set(broken.databases) == {tuple(map(int, bits)) for bits in given["I_Q"]}
+    test = tell_apart(broken.model, Sum(), noise(given), RecordValue(0, 1), RecordValue(0, 0))
+    assert broken.numbers[0] >= test.epsilon  # the worst of all records
+    return [broken.numbers[1], test.epsilon]
+
+
+def belief_in_a_bit(given):
+    bit = Independent([[1 - given["prior"], given["prior"]]])
+    return membership(bit, Sum(), ta.Laplace.with_epsilon(given["eps"])).epsilon
+
+
+def gamma(given):
+    prior = None if given["prior"] == "any" else given["prior"]
+    return membership_epsilon(given["gamma"], prior)
+
+
+ANSWERS = {
+    "A.ddp": lambda given: inferential(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "A.mp2": lambda given: membership(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "A.mp_pos": lambda given: (
+        membership(table(given["joint"]), Sum(), noise(given), positive=True).epsilon
+    ),
+    "A.mi": lambda given: known(given, "record"),
+    "A.mic": lambda given: known(given, "given others"),
+    "A.midp_sup": any_prior,
+    "I.neg": lambda given: inferential(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "I.xor": parity,
+    "I.and": product,
+    "I.bp": half_known,
+    "I.mp": belief_in_a_bit,
+    "I.xorsum": lambda given: inferential(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "K.bfconj": conjecture,
+    "K.pmp.half": gamma,
+    "K.pmp.any": gamma,
+    "K.pmp.10": gamma,
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_stored_values(name):
+    record = BY_ID[name]
+    found = ANSWERS[name](record["inputs"])
+    assert found == pytest.approx(record["value"], rel=0, abs=record["tolerance"])
