@@ -36,10 +36,10 @@ from tellapart.worlds.models import (
     chain_log_mgf,
     interior_log_mgf,
 )
-from tellapart.worlds.one_sided import OneSided
 from tellapart.worlds.quilts import Mixing, Quilt, mixing, quilt_scale, quilt_scale_approximate
 from tellapart.worlds.releases import Channel
 from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
+from tellapart.worlds.sides.one_sided import OneSided
 from tellapart.worlds.wasserstein import Widest, wasserstein, widest
 
 __all__ = [

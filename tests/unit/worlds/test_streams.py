@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from tellapart import InvalidArgument, Unsupported
-from tellapart.worlds import _directional, _temporal, streams
+from tellapart.worlds import streams
+from tellapart.worlds.streams import _directional, _temporal
 
 INF = float("inf")
 STILL = [[0.8, 0.2], [0.1, 0.9]]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart.worlds._temporal import prefixes
+from tellapart.worlds.streams._temporal import prefixes
 
 Mask = NDArray[np.bool_]
 EPS = float(np.finfo(float).eps)

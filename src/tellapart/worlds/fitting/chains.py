@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.worlds._chains import reversed_chain
 from tellapart.worlds.fitting._intervals import EPS, anytime
 from tellapart.worlds.fitting._sequences import Missing, counted_as, gathered, numbered
 from tellapart.worlds.fitting.sets import ChainSet
 from tellapart.worlds.models._stationary import stationary_law
 from tellapart.worlds.models.base import check_values
 from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.streams._chains import reversed_chain
 
 Counts = NDArray[np.int64]
 _SMOOTHING = 0.5

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.worlds._minimal import minimal_neighbours
+from tellapart.worlds.policies._minimal import minimal_neighbours
 
 _STEPS = 60
 

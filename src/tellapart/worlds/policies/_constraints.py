@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks
-from tellapart.worlds._secret_graphs import Value
+from tellapart.worlds.policies._secret_graphs import Value
 
 Database = tuple[Value, ...]
 

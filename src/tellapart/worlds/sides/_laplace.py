@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import exprel, gammainc
 
 from tellapart._checks import Array
-from tellapart.worlds._sides import Side, log_mean_exp, mean_tail
+from tellapart.worlds.sides._side import Side, log_mean_exp, mean_tail
 
 
 class LaplaceSide(Side):

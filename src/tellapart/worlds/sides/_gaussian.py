@@ -17,7 +17,7 @@ from scipy.special import erf, erfcx, log_ndtr, ndtr
 
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
-from tellapart.worlds._sides import Side, log_mean_exp, mean_tail
+from tellapart.worlds.sides._side import Side, log_mean_exp, mean_tail
 
 _SQRT2 = math.sqrt(2)
 _SQRT_HALF_PI = math.sqrt(math.pi / 2)

@@ -7,9 +7,9 @@ All leakages are upper bounds, rounded up; all budgets are rounded down.
 References: Cao, Yoshikawa, Xiao, Xiong (ICDE 2017; TKDE 2019) for the leakages and their suprema.
 """
 
-from tellapart.worlds._chains import ZeroCell, reversed_chain, zero_cells
-from tellapart.worlds._leakage import Leakage, leakage
-from tellapart.worlds._spending import allocate, budget, carried_over, supremum
+from tellapart.worlds.streams._chains import ZeroCell, reversed_chain, zero_cells
+from tellapart.worlds.streams._leakage import Leakage, leakage
+from tellapart.worlds.streams._spending import allocate, budget, carried_over, supremum
 
 __all__ = [
     "Leakage",

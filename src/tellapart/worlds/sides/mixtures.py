@@ -25,9 +25,9 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.worlds._gaussian import GaussianPoints, GaussianSide, GaussianUniform
-from tellapart.worlds._laplace import LaplacePoints, LaplaceSide, LaplaceUniform
-from tellapart.worlds._sides import Side, rising_root
+from tellapart.worlds.sides._gaussian import GaussianPoints, GaussianSide, GaussianUniform
+from tellapart.worlds.sides._laplace import LaplacePoints, LaplaceSide, LaplaceUniform
+from tellapart.worlds.sides._side import Side, rising_root
 
 S = TypeVar("S", bound=Side)
 Rates = tuple[Array, Array, Array, Array]

@@ -11,10 +11,10 @@ from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
 from tellapart.errors import NotCertified, Unsupported
-from tellapart.worlds._chains import Transitions, each_step, one_matrix, sides
-from tellapart.worlds._leakage import Leakage, carries, leakage
-from tellapart.worlds._supremum import inherited
-from tellapart.worlds._temporal import Carry, carry, plus, recursion
+from tellapart.worlds.streams._chains import Transitions, each_step, one_matrix, sides
+from tellapart.worlds.streams._leakage import Leakage, carries, leakage
+from tellapart.worlds.streams._supremum import inherited
+from tellapart.worlds.streams._temporal import Carry, carry, plus, recursion
 
 
 def carried_over(transition: ArrayLike, alpha: ArrayLike) -> float | Array:

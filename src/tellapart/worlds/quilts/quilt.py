@@ -1,10 +1,4 @@
-"""Noise for data in a row by Markov quilts (Song, Wang and Chaudhuri 2017).
-
-A quilt of a record is one or two others that shield the far ones from it. What they tell of the
-record, at most, is their influence e. With c records on the near side, noise of scale c/(ε - e)
-protects the record; each takes its best quilt, and noise is what the worst record needs. This
-protects every query that one record can change by at most 1, not a single query only.
-"""
+"""The worst record under its best quilt: exactly, or by how fast a chain forgets."""
 
 from __future__ import annotations
 
@@ -16,12 +10,10 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.worlds._influences import Bounded, Exact, Influences
-from tellapart.worlds._mixing import Mixing, listed, mixing
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, weights_of
-
-__all__ = ["Mixing", "Quilt", "mixing", "quilt_scale", "quilt_scale_approximate"]
+from tellapart.worlds.quilts._influences import Bounded, Exact, Influences
+from tellapart.worlds.quilts._mixing import listed, mixing
 
 Places = NDArray[np.int64]
 _FIRST_REACH = 16

@@ -16,7 +16,7 @@ from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.laws import GaussianLaw, LaplaceLaw
 from tellapart.mechanisms.noise import AdditiveNoise
-from tellapart.worlds.mixtures import GaussianMixture, LaplaceMixture
+from tellapart.worlds.sides.mixtures import GaussianMixture, LaplaceMixture
 
 # In units of the noise; squares of larger distances would overflow.
 _FURTHEST = 1e150

@@ -1,10 +1,4 @@
-"""Policies: which values must not be told apart, and what everyone knows already (Blowfish).
-
-After He, Machanavajjhala and Ding (2014). Noise Lap(sensitivity/ε) makes neighbours under the
-policy ε-indistinguishable. Without constraints that is what Pufferfish asks for all independent
-records. With constraints it is less: a prior on the databases that remain may leak more than ε,
-so ask the exact test of such a prior as well.
-"""
+"""A policy: a domain, a secret graph and what everyone knows; its neighbours and sensitivity."""
 
 from __future__ import annotations
 
@@ -21,42 +15,24 @@ from scipy.sparse.csgraph import shortest_path
 
 from tellapart import _checks
 from tellapart.errors import Unsupported
-from tellapart.worlds import _tallies
-from tellapart.worlds._constraints import (
+from tellapart.worlds.models.secrets import RecordValue
+from tellapart.worlds.policies import _tallies
+from tellapart.worlds.policies._constraints import (
     Constraint,
     Database,
-    KnownCount,
-    KnownMarginal,
     check_constraint,
     meeting,
 )
-from tellapart.worlds._minimal import minimal_neighbours
-from tellapart.worlds._secret_graphs import (
+from tellapart.worlds.policies._minimal import minimal_neighbours
+from tellapart.worlds.policies._secret_graphs import (
     AttributeGraph,
-    CompleteGraph,
     DistanceGraph,
-    EdgeGraph,
     Graph,
     PartitionGraph,
     Value,
     named_values,
 )
-from tellapart.worlds._tallies import Asked, CumulativeHistogram, Histogram
-from tellapart.worlds.models.secrets import RecordValue
-
-__all__ = [
-    "AttributeGraph",
-    "CompleteGraph",
-    "CumulativeHistogram",
-    "DistanceGraph",
-    "EdgeGraph",
-    "Histogram",
-    "KnownCount",
-    "KnownMarginal",
-    "PartitionGraph",
-    "Policy",
-    "Sensitivity",
-]
+from tellapart.worlds.policies._tallies import Asked
 
 MOST_VALUES = 2**10
 MOST_DATABASES = 2**18
@@ -83,6 +59,7 @@ class Policy:
     what everyone knows: KnownCount, KnownMarginal or any function that says of a database
     whether it is possible.
 
+    >>> from tellapart.worlds.policies import CumulativeHistogram, DistanceGraph
     >>> Policy(range(5), DistanceGraph(2), records=2).sensitivity(CumulativeHistogram()).value
     2.0
     """

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart.worlds._temporal import EPS, plus, prefixes, ratios
+from tellapart.worlds.streams._temporal import EPS, plus, prefixes, ratios
 
 Links = NDArray[np.intp]
 

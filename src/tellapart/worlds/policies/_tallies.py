@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.worlds._secret_graphs import Value
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
+from tellapart.worlds.policies._secret_graphs import Value
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.worlds._temporal import EPS, Carry, plus
+from tellapart.worlds.streams._temporal import EPS, Carry, plus
 
 # Where no finite α has been confirmed up to here, none is claimed.
 _FURTHEST = 1e5

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.rounding import fixed
-from tellapart.worlds import _directional, _temporal
-from tellapart.worlds._chains import Transitions, ZeroCell, each_step, sides, zero_cells
-from tellapart.worlds._temporal import Carry, carry, plus
+from tellapart.worlds.streams import _directional, _temporal
+from tellapart.worlds.streams._chains import Transitions, ZeroCell, each_step, sides, zero_cells
+from tellapart.worlds.streams._temporal import Carry, carry, plus
 
 _SHOWN = 3
 
