@@ -98,3 +98,10 @@ def test_noise_for_all_that_data_leave_open_is_more_than_for_the_estimate():
     model = JointTable([[0, 1], [0, 1]], [[0.4, 0.1], [0.1, 0.4]])
     both = _rows(model, believed=table)
     assert both["all that data leave open"].scale > both["exact"].scale
+
+
+def test_a_record_that_is_certain_needs_no_noise_of_its_own():
+    chain = MarkovChain([1, 0], [[0.9, 0.1], [0.4, 0.6]], length=6)
+    rows = _rows(chain)
+    assert "pairwise coefficients" not in rows
+    assert rows["exact"].true_epsilon == pytest.approx(1, abs=1e-9)

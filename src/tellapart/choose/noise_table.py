@@ -21,12 +21,13 @@ from tellapart.worlds.frameworks.standing import Side
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query
+from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.policies import Policy
 from tellapart.worlds.quilts import quilt_scale
 from tellapart.worlds.wasserstein import widest
 
 # So many records have every pair's coefficient worked out, and every law its distance.
-_MOST_PAIRED, _MOST_APART = 20, 1000
+_MOST_PAIRED, _MOST_APART = 10, 1000
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,17 @@ def _unsound(
     if policy is not None:
         kept = "the policy's neighbours, not those who have a prior"
         yield "Blowfish", policy.sensitivity(query).value / epsilon, kept
-    if model.records <= _MOST_PAIRED:
+    if model.records <= _MOST_PAIRED and _every_record_varies(model):
         pairs = "a published heuristic: looks at two records at a time"
         yield "pairwise coefficients", _pairwise(model, query, epsilon), pairs
+
+
+def _every_record_varies(model: FiniteModel) -> bool:
+    """Whether all records have two possible values, as coefficients of pairs take for granted."""
+    return all(
+        sum(model.prior(RecordValue(i, x)) > 0 for x in model.domain(i)) > 1
+        for i in range(model.records)
+    )
 
 
 def _pairwise(model: FiniteModel, query: Query, epsilon: float) -> float:
