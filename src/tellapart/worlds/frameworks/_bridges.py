@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._outputs import log_likelihoods
-from tellapart.worlds.models._grid import Grid, emitted, grid
-from tellapart.worlds.models.base import logs_of
+from tellapart.worlds.frameworks._stretches import Stretches
+from tellapart.worlds.models._grid import Grid, grid
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
@@ -52,59 +51,20 @@ def chain_witness(chain: MarkovChain, query: Query, release: Laplace) -> Witness
         )
     weights = weights_of(query, chain.length)
     laid = grid(weights, [chain.domain(0)] * chain.length)
-    batches = [batch for batch in _batches(_Stretches(chain, laid)) if batch]
+    batches = [batch for batch in _batches(Stretches(chain, laid, chain.length)) if batch]
     found = [_look(batch, laid.width, release) for batch in batches]
     if not found:
         return None
     return _told(chain, float(weights[0]), laid, max(found, key=lambda one: one.ratio))
 
 
-class _Stretches:
-    """Log-polynomials in the sum of all records that lie between, in steps of the grid."""
-
-    def __init__(self, chain: MarkovChain, laid: Grid) -> None:
-        self.length, self.states = chain.length, chain.initial.size
-        self.steps = laid.steps[0]
-        logs = logs_of(chain.transition)
-        every = np.ones(self.states, dtype=bool)
-        self.start = [logs_of(chain.initial)[:, None]]
-        self.end = [np.zeros((self.states, 1))]
-        self.between = [np.array([row[:, None] for row in logs])]
-        for _ in range(1, self.length):
-            self.start.append(logpoly.mix(emitted(self.start[-1], self.steps, every), logs))
-            self.end.append(logpoly.mix(emitted(self.end[-1], self.steps, every), logs.T))
-            last = self.between[-1]
-            further = [logpoly.mix(emitted(row, self.steps, every), logs) for row in last]
-            self.between.append(np.array(further))
-        # Which states each record may have.
-        self.possible = np.array([row.max(axis=1) > -np.inf for row in self.start])
-
-    def law(self, before: Array, after: Array) -> Array | None:
-        """For each state the law of the sum; None where fewer than two states can be."""
-        rows = np.full((self.states, before.shape[1] + after.shape[1] - 1), -np.inf)
-        for row, one, other in zip(rows, before, after, strict=True):
-            row[:] = logpoly.multiply(one, other)
-        whole = logpoly.total(rows, axis=1)
-        possible = whole > -np.inf
-        if possible.sum() < 2:
-            return None
-        rows[possible] -= whole[possible, None]
-        return emitted(rows, self.steps, possible)
-
-    def starts(self, end: int) -> list[tuple[int, int]]:
-        """For each state the first of so many records that may have it, if any may."""
-        some = self.possible[:end]
-        states = [state for state in range(self.states) if some[:, state].any()]
-        return [(int(some[:, state].argmax()), state) for state in states]
-
-
-def _batches(chain: _Stretches) -> Iterator[list[_Case]]:
+def _batches(chain: Stretches) -> Iterator[list[_Case]]:
     """Cases with as many records between, so that their sums have one grid."""
     for size in range(1, chain.length + 1):
         yield [case for case in _cases(chain, size) if case is not None]
 
 
-def _cases(chain: _Stretches, size: int) -> Iterator[_Case | None]:
+def _cases(chain: Stretches, size: int) -> Iterator[_Case | None]:
     """All stretches of so many records, and each record in them."""
     length, states = chain.length, range(chain.states)
     for inner in range(size):

@@ -14,7 +14,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks._chains import ChainBounds
+from tellapart.worlds.frameworks._chains import AGREE, ChainBounds
 from tellapart.worlds.frameworks._outputs import furthest_of
 from tellapart.worlds.frameworks._pairs import asked, finite, nothing_to_tell, told, witness_of
 from tellapart.worlds.frameworks.standing import Side
@@ -31,6 +31,7 @@ from tellapart.worlds.secret_test import Model, Witness
 
 # Laws of sums that take some ten seconds; measured on chains and trees of 300 records.
 MOST_WORK = 2**28
+_ONE_LAW, _FEW = 2**30, 2**22
 
 
 class _Found(NamedTuple):
@@ -103,27 +104,32 @@ def of_records(
 
 
 def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRecord:
-    """By both bounds, and by laws of sums where the two leave room and laws are affordable."""
+    """By bounds from both sides, and by laws of sums where they leave room."""
     chosen = np.array(records)
-    if np.isnan(bounds.lower[chosen]).all():
+    lower, upper = bounds.lower[chosen], bounds.upper[chosen]
+    if np.isnan(lower).all():
         raise nothing_to_tell(records)
-    epsilons, exact = bounds.upper[chosen], bounds.settled[chosen]
-    seen = bounds.witness(int(chosen[np.nanargmax(bounds.lower[chosen])]))
-    best = float(np.nanmax(np.where(exact, epsilons, bounds.lower[chosen])))
-    open_ = np.flatnonzero(~exact & (every | (epsilons > best)))
-    if open_.size and open_.size * _chain_work(bounds) <= MOST_WORK:
-        release = Laplace(bounds.scale)
-        for place in open_[np.argsort(-epsilons[open_], kind="stable")]:
-            if not every and epsilons[place] <= best:
-                break  # neither this record nor any of those left can be the worst
-            found = _of_one(bounds.chain, bounds.query, release, None, int(chosen[place])).witness
-            if found is not None:
-                epsilons[place], exact[place] = found.log_ratio, True
-                seen = max(seen, found, key=lambda one: one.log_ratio)
-                best = max(best, found.log_ratio)
+    work = _chain_work(bounds)
+    if np.sum(upper - lower > AGREE) * work > _FEW:
+        upper = bounds.windows[chosen]
+    exact = np.isnan(lower) | (upper - lower <= AGREE)
+    best = bounds.witness(int(chosen[np.nanargmax(lower)]))
+    scans = most = int(MOST_WORK / work) or int(work <= _ONE_LAW)
+    while scans:
+        left = np.flatnonzero(~exact & (every | (upper > best.log_ratio + AGREE)))
+        if left.size == 0 or (left.size > scans and (every or scans < most)):
+            break  # nothing is left open, or too much; the first law may settle all
+        place = int(left[upper[left].argmax()])
+        found = _of_one(bounds.chain, bounds.query, Laplace(bounds.scale), None, records[place])
+        if found.witness is not None:
+            upper[place] = found.witness.log_ratio
+            best = max(best, found.witness, key=lambda one: one.log_ratio)
+        exact[place], scans = True, scans - 1
+    worst = int(np.nanargmax(upper))
+    exact[worst] |= upper[worst] <= best.log_ratio + AGREE
     wanted = set(records)
     skipped = tuple(one for one in bounds.impossible if one.record in wanted)
-    return ByRecord(tuple(records), epsilons, exact, seen, skipped)
+    return ByRecord(tuple(records), upper, exact, best, skipped)
 
 
 def _chain_work(bounds: ChainBounds) -> float:
