@@ -30,6 +30,7 @@ from tellapart.worlds.frameworks import (
     pufferfish_by_record,
     worst_curve,
 )
+from tellapart.worlds.frameworks._bridges import far_told
 from tellapart.worlds.frameworks._windows import Windows
 
 CLOSE = 1e-10
@@ -395,3 +396,17 @@ def test_what_is_known_is_taken_into_account():
     assert found.records == (0, 2, 3, 5)
     np.testing.assert_allclose(found.epsilons, expected, atol=CLOSE)
     assert found.witness.known == ((1, 0.0), (4, 1.0))
+
+
+@pytest.mark.parametrize("radius", [1, 2])
+@pytest.mark.parametrize("name", CHAINS)
+def test_bounded_knowledge_is_never_less_than_all_knowledge(name, radius):
+    chain, noise = CHAINS[name], ta.Laplace(0.8)
+    expected = bayesian(chain, Sum(), noise).epsilon
+    found = far_told(chain, np.ones(chain.length), noise, radius)
+    assert found.witness.log_ratio - 1e-12 <= expected <= found.epsilon
+    if found.exact:
+        assert found.epsilon == pytest.approx(expected, abs=1e-9)
+    seen = found.witness
+    test = tell_apart(chain, Sum(), noise, seen.likelier, seen.other, dict(seen.known))
+    assert test.epsilon == pytest.approx(seen.log_ratio, abs=CLOSE)

@@ -194,6 +194,40 @@ def test_a_chain_that_never_forgets_is_bounded_and_says_so():
     assert found.witness.log_ratio < found.epsilon
 
 
+def test_any_knowledge_of_a_long_chain():
+    start = time.process_time()
+    found = bayesian(MarkovChain.stationary([[0.6, 0.4], [0.3, 0.7]], 5000), Sum(), ONE)
+    assert time.process_time() - start < 2
+    short = bayesian(MarkovChain.stationary([[0.6, 0.4], [0.3, 0.7]], 28), Sum(), ONE)
+    assert found.side is Side.EXACT
+    assert found.epsilon == pytest.approx(short.epsilon, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_knowledge_from_far_away_is_bounded_and_says_so():
+    chain, noise = MarkovChain.stationary([[0.97, 0.03], [0.03, 0.97]], 200), ta.Laplace(30)
+    found = bayesian(chain, Sum(), noise)
+    assert found.side is Side.AT_MOST
+    assert pufferfish(chain, Sum(), noise).epsilon <= found.epsilon
+    assert found.witness.log_ratio < found.epsilon
+
+
+def test_even_chains_without_a_grid_are_bounded_by_leakage_alone():
+    chain = MarkovChain.stationary(STAYING, 500, [0, 0.3])
+    found = pufferfish(chain, Sum(), ta.Laplace(0.3))
+    assert found.side is Side.EXACT
+    assert found.epsilon == pytest.approx(
+        pufferfish(MarkovChain.stationary(STAYING, 500), Sum(), ONE).epsilon, abs=1e-9
+    )
+
+
+def test_curves_of_normal_records_under_gaussian_noise():
+    pairs = [(RecordValue(0, 0), RecordValue(0, 1)), (RecordValue(1, 0), RecordValue(1, 0.5))]
+    curve = worst_curve(NORMAL, Sum(), ta.Gaussian(1), pairs=pairs)
+    same = ta.guarantee(mu=2 / math.sqrt(3))
+    assert curve.delta(1.0) == pytest.approx(same.delta(1.0), rel=1e-9)
+
+
 def test_values_on_no_grid_are_bounded():
     values = [0, 1 / 3, math.sqrt(2)]
     rows = [[0.2, 0.6, 0.2], [0.6, 0.2, 0.2], [0.4, 0.4, 0.2]]
@@ -285,16 +319,23 @@ TOO_LARGE = {
         lambda: dependent(FAR, Sum(), ONE, reading="support"),
         "too many to list for this, .* ask reading='probabilistic' or group_privacy",
     ),
-    "knowledge of a chain": (lambda: bayesian(FAR, Sum(), ONE), "are 8000000 cases"),
+    "knowledge of a chain": (
+        lambda: bayesian(MarkovChain.stationary(np.full((30, 30), 1 / 30), 9), Sum(), ONE),
+        "a chain of 30 states is more than 32768 cases",
+    ),
+    "knowledge, uneven": (
+        lambda: bayesian(FAR, Linear(np.arange(1000.0)), ONE),
+        r"databases are too many to list for this, .* ask pufferfish\(..., known=...\)",
+    ),
     "knowledge of a table": (
         lambda: bayesian(JointTable([[0, 1]] * 15, np.full([2] * 15, 2.0**-15)), Sum(), ONE),
         "all that may be known of 15 records is 2.3e.08 cases",
     ),
     "groups": (
         lambda: group_privacy(
-            JointTable([[0, 1]] * 18, np.full([2] * 18, 2.0**-18)), max, ONE, size=9
+            JointTable([[0, 1]] * 16, np.full([2] * 16, 2.0**-16)), max, ONE, size=8
         ),
-        "48620 groups of 9 records in 262144 databases",
+        "12870 groups of 8 records in 65536 databases",
     ),
     "normal": (lambda: pufferfish(NORMAL, Sum(), ONE), "name two of them in pairs"),
 }

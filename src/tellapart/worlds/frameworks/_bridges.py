@@ -16,15 +16,19 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks._far import Pair, furthest_pairs
 from tellapart.worlds.frameworks._outputs import log_likelihoods
 from tellapart.worlds.frameworks._stretches import Stretches
+from tellapart.worlds.frameworks._windows import forgotten, log_shares
 from tellapart.worlds.models._grid import Grid, grid
+from tellapart.worlds.models.base import Mask
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.secret_test import Witness
 
 _MOST_CASES = 2**15
+_AGREE, _ROUNDING = 1e-9, 1e-11
 
 
 class _Case(NamedTuple):
@@ -40,22 +44,73 @@ class _Case(NamedTuple):
     laws: Array
 
 
-def chain_witness(chain: MarkovChain, query: Query, release: Laplace) -> Witness | None:
-    """The record, the values and the knowledge with which an output tells most."""
-    cases = chain.length**2 * chain.initial.size**3
-    if cases > _MOST_CASES:
-        raise Unsupported(
-            f"stretches of a chain of {chain.length} records with {chain.initial.size} states "
-            f"are {cases} cases, more than {_MOST_CASES}; ask a shorter chain: what is known "
-            "further away matters ever less"
-        )
+class Told(NamedTuple):
+    """What is told at most, whether that is the truth, and what is attained."""
+
+    epsilon: float
+    exact: bool
+    witness: Witness
+
+
+def chain_told(chain: MarkovChain, query: Query, release: Laplace) -> Told | None:
+    """How much an output tells at worst, of any record and whatever is known of the others."""
     weights = weights_of(query, chain.length)
-    laid = grid(weights, [chain.domain(0)] * chain.length)
-    batches = [batch for batch in _batches(Stretches(chain, laid, chain.length)) if batch]
-    found = [_look(batch, laid.width, release) for batch in batches]
-    if not found:
+    few = chain.length**2 * chain.initial.size**3 <= _MOST_CASES // 4
+    radius = chain.length if few else _affordable_radius(chain)
+    if chain.length <= 2 * radius:
+        laid = grid(weights, [chain.domain(0)] * chain.length)
+        batches = [one for one in _batches(Stretches(chain, laid, chain.length)) if one]
+        found = [_look(batch, laid.width, release) for batch in batches]
+        if not found:
+            return None
+        worst = max(found, key=lambda one: one.ratio)
+        return Told(worst.ratio, True, _witness(chain, float(weights[0]), laid, worst))
+    return far_told(chain, weights, release, radius)
+
+
+def _affordable_radius(chain: MarkovChain) -> int:
+    states = chain.initial.size
+    most = int(((_MOST_CASES / states) ** 0.5 - states) / (1 + states))
+    if most < 1:
+        raise Unsupported(
+            f"what may be known of a chain of {states} states is more than {_MOST_CASES} cases; "
+            "join some states, or ask pufferfish(..., known=...)"
+        )
+    return min(most, forgotten(chain.transition))
+
+
+def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) -> Told | None:
+    """The same for a chain with more than ``2·radius`` records, as closely as that allows."""
+    laid = grid(weights[:1], [chain.domain(0)])
+    possible = log_shares(chain) > -np.inf
+    states = np.flatnonzero(possible.any(axis=0)).tolist()
+    parts = Stretches(chain, laid, radius + 1)
+    best, most = furthest_pairs(
+        parts, radius, states, laid.width, release, lambda pair: _placed(possible, pair) is not None
+    )
+    case = None if best is None else _placed(possible, best)
+    if best is None or case is None:
         return None
-    return _told(chain, float(weights[0]), laid, max(found, key=lambda one: one.ratio))
+    found = _Found(best.ratio, case, best.place, best.high, best.low)
+    seen = _witness(chain, float(weights[0]), laid, found)
+    return Told(most + _ROUNDING * (1 + abs(most)), most <= best.ratio + _AGREE, seen)
+
+
+def _placed(possible: Mask, pair: Pair) -> _Case | None:
+    """The first record in the chain of which so much may be known on both sides."""
+    left, right, last = pair.left, pair.right, len(possible) - 1
+    if left.known is None:
+        record, before = left.open, None
+    else:
+        away, state = left.known
+        room = last - away - (right.open if right.known is None else right.known[0])
+        times = [room] if right.known is None else range(room + 1)
+        start = next((t for t in times if possible[t, state]), None)
+        if start is None:
+            return None
+        record, before = start + away, (start, state)
+    after = None if right.known is None else (record + right.known[0], right.known[1])
+    return _Case(record, before, after, pair.laws)
 
 
 def _batches(chain: Stretches) -> Iterator[list[_Case]]:
@@ -111,7 +166,7 @@ def _look(cases: list[_Case], width: float, release: Laplace) -> _Found:
     return _Found(float(wide[case, place]), cases[case], place, top, bottom)
 
 
-def _told(chain: MarkovChain, weight: float, laid: Grid, found: _Found) -> Witness:
+def _witness(chain: MarkovChain, weight: float, laid: Grid, found: _Found) -> Witness:
     """The witness, with everything that its adversary knows."""
     case = found.case
     known = _path(chain, case)

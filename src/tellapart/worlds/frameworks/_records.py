@@ -110,7 +110,8 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
     if np.isnan(lower).all():
         raise nothing_to_tell(records)
     work = _chain_work(bounds)
-    if np.sum(upper - lower > AGREE) * work > _FEW:
+    apart = int(np.sum(upper - lower > AGREE))
+    if apart and apart * work > _FEW:
         upper = bounds.windows[chosen]
     exact = np.isnan(lower) | (upper - lower <= AGREE)
     best = bounds.witness(int(chosen[np.nanargmax(lower)]))
@@ -126,7 +127,8 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
             best = max(best, found.witness, key=lambda one: one.log_ratio)
         exact[place], scans = True, scans - 1
     worst = int(np.nanargmax(upper))
-    exact[worst] |= upper[worst] <= best.log_ratio + AGREE
+    if not every or best.likelier.record == records[worst]:
+        exact[worst] |= upper[worst] <= best.log_ratio + AGREE
     wanted = set(records)
     skipped = tuple(one for one in bounds.impossible if one.record in wanted)
     return ByRecord(tuple(records), upper, exact, best, skipped)

@@ -35,13 +35,13 @@ def window_bound(chain: MarkovChain, query: Query, scale: float) -> Array | None
     """
     weights = weights_of(query, chain.length)
     reach = int(grid(weights[:1], [chain.domain(0)]).steps[0].max())
-    radius = min(_radius(chain.transition), _MOST_RADIUS, _MOST_ATOMS // (2 * reach + 1))
+    radius = min(forgotten(chain.transition), _MOST_RADIUS, _MOST_ATOMS // (2 * reach + 1))
     if radius < 1 or 2 * radius >= chain.length:
         return None
     return Windows(chain, weights, scale, radius).epsilons()
 
 
-def _radius(transition: Array) -> int:
+def forgotten(transition: Array) -> int:
     """How far away a state is forgotten."""
     sizes = np.sort(np.abs(np.linalg.eigvals(transition)))
     slowest = float(sizes[-2]) if sizes.size > 1 else 0.0
@@ -58,7 +58,7 @@ class Windows:
         laid = grid(weights[: radius + 1], [chain.domain(0)] * (radius + 1))
         self.width = laid.width
         self.parts = Stretches(chain, laid, radius + 1)
-        self.shares = _log_shares(chain)
+        self.shares = log_shares(chain)
 
     def epsilons(self) -> Array:
         r, length = self.radius, self.length
@@ -104,7 +104,7 @@ class Windows:
         return np.asarray(np.where(held, given, -np.inf).max(axis=(1, 2)))
 
 
-def _log_shares(chain: MarkovChain) -> Array:
+def log_shares(chain: MarkovChain) -> Array:
     """Log-probabilities of the states of every record."""
     logs = logs_of(chain.transition)
     found = np.empty((chain.length, chain.initial.size))
