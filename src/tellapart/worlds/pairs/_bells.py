@@ -190,9 +190,6 @@ class Bells:
 
     def _cells(self, edges: Array, spread: float) -> tuple[Array, Array]:
         """Starts of stretches, and whether the ratio rises (1), falls (−1) or rests (0) on each."""
-        reach = float(self.atoms[-1] - self.atoms[0])
-        # No slope M1 − M0 changes faster: half the squared reach times how unlike the laws are.
-        bend = reach**2 * min(0.25, math.tanh(spread / 2) / 2)
         start, end = edges[:-1], edges[1:]
         starts, ways = [np.array([-np.inf, edges[-1]])], [self._outer_ways(edges)]
         while start.size:
@@ -201,7 +198,7 @@ class Bells:
                     "the likelihood ratio of these two laws turns too often, or too slowly, to "
                     "be followed"
                 )
-            way, open_ = self._ways(start, end, bend)
+            way, open_ = self._ways(start, end, spread)
             starts.append(start[~open_])
             ways.append(way[~open_])
             middle = (start[open_] + end[open_]) / 2
@@ -215,15 +212,39 @@ class Bells:
         moves = np.array([loss[0] - low, high - loss[1]])
         return np.where(np.abs(moves) <= 4 * _STILL, 0.0, np.sign(moves))
 
-    def _ways(self, start: Array, end: Array, bend: float) -> tuple[Array, Mask]:
+    def _ways(self, start: Array, end: Array, spread: float) -> tuple[Array, Mask]:
         first, last, middle = (self.seen(x) for x in (start, end, (start + end) / 2))
         slope, width = middle.present_mean - middle.absent_mean, end - start
-        around = width / 2 * bend
+        around = width / 2 * self._bend((start + end) / 2, width, spread)
         least = np.maximum(first.present_mean - last.absent_mean, slope - around) - self._margin
         most = np.minimum(last.present_mean - first.absent_mean, slope + around) + self._margin
         way = np.where(least > 0, 1.0, np.where(most < 0, -1.0, 0.0))
         moves = width * np.maximum(np.abs(least), np.abs(most)) > _STILL
         return way, (way == 0) & moves & (width > 4 * _EPS * np.abs(start))
+
+    def _bend(self, middle: Array, width: Array, spread: float) -> Array:
+        """How fast the slope M1 − M0 can change at most within a stretch.
+
+        It does by the difference of two posterior variances. Each grows by e^(reach·step) at
+        most, and they differ by a factor of e^±2·spread at most.
+        """
+        reach = float(self.atoms[-1] - self.atoms[0])
+        variances = _in_rows(self._variances, middle, self.size)
+        local = variances.max(axis=0) * min(math.expm1(min(2 * spread, 700.0)), 1.0)
+        grown = local * np.exp(np.minimum(reach * width / 2, 700.0))
+        return np.minimum(grown, reach**2 * min(0.25, math.tanh(spread / 2) / 2))
+
+    def _variances(self, outputs: Array) -> Array:
+        nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
+        away = self.atoms - nearest[:, None]
+        heights = away * ((outputs - nearest)[:, None] - away / 2)
+        means = [_posterior(logs + heights, away)[1] for logs in (self.absent, self.present)]
+        return np.array(
+            [
+                _posterior(logs + heights, (away - mean[:, None]) ** 2)[1]
+                for logs, mean in zip((self.absent, self.present), means, strict=True)
+            ]
+        )
 
 
 def _posterior(logs: Array, away: Array) -> tuple[Array, Array]:
