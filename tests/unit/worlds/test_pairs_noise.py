@@ -131,7 +131,7 @@ def test_the_area_is_the_integral_of_the_curve(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pair_survives_pickling(kind):
     pair = some_pair(kind, 3)
-    again = pickle.loads(pickle.dumps(pair))
+    again = pickle.loads(pickle.dumps(pair))  # noqa: S301
     assert again.beta(0.2) == pair.beta(0.2)
     assert again.bound is pair.bound
 
@@ -223,7 +223,9 @@ def test_a_small_delta_under_normal_noise_keeps_its_digits():
     mp.mp.dps = 50
 
     def density(logs, x):
-        return mp.fsum(mp.exp(float(w)) * mp.npdf(x - a) for w, a in zip(logs, pair.atoms))
+        return mp.fsum(
+            mp.exp(float(w)) * mp.npdf(x - a) for w, a in zip(logs, pair.atoms, strict=True)
+        )
 
     level = pair._largest_loss() - 1e-4
     start = mp.findroot(
