@@ -31,12 +31,14 @@ from tellapart.worlds.models import (
     RecordValue,
     Sum,
     TreeNetwork,
+    Vector,
+    VectorLaw,
     chain_log_mgf,
     interior_log_mgf,
 )
 from tellapart.worlds.one_sided import OneSided
 from tellapart.worlds.releases import Channel
-from tellapart.worlds.secret_test import SecretTest, Witness, tell_apart
+from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
 
 __all__ = [
     "Adversary",
@@ -64,6 +66,8 @@ __all__ = [
     "Sum",
     "TableSet",
     "TreeNetwork",
+    "Vector",
+    "VectorLaw",
     "Witness",
     "chain_epsilon_bound",
     "chain_log_mgf",
@@ -73,6 +77,7 @@ __all__ = [
     "fit_table",
     "frameworks",
     "interior_log_mgf",
+    "one_vs_rest",
     "streams",
     "table_epsilon_bound",
     "table_scale_bound",

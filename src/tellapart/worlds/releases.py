@@ -60,6 +60,8 @@ class Channel:
 
 
 Release = Laplace | Gaussian | Channel
+# One release for each of several answers, with noise of its own.
+Releases = Release | tuple[Release, ...]
 
 
 def check_release(release: object) -> None:
@@ -67,3 +69,18 @@ def check_release(release: object) -> None:
     _checks.instance(
         Release, "ta.Laplace(scale), ta.Gaussian(sigma) or worlds.Channel(rows)", release=release
     )
+
+
+def one_release(release: Any) -> Release:
+    """The release of one answer, as it was given."""
+    check_release(release)
+    return release  # type: ignore[no-any-return]
+
+
+def each_release(release: Any, answers: int) -> tuple[Release, ...]:
+    """A release for each of several answers; a single one serves them all."""
+    if not isinstance(release, list | tuple):
+        return (one_release(release),) * answers
+    if len(release) != answers:
+        _checks.refuse("release", f"be one, or one for each of {answers} answers", release)
+    return tuple(one_release(one) for one in release)

@@ -12,10 +12,16 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, Known
 from tellapart.worlds.models.gaussian import GaussianRecords
-from tellapart.worlds.models.secrets import Secret
+from tellapart.worlds.models.laws import NormalLaw
+from tellapart.worlds.models.queries import Vector
+from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
+from tellapart.worlds.models.table import JointTable
 from tellapart.worlds.pairs.curves import pair_curve
 from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
-from tellapart.worlds.releases import Release, check_release
+from tellapart.worlds.pairs.gaussian import GaussianPair
+from tellapart.worlds.pairs.integrals import mutual_information, renyi
+from tellapart.worlds.pairs.laplace import LaplacePair
+from tellapart.worlds.releases import Release, Releases, each_release, one_release
 
 Model = FiniteModel | GaussianRecords
 
@@ -45,7 +51,7 @@ class SecretTest:
 
     h1: Secret
     h0: Secret
-    release: Release
+    release: Releases
     present: Law
     absent: Law
     prior: float | None
@@ -82,6 +88,28 @@ class SecretTest:
         return 1 / (1 + math.exp(-odds)) if odds > -700 else math.exp(odds)
 
     @cached_property
+    def monotone(self) -> bool:
+        """Whether a threshold on the output is a best test, at every false-positive rate."""
+        if isinstance(self.curve, LaplacePair | GaussianPair):
+            return self.curve.monotone
+        if isinstance(self.present, NormalLaw):  # sums of log-concave laws are log-concave
+            return True
+        raise Unsupported("only outputs that are single numbers have thresholds; ask test.curve")
+
+    def renyi(self, order: float) -> float:
+        """How far the two worlds' outputs are apart on a scale that adds up, in nats.
+
+        The Renyi divergence of this order of the outputs under h1 from those under h0.
+        """
+        return renyi(self.present, self.absent, self.release, order)
+
+    def mutual_information(self) -> float:
+        """How much an output tells on average of which of the two secrets holds, in nats."""
+        prior = self._known_prior()
+        laws = [self.present, self.absent]
+        return mutual_information(laws, [prior, 1 - prior], self.release)
+
+    @cached_property
     def _extremes(self) -> tuple[Extreme, Extreme]:
         return extremes(self.present, self.absent, self.release)
 
@@ -97,7 +125,7 @@ class SecretTest:
 def tell_apart(
     model: Model,
     query: Any,
-    release: Release,
+    release: Releases | list[Release],
     h1: Secret,
     h0: Secret,
     known: Known | None = None,
@@ -105,6 +133,7 @@ def tell_apart(
     """The exact test of one secret against another, by someone who knows how data hang together.
 
     The adversary knows the model and the records in ``known``, and sees the release of the query.
+    A `Vector` of queries has a list of releases, or one that serves each answer anew.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import JointTable, RecordValue, Sum
@@ -114,10 +143,41 @@ def tell_apart(
     2.0
     """
     _checks.instance(Model, "a data model of tellapart.worlds", model=model)
-    check_release(release)
-    present, absent = model.law(query, h1, known), model.law(query, h0, known)
+    seen: Releases
+    if isinstance(query, Vector):
+        seen = each_release(release, len(query.queries))
+    else:
+        seen = one_release(release)
+    present, absent = (law_of(model, query, secret, known) for secret in (h1, h0))
     told = tuple(sorted((known or {}).items()))
-    return SecretTest(h1, h0, release, present, absent, _share(model, h1, h0, known), told)
+    return SecretTest(h1, h0, seen, present, absent, _share(model, h1, h0, known), told)
+
+
+def one_vs_rest(
+    model: FiniteModel, query: Any, release: Releases | list[Release], secret: RecordValue
+) -> SecretTest:
+    """The exact test of one value of a record against all its other values together.
+
+    The others count by their prior probabilities; those of probability 0 not at all.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import Independent, RecordValue, Sum
+    >>> dice = Independent([[0.2, 0.3, 0.5], [0.5, 0.5]])
+    >>> one_vs_rest(dice, Sum(), ta.Laplace(1), RecordValue(0, 1)).prior
+    0.3
+    """
+    _checks.instance(FiniteModel, "a data model with finitely many values", model=model)
+    _checks.instance(RecordValue, "a RecordValue", secret=secret)
+    domain = model.domain(_checks.whole(0, model.records - 1, record=secret.record))
+    rest = RecordIn(secret.record, tuple(value for value in domain if value != secret.value))
+    return tell_apart(model, query, release, secret, rest)
+
+
+def law_of(model: Model, query: Any, secret: Secret, known: Known | None = None) -> Law:
+    """The law of one true answer or, for a `Vector` of queries, of several at once."""
+    if isinstance(query, Vector) and isinstance(model, JointTable):
+        return model.vector_law(query, secret, known)
+    return model.law(query, secret, known)
 
 
 def _share(model: Model, h1: Secret, h0: Secret, known: Known | None) -> float | None:

@@ -6,11 +6,12 @@ from tellapart.worlds.models.exchangeable import Exchangeable
 from tellapart.worlds.models.gaussian import GaussianRecords
 from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
-from tellapart.worlds.models.queries import Linear, Sum
+from tellapart.worlds.models.queries import Linear, Sum, Vector
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
 from tellapart.worlds.models.table import JointTable
 from tellapart.worlds.models.tilted import chain_log_mgf, interior_log_mgf
 from tellapart.worlds.models.tree import TreeNetwork
+from tellapart.worlds.models.vectors import VectorLaw
 
 __all__ = [
     "Exchangeable",
@@ -28,6 +29,8 @@ __all__ = [
     "RecordValue",
     "Sum",
     "TreeNetwork",
+    "Vector",
+    "VectorLaw",
     "chain_log_mgf",
     "interior_log_mgf",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.errors import Unsupported
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,38 @@ class Linear:
         return self.weights
 
 
+@dataclass(frozen=True)
+class Vector:
+    """Several answers about the same records, all of which the attacker sees.
+
+    Each is Sum(), Linear(weights) or a function of the tuple of records; for tables only.
+
+    >>> len(Vector([Sum(), Linear([1, 0])]).queries)
+    2
+    """
+
+    queries: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        _checks.instance((list, tuple), "a list of queries", queries=self.queries)
+        if not self.queries:
+            _checks.refuse("queries", "not be empty", self.queries)
+        for query in self.queries:
+            if not (isinstance(query, Sum | Linear) or callable(query)):
+                rule = "each be Sum(), Linear(weights) or a function of records"
+                _checks.refuse("queries", rule, query)
+        object.__setattr__(self, "queries", tuple(self.queries))
+
+
 Query = Sum | Linear
 
 
 def weights_of(query: object, records: int) -> Array:
     """The weight of each record under a query that is a weighted sum."""
+    if isinstance(query, Vector):
+        raise Unsupported(
+            "the law of several answers at once needs every database listed; describe the data "
+            "by a JointTable"
+        )
     _checks.instance(Query, "Sum() or Linear(weights)", query=query)
     return query.over(records)  # type: ignore[attr-defined,no-any-return]

@@ -23,8 +23,9 @@ from tellapart.worlds.models.base import (
     logs_of,
 )
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.models.queries import Linear, Query, Sum, weights_of
+from tellapart.worlds.models.queries import Linear, Query, Sum, Vector, weights_of
 from tellapart.worlds.models.secrets import Predicate, Secret
+from tellapart.worlds.models.vectors import VectorLaw
 
 MOST_CELLS = 2**24
 Function = Callable[[tuple[float, ...]], float]
@@ -84,14 +85,24 @@ class JointTable(FiniteModel):
 
         ``query`` may be any function of the tuple of records.
         """
+        possible, logs = self._possible(secret, known)
+        return FiniteLaw.gathered(self._answers(query, possible), logs)
+
+    def vector_law(self, query: Vector, secret: Secret, known: Known | None = None) -> VectorLaw:
+        """The law of several true answers at once, for someone told the same."""
+        possible, logs = self._possible(secret, known)
+        columns = [self._answers(one, possible) for one in query.queries]
+        return VectorLaw(np.stack(columns, axis=1), logs)
+
+    def _possible(self, secret: Secret, known: Known | None) -> tuple[Any, Array]:
+        """Places of the databases that are possible given all this, and their log-weights."""
         held = self._where(secret, known)
         chosen = np.where(held, self.probabilities, 0.0)
         if not chosen.any():
             raise impossible(secret, known)
         possible = np.flatnonzero(chosen)
-        answers = self._answers(query, possible)
         logs = np.log(chosen.ravel()[possible])
-        return FiniteLaw.gathered(answers, logs - float(logpoly.total(logs)))
+        return possible, logs - float(logpoly.total(logs))
 
     def prior(self, secret: Secret, known: Known | None = None) -> float:
         whole = math.fsum(self.probabilities[self._held(known)].ravel())

@@ -10,11 +10,14 @@ import numpy as np
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.vectors import VectorLaw
 from tellapart.worlds.pairs.finite import log_chances, log_ratio
+from tellapart.worlds.pairs.gaussian import gaussian_pair
 from tellapart.worlds.pairs.laplace import laplace_pair
-from tellapart.worlds.releases import Channel, Release
+from tellapart.worlds.pairs.vectors import vector_extremes
+from tellapart.worlds.releases import Channel, Releases, each_release, one_release
 
-Law = FiniteLaw | NormalLaw
+Law = FiniteLaw | NormalLaw | VectorLaw
 
 
 class Extreme(NamedTuple):
@@ -27,16 +30,21 @@ class Extreme(NamedTuple):
     output: Any
 
 
-def extremes(present: Law, absent: Law, release: Release) -> tuple[Extreme, Extreme]:
+def extremes(present: Law, absent: Law, release: Releases) -> tuple[Extreme, Extreme]:
     """The largest and the smallest log-likelihood ratio over all outputs."""
-    if isinstance(release, Laplace):
-        return _under_laplace(present, absent, release.scale)
-    if isinstance(release, Channel):
-        return _through_channel(present, absent, release)
-    return _under_gaussian(present, absent)
+    if isinstance(present, VectorLaw) and isinstance(absent, VectorLaw):
+        releases = each_release(release, present.answers)
+        largest, smallest = vector_extremes(present, absent, releases)
+        return Extreme(*largest), Extreme(*smallest)
+    single = one_release(release)
+    if isinstance(single, Laplace):
+        return _under_laplace(present, absent, single.scale)
+    if isinstance(single, Channel):
+        return _through_channel(present, absent, single)
+    return _under_gaussian(present, absent, single.sigma)
 
 
-def furthest(present: Law, absent: Law, release: Release) -> Extreme:
+def furthest(present: Law, absent: Law, release: Releases) -> Extreme:
     """The output whose likelihood ratio is furthest from 1, in either direction."""
     largest, smallest = extremes(present, absent, release)
     return largest if largest.log_ratio >= -smallest.log_ratio else smallest
@@ -84,5 +92,18 @@ def _finite(present: Law, absent: Law) -> tuple[FiniteLaw, FiniteLaw]:
     raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")
 
 
-def _under_gaussian(present: Law, absent: Law) -> tuple[Extreme, Extreme]:
-    raise NotImplementedError
+def _under_gaussian(present: Law, absent: Law, sigma: float) -> tuple[Extreme, Extreme]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        found = gaussian_pair(present, absent, sigma).extremes
+        largest, smallest = (Extreme(loss, output * sigma) for loss, output in found)
+        return largest, smallest
+    one, other = _normal(present, absent)
+    if one.variance != other.variance:
+        raise Unsupported(
+            "normal answers of unlike variance are not told apart here; "
+            "ask about two values of one record"
+        )
+    if one.mean == other.mean:
+        return Extreme(0.0, one.mean), Extreme(0.0, one.mean)
+    far = math.copysign(math.inf, one.mean - other.mean)
+    return Extreme(math.inf, far), Extreme(-math.inf, -far)

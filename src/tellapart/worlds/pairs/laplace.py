@@ -71,7 +71,7 @@ class LaplacePair(TradeoffCurve):
         gaps = np.diff(atoms)
         if np.any(gaps <= 0):
             _checks.refuse("atoms", "rise", self.atoms)
-        h0, h1 = _pieces(gaps, self.absent), _pieces(gaps, self.present)
+        h0, h1 = log_pieces(gaps, self.absent), log_pieces(gaps, self.present)
         fields = {
             "_gaps": gaps,
             "_h0": h0,
@@ -208,7 +208,8 @@ def laplace_pair(present: FiniteLaw, absent: FiniteLaw, scale: float) -> Laplace
     return LaplacePair(values / scale, logs_0, logs_1)
 
 
-def _pieces(gaps: Array, log_weights: Array) -> Pieces:
+def log_pieces(gaps: Array, log_weights: Array) -> Pieces:
+    """A mixture between its atoms and beyond them, from its log-weights there."""
     left = _decayed(log_weights, gaps)
     right = _decayed(log_weights[::-1], gaps[::-1])[::-1]
     half = math.log(2)

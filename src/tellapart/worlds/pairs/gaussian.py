@@ -1,0 +1,296 @@
+"""Two mixtures of normal laws, whatever their shape: level sets between certified turns.
+
+Outputs are cut into cells in which the likelihood ratio only rises or only falls, so that it
+meets a level once at most in each. Rates are sums over cells of normal masses, none negative.
+Where the ratio never turns, a threshold on the output is sought at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import hull, solve
+from tellapart._numeric.quadrature import integrate
+from tellapart._numeric.safe import times_exp
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.pairs._bells import HELD, REACH, Bells
+
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+Rates = tuple[Array, Array, Array, Array]
+_NODES = 20
+# Below this share of the true-positive rate a difference of rates has too few digits for δ.
+_FEW_DIGITS = 1e-3
+_MOST_WORK = 1 << 25
+# A limit counts as an extreme if it misses it by this.
+_NUDGE = 1e-13
+
+
+class Cut(NamedTuple):
+    """Cells in which a ratio meets a level, and the stretch of each on which it is above."""
+
+    met: Mask
+    row: Index
+    column: Index
+    start: Array
+    end: Array
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPair(TradeoffCurve):
+    """Told apart under normal noise of deviation 1: ``present`` from ``absent``.
+
+    Both are log-weights at ``atoms``, which rise; -inf where a law has none.
+    """
+
+    atoms: Array
+    absent: Array
+    present: Array
+    bound: Bound = Bound.EXACT
+    _bells: Bells = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        atoms = _checks.vector(atoms=self.atoms)
+        if np.any(np.diff(atoms) <= 0):
+            _checks.refuse("atoms", "rise", self.atoms)
+        had = (self.absent > -np.inf) | (self.present > -np.inf)
+        bells = Bells(atoms[had], self.absent[had], self.present[had])
+        object.__setattr__(self, "_bells", bells)
+
+    # -- what is extreme -----------------------------------------------------------------------
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether the ratio never turns, so that a threshold on the output is a best test."""
+        return self._turns.size == 0
+
+    @property
+    def extremes(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The largest and the smallest log-ratio, each with its output; ±inf for limits."""
+        # A limit that other outputs reach but for rounding is named first.
+        signed = self._losses, -self._losses
+        high, low = (int(np.argmax(one + _NUDGE * np.isinf(self._edges))) for one in signed)
+        return (
+            (self._largest_loss(), float(self._edges[high])),
+            (self._smallest_loss(), float(self._edges[low])),
+        )
+
+    @property
+    def extreme(self) -> tuple[float, float]:
+        """The output at which the ratio is furthest from 1 in either direction, and its log."""
+        most, least = self.extremes
+        loss, output = most if most[0] >= -least[0] else least
+        return output, loss
+
+    def mirrored(self) -> GaussianPair:
+        return self._mirror
+
+    @cached_property
+    def _mirror(self) -> GaussianPair:
+        return GaussianPair(self.atoms, self.present, self.absent, self.bound)
+
+    def _largest_loss(self) -> float:
+        return float(self._losses.max())
+
+    def _smallest_loss(self) -> float:
+        return float(self._losses.min())
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
+
+    # -- cells ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _turns(self) -> Array:
+        return self._bells.turns()
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Outputs beyond which neither law has any mass in doubles."""
+        return float(self._bells.atoms[0] - REACH), float(self._bells.atoms[-1] + REACH)
+
+    @cached_property
+    def _edges(self) -> Array:
+        """Ends of the cells, all turns among them, from −∞ to ∞."""
+        low, high = self._ends
+        count = int(np.clip((1 << 21) // self._bells.size, 32, 256))
+        inner = np.concatenate([np.linspace(low, high, count + 1), self._turns])
+        return np.concatenate([[-np.inf], np.unique(inner), [np.inf]])
+
+    @cached_property
+    def _losses(self) -> Array:
+        """The log-likelihood ratio at every edge."""
+        low, high = self._bells.limits()
+        return np.concatenate([[low], self._bells.seen(self._edges[1:-1]).loss, [high]])
+
+    @cached_property
+    def _masses(self) -> tuple[Array, Array]:
+        return self._bells.masses(self._edges[:-1], self._edges[1:])
+
+    def _split(self, level: Array) -> tuple[Mask, Cut]:
+        """The cells in which the ratio is above each level, and those that it cuts."""
+        above = self._losses > level[:, None]
+        whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
+        row, column = np.nonzero(met)
+        falls = above[row, column]
+        place = self._crossing(column, level[row], falls)
+        start = np.where(falls, self._edges[column], place)
+        return whole, Cut(met, row, column, start, np.where(falls, place, self._edges[column + 1]))
+
+    def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
+        """Where the ratio meets a level; an infinite cell, where no mass is, at its finite end."""
+        place = np.where(column == 0, self._edges[1], self._edges[column])
+        inside = (column > 0) & (column < self._edges.size - 2)
+        if not inside.any():
+            return place
+        left, right = self._edges[column[inside]], self._edges[column[inside] + 1]
+        place[inside] = self._bells.crossing(left, right, level[inside], falls[inside])
+        return place
+
+    # -- rates and profile ---------------------------------------------------------------------
+
+    def _rates(self, threshold: Array) -> Rates:
+        flat = threshold.ravel()
+        step = max(1, (HELD // 4) // self._edges.size)
+        parts = [self._some_rates(flat[i : i + step]) for i in range(0, max(flat.size, 1), step)]
+        columns = np.minimum(np.concatenate(parts, axis=1), 1.0)
+        fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
+        none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
+        return (
+            np.where(none, 0.0, np.where(every, 1.0, fpr)),
+            np.where(none, 0.0, np.where(every, 1.0, tpr)),
+            np.where(none, 1.0, np.where(every, 0.0, fnr)),
+            np.where(none, 1.0, np.where(every, 0.0, tnr)),
+        )
+
+    def _some_rates(self, level: Array) -> Array:
+        """One column for each level; what is above it and below it, counted separately."""
+        whole, cut = self._split(level)
+        left, right = self._edges[cut.column], self._edges[cut.column + 1]
+        inner = self._bells.masses(cut.start, cut.end)
+        outer = [self._bells.masses(*ends) for ends in ((left, cut.start), (cut.end, right))]
+        found = []
+        for law, masses in enumerate(self._masses):
+            above, below = (
+                np.where(held, masses, 0.0).sum(axis=1) for held in (whole, ~(whole | cut.met))
+            )
+            np.add.at(above, cut.row, inner[law])
+            np.add.at(below, cut.row, outer[0][law] + outer[1][law])
+            found += [above, below]
+        fpr, tnr, tpr, fnr = found
+        return np.array([fpr, tpr, fnr, tnr])
+
+    def _delta(self, epsilon: Array) -> Array:
+        flat = epsilon.ravel()
+        fpr, tpr, _, _ = self._rates(flat)
+        given = times_exp(fpr, flat)
+        # Rounding of two sums, always towards the attacker.
+        found = np.maximum(tpr - given, 0.0) + 1e-15 * (tpr + given)
+        found = np.where(flat >= self._largest_loss(), 0.0, found)
+        for i in np.flatnonzero((found > 0) & (found < _FEW_DIGITS * tpr)):
+            sharp = self._integral(float(flat[i]))
+            found[i] = found[i] if sharp is None else sharp
+        return np.minimum(found, 1.0).reshape(epsilon.shape)
+
+    def _integral(self, level: float) -> float | None:
+        """δ as an integral of p·(1 − e^(level − loss)) ≥ 0; None where that takes too long."""
+        whole, cut = self._split(np.array([level]))
+        low, high = self._ends
+        start = np.clip(np.append(self._edges[:-1][whole[0]], cut.start), low, high)
+        end = np.clip(np.append(self._edges[1:][whole[0]], cut.end), low, high)
+        panels = np.ceil(end - start).astype(int)
+        if int(panels.sum()) * _NODES * self._bells.size > _MOST_WORK:
+            return None
+        width = (end - start) / np.maximum(panels, 1)
+        starts = np.concatenate(
+            [a + w * np.arange(n) for a, w, n in zip(start, width, panels, strict=True)]
+        )
+
+        def excess(outputs: Array) -> Array:
+            flat = outputs.ravel()
+            seen = self._bells.seen(flat)
+            density = np.exp(seen.present + self._bells.log_height(flat))
+            gain = density * np.maximum(-np.expm1(level - seen.loss), 0.0)
+            return np.asarray(gain.reshape(outputs.shape))
+
+        return float(integrate(excess, starts, starts + np.repeat(width, panels), _NODES).sum())
+
+    # -- a threshold on the output, where the ratio never turns --------------------------------
+
+    @property
+    def _rising(self) -> bool:
+        return bool(self._losses[0] <= self._losses[-1])
+
+    def _beyond(self, output: Array) -> Rates:
+        """The rates of the test that rejects on the side of an output where h1 is likelier."""
+        ends = np.full_like(output, np.inf)
+        up, down = self._bells.masses(output, ends), self._bells.masses(-ends, output)
+        if not self._rising:
+            up, down = down, up
+        return up[0], up[1], down[1], down[0]
+
+    def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
+        if not self.monotone:
+            return super()._interpolated(fpr)
+        tnr, few = 1 - fpr, fpr < 0.5
+        more, less = self._around(
+            lambda rates: np.where(few, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3])),
+            fpr,
+        )
+        # Shares of the two tests, each formed where it has its digits.
+        up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
+        down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
+        up, down = np.where(few, up, 1 - down), np.where(few, 1 - up, down)
+        return down * less[1] + up * more[1], down * less[2] + up * more[2]
+
+    def _interpolated_fpr(self, tpr: Array) -> Array:
+        if not self.monotone:
+            return super()._interpolated_fpr(tpr)
+        more, less = self._around(lambda rates: np.log(rates[1]) - np.log(tpr), tpr)
+        up = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
+        return (1 - up) * less[0] + up * more[0]
+
+    def _around(self, excess: Callable[[Rates], Array], like: Array) -> tuple[Rates, Rates]:
+        """The rates at two neighbouring outputs: the last with an excess, the first without."""
+        low, high = self._ends
+
+        def rates(away: Array) -> Rates:
+            return self._beyond(low + away if self._rising else high - away)
+
+        start, end = np.zeros_like(like), np.full_like(like, high - low)
+        start, end = solve.falling_root(lambda away: excess(rates(away)), start, end)
+        return rates(start), rates(end)
+
+    def _area(self) -> float:
+        size = self._bells.size
+        if self.monotone and size**2 <= HELD:  # the mean of Φ(−m/√2), m being two atoms' distance
+            apart = np.subtract.outer(self._bells.atoms, self._bells.atoms) / np.sqrt(2)
+            absent, present = np.exp(self._bells.absent), np.exp(self._bells.present)
+            return float(present @ ndtr(-apart if self._rising else apart) @ absent)
+        # The error falls with the square of the points, of which large mixtures have fewer.
+        points = max(1 << 10, min(self._area_points, (1 << 24) // size))
+        atoms = self._bells.atoms
+        outputs = np.append(np.linspace(atoms[0] - 9.0, atoms[-1] + 9.0, points), self._turns)
+        losses = self._bells.seen(outputs).loss
+        order = np.argsort(-losses, kind="stable")
+        if self.monotone:
+            fpr, _, fnr, _ = self._beyond(outputs[order])
+        else:
+            fpr, _, fnr, _ = self._rates(losses[order])
+        return hull.area_under_tangents(fpr, fnr, -np.exp(losses[order]))
+
+
+def gaussian_pair(present: FiniteLaw, absent: FiniteLaw, sigma: float) -> GaussianPair:
+    """The curve of two laws of a true answer to which normal noise of this deviation is added."""
+    values, logs_1, logs_0 = present.beside(absent)
+    return GaussianPair(values / sigma, logs_0, logs_1)

@@ -1,0 +1,209 @@
+"""Averages over all outputs: Renyi divergences, and how much an output tells of a secret.
+
+Every release is brought to finitely many log-masses: outputs of a channel as they are, the tails
+of Laplace noise in one piece since ratios are constant there, everything else by the nodes of a
+Gauss-Legendre rule in panels on which the densities are smooth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import roots_legendre
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import logpoly
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Gaussian, Laplace
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.vectors import VectorLaw
+from tellapart.worlds.pairs import normal_laplace
+from tellapart.worlds.pairs.extremes import Law, extremes
+from tellapart.worlds.pairs.finite import log_chances
+from tellapart.worlds.pairs.laplace import log_pieces
+from tellapart.worlds.pairs.vectors import vector_log_masses
+from tellapart.worlds.releases import Channel, Releases, each_release, one_release
+
+_NODES = 16
+_MOST_WORK = 1 << 31
+# e^−DEEP is lost beside 1 many times over.
+_DEEP = 90.0
+
+
+def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Releases) -> float:
+    """How much an output tells on average of which law is true, in nats."""
+    shares = _checks.pmf(priors=list(priors))
+    if shares.size != len(laws):
+        _checks.refuse("priors", f"be {len(laws)}, one for each law", shares.size)
+    kept = [law for law, share in zip(laws, shares, strict=True) if share > 0]
+    weights = np.log(shares[shares > 0])[:, None]
+    logs = log_masses(kept, release)
+    mean = logpoly.total(logs + weights, axis=0)
+    possible = mean > -np.inf
+    told = np.exp(weights + mean[possible]) * _surprise(logs[:, possible] - mean[possible])
+    return math.fsum(told.ravel())
+
+
+def renyi(present: Law, absent: Law, release: Releases, order: float) -> float:
+    """The Renyi divergence of this order of ``present`` from ``absent``, in nats."""
+    order = _checks.above_zero(order=order)
+    if order == math.inf:
+        return extremes(present, absent, release)[0].log_ratio
+    logs_1, logs_0 = log_masses([present, absent], release, order)
+    if order >= 1 and np.any((logs_0 == -np.inf) & (logs_1 > -np.inf)):
+        return math.inf
+    either = (logs_1 > -np.inf) | (logs_0 > -np.inf)
+    return _renyi(logs_1[either], logs_0[either], order)
+
+
+def _renyi(logs_1: Array, logs_0: Array, order: float) -> float:
+    loss = logs_1 - logs_0
+    if order == 1:
+        return math.fsum(np.exp(logs_0) * _surprise(loss))
+    both = (logs_1 > -np.inf) & (logs_0 > -np.inf)
+    whole = float(logpoly.total(order * logs_1[both] + (1 - order) * logs_0[both]))
+    if abs(whole) > 0.5:
+        return max(whole / (order - 1), 0.0)
+    # What the mean of e^(order·loss) exceeds 1 by, as a sum of terms of one sign.
+    excess = math.fsum(np.exp(logs_0[both]) * _power_excess(loss[both], order))
+    excess += (order - 1) * math.fsum(np.exp(logs_0[logs_1 == -np.inf]))
+    excess -= order * math.fsum(np.exp(logs_1[logs_0 == -np.inf]))
+    return max(math.log1p(excess) / (order - 1), 0.0)
+
+
+def log_masses(laws: Sequence[Law], release: Releases, order: float = 1.0) -> Array:
+    """Log-masses that stand for all outputs, one row for each law.
+
+    They serve averages of powers of ratios up to ``order``.
+    """
+    vectors = [law for law in laws if isinstance(law, VectorLaw)]
+    if vectors and len(vectors) == len(laws):
+        return vector_log_masses(vectors, each_release(release, vectors[0].answers))
+    single = one_release(release)
+    if isinstance(single, Channel):
+        return np.array([log_chances(_finite(law), single) for law in laws])
+    normals = [law for law in laws if isinstance(law, NormalLaw)]
+    if len(normals) == len(laws):
+        return _of_normals(normals, single, order)
+    finite = [_finite(law) for law in laws]
+    if isinstance(single, Laplace):
+        return _under_laplace(finite, single.scale, order)
+    return _under_gaussian(finite, single.sigma, order)
+
+
+def _finite(law: Any) -> FiniteLaw:
+    if isinstance(law, FiniteLaw):
+        return law
+    raise Unsupported("laws of a true answer must all be finite or, with noise, all be normal")
+
+
+def _of_normals(laws: list[NormalLaw], release: Laplace | Gaussian, order: float) -> Array:
+    if len({law.variance for law in laws}) > 1:
+        raise Unsupported("normal answers of unlike variance are not averaged over here")
+    deviation = math.sqrt(laws[0].variance)
+    if isinstance(release, Gaussian):  # what the data themselves vary counts as noise
+        points = [FiniteLaw(np.array([law.mean]), np.zeros(1)) for law in laws]
+        return _under_gaussian(points, math.hypot(release.sigma, deviation), order)
+    s = deviation / release.scale
+    if s < 1e-9:
+        points = [FiniteLaw(np.array([law.mean]), np.zeros(1)) for law in laws]
+        return _under_laplace(points, release.scale, order)
+    return _normal_laplace(np.array([law.mean for law in laws]) / release.scale, s, order)
+
+
+def _normal_laplace(centres: Array, s: float, order: float) -> Array:
+    centres = centres - centres.min()
+    reach = s * (s + 10.0) + 1.0  # beyond it only the Laplace tail is left
+    low, high = -reach, float(centres.max()) + reach
+    edges = normal_laplace.panels(low, high, tuple(centres), s)
+    outputs, weights = _nodes(edges, min(1.0, 8 / order) * max(1.0, s))
+    _check_work(outputs.size * centres.size)
+    rows = []
+    for centre in centres:
+        inner = normal_laplace.log_density(outputs - centre, s) + weights
+        beyond = [normal_laplace.log_tail(x, s) for x in (centre - low, high - centre)]
+        rows.append(np.concatenate([inner, beyond]))
+    return np.array(rows)
+
+
+def _under_laplace(laws: list[FiniteLaw], scale: float, order: float) -> Array:
+    """Inner nodes, then the two tails."""
+    atoms, logs = _beside(laws)
+    atoms = atoms / scale
+    gaps = np.diff(atoms)
+    outputs, weights = _nodes(atoms, min(1.0, 8 / order))
+    cell = np.clip(np.searchsorted(atoms, outputs, side="right") - 1, 0, max(gaps.size - 1, 0))
+    _check_work(outputs.size * len(laws))
+    rows = []
+    for row in logs:
+        law = log_pieces(gaps, row)
+        away = outputs - atoms[cell] if outputs.size else outputs
+        inner = np.logaddexp(law.falling[cell] - away, law.rising[cell] + away)
+        rows.append(np.concatenate([inner - math.log(2) + weights, [law.below, law.above]]))
+    return np.array(rows)
+
+
+def _under_gaussian(laws: list[FiniteLaw], sigma: float, order: float) -> Array:
+    atoms, logs = _beside(laws)
+    atoms = atoms / sigma
+    # Powers of a ratio have their weight beyond the atoms, by so many times their distance.
+    reach = math.sqrt(2 * _DEEP) + max(order - 1, 0.0) * float(np.ptp(atoms))
+    outputs, weights = _nodes(np.array([atoms[0] - reach, atoms[-1] + reach]), 0.25)
+    _check_work(outputs.size * atoms.size)
+    step = max(1, (1 << 21) // atoms.size)
+    parts = []
+    for i in range(0, outputs.size, step):
+        heights = -((outputs[i : i + step, None] - atoms) ** 2) / 2
+        parts.append(np.array([logpoly.total(row + heights, axis=1) for row in logs]))
+    return np.asarray(np.concatenate(parts, axis=1) + weights - math.log(2 * math.pi) / 2)
+
+
+def _beside(laws: list[FiniteLaw]) -> tuple[Array, Array]:
+    """All values of any law, with each law's log-weights there."""
+    values = np.unique(np.concatenate([law.values for law in laws]))
+    logs = np.full((len(laws), values.size), -np.inf)
+    for row, law in zip(logs, laws, strict=True):
+        row[np.searchsorted(values, law.values)] = law.log_weights
+    return values, logs
+
+
+def _nodes(edges: Array, widest: float) -> tuple[Array, Array]:
+    """Nodes of a Gauss-Legendre rule in panels no wider than asked, and their log-weights."""
+    gaps = np.diff(edges)
+    counts = np.ceil(gaps / widest).astype(int)
+    _check_work(int(counts.sum()) * _NODES)
+    width = np.repeat(gaps / np.maximum(counts, 1), counts)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    start = np.repeat(edges[:-1], counts) + width * (np.arange(width.size) - first)
+    x, w = roots_legendre(_NODES)
+    outputs = start[:, None] + width[:, None] * (1 + x) / 2
+    with np.errstate(divide="ignore"):
+        return outputs.ravel(), np.log(width[:, None] * w / 2).ravel()
+
+
+def _check_work(work: int) -> None:
+    if work > _MOST_WORK:
+        raise Unsupported(
+            f"an average over outputs takes {work:.1e} terms here, more than {_MOST_WORK:.1e}; "
+            "use coarser units or a smaller order"
+        )
+
+
+def _surprise(loss: Array) -> Array:
+    """r·log r − r + 1 ≥ 0 for r = e^loss; averaged over h0 it is the divergence."""
+    finite = np.where(loss > -np.inf, loss, 0.0)
+    plain = np.where(loss > -np.inf, finite * np.exp(finite) - np.expm1(finite), 1.0)
+    series = finite**2 * (0.5 + finite * (1 / 3 + finite * (1 / 8 + finite / 30)))
+    return np.where(np.abs(loss) < 1e-3, series, plain)
+
+
+def _power_excess(loss: Array, order: float) -> Array:
+    """r^a − 1 − a·(r − 1) for r = e^loss, with its digits where r is close to 1."""
+    plain = np.expm1(order * loss) - order * np.expm1(loss)
+    terms = [(order**n - order) / math.factorial(n) for n in (2, 3, 4, 5)]
+    series = loss**2 * (terms[0] + loss * (terms[1] + loss * (terms[2] + loss * terms[3])))
+    return np.where(np.abs(loss) * max(order, 1.0) < 1e-3, series, plain)
