@@ -110,6 +110,15 @@ def test_knowing_anything_under_gaussian_noise():
     assert bayesian(TWINS, lambda d: d[0] - d[1], ta.Gaussian(1)).epsilon == 0
 
 
+def test_gaussian_noise_under_a_model():
+    noise = ta.Gaussian(1)
+    assert pufferfish(COINS, Sum(), noise).epsilon == math.inf
+    # Both values of a twin's record leave the difference at 0.
+    assert pufferfish(TWINS, Linear([1, -1]), noise).epsilon == 0
+    curve = worst_curve(TWINS, Sum(), noise)
+    assert curve.delta(1.0) == pytest.approx(ta.guarantee(mu=2).delta(1.0), rel=1e-6)
+
+
 # -- secrets --------------------------------------------------------------------------------------
 
 

@@ -16,17 +16,25 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._chains import AGREE, ChainBounds
 from tellapart.worlds.frameworks._outputs import furthest_of
-from tellapart.worlds.frameworks._pairs import asked, finite, nothing_to_tell, told, witness_of
+from tellapart.worlds.frameworks._pairs import (
+    asked,
+    finite,
+    laws_of,
+    nothing_to_tell,
+    told,
+    witness_of,
+)
 from tellapart.worlds.frameworks.standing import Side
 from tellapart.worlds.models._grid import grid, on_grid
 from tellapart.worlds.models.base import FiniteModel, Known
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.exchangeable import Exchangeable
 from tellapart.worlds.models.independent import Independent
+from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.releases import Channel, Release
+from tellapart.worlds.releases import Channel, Releases
 from tellapart.worlds.secret_test import Model, Witness
 
 # Laws of sums that take some ten seconds; measured on chains and trees of 300 records.
@@ -85,7 +93,7 @@ class ByRecord:
 def of_records(
     given: Model,
     query: Any,
-    release: Release,
+    release: Releases,
     known: Known | None,
     records: Sequence[int] | None,
     every: bool = False,
@@ -149,7 +157,7 @@ def _work(model: FiniteModel, atoms: int) -> int:
 
 
 def _of_laws(
-    model: FiniteModel, query: Any, release: Release, known: Known | None, records: Sequence[int]
+    model: FiniteModel, query: Any, release: Releases, known: Known | None, records: Sequence[int]
 ) -> ByRecord:
     kinds: dict[Hashable, list[int]] = {}
     for record in records:
@@ -195,10 +203,10 @@ def _moved(found: _Found, record: int) -> _Found:
 
 
 def _of_one(
-    model: FiniteModel, query: Any, release: Release, known: Known | None, record: int
+    model: FiniteModel, query: Any, release: Releases, known: Known | None, record: int
 ) -> _Found:
     laws = dict(
-        zip(model.domain(record).tolist(), model.record_laws(query, record, known), strict=True)
+        zip(model.domain(record).tolist(), laws_of(model, query, record, known), strict=True)
     )
     skipped = tuple(RecordValue(record, value) for value, law in laws.items() if law is None)
     possible = [(RecordValue(record, value), law) for value, law in laws.items() if law is not None]
@@ -206,8 +214,9 @@ def _of_one(
         model.prior(RecordValue(record, model.domain(record)[0]), known)  # says why
     if len(possible) < 2:
         return _Found(None, skipped)
-    if isinstance(release, Laplace | Channel):
-        found = furthest_of([law for _, law in possible], release)
+    laws_listed = [law for _, law in possible if isinstance(law, FiniteLaw)]
+    if isinstance(release, Laplace | Channel) and len(laws_listed) == len(possible):
+        found = furthest_of(laws_listed, release)
         one, other = possible[found.likelier][0], possible[found.other][0]
         return _Found(Witness(one, other, found.output, found.log_ratio, told(known)), skipped)
     seen = [
