@@ -237,6 +237,18 @@ def test_curves_of_normal_records_under_gaussian_noise():
     assert curve.delta(1.0) == pytest.approx(same.delta(1.0), rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e4, 1e8, 1e11])
+def test_much_noise_is_no_excuse_for_a_loose_bound(scale):
+    """With changing states the leakage bound stays several times the truth, however small."""
+    chain = MarkovChain.stationary(CHANGING, 30)
+    found = pufferfish(chain, Sum(), ta.Laplace(scale))
+    exact = max(
+        abs(law.mean - other.mean) / scale
+        for law, other in [chain.record_laws(Sum(), t) for t in range(30)]
+    )
+    assert found.epsilon == pytest.approx(exact, rel=0.01)
+
+
 def test_values_on_no_grid_are_bounded():
     values = [0, 1 / 3, math.sqrt(2)]
     rows = [[0.2, 0.6, 0.2], [0.6, 0.2, 0.2], [0.4, 0.4, 0.2]]

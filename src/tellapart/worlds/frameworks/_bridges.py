@@ -16,6 +16,7 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks._chains import agree
 from tellapart.worlds.frameworks._far import Pair, furthest_pairs
 from tellapart.worlds.frameworks._outputs import log_likelihoods
 from tellapart.worlds.frameworks._stretches import Stretches
@@ -28,7 +29,7 @@ from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.secret_test import Witness
 
 _MOST_CASES = 2**15
-_AGREE, _ROUNDING = 1e-9, 1e-11
+_ROUNDING = 1e-11
 
 
 class _Case(NamedTuple):
@@ -93,7 +94,7 @@ def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) 
         return None
     found = _Found(best.ratio, case, best.place, best.high, best.low)
     seen = _witness(chain, float(weights[0]), laid, found)
-    return Told(most + _ROUNDING * (1 + abs(most)), most <= best.ratio + _AGREE, seen)
+    return Told(most + _ROUNDING * (1 + abs(most)), bool(agree(most, best.ratio)), seen)
 
 
 def _placed(possible: Mask, pair: Pair) -> _Case | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,10 @@ from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.models.tilted import chain_log_mgf
 from tellapart.worlds.secret_test import Witness
 
-AGREE = 1e-9
+
+def agree(upper: Any, lower: Any) -> Any:
+    """Whether two bounds leave no room to speak of: 1e-9, and a millionth of what is told."""
+    return upper - lower <= np.minimum(1e-9, 1e-6 * np.abs(upper) + 1e-13)
 
 
 @dataclass(frozen=True, eq=False)

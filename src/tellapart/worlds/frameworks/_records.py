@@ -14,7 +14,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks._chains import AGREE, ChainBounds
+from tellapart.worlds.frameworks._chains import ChainBounds, agree
 from tellapart.worlds.frameworks._outputs import furthest_of
 from tellapart.worlds.frameworks._pairs import (
     asked,
@@ -118,14 +118,14 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
     if np.isnan(lower).all():
         raise nothing_to_tell(records)
     work = _chain_work(bounds)
-    apart = int(np.sum(upper - lower > AGREE))
+    apart = int(np.sum(~agree(upper, lower) & ~np.isnan(lower)))
     if apart and apart * work > _FEW:
         upper = bounds.windows[chosen]
-    exact = np.isnan(lower) | (upper - lower <= AGREE)
+    exact = np.isnan(lower) | agree(upper, lower)
     best = bounds.witness(int(chosen[np.nanargmax(lower)]))
     scans = most = int(MOST_WORK / work) or int(work <= _ONE_LAW)
     while scans:
-        left = np.flatnonzero(~exact & (every | (upper > best.log_ratio + AGREE)))
+        left = np.flatnonzero(~exact & (every | ~agree(upper, best.log_ratio)))
         if left.size == 0 or (left.size > scans and (every or scans < most)):
             break  # nothing is left open, or too much; the first law may settle all
         place = int(left[upper[left].argmax()])
@@ -136,7 +136,7 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
         exact[place], scans = True, scans - 1
     worst = int(np.nanargmax(upper))
     if not every or best.likelier.record == records[worst]:
-        exact[worst] |= upper[worst] <= best.log_ratio + AGREE
+        exact[worst] |= agree(upper[worst], best.log_ratio)
     wanted = set(records)
     skipped = tuple(one for one in bounds.impossible if one.record in wanted)
     return ByRecord(tuple(records), upper, exact, best, skipped)
