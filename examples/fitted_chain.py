@@ -12,6 +12,7 @@ Run `python examples/fitted_chain.py`.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def main() -> None:
             f"  after a {state} day: {fitted.transition[i, 1 - i]:.3f}"
             f" (from {low[i, 1 - i]:.3f} to {high[i, 1 - i]:.3f})"
         )
-    print(f"\nThe number of wet days in {YEAR}, with Laplace noise:")
+    print(f"\nThe number of wet days in {YEAR}, with Laplace noise (rounded up):")
     show("if days were independent", MarkovChain.stationary(alike(fitted.transition), YEAR))
     show("for the fitted chain", fitted.chain())
     show("for the worst chain left open", chains)
@@ -59,7 +60,12 @@ def show(words: str, chain: MarkovChain | ChainSet) -> None:
     """What noise of scale 1 gives away about one day, and how much noise keeps ε = 1."""
     leaks = chain_epsilon_bound(chain, scale=1).max()
     needed = chain_scale_bound(chain, epsilon=1)
-    print(f"  {words:30} scale 1 gives ε = {leaks:.3f}; ε = 1 needs scale {needed:.3f}")
+    print(f"  {words:30} scale 1 gives ε = {up(leaks)}; ε = 1 needs scale {up(needed)}")
+
+
+def up(number: float) -> str:
+    """Three decimals that are not less, but for the last digits of a double."""
+    return f"{math.ceil(1000 * number - 1e-5) / 1000:.3f}"
 
 
 if __name__ == "__main__":

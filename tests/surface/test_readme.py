@@ -106,7 +106,8 @@ def run_page(text, where):
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_python_block_runs_and_keeps_its_promises(page, tmp_path, monkeypatch):
     text = page.read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)  # a block may write files
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # a block may read its files
+    monkeypatch.chdir(tmp_path)  # and write others
     monkeypatch.setenv("MPLBACKEND", "Agg")
     count = run_page(text, page.name)
     assert count == len(re.findall(r"^ *(?:`{3,}|~{3,})[ \t]*(?:python|py|pycon)\b", text, re.M))

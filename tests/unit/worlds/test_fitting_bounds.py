@@ -19,6 +19,8 @@ from tellapart.worlds import (
     chain_log_mgf,
     chain_scale_bound,
 )
+from tellapart.worlds.fitting._boxes import filled
+from tellapart.worlds.fitting._cone import Cone, potentials
 from tellapart.worlds.fitting._passes import Box, one_side
 from tellapart.worlds.fitting._steps import points
 
@@ -154,6 +156,65 @@ def _ends(low, high, row):
     return np.column_stack([low[row], high[row]])
 
 
+@pytest.mark.parametrize("states", [3, 4])
+def test_a_step_with_a_limit_for_every_pair_is_a_linear_programme(states):
+    """The best u for every two corners of the box of rows, or for given rows."""
+    rng = np.random.default_rng(states)
+    centre = rng.dirichlet(np.ones(states), states)
+    alpha = np.where(np.eye(states, dtype=bool), 0, rng.uniform(0.2, 2, (states, states)))
+    low, high = (0.7 * centre, 1.2 * centre) if states == 3 else (centre, centre)
+    found = Cone(low, high)(alpha)
+    limits = np.array(
+        [
+            np.eye(states)[x] - np.exp(alpha[x, y]) * np.eye(states)[y]
+            for x, y in itertools.permutations(range(states), 2)
+        ]
+    )
+    for x, y in [(0, 1), (2, 0)]:
+        ends = [
+            {tuple(filled(low[row], high[row], o)) for o in itertools.permutations(range(states))}
+            for row in (x, y)
+        ]
+        best = max(
+            -linprog(-np.array(q), limits, np.zeros(len(limits)), np.array([d]), [1]).fun
+            for q, d in itertools.product(*ends)
+        )
+        assert found[x, y] == pytest.approx(np.log(best), abs=1e-9)
+    apart = ~np.eye(states, dtype=bool)
+    assert np.all(found[apart] <= points(low, high)(alpha.max())[apart] + 1e-9)
+
+
+def test_all_trees_are_tried():
+    """Cayley: n^(n - 2) of them, each with two directions for every edge."""
+    assert [len(potentials(n)) for n in (2, 3, 4)] == [2, 3 * 4, 16 * 8]
+
+
+def test_little_noise_on_three_states_that_never_meet():
+    chain = MarkovChain([0.2, 0.3, 0.5], np.eye(3), 50, [0, 1, 5])
+    np.testing.assert_allclose(chain_epsilon_bound(chain, 0.01), 50 * 5 / 0.01, rtol=1e-9)
+
+
+def test_long_stretches_settle_where_single_steps_lead():
+    """Weights that differ in a digit that does not count are walked step by step."""
+    rng = np.random.default_rng(1)
+    chain = MarkovChain.stationary(0.5 * np.eye(3) + 0.5 * rng.dirichlet(np.ones(3), 3), 300)
+    weights = np.repeat([1.0, 3.0], 150)
+    settled = chain_epsilon_bound(chain, 2, Linear(weights))
+    walked = chain_epsilon_bound(chain, 2, Linear(weights * (1 + 1e-15 * np.arange(300))))
+    np.testing.assert_allclose(settled, walked, rtol=1e-9)
+
+
+def test_five_states_use_one_limit_for_all():
+    rng = np.random.default_rng(0)
+    chain = MarkovChain([0.5, 0, 0.2, 0.3, 0], 0.6 * np.eye(5) + 0.08, 6)
+    assert np.all(chain_epsilon_bound(chain, 2) >= listed(chain, 2))
+    centre = rng.dirichlet(np.ones(5), 5)
+    members = MarkovChain.stationary(centre, 10)
+    back = (members.initial[:, None] * centre).T / members.initial[:, None]
+    chains = ChainSet((0.9 * centre, 1.1 * centre), (0.9 * back, 1.1 * back), length=10)
+    assert np.all(chain_epsilon_bound(chains, 2) >= chain_epsilon_bound(members, 2))
+
+
 @pytest.mark.parametrize("states", [2, 3])
 def test_one_side_holds_for_rows_that_change_at_every_step(states):
     """The likelihood of outputs given a record, on a grid of outputs, by its own recursion."""
@@ -191,6 +252,7 @@ def test_the_scale_is_the_least_that_the_bound_allows():
     # Record 0 alone has two values, and they are not the ones furthest apart.
     near = MarkovChain([0.5, 0.5, 0], [[0, 0, 1], [0, 0, 1], [0, 0, 1]], 2, [0, 1, 100])
     assert chain_scale_bound(near, 1) == pytest.approx(1)
+    assert chain_scale_bound(near, 1, Linear([0, 1])) < 1e-20  # record 1 is no secret
 
 
 @pytest.mark.parametrize("weights", ["equal", "random"])

@@ -80,4 +80,4 @@ def test_the_example_prints_what_the_fit_says(capsys):
     assert data.stat().st_size < 100_000
     fitted = fit_chain(data, column="day", order="date", length=365)
     for chain, scale in zip((fitted.chain(), fitted.confidence_set), needed[1:], strict=True):
-        assert chain_scale_bound(chain, 1) == pytest.approx(scale, abs=5e-4)
+        assert scale - 1e-3 <= chain_scale_bound(chain, 1) <= scale

@@ -10,13 +10,19 @@ independent, and the answer with noise and one side is again such a likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.worlds.fitting._steps import EPS, Mask, Points, Two, points, two_states
+from tellapart.worlds.fitting._cone import Cone
+from tellapart.worlds.fitting._steps import EPS, Mask, Two, points, two_states
+
+Step = Callable[[Array, float], Array]
+
+_STILL, _SETTLED = 1e-12, 1e-10
+_FEW = 4  # up to so many states every pair of them has its own limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +73,61 @@ def _plus(one: float, other: float) -> float:
 
 def _many(boxes: Sequence[Box], own: Array, apart: Array, possible: Mask) -> Array:
     found = np.zeros((own.size, *apart.shape))
-    step: Points | None = None
-    last: Box | None = None
-    before: tuple[float, bytes] | None = None
-    for t, box in enumerate(boxes):
-        both = possible[t][:, None] & possible[t]
-        alpha = float(np.where(both, found[t] + own[t] * apart, 0.0).max()) * (1 + 2 * EPS)
-        now = (alpha, possible[t + 1].tobytes())
-        if box is last and now == before:
-            found[t + 1] = found[t]
-            continue
-        if step is None or box is not last:
-            step = points(box.low, box.high)
-        met = possible[t + 1][:, None] & possible[t + 1]
-        found[t + 1] = np.where(met, step(alpha), 0.0)
-        last, before = box, now
+    unlike = ~np.eye(len(apart), dtype=bool)
+    ends = _runs(boxes, own, possible)
+    step: Step | None = None
+    t = 0
+    while t < len(boxes):
+        if step is None or boxes[t] is not boxes[t - 1]:
+            step = _step(boxes[t])
+        met = possible[t + 1][:, None] & possible[t + 1] & unlike
+
+        def told(leaked: Array, t: int = t, step: Step = step, met: Mask = met) -> Array:
+            return np.where(met, step(*_limits(leaked + own[t] * apart, possible[t])), 0.0)
+
+        found[t + 1] = told(found[t])
+        t += 1
+        if ends[t - 1] > t and np.abs(found[t] - found[t - 1]).max() <= _STILL:
+            most = _lasting(told, found[t], met)
+            if most is not None:
+                found[t : ends[t - 1] + 1] = most
+                t = ends[t - 1]
     return found
+
+
+def _lasting(told: Callable[[Array], Array], found: Array, met: Mask) -> Array | None:
+    """A little more than was found, if it tells no more than itself: so it bounds all to come."""
+    for more in (_SETTLED * (1 + found), _SETTLED * found / found.max(initial=EPS)):
+        most = np.where(met, found + more, 0.0)
+        if np.all(told(most) <= most):
+            return most
+    return None
+
+
+def _runs(boxes: Sequence[Box], own: Array, possible: Mask) -> list[int]:
+    """For each step the end of the run of steps that are all alike."""
+    ends = list(range(1, len(boxes) + 1))
+    same = (own[1:] == own[:-1]) & (possible[1:] == possible[:-1]).all(axis=1)
+    for t in range(len(boxes) - 2, -1, -1):
+        if boxes[t] is boxes[t + 1] and same[t] and same[t + 1]:
+            ends[t] = ends[t + 1]
+    return ends
+
+
+def _limits(leaked: Array, possible: Mask) -> tuple[Array, float]:
+    """How unlike likelihoods may be, rounded up, and the largest such limit.
+
+    A state that cannot be limits no other.
+    """
+    alpha = leaked * (1 + 2 * EPS)
+    both = possible[:, None] & possible
+    top = float(np.where(both, alpha, 0.0).max())
+    return np.where(both, alpha, 2 * top), top
+
+
+def _step(box: Box) -> Step:
+    if len(box.low) <= _FEW:
+        cone = Cone(box.low, box.high)
+        return lambda alpha, top: cone(alpha)
+    every = points(box.low, box.high)
+    return lambda alpha, top: every(top)

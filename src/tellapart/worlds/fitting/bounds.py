@@ -8,8 +8,8 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.solve import falling_root
 from tellapart.errors import Unsupported
+from tellapart.worlds.fitting._least import least_scale
 from tellapart.worlds.fitting._passes import Box, one_side
 from tellapart.worlds.fitting._reversed import reversals
 from tellapart.worlds.fitting._steps import EPS, Mask
@@ -19,7 +19,6 @@ from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 
 _MOST = 2**26
-_CLOSE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +51,11 @@ def chain_epsilon_bound(
     That is for each t an upper bound of the Pufferfish ε: of the log-ratio of the output's
     likelihoods under any two values of record t. ``query`` is the sum by default. For a
     ``ChainSet`` the bound holds for every chain in the set, also for one that moves about in it
-    from step to step. It errs on the safe side only: exact for one chain of two states that tend
-    to stay (each state is likelier after itself than after the other), larger than the truth
-    otherwise. Values of probability 0 are no secrets; a record with fewer than two possible ones
-    reads NaN.
+    from step to step. It errs on the safe side only: exact for two states that tend to stay (each
+    is likelier after itself than after the other) and weights of one sign, larger than the truth
+    otherwise: most where states tend to alternate or weights change sign, and cruder with more
+    than four states. Values of probability 0 are no secrets; a record with fewer than two
+    possible ones reads NaN.
 
     >>> chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=100)
     >>> round(float(chain_epsilon_bound(chain, scale=1).max()), 4)
@@ -78,16 +78,12 @@ def chain_scale_bound(
         _checks.refuse("query", "give some record a weight", query)
     if not (passage.possible.sum(axis=1) > 1).any():
         raise ImpossibleSecret("chain must have a record with two possible values, got none")
-    steps = passage.weights * passage.apart.max()
+    whole = float(passage.weights.sum() * passage.apart.max())
 
-    def excess(log_scale: Array) -> Array:
-        return np.asarray(np.log(np.nanmax(passage.epsilons(float(np.exp(log_scale)))) / epsilon))
+    def worst(scale: float) -> float:
+        return float(np.nanmax(passage.epsilons(scale)))
 
-    low, high = np.log(steps.max() / epsilon), np.log(steps.sum() / epsilon) + 1e-9
-    while excess(low) <= 0:  # where the values furthest apart cannot occur less noise will do
-        low, high = low - 1, low
-    _, kept = falling_root(excess, low, high, narrow=_CLOSE)
-    return float(np.exp(kept))
+    return least_scale(worst, whole / epsilon * (1 + 1e-9), epsilon)
 
 
 def _passage(chain: MarkovChain | ChainSet, query: Query | None) -> _Passage:

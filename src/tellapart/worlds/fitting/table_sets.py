@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.solve import falling_root
 from tellapart.worlds.fitting._boxes import filled, middle
+from tellapart.worlds.fitting._least import least_scale
 from tellapart.worlds.fitting._mixed import Mixture, most_apart
 from tellapart.worlds.models.base import ImpossibleSecret, check_values
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 from tellapart.worlds.models.table import Function, JointTable
 
-_ROUNDING, _CLOSE = 1e-9, 1e-10
-_SHRINKS = 60  # with e^-60 of the widest noise, no record says anything about the answer
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,18 +118,10 @@ def table_scale_bound(
     if widest == 0:
         _checks.refuse("query", "have answers that differ", float(answers[0]))
 
-    def excess(log_scale: Array) -> Array:
-        worst = np.nanmax(_epsilons(mixtures, float(np.exp(log_scale))))
-        return np.asarray(worst / epsilon - 1)
+    def worst(scale: float) -> float:
+        return float(np.nanmax(_epsilons(mixtures, scale)))
 
-    high = np.log(widest / epsilon) + 1e-9
-    low = high - 1
-    for _ in range(_SHRINKS):
-        if excess(low) > 0:
-            _, high = falling_root(excess, low, high, narrow=_CLOSE)
-            break
-        low, high = low - 1, low
-    return float(np.exp(high))
+    return least_scale(worst, widest / epsilon * (1 + 1e-9), epsilon)
 
 
 def _epsilons(mixtures: list[list[Mixture]], scale: float) -> Array:
