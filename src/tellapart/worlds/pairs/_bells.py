@@ -254,7 +254,7 @@ class Bells:
         variances = _in_rows(self._variances, middle, self.size)
         local = variances.max(axis=0) * min(math.expm1(min(2 * spread, 700.0)), 1.0)
         grown = local * np.exp(np.minimum(reach * width / 2, 700.0))
-        return np.minimum(grown, reach**2 * min(0.25, math.tanh(spread / 2) / 2))
+        return np.asarray(np.minimum(grown, reach**2 * min(0.25, math.tanh(spread / 2) / 2)))
 
     def _variances(self, outputs: Array) -> Array:
         heights, away = self._heights(outputs), self.atoms - self.atoms[0]
