@@ -10,10 +10,10 @@ from tellapart import _checks
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret, Known
 from tellapart.worlds.models.queries import Vector
-from tellapart.worlds.models.secrets import RecordValue, Secret
+from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.pairs.extremes import Law, extremes
 from tellapart.worlds.releases import Release, Releases, each_release, one_release
-from tellapart.worlds.secret_test import Model, Witness, law_of
+from tellapart.worlds.secret_test import Model, Witness
 
 Pair = tuple[Secret, Secret]
 
@@ -41,15 +41,7 @@ def releases_of(query: Any, release: Releases | list[Release]) -> Releases:
 
 def laws_of(model: FiniteModel, query: Any, record: int, known: Known | None) -> list[Law | None]:
     """The law of what is asked for each value of a record; None for impossible values."""
-    if not isinstance(query, Vector):
-        return list(model.record_laws(query, record, known))
-    found: list[Law | None] = []
-    for value in model.domain(record).tolist():
-        try:
-            found.append(law_of(model, query, RecordValue(record, value), known))
-        except ImpossibleSecret:
-            found.append(None)
-    return found
+    return list(model.record_laws(query, record, known))
 
 
 def asked(model: FiniteModel, records: Sequence[int] | None, known: Known | None) -> list[int]:
@@ -84,7 +76,7 @@ def of_pairs(
     laws: dict[Secret, Law | None] = {}
     for secret in dict.fromkeys(secret for pair in pairs for secret in pair):
         try:
-            laws[secret] = law_of(model, query, secret, known)
+            laws[secret] = model.law(query, secret, known)
         except ImpossibleSecret:
             laws[secret] = None
     skipped = tuple(secret for secret, law in laws.items() if law is None)
@@ -126,7 +118,7 @@ def pairs_of(
     """Both laws of every pair: the pairs given, or any two possible values of these records."""
     if pairs is not None:
         for one, other in pairs:
-            yield law_of(model, query, one, known), law_of(model, query, other, known)
+            yield model.law(query, one, known), model.law(query, other, known)
         return
     listable = finite(model)
     records, found = asked(listable, records, known), False
