@@ -11,9 +11,11 @@ from tellapart.worlds import (
     Exchangeable,
     Independent,
     JointTable,
+    Linear,
     MarkovChain,
     Sum,
     TreeNetwork,
+    Vector,
     coefficients,
 )
 from tellapart.worlds.frameworks import (
@@ -63,6 +65,7 @@ def _both(records):
 A = _table(BY_ID["A.ddp"]["inputs"]["joint"])
 FLU = Exchangeable(BY_ID["D.W"]["inputs"]["count_law"])
 ONE = ta.Laplace(1)
+PAIR = Vector([Linear([1, 1, 0]), Linear([0, 1, 1])])
 
 
 def _tree(i):
@@ -91,6 +94,10 @@ ANSWERS = {
     # At scale 1 this ε is the scale that ε = 1 needs.
     "A.group": lambda i: group_privacy(A, Sum(), ONE).epsilon / i["eps"],
     "A.delta": lambda i: worst_curve(A, Sum(), ONE, records=[i["record"]]).delta(i["eps"]),
+    "A.gauss.delta": lambda i: worst_curve(A, Sum(), ta.Gaussian(i["sigma"]), records=[0]).delta(
+        i["eps"]
+    ),
+    **{f"J.vec{k}": lambda i: _of_record(A, i, i["record"], PAIR) for k in range(2)},
     "A.rho": _rho,
     "A.odds": _odds,
     "B.pf": lambda i: _of_record(_bits(*i["marginals"]), i, 0),

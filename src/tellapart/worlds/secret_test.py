@@ -15,7 +15,6 @@ from tellapart.worlds.models.gaussian import GaussianRecords
 from tellapart.worlds.models.laws import NormalLaw
 from tellapart.worlds.models.queries import Vector
 from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
-from tellapart.worlds.models.table import JointTable
 from tellapart.worlds.pairs.curves import pair_curve
 from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
 from tellapart.worlds.pairs.gaussian import GaussianPair
@@ -148,7 +147,7 @@ def tell_apart(
         seen = each_release(release, len(query.queries))
     else:
         seen = one_release(release)
-    present, absent = (law_of(model, query, secret, known) for secret in (h1, h0))
+    present, absent = model.law(query, h1, known), model.law(query, h0, known)
     told = tuple(sorted((known or {}).items()))
     return SecretTest(h1, h0, seen, present, absent, _share(model, h1, h0, known), told)
 
@@ -171,13 +170,6 @@ def one_vs_rest(
     domain = model.domain(_checks.whole(0, model.records - 1, record=secret.record))
     rest = RecordIn(secret.record, tuple(value for value in domain if value != secret.value))
     return tell_apart(model, query, release, secret, rest)
-
-
-def law_of(model: Model, query: Any, secret: Secret, known: Known | None = None) -> Law:
-    """The law of one true answer or, for a `Vector` of queries, of several at once."""
-    if isinstance(query, Vector) and isinstance(model, JointTable):
-        return model.vector_law(query, secret, known)
-    return model.law(query, secret, known)
 
 
 def _share(model: Model, h1: Secret, h0: Secret, known: Known | None) -> float | None:

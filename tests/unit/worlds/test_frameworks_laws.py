@@ -30,6 +30,8 @@ from tellapart.worlds.frameworks import (
     pufferfish_by_record,
     worst_curve,
 )
+from tellapart.worlds.frameworks._bridges import far_told
+from tellapart.worlds.frameworks._windows import Windows
 
 CLOSE = 1e-10
 
@@ -292,6 +294,30 @@ def test_tails_alone_would_say_too_little_of_a_chain_that_changes():
     )
 
 
+@pytest.mark.parametrize("radius", [1, 2])
+@pytest.mark.parametrize("name", CHAINS)
+def test_windows_never_say_less_than_all_databases(name, radius):
+    chain, noise = CHAINS[name], ta.Laplace(0.4)
+    if 2 * radius >= chain.length:
+        chain = MarkovChain(chain.initial, chain.transition, 5, chain.values)
+    listed = Listed(_chain_shares(chain), Sum(), noise)
+    expected = np.array([listed.pufferfish(record) for record in range(chain.length)])
+    found = Windows(chain, np.ones(chain.length), noise.scale, radius).epsilons()
+    told = ~np.isnan(expected)
+    assert (found[told] >= expected[told] - 1e-12).all()
+
+
+def test_windows_close_in_on_the_truth():
+    chain, noise = MarkovChain.stationary([[0.3, 0.7], [0.6, 0.4]], 11), ta.Laplace(0.4)
+    expected = pufferfish_by_record(chain, Sum(), noise).epsilons
+    gaps = [
+        (Windows(chain, np.ones(11), noise.scale, radius).epsilons() - expected).max()
+        for radius in range(1, 6)
+    ]
+    assert gaps == sorted(gaps, reverse=True)
+    assert 0 < gaps[-1] < 0.02 * gaps[0]
+
+
 @pytest.mark.parametrize("name", CHAINS)
 def test_any_knowledge_of_a_chain(name):
     chain, noise = CHAINS[name], ta.Laplace(0.8)
@@ -370,3 +396,17 @@ def test_what_is_known_is_taken_into_account():
     assert found.records == (0, 2, 3, 5)
     np.testing.assert_allclose(found.epsilons, expected, atol=CLOSE)
     assert found.witness.known == ((1, 0.0), (4, 1.0))
+
+
+@pytest.mark.parametrize("radius", [1, 2])
+@pytest.mark.parametrize("name", CHAINS)
+def test_bounded_knowledge_is_never_less_than_all_knowledge(name, radius):
+    chain, noise = CHAINS[name], ta.Laplace(0.8)
+    expected = bayesian(chain, Sum(), noise).epsilon
+    found = far_told(chain, np.ones(chain.length), noise, radius)
+    assert found.witness.log_ratio - 1e-12 <= expected <= found.epsilon
+    if found.exact:
+        assert found.epsilon == pytest.approx(expected, abs=1e-9)
+    seen = found.witness
+    test = tell_apart(chain, Sum(), noise, seen.likelier, seen.other, dict(seen.known))
+    assert test.epsilon == pytest.approx(seen.log_ratio, abs=CLOSE)

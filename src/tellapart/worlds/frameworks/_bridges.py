@@ -14,18 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks._chains import agree
+from tellapart.worlds.frameworks._far import Pair, furthest_pairs
 from tellapart.worlds.frameworks._outputs import log_likelihoods
-from tellapart.worlds.models._grid import Grid, emitted, grid
-from tellapart.worlds.models.base import logs_of
+from tellapart.worlds.frameworks._stretches import Stretches
+from tellapart.worlds.frameworks._windows import forgotten, log_shares
+from tellapart.worlds.models._grid import Grid, grid
+from tellapart.worlds.models.base import Mask
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.secret_test import Witness
 
 _MOST_CASES = 2**15
+_ROUNDING = 1e-11
 
 
 class _Case(NamedTuple):
@@ -41,70 +45,82 @@ class _Case(NamedTuple):
     laws: Array
 
 
-def chain_witness(chain: MarkovChain, query: Query, release: Laplace) -> Witness | None:
-    """The record, the values and the knowledge with which an output tells most."""
-    cases = chain.length**2 * chain.initial.size**3
-    if cases > _MOST_CASES:
-        raise Unsupported(
-            f"stretches of a chain of {chain.length} records with {chain.initial.size} states "
-            f"are {cases} cases, more than {_MOST_CASES}; ask a shorter chain: what is known "
-            "further away matters ever less"
-        )
+class Told(NamedTuple):
+    """What is told at most, whether that is the truth, and what is attained."""
+
+    epsilon: float
+    exact: bool
+    witness: Witness
+
+
+def chain_told(chain: MarkovChain, query: Query, release: Laplace) -> Told | None:
+    """How much an output tells at worst, of any record and whatever is known of the others."""
     weights = weights_of(query, chain.length)
-    laid = grid(weights, [chain.domain(0)] * chain.length)
-    batches = [batch for batch in _batches(_Stretches(chain, laid)) if batch]
-    found = [_look(batch, laid.width, release) for batch in batches]
-    if not found:
-        return None
-    return _told(chain, float(weights[0]), laid, max(found, key=lambda one: one.ratio))
-
-
-class _Stretches:
-    """Log-polynomials in the sum of all records that lie between, in steps of the grid."""
-
-    def __init__(self, chain: MarkovChain, laid: Grid) -> None:
-        self.length, self.states = chain.length, chain.initial.size
-        self.steps = laid.steps[0]
-        logs = logs_of(chain.transition)
-        every = np.ones(self.states, dtype=bool)
-        self.start = [logs_of(chain.initial)[:, None]]
-        self.end = [np.zeros((self.states, 1))]
-        self.between = [np.array([row[:, None] for row in logs])]
-        for _ in range(1, self.length):
-            self.start.append(logpoly.mix(emitted(self.start[-1], self.steps, every), logs))
-            self.end.append(logpoly.mix(emitted(self.end[-1], self.steps, every), logs.T))
-            last = self.between[-1]
-            further = [logpoly.mix(emitted(row, self.steps, every), logs) for row in last]
-            self.between.append(np.array(further))
-        # Which states each record may have.
-        self.possible = np.array([row.max(axis=1) > -np.inf for row in self.start])
-
-    def law(self, before: Array, after: Array) -> Array | None:
-        """For each state the law of the sum; None where fewer than two states can be."""
-        rows = np.full((self.states, before.shape[1] + after.shape[1] - 1), -np.inf)
-        for row, one, other in zip(rows, before, after, strict=True):
-            row[:] = logpoly.multiply(one, other)
-        whole = logpoly.total(rows, axis=1)
-        possible = whole > -np.inf
-        if possible.sum() < 2:
+    few = chain.length**2 * chain.initial.size**3 <= _MOST_CASES // 4
+    radius = chain.length if few else _affordable_radius(chain)
+    if chain.length <= 2 * radius:
+        laid = grid(weights, [chain.domain(0)] * chain.length)
+        batches = [one for one in _batches(Stretches(chain, laid, chain.length)) if one]
+        found = [_look(batch, laid.width, release) for batch in batches]
+        if not found:
             return None
-        rows[possible] -= whole[possible, None]
-        return emitted(rows, self.steps, possible)
-
-    def starts(self, end: int) -> list[tuple[int, int]]:
-        """For each state the first of so many records that may have it, if any may."""
-        some = self.possible[:end]
-        states = [state for state in range(self.states) if some[:, state].any()]
-        return [(int(some[:, state].argmax()), state) for state in states]
+        worst = max(found, key=lambda one: one.ratio)
+        return Told(worst.ratio, True, _witness(chain, float(weights[0]), laid, worst))
+    return far_told(chain, weights, release, radius)
 
 
-def _batches(chain: _Stretches) -> Iterator[list[_Case]]:
+def _affordable_radius(chain: MarkovChain) -> int:
+    states = chain.initial.size
+    most = int(((_MOST_CASES / states) ** 0.5 - states) / (1 + states))
+    if most < 1:
+        raise Unsupported(
+            f"what may be known of a chain of {states} states is more than {_MOST_CASES} cases; "
+            "join some states, or ask pufferfish(..., known=...)"
+        )
+    return min(most, forgotten(chain.transition))
+
+
+def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) -> Told | None:
+    """The same for a chain with more than ``2·radius`` records, as closely as that allows."""
+    laid = grid(weights[:1], [chain.domain(0)])
+    possible = log_shares(chain) > -np.inf
+    states = np.flatnonzero(possible.any(axis=0)).tolist()
+    parts = Stretches(chain, laid, radius + 1)
+    best, most = furthest_pairs(
+        parts, radius, states, laid.width, release, lambda pair: _placed(possible, pair) is not None
+    )
+    case = None if best is None else _placed(possible, best)
+    if best is None or case is None:
+        return None
+    found = _Found(best.ratio, case, best.place, best.high, best.low)
+    seen = _witness(chain, float(weights[0]), laid, found)
+    return Told(most + _ROUNDING * (1 + abs(most)), bool(agree(most, best.ratio)), seen)
+
+
+def _placed(possible: Mask, pair: Pair) -> _Case | None:
+    """The first record in the chain of which so much may be known on both sides."""
+    left, right, last = pair.left, pair.right, len(possible) - 1
+    if left.known is None:
+        record, before = left.open, None
+    else:
+        away, state = left.known
+        room = last - away - (right.open if right.known is None else right.known[0])
+        times = [room] if right.known is None else range(room + 1)
+        start = next((t for t in times if possible[t, state]), None)
+        if start is None:
+            return None
+        record, before = start + away, (start, state)
+    after = None if right.known is None else (record + right.known[0], right.known[1])
+    return _Case(record, before, after, pair.laws)
+
+
+def _batches(chain: Stretches) -> Iterator[list[_Case]]:
     """Cases with as many records between, so that their sums have one grid."""
     for size in range(1, chain.length + 1):
         yield [case for case in _cases(chain, size) if case is not None]
 
 
-def _cases(chain: _Stretches, size: int) -> Iterator[_Case | None]:
+def _cases(chain: Stretches, size: int) -> Iterator[_Case | None]:
     """All stretches of so many records, and each record in them."""
     length, states = chain.length, range(chain.states)
     for inner in range(size):
@@ -151,7 +167,7 @@ def _look(cases: list[_Case], width: float, release: Laplace) -> _Found:
     return _Found(float(wide[case, place]), cases[case], place, top, bottom)
 
 
-def _told(chain: MarkovChain, weight: float, laid: Grid, found: _Found) -> Witness:
+def _witness(chain: MarkovChain, weight: float, laid: Grid, found: _Found) -> Witness:
     """The witness, with everything that its adversary knows."""
     case = found.case
     known = _path(chain, case)

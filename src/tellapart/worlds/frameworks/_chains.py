@@ -2,26 +2,32 @@
 
 The tails of the noise show log-ratios that are attained, so the truth is at least their largest.
 Leakage along the chain bounds it from above. Where the two meet, as they do for two states that
-tend to stay, that is the answer; where they do not, a ratio may be largest between the tails.
+tend to stay, that is the answer; where they do not, a ratio may be largest between the tails. Then
+windows around a record bound it from above, as closely as wanted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.worlds.fitting import chain_epsilon_bound
+from tellapart.worlds.frameworks._windows import window_bound
+from tellapart.worlds.models._grid import on_grid
 from tellapart.worlds.models.chain import MarkovChain
-from tellapart.worlds.models.queries import Query
+from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.models.tilted import chain_log_mgf
 from tellapart.worlds.secret_test import Witness
 
-_AGREE = 1e-9
+
+def agree(upper: Any, lower: Any) -> Any:
+    """Whether two bounds leave no room to speak of: 1e-9, and a millionth of what is told."""
+    return upper - lower <= np.minimum(1e-9, 1e-6 * np.abs(upper) + 1e-13)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +59,12 @@ class ChainBounds:
         return np.fmax(chain_epsilon_bound(self.chain, self.scale, self.query), self.lower)
 
     @cached_property
-    def settled(self) -> NDArray[np.bool_]:
-        """The records for which both agree, and those of which there is nothing to tell."""
-        return np.isnan(self.lower) | (self.upper - self.lower <= _AGREE)
+    def windows(self) -> Array:
+        """The same by windows, which takes longer; only for sums in which all count alike."""
+        weights = weights_of(self.query, self.chain.records)
+        even = np.ptp(weights) == 0 and on_grid(weights[0] * self.chain.domain(0))
+        found = window_bound(self.chain, self.query, self.scale) if even else None
+        return self.upper if found is None else np.fmax(np.fmin(self.upper, found), self.lower)
 
     @property
     def impossible(self) -> tuple[RecordValue, ...]:

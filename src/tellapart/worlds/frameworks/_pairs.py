@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from tellapart import _checks
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret, Known
+from tellapart.worlds.models.queries import Vector
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.pairs.extremes import Law, extremes
-from tellapart.worlds.releases import Release
+from tellapart.worlds.releases import Release, Releases, each_release, one_release
 from tellapart.worlds.secret_test import Model, Witness
 
 Pair = tuple[Secret, Secret]
@@ -29,6 +30,18 @@ def finite(model: Model) -> FiniteModel:
     if not isinstance(model, FiniteModel):
         raise Unsupported("normal records have endlessly many values; name two of them in pairs")
     return model
+
+
+def releases_of(query: Any, release: Releases | list[Release]) -> Releases:
+    """What is published of the query's answer, or of each of its answers; checked."""
+    if isinstance(query, Vector):
+        return each_release(release, len(query.queries))
+    return one_release(release)
+
+
+def laws_of(model: FiniteModel, query: Any, record: int, known: Known | None) -> list[Law | None]:
+    """The law of what is asked for each value of a record; None for impossible values."""
+    return list(model.record_laws(query, record, known))
 
 
 def asked(model: FiniteModel, records: Sequence[int] | None, known: Known | None) -> list[int]:
@@ -57,7 +70,7 @@ def listed(pairs: Any, records: Sequence[int] | None) -> list[Pair]:
 
 
 def of_pairs(
-    model: Model, query: Any, release: Release, pairs: Sequence[Pair], known: Known | None
+    model: Model, query: Any, release: Releases, pairs: Sequence[Pair], known: Known | None
 ) -> Told:
     """The worst of these pairs; the law of each secret is worked out once."""
     laws: dict[Secret, Law | None] = {}
@@ -81,7 +94,7 @@ def of_pairs(
 
 
 def witness_of(
-    one: Secret, other: Secret, h1: Law, h0: Law, release: Release, known: Known | None
+    one: Secret, other: Secret, h1: Law, h0: Law, release: Releases, known: Known | None
 ) -> Witness:
     """The output that tells most, and for which of the two secrets it speaks."""
     largest, smallest = extremes(h1, h0, release)
@@ -110,7 +123,7 @@ def pairs_of(
     listable = finite(model)
     records, found = asked(listable, records, known), False
     for record in records:
-        laws = listable.record_laws(query, record, known)
+        laws = laws_of(listable, query, record, known)
         for h1, h0 in combinations([law for law in laws if law is not None], 2):
             found = True
             yield h1, h0

@@ -14,23 +14,32 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks._chains import ChainBounds
+from tellapart.worlds.frameworks._chains import ChainBounds, agree
 from tellapart.worlds.frameworks._outputs import furthest_of
-from tellapart.worlds.frameworks._pairs import asked, finite, nothing_to_tell, told, witness_of
+from tellapart.worlds.frameworks._pairs import (
+    asked,
+    finite,
+    laws_of,
+    nothing_to_tell,
+    told,
+    witness_of,
+)
 from tellapart.worlds.frameworks.standing import Side
 from tellapart.worlds.models._grid import grid, on_grid
 from tellapart.worlds.models.base import FiniteModel, Known
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.exchangeable import Exchangeable
 from tellapart.worlds.models.independent import Independent
+from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.releases import Channel, Release
+from tellapart.worlds.releases import Channel, Releases
 from tellapart.worlds.secret_test import Model, Witness
 
 # Laws of sums that take some ten seconds; measured on chains and trees of 300 records.
 MOST_WORK = 2**28
+_ONE_LAW, _FEW = 2**30, 2**22
 
 
 class _Found(NamedTuple):
@@ -84,7 +93,7 @@ class ByRecord:
 def of_records(
     given: Model,
     query: Any,
-    release: Release,
+    release: Releases,
     known: Known | None,
     records: Sequence[int] | None,
     every: bool = False,
@@ -103,27 +112,34 @@ def of_records(
 
 
 def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRecord:
-    """By both bounds, and by laws of sums where the two leave room and laws are affordable."""
+    """By bounds from both sides, and by laws of sums where they leave room."""
     chosen = np.array(records)
-    if np.isnan(bounds.lower[chosen]).all():
+    lower, upper = bounds.lower[chosen], bounds.upper[chosen]
+    if np.isnan(lower).all():
         raise nothing_to_tell(records)
-    epsilons, exact = bounds.upper[chosen], bounds.settled[chosen]
-    seen = bounds.witness(int(chosen[np.nanargmax(bounds.lower[chosen])]))
-    best = float(np.nanmax(np.where(exact, epsilons, bounds.lower[chosen])))
-    open_ = np.flatnonzero(~exact & (every | (epsilons > best)))
-    if open_.size and open_.size * _chain_work(bounds) <= MOST_WORK:
-        release = Laplace(bounds.scale)
-        for place in open_[np.argsort(-epsilons[open_], kind="stable")]:
-            if not every and epsilons[place] <= best:
-                break  # neither this record nor any of those left can be the worst
-            found = _of_one(bounds.chain, bounds.query, release, None, int(chosen[place])).witness
-            if found is not None:
-                epsilons[place], exact[place] = found.log_ratio, True
-                seen = max(seen, found, key=lambda one: one.log_ratio)
-                best = max(best, found.log_ratio)
+    work = _chain_work(bounds)
+    apart = int(np.sum(~agree(upper, lower) & ~np.isnan(lower)))
+    if apart and apart * work > _FEW:
+        upper = bounds.windows[chosen]
+    exact = np.isnan(lower) | agree(upper, lower)
+    best = bounds.witness(int(chosen[np.nanargmax(lower)]))
+    scans = most = int(MOST_WORK / work) or int(work <= _ONE_LAW)
+    while scans:
+        left = np.flatnonzero(~exact & (every | ~agree(upper, best.log_ratio)))
+        if left.size == 0 or (left.size > scans and (every or scans < most)):
+            break  # nothing is left open, or too much; the first law may settle all
+        place = int(left[upper[left].argmax()])
+        found = _of_one(bounds.chain, bounds.query, Laplace(bounds.scale), None, records[place])
+        if found.witness is not None:
+            upper[place] = found.witness.log_ratio
+            best = max(best, found.witness, key=lambda one: one.log_ratio)
+        exact[place], scans = True, scans - 1
+    worst = int(np.nanargmax(upper))
+    if not every or best.likelier.record == records[worst]:
+        exact[worst] |= agree(upper[worst], best.log_ratio)
     wanted = set(records)
     skipped = tuple(one for one in bounds.impossible if one.record in wanted)
-    return ByRecord(tuple(records), epsilons, exact, seen, skipped)
+    return ByRecord(tuple(records), upper, exact, best, skipped)
 
 
 def _chain_work(bounds: ChainBounds) -> float:
@@ -141,7 +157,7 @@ def _work(model: FiniteModel, atoms: int) -> int:
 
 
 def _of_laws(
-    model: FiniteModel, query: Any, release: Release, known: Known | None, records: Sequence[int]
+    model: FiniteModel, query: Any, release: Releases, known: Known | None, records: Sequence[int]
 ) -> ByRecord:
     kinds: dict[Hashable, list[int]] = {}
     for record in records:
@@ -187,10 +203,10 @@ def _moved(found: _Found, record: int) -> _Found:
 
 
 def _of_one(
-    model: FiniteModel, query: Any, release: Release, known: Known | None, record: int
+    model: FiniteModel, query: Any, release: Releases, known: Known | None, record: int
 ) -> _Found:
     laws = dict(
-        zip(model.domain(record).tolist(), model.record_laws(query, record, known), strict=True)
+        zip(model.domain(record).tolist(), laws_of(model, query, record, known), strict=True)
     )
     skipped = tuple(RecordValue(record, value) for value, law in laws.items() if law is None)
     possible = [(RecordValue(record, value), law) for value, law in laws.items() if law is not None]
@@ -198,8 +214,9 @@ def _of_one(
         model.prior(RecordValue(record, model.domain(record)[0]), known)  # says why
     if len(possible) < 2:
         return _Found(None, skipped)
-    if isinstance(release, Laplace | Channel):
-        found = furthest_of([law for _, law in possible], release)
+    laws_listed = [law for _, law in possible if isinstance(law, FiniteLaw)]
+    if isinstance(release, Laplace | Channel) and len(laws_listed) == len(possible):
+        found = furthest_of(laws_listed, release)
         one, other = possible[found.likelier][0], possible[found.other][0]
         return _Found(Witness(one, other, found.output, found.log_ratio, told(known)), skipped)
     seen = [

@@ -13,10 +13,11 @@ from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks._bridges import chain_witness
+from tellapart.worlds.frameworks._bridges import Told, chain_told
 from tellapart.worlds.frameworks._databases import answers_of, noise_ratio, tabled
 from tellapart.worlds.frameworks._outputs import log_likelihoods
 from tellapart.worlds.frameworks._pairs import finite, nothing_to_tell
+from tellapart.worlds.frameworks._windows import log_shares
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel, logs_of
 from tellapart.worlds.models.chain import MarkovChain
@@ -36,7 +37,8 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
     Bayesian differential privacy (Yang, Sato, Nakagawa 2015): the largest Pufferfish ε over all
     sets of other records that an adversary may know, with any values of positive probability. All
     are tried for tables, up to some 13 bits. On a chain with Laplace noise on an even sum only the
-    nearest known record on either side matters, which serves 64 records of two states.
+    nearest known record on either side matters; on long ones, knowledge from far away is bounded,
+    and the number says so where that leaves room.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import JointTable, Sum
@@ -46,25 +48,31 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
     """
     check_release(release)
     theta = [finite(one) for one in models_of(models)]
-    worst = max((_of_one(one, query, release) for one in theta), key=lambda one: one.log_ratio)
+    found = [_of_one(one, query, release) for one in theta]
+    worst = max(found, key=lambda one: one.epsilon)
     skipped = tuple(dict.fromkeys(secret for one in theta for secret in _impossible(one)))
     some = "this model" if len(theta) == 1 else f"one of these {len(theta)} models"
     terms = f"the adversary believes in {some} of the data and may know any of the other records"
-    return Standing("Bayesian DP", worst.log_ratio, Side.EXACT, worst, terms, False, skipped)
+    side = Side.EXACT if worst.exact else Side.AT_MOST
+    return Standing("Bayesian DP", worst.epsilon, side, worst.witness, terms, False, skipped)
 
 
 def _impossible(model: FiniteModel) -> list[Secret]:
+    if isinstance(model, MarkovChain):
+        places = np.argwhere(log_shares(model) == -np.inf)
+        return [RecordValue(int(t), float(model.domain(0)[a])) for t, a in places]
     return [one for one in model.secrets() if model.prior(one) == 0]
 
 
-def _of_one(model: FiniteModel, query: Any, release: Release) -> Witness:
+def _of_one(model: FiniteModel, query: Any, release: Release) -> Told:
     if isinstance(model, MarkovChain) and isinstance(release, Laplace) and _even(query, model):
-        found = chain_witness(model, query, release)
+        told = chain_told(model, query, release)
     else:
         found = _of_table(tabled(model, _ROUTE), query, release)
-    if found is None:
+        told = None if found is None else Told(found.log_ratio, True, found)
+    if told is None:
         raise nothing_to_tell(list(range(model.records)))
-    return found
+    return told
 
 
 def _even(query: Any, model: FiniteModel) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.base import TradeoffCurve
-from tellapart.worlds.frameworks._pairs import listed, of_pairs, pairs_of
+from tellapart.worlds.frameworks._pairs import listed, of_pairs, pairs_of, releases_of
 from tellapart.worlds.frameworks._records import ByRecord, of_records
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import Known
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.releases import Release, check_release
+from tellapart.worlds.releases import Release, Releases
 from tellapart.worlds.secret_test import Model
 
 Pairs = Sequence[tuple[Secret, Secret]]
@@ -23,7 +23,7 @@ TERMS = "the adversary believes in {theta}, and knows {known} besides"
 def pufferfish(
     models: Model | Sequence[Model],
     query: Any,
-    release: Release,
+    release: Releases | list[Release],
     pairs: Pairs | None = None,
     known: Known | None = None,
     records: Sequence[int] | None = None,
@@ -33,7 +33,7 @@ def pufferfish(
     The largest over all pairs of values of each of ``records`` (all by default), or over the
     secrets in ``pairs``, and over all models. Secrets of probability 0 are listed as skipped. For
     long chains whose laws take too long the number is an upper bound and says so; ``witness`` is
-    then attained and bounds the truth from below.
+    then attained and bounds the truth from below. A `Vector` of queries has a list of releases.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import MarkovChain, Sum
@@ -41,13 +41,13 @@ def pufferfish(
     >>> round(pufferfish(chain, Sum(), ta.Laplace(1)).epsilon, 4)
     3.2982
     """
-    check_release(release)
+    seen = releases_of(query, release)
     theta = models_of(models)
     if pairs is None:
-        found = [of_records(one, query, release, known, records) for one in theta]
+        found = [of_records(one, query, seen, known, records) for one in theta]
         parts = [(one.worst, one.side, one.witness, one.skipped) for one in found]
     else:
-        told = [of_pairs(one, query, release, listed(pairs, records), known) for one in theta]
+        told = [of_pairs(one, query, seen, listed(pairs, records), known) for one in theta]
         parts = [(one.witness.log_ratio, Side.EXACT, one.witness, one.skipped) for one in told]
     epsilon, side, witness, _ = max(parts, key=lambda part: part[0])
     skipped = tuple(dict.fromkeys(secret for part in parts for secret in part[3]))
@@ -57,7 +57,7 @@ def pufferfish(
 def pufferfish_by_record(
     models: Model | Sequence[Model],
     query: Any,
-    release: Release,
+    release: Releases | list[Release],
     known: Known | None = None,
     records: Sequence[int] | None = None,
 ) -> ByRecord:
@@ -69,17 +69,17 @@ def pufferfish_by_record(
     >>> pufferfish_by_record(chain, Sum(), ta.Laplace(1)).epsilons.round(3)
     array([2.087, 2.563, 2.712, 2.563, 2.087])
     """
-    check_release(release)
+    seen = releases_of(query, release)
     theta = models_of(models)
     return ByRecord.largest(
-        [of_records(one, query, release, known, records, every=True) for one in theta]
+        [of_records(one, query, seen, known, records, every=True) for one in theta]
     )
 
 
 def worst_curve(
     models: Model | Sequence[Model],
     query: Any,
-    release: Release,
+    release: Releases | list[Release],
     pairs: Pairs | None = None,
     records: Sequence[int] | None = None,
     known: Known | None = None,
@@ -95,12 +95,12 @@ def worst_curve(
     >>> worst_curve(twins, Sum(), ta.Laplace(1)).epsilon(delta=0)
     2.0
     """
-    check_release(release)
+    seen = releases_of(query, release)
     curves = []
     for model in models_of(models):
         secrets = None if pairs is None else listed(pairs, records)
         for one, other in pairs_of(model, query, secrets, records, known):
-            curve = pair_curve(one, other, release)
+            curve = pair_curve(one, other, seen)
             curves += [curve, curve.mirrored()]
     return worst_case(curves)
 

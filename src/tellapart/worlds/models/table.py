@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -80,19 +80,24 @@ class JointTable(FiniteModel):
     def domain(self, record: int) -> Array:
         return self.values[record]
 
-    def law(self, query: Query | Function, secret: Secret, known: Known | None = None) -> FiniteLaw:
+    @overload
+    def law(
+        self, query: Query | Function, secret: Secret, known: Known | None = None
+    ) -> FiniteLaw: ...
+    @overload
+    def law(self, query: Vector, secret: Secret, known: Known | None = None) -> VectorLaw: ...
+    def law(
+        self, query: Query | Function | Vector, secret: Secret, known: Known | None = None
+    ) -> FiniteLaw | VectorLaw:
         """The law of the true answer for someone told the secret and the known records.
 
-        ``query`` may be any function of the tuple of records.
+        ``query`` may be any function of the tuple of records, or a `Vector` of several.
         """
         possible, logs = self._possible(secret, known)
+        if isinstance(query, Vector):
+            columns = [self._answers(one, possible) for one in query.queries]
+            return VectorLaw(np.stack(columns, axis=1), logs)
         return FiniteLaw.gathered(self._answers(query, possible), logs)
-
-    def vector_law(self, query: Vector, secret: Secret, known: Known | None = None) -> VectorLaw:
-        """The law of several true answers at once, for someone told the same."""
-        possible, logs = self._possible(secret, known)
-        columns = [self._answers(one, possible) for one in query.queries]
-        return VectorLaw(np.stack(columns, axis=1), logs)
 
     def _possible(self, secret: Secret, known: Known | None) -> tuple[Any, Array]:
         """Places of the databases that are possible given all this, and their log-weights."""

@@ -67,10 +67,15 @@ class Bells:
         parts = _in_rows(self._seen, outputs, self.size)
         return Seen(*parts)
 
-    def _seen(self, outputs: Array) -> Array:
+    def _heights(self, outputs: Array) -> Array:
+        """The log-density at each output of each atom, over that of the nearest place."""
         nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
         away = self.atoms - nearest[:, None]
-        heights = away * ((outputs - nearest)[:, None] - away / 2)
+        return np.asarray(away * ((outputs - nearest)[:, None] - away / 2))
+
+    def _seen(self, outputs: Array) -> Array:
+        nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
+        away, heights = self.atoms - nearest[:, None], self._heights(outputs)
         found = [_posterior(logs + heights, away) for logs in (self.absent, self.present)]
         return np.array([found[0][0], found[1][0], nearest + found[0][1], nearest + found[1][1]])
 
@@ -190,9 +195,6 @@ class Bells:
 
     def _cells(self, edges: Array, spread: float) -> tuple[Array, Array]:
         """Starts of stretches, and whether the ratio rises (1), falls (−1) or rests (0) on each."""
-        reach = float(self.atoms[-1] - self.atoms[0])
-        # No slope M1 − M0 changes faster: half the squared reach times how unlike the laws are.
-        bend = reach**2 * min(0.25, math.tanh(spread / 2) / 2)
         start, end = edges[:-1], edges[1:]
         starts, ways = [np.array([-np.inf, edges[-1]])], [self._outer_ways(edges)]
         while start.size:
@@ -201,7 +203,7 @@ class Bells:
                     "the likelihood ratio of these two laws turns too often, or too slowly, to "
                     "be followed"
                 )
-            way, open_ = self._ways(start, end, bend)
+            way, open_ = self._ways(start, end, spread)
             starts.append(start[~open_])
             ways.append(way[~open_])
             middle = (start[open_] + end[open_]) / 2
@@ -215,15 +217,54 @@ class Bells:
         moves = np.array([loss[0] - low, high - loss[1]])
         return np.where(np.abs(moves) <= 4 * _STILL, 0.0, np.sign(moves))
 
-    def _ways(self, start: Array, end: Array, bend: float) -> tuple[Array, Mask]:
-        first, last, middle = (self.seen(x) for x in (start, end, (start + end) / 2))
-        slope, width = middle.present_mean - middle.absent_mean, end - start
-        around = width / 2 * bend
-        least = np.maximum(first.present_mean - last.absent_mean, slope - around) - self._margin
-        most = np.minimum(last.present_mean - first.absent_mean, slope + around) + self._margin
+    def _ways(self, start: Array, end: Array, spread: float) -> tuple[Array, Mask]:
+        middle, width = (start + end) / 2, end - start
+        first, last, centre = (self._means(x) for x in (start, end, middle))
+        around = width / 2 * self._bend(middle, width, spread)
+        slope = _gap(centre[1], centre[0])
+        least = np.maximum(_gap(first[1], last[0])[0], slope[0] - around)
+        most = np.minimum(_gap(last[1], first[0])[1], slope[1] + around)
         way = np.where(least > 0, 1.0, np.where(most < 0, -1.0, 0.0))
         moves = width * np.maximum(np.abs(least), np.abs(most)) > _STILL
         return way, (way == 0) & moves & (width > 4 * _EPS * np.abs(start))
+
+    def _means(self, outputs: Array) -> Array:
+        """Each law's mean, by its distance from the first atom and from the last one."""
+
+        def rows(some: Array) -> Array:
+            heights = self._heights(some)
+            ends = self.atoms - self.atoms[0], self.atoms[-1] - self.atoms
+            return np.array(
+                [
+                    _posterior(logs + heights, end)[1]
+                    for logs in (self.absent, self.present)
+                    for end in ends
+                ]
+            )
+
+        return _in_rows(rows, outputs, self.size).reshape(2, 2, -1)
+
+    def _bend(self, middle: Array, width: Array, spread: float) -> Array:
+        """How fast the slope M1 − M0 can change at most within a stretch.
+
+        It does by the difference of two posterior variances. Each grows by e^(reach·step) at
+        most, and they differ by a factor of e^±2·spread at most.
+        """
+        reach = float(self.atoms[-1] - self.atoms[0])
+        variances = _in_rows(self._variances, middle, self.size)
+        local = variances.max(axis=0) * min(math.expm1(min(2 * spread, 700.0)), 1.0)
+        grown = local * np.exp(np.minimum(reach * width / 2, 700.0))
+        return np.asarray(np.minimum(grown, reach**2 * min(0.25, math.tanh(spread / 2) / 2)))
+
+    def _variances(self, outputs: Array) -> Array:
+        heights, away = self._heights(outputs), self.atoms - self.atoms[0]
+        means = [_posterior(logs + heights, away)[1] for logs in (self.absent, self.present)]
+        return np.array(
+            [
+                _posterior(logs + heights, (away - mean[:, None]) ** 2)[1]
+                for logs, mean in zip((self.absent, self.present), means, strict=True)
+            ]
+        )
 
 
 def _posterior(logs: Array, away: Array) -> tuple[Array, Array]:
@@ -232,6 +273,17 @@ def _posterior(logs: Array, away: Array) -> tuple[Array, Array]:
     shares = np.exp(logs - largest[:, None])
     total = shares.sum(axis=1)
     return largest + np.log(total), (shares * away).sum(axis=1) / total
+
+
+def _gap(one: Array, other: Array) -> tuple[Array, Array]:
+    """What the difference of two means is at least and at most, whatever was rounded.
+
+    Near either end the distances from that end have all their digits.
+    """
+    up, down = one[0] - other[0], other[1] - one[1]
+    slack = 16 * _EPS * (one + other)
+    least = np.maximum(up - slack[0], down - slack[1])
+    return least, np.minimum(up + slack[0], down + slack[1])
 
 
 def _drop(gains: Array) -> float:

@@ -77,14 +77,12 @@ class GaussianPair(TradeoffCurve):
     @property
     def extremes(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """The largest and the smallest log-ratio, each with its output; ±inf for limits."""
-        losses = self._losses
-        # A limit that other outputs reach but for rounding comes first.
-        high, low = (
-            int(np.argmax(one + _NUDGE * np.isinf(self._edges))) for one in (losses, -losses)
-        )
+        # A limit that other outputs reach but for rounding is named first.
+        signed = self._losses, -self._losses
+        high, low = (int(np.argmax(one + _NUDGE * np.isinf(self._edges))) for one in signed)
         return (
-            (float(losses[high]), float(self._edges[high])),
-            (float(losses[low]), float(self._edges[low])),
+            (self._largest_loss(), float(self._edges[high])),
+            (self._smallest_loss(), float(self._edges[low])),
         )
 
     @property

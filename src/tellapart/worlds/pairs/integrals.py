@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
 from tellapart import _checks
@@ -32,6 +33,10 @@ _NODES = 16
 _MOST_WORK = 1 << 31
 # e^−DEEP is lost beside 1 many times over.
 _DEEP = 90.0
+# Terms below e^−FAINT of the largest change no digit of a sum of millions.
+_FAINT = 60.0
+# So many outputs share a choice of atoms.
+_CHUNK = 128
 
 
 def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Releases) -> float:
@@ -44,8 +49,8 @@ def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Re
     logs = log_masses(kept, release)
     mean = logpoly.total(logs + weights, axis=0)
     possible = mean > -np.inf
-    told = np.exp(weights + mean[possible]) * _surprise(logs[:, possible] - mean[possible])
-    return math.fsum(told.ravel())
+    told = [_surprise(row[possible], mean[possible]) for row in logs]
+    return math.fsum((np.exp(weights) * told).ravel())
 
 
 def renyi(present: Law, absent: Law, release: Releases, order: float) -> float:
@@ -61,15 +66,14 @@ def renyi(present: Law, absent: Law, release: Releases, order: float) -> float:
 
 
 def _renyi(logs_1: Array, logs_0: Array, order: float) -> float:
-    loss = logs_1 - logs_0
     if order == 1:
-        return math.fsum(np.exp(logs_0) * _surprise(loss))
+        return math.fsum(_surprise(logs_1, logs_0))
     both = (logs_1 > -np.inf) & (logs_0 > -np.inf)
     whole = float(logpoly.total(order * logs_1[both] + (1 - order) * logs_0[both]))
     if abs(whole) > 0.5:
         return max(whole / (order - 1), 0.0)
     # What the mean of e^(order·loss) exceeds 1 by, as a sum of terms of one sign.
-    excess = math.fsum(np.exp(logs_0[both]) * _power_excess(loss[both], order))
+    excess = math.fsum(_power_excess(logs_1[both], logs_0[both], order))
     excess += (order - 1) * math.fsum(np.exp(logs_0[logs_1 == -np.inf]))
     excess -= order * math.fsum(np.exp(logs_1[logs_0 == -np.inf]))
     return max(math.log1p(excess) / (order - 1), 0.0)
@@ -150,16 +154,56 @@ def _under_laplace(laws: list[FiniteLaw], scale: float, order: float) -> Array:
 def _under_gaussian(laws: list[FiniteLaw], sigma: float, order: float) -> Array:
     atoms, logs = _beside(laws)
     atoms = atoms / sigma
-    # Powers of a ratio have their weight beyond the atoms, by so many times their distance.
-    reach = math.sqrt(2 * _DEEP) + max(order - 1, 0.0) * float(np.ptp(atoms))
-    outputs, weights = _nodes(np.array([atoms[0] - reach, atoms[-1] + reach]), 0.25)
-    _check_work(outputs.size * atoms.size)
-    step = max(1, (1 << 21) // atoms.size)
-    parts = []
-    for i in range(0, outputs.size, step):
-        heights = -((outputs[i : i + step, None] - atoms) ** 2) / 2
-        parts.append(np.array([logpoly.total(row + heights, axis=1) for row in logs]))
-    return np.asarray(np.concatenate(parts, axis=1) + weights - math.log(2 * math.pi) / 2)
+    outputs, weights = _nodes(_ends(atoms, logs, order), 0.25)
+    _check_work(outputs.size * min(atoms.size, _CHUNK))
+    nearest = np.clip(outputs, atoms[0], atoms[-1])
+    shared = weights - (outputs - nearest) ** 2 / 2 - math.log(2 * math.pi) / 2
+    parts = [slice(i, i + _CHUNK) for i in range(0, outputs.size, _CHUNK)]
+    rows = [[_bells(outputs[part], atoms, row) for part in parts] for row in logs]
+    return np.array([np.concatenate(row) for row in rows]) + shared
+
+
+def _ends(atoms: Array, logs: Array, order: float) -> Array:
+    """Outputs beyond which powers of ratios have no weight.
+
+    The logarithm of p^a·q^(1−a) has the slope a·M1 − (a − 1)·M0 − output, M1 and M0 being the
+    posterior means of the atom, so it falls a − 1 times their distance beyond the last atom.
+    """
+    ends = []
+    for end, side in ((float(atoms[0]), -1), (float(atoms[-1]), 1)):
+        away = atoms - end
+        shares = np.exp(logs - away**2 / 2 - logpoly.total(logs - away**2 / 2, axis=1)[:, None])
+        furthest = float(np.abs(shares @ away).max())
+        ends.append(end + side * (math.sqrt(2 * _DEEP) + max(order - 1, 0.0) * furthest))
+    return np.array(ends)
+
+
+def _bells(outputs: Array, atoms: Array, log_weights: Array) -> Array:
+    """Log-densities of a normal mixture at neighbouring outputs, over that of the nearest place."""
+    kept = _near(float(outputs[0]), float(outputs[-1]), atoms, log_weights)
+    nearest = np.clip(outputs, atoms[0], atoms[-1])
+    away = atoms[kept] - nearest[:, None]
+    heights = away * ((outputs - nearest)[:, None] - away / 2)
+    return logpoly.total(log_weights[kept] + heights, axis=1)
+
+
+def _near(low: float, high: float, atoms: Array, log_weights: Array) -> NDArray[np.bool_]:
+    """The atoms whose terms may count at some output between two.
+
+    By its logarithm a term over the largest is a concave function of the output, so that it lies
+    below its tangents at both ends.
+    """
+    if atoms.size <= _CHUNK:
+        return np.ones(atoms.size, dtype=bool)
+    reached = np.full(atoms.size, np.inf)
+    for output, side in ((low, 1), (high, -1)):
+        nearest = min(max(output, float(atoms[0])), float(atoms[-1]))
+        away = atoms - nearest
+        terms = log_weights + away * (output - nearest - away / 2)
+        best = int(np.argmax(terms))
+        rise = np.maximum(side * (atoms - atoms[best]), 0.0) * (high - low)
+        reached = np.minimum(reached, terms - terms[best] + rise)
+    return np.asarray(reached > -_FAINT)
 
 
 def _beside(laws: list[FiniteLaw]) -> tuple[Array, Array]:
@@ -193,17 +237,22 @@ def _check_work(work: int) -> None:
         )
 
 
-def _surprise(loss: Array) -> Array:
-    """r·log r − r + 1 ≥ 0 for r = e^loss; averaged over h0 it is the divergence."""
-    finite = np.where(loss > -np.inf, loss, 0.0)
-    plain = np.where(loss > -np.inf, finite * np.exp(finite) - np.expm1(finite), 1.0)
-    series = finite**2 * (0.5 + finite * (1 / 3 + finite * (1 / 8 + finite / 30)))
-    return np.where(np.abs(loss) < 1e-3, series, plain)
+def _surprise(logs_1: Array, logs_0: Array) -> Array:
+    """q·(r·log r − r + 1) ≥ 0 for masses p = r·q; the sum is the divergence of p from q."""
+    loss = np.where(logs_1 > -np.inf, logs_1 - logs_0, 0.0)
+    p, q = np.exp(logs_1), np.exp(logs_0)
+    series = q * loss**2 * (0.5 + loss * (1 / 3 + loss * (1 / 8 + loss / 30)))
+    return np.where((np.abs(loss) < 1e-3) & (p > 0), series, p * loss - (p - q))
 
 
-def _power_excess(loss: Array, order: float) -> Array:
-    """r^a − 1 − a·(r − 1) for r = e^loss, with its digits where r is close to 1."""
-    plain = np.expm1(order * loss) - order * np.expm1(loss)
+def _power_excess(logs_1: Array, logs_0: Array, order: float) -> Array:
+    """q·(r^a − 1 − a·(r − 1)) for masses p = r·q, with its digits where r is close to 1."""
+    loss = logs_1 - logs_0
+    p, q = np.exp(logs_1), np.exp(logs_0)
+    plain = (np.exp(order * logs_1 + (1 - order) * logs_0) - q) - order * (p - q)
+    near = np.clip(loss, -1.0, 1.0) if order < 1 else np.clip(loss, -1 / order, 1 / order)
+    close = q * (np.expm1(order * near) - order * np.expm1(near))
     terms = [(order**n - order) / math.factorial(n) for n in (2, 3, 4, 5)]
-    series = loss**2 * (terms[0] + loss * (terms[1] + loss * (terms[2] + loss * terms[3])))
-    return np.where(np.abs(loss) * max(order, 1.0) < 1e-3, series, plain)
+    series = q * loss**2 * (terms[0] + loss * (terms[1] + loss * (terms[2] + loss * terms[3])))
+    size = np.abs(loss) * max(order, 1.0)
+    return np.select([size < 1e-3, size <= 1], [series, close], plain)

@@ -135,7 +135,10 @@ class LaplacePair(TradeoffCurve):
         left, right = self._losses[0] > level, self._losses[-1] > level
         found = []
         for law, masses in zip((self._h0, self._h1), self._masses, strict=True):
-            above, below = whole @ masses, ~(whole | cut.met) @ masses
+            # A matrix product would add in an order that depends on how many levels there are.
+            above, below = (
+                np.where(held, masses, 0.0).sum(axis=1) for held in (whole, ~(whole | cut.met))
+            )
             np.add.at(above, cut.row, _mass(law, cut.column, cut.start, cut.end))
             np.add.at(below, cut.row, _mass(law, cut.column, 0 * cut.start, cut.start))
             np.add.at(below, cut.row, _mass(law, cut.column, cut.end, self._gaps[cut.column]))

@@ -121,7 +121,7 @@ def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
 def _enclosed(logs_1: Array, logs_0: Array, axes: Sequence[Axis]) -> tuple[AtomicCurve, float]:
     """A curve from below, and how far below one from above it lies."""
     sizes = [len(axis.logs) for axis in axes]
-    losses = (_at_corners(logs_1, axes) - _at_corners(logs_0, axes)).reshape(sizes)
+    losses = log_ratio(*(_at_corners(logs, axes) for logs in (logs_1, logs_0))).reshape(sizes)
     low, high = losses, losses
     for i, axis in enumerate(axes):
         low = np.minimum(low.take(axis.low, axis=i), low.take(axis.high, axis=i))

@@ -1,0 +1,208 @@
+"""What a test between two secrets says of itself, and averages over its outputs."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import logsumexp
+from scipy.stats import laplace, norm
+
+import tellapart as ta
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.worlds import (
+    Channel,
+    FiniteLaw,
+    GaussianRecords,
+    ImpossibleSecret,
+    Independent,
+    JointTable,
+    MarkovChain,
+    NormalLaw,
+    RecordIn,
+    RecordValue,
+    Sum,
+    one_vs_rest,
+    tell_apart,
+)
+from tellapart.worlds.pairs.integrals import mutual_information, renyi
+
+ONE, ZERO = RecordValue(0, 1), RecordValue(0, 0)
+BIT = JointTable([[0, 1]], [0.25, 0.75])
+ORDERS = (0.4, 1, 2, 8)
+NOISE = {
+    "laplace": (ta.Laplace(0.8), lambda x: laplace.logpdf(x, scale=0.8)),
+    "gaussian": (ta.Gaussian(0.8), lambda x: norm.logpdf(x, scale=0.8)),
+}
+
+
+def _laws(seed, count=2):
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.normal(size=5)) * 2
+    logs = np.log(rng.dirichlet(np.ones(5), count))
+    return [FiniteLaw(values, row) for row in logs]
+
+
+def _log_density(law, noise, x):
+    return logsumexp(law.log_weights + noise(x - law.values))
+
+
+def _over_outputs(laws, function):
+    """An integral over outputs, atom by atom, of a function that knows no panels."""
+    atoms = laws[0].values
+    edges = np.concatenate([[atoms[0] - 25], atoms, [atoms[-1] + 25]])
+    pieces = zip(edges[:-1], edges[1:], strict=True)  # noqa: RUF007 - arrays
+    return sum(quad(function, a, b, epsabs=1e-13, epsrel=1e-12, limit=200)[0] for a, b in pieces)
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_renyi_divergences_are_plain_integrals(kind):
+    release, noise = NOISE[kind]
+    one, other = _laws(1)
+    for order in ORDERS:
+
+        def term(x, order=order):
+            p, q = (_log_density(law, noise, x) for law in (one, other))
+            return math.exp(p) * (p - q) if order == 1 else math.exp(order * p + (1 - order) * q)
+
+        whole = _over_outputs([one], term)
+        expected = whole if order == 1 else math.log(whole) / (order - 1)
+        assert renyi(one, other, release, order) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_mutual_information_of_three_laws_is_a_plain_integral(kind):
+    release, noise = NOISE[kind]
+    laws, priors = _laws(2, 3), np.array([0.2, 0.5, 0.3])
+
+    def term(x):
+        logs = np.array([_log_density(law, noise, x) for law in laws])
+        return float(priors * np.exp(logs) @ (logs - logsumexp(logs, b=priors)))
+
+    found = mutual_information(laws, priors, release)
+    assert found == pytest.approx(_over_outputs(laws, term), rel=1e-9)
+    # A law that cannot be true tells nothing.
+    more = mutual_information([*laws, laws[0]], [*priors, 0.0], release)
+    assert more == pytest.approx(found, rel=1e-13)
+
+
+def test_divergences_with_formulas():
+    one, zero = FiniteLaw.of({1.5: 1}), FiniteLaw.of({0: 1})
+    for a in (0.3, 2, 10, 64):
+        assert renyi(one, zero, ta.Gaussian(2), a) == pytest.approx(a * 0.75**2 / 2, rel=1e-12)
+        terms = a * math.exp((a - 1) * 1.5) + (a - 1) * math.exp(-a * 1.5)
+        expected = math.log(terms / (2 * a - 1)) / (a - 1) if a != 0.5 else 0
+        assert renyi(one, zero, ta.Laplace(1), a) == pytest.approx(expected, rel=1e-12)
+    assert renyi(one, zero, ta.Laplace(1), math.inf) == 1.5
+    normal = NormalLaw(1.5, 3), NormalLaw(0, 3)
+    assert renyi(*normal, ta.Gaussian(1), 2) == pytest.approx(1.5**2 / 4, rel=1e-12)
+
+
+@pytest.mark.parametrize("deviation", [0.05, 1.0, 6.0])
+def test_divergences_of_normal_answers_with_laplace_noise(deviation):
+    """Beside a fine sum over a law of many atoms, and below what no spread would give."""
+    laws = [NormalLaw(mean, deviation**2) for mean in (1.5, 0.0)]
+    places = np.linspace(-9, 9, 2001) * deviation
+    logs = norm.logpdf(places / deviation)
+    logs -= logsumexp(logs)
+    spread = [FiniteLaw(places + mean, logs) for mean in (1.5, 0.0)]
+    bare = [FiniteLaw.of({1.5: 1}), FiniteLaw.of({0: 1})]
+    for order in (0.5, 1, 2, 5):
+        found = renyi(*laws, ta.Laplace(1), order)
+        assert found == pytest.approx(renyi(*spread, ta.Laplace(1), order), rel=1e-6)
+        assert found < renyi(*bare, ta.Laplace(1), order)
+
+
+def test_tiny_divergences_keep_their_digits():
+    even = FiniteLaw.of({0: 0.5, 1: 0.5})
+    found = []
+    for change in (2.0**-10, 2.0**-20, 2.0**-26):
+        tilted = FiniteLaw.of({0: 0.5 + change, 1: 0.5 - change})
+        scaled = [renyi(tilted, even, ta.Laplace(1), order) / change**2 for order in (1, 2)]
+        told = mutual_information([tilted, even], [0.5, 0.5], ta.Laplace(1)) / change**2
+        found.append([*scaled, told])
+    np.testing.assert_allclose(found[1:], [found[1]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-2)
+
+
+def test_averages_through_a_channel_are_sums():
+    tell = Channel({0: [0.7, 0.2, 0.1], 1: [0.1, 0.3, 0.6]})
+    test = tell_apart(BIT, Sum(), tell, ONE, ZERO)
+    p, q = np.array(tell.rows[1]), np.array(tell.rows[0])
+    assert test.renyi(1) == pytest.approx(p @ np.log(p / q), rel=1e-13)
+    assert test.renyi(3) == pytest.approx(math.log(p**3 @ q**-2.0) / 2, rel=1e-13)
+    mean = 0.75 * p + 0.25 * q
+    told = 0.75 * p @ np.log(p / mean) + 0.25 * q @ np.log(q / mean)
+    assert test.mutual_information() == pytest.approx(told, rel=1e-13)
+
+
+def test_outputs_that_one_world_alone_has():
+    sure = Channel({0: [0.5, 0.5, 0], 1: [0, 0.5, 0.5]})
+    test = tell_apart(BIT, Sum(), sure, ONE, ZERO)
+    assert test.epsilon == math.inf
+    assert test.renyi(1) == math.inf
+    assert test.renyi(2) == math.inf
+    assert test.renyi(0.5) == pytest.approx(-2 * math.log(0.5), rel=1e-13)
+    told = 0.75 * 0.5 * math.log(1 / 0.75) + 0.25 * 0.5 * math.log(1 / 0.25)
+    assert test.mutual_information() == pytest.approx(told, rel=1e-13)
+    nearly = Channel({0: [0.99, 0.01, 0], 1: [0.99, 0, 0.01]})
+    small = tell_apart(BIT, Sum(), nearly, ONE, ZERO)
+    assert small.renyi(0.5) == pytest.approx(-2 * math.log(0.99), rel=1e-12)
+
+
+def test_a_threshold_is_best_where_the_weights_ratio_rises():
+    chain = MarkovChain([0.8, 0.2], [[0.9, 0.1], [0.4, 0.6]], 6)
+    for release in (ta.Laplace(1), ta.Gaussian(1)):
+        assert tell_apart(chain, Sum(), release, RecordValue(3, 1), RecordValue(3, 0)).monotone
+        between = JointTable([[0, 1], [0, 1]], np.full((2, 2), 0.25))
+        bent = tell_apart(between, lambda d: 2 * d[1] if d[0] else 1, release, ONE, ZERO)
+        assert not bent.monotone
+    with pytest.raises(Unsupported, match="thresholds"):
+        _ = tell_apart(BIT, Sum(), Channel({0: [1, 0], 1: [0, 1]}), ONE, ZERO).monotone
+
+
+def test_one_value_against_all_others():
+    model = JointTable([[0, 1, 2], [0, 1]], [[0.1, 0.2], [0.3, 0.1], [0.05, 0.25]])
+    test = one_vs_rest(model, Sum(), ta.Laplace(1), RecordValue(0, 1))
+    assert test.h0 == RecordIn(0, (0.0, 2.0))
+    assert test.prior == pytest.approx(0.4)
+    rest = {0: 0.1, 1: 0.2, 2: 0.05, 3: 0.25}
+    np.testing.assert_allclose(test.absent.weights, np.array(list(rest.values())) / 0.6)
+    pairs = [
+        tell_apart(model, Sum(), ta.Laplace(1), RecordValue(0, 1), RecordValue(0, other)).epsilon
+        for other in (0, 2)
+    ]
+    assert test.epsilon <= max(pairs)
+    with pytest.raises(InvalidArgument, match="model must be"):
+        one_vs_rest(GaussianRecords([0], [[1]]), Sum(), ta.Laplace(1), ONE)
+    sure = Independent([[0.0, 1.0]])
+    with pytest.raises(ImpossibleSecret):
+        one_vs_rest(sure, Sum(), ta.Laplace(1), ONE)
+
+
+def test_the_most_certain_anyone_can_be():
+    test = tell_apart(BIT, Sum(), ta.Laplace(0.5), ONE, ZERO)
+    assert test.max_posterior == pytest.approx(3 * math.e**2 / (1 + 3 * math.e**2))
+    assert test.max_posterior == pytest.approx(ta.risk.max_posterior(test.curve, prior=0.75))
+    gaussian = tell_apart(BIT, Sum(), ta.Gaussian(0.5), ONE, ZERO)
+    assert gaussian.max_posterior == 1.0
+    assert gaussian.epsilon == math.inf
+
+
+def test_bad_input():
+    one, zero = FiniteLaw.of({1: 1}), FiniteLaw.of({0: 1})
+    with pytest.raises(InvalidArgument, match="order must be greater than 0"):
+        renyi(one, zero, ta.Laplace(1), 0)
+    with pytest.raises(InvalidArgument, match="priors must be 2"):
+        mutual_information([one, zero], [1.0], ta.Laplace(1))
+    with pytest.raises(InvalidArgument, match="priors"):
+        mutual_information([one, zero], [0.5, 0.6], ta.Laplace(1))
+    with pytest.raises(Unsupported, match="all be finite"):
+        renyi(one, NormalLaw(0, 1), ta.Laplace(1), 2)
+    with pytest.raises(Unsupported, match="unlike variance"):
+        renyi(NormalLaw(0, 1), NormalLaw(0, 2), ta.Laplace(1), 2)
+    far = FiniteLaw.of({1e12: 1})
+    with pytest.raises(Unsupported, match="coarser units"):
+        renyi(far, zero, ta.Laplace(1), 2)
+    with pytest.raises(InvalidArgument, match="release must be"):
+        tell_apart(BIT, Sum(), 1.0, ONE, ZERO)
