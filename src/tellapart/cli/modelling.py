@@ -32,7 +32,19 @@ _LISTED = 6
 File = Annotated[Path, Parameter(help="A description of the data, in TOML.")]
 
 
-def frameworks(model: File, /, *, output: Output = Output()) -> None:
+def frameworks(
+    model: File,
+    /,
+    *,
+    delta: Annotated[
+        Option,
+        Parameter(
+            help="Also ask DP, group privacy and Pufferfish for their ε at this δ; "
+            "under normal noise 1e-5 is asked unless you say."
+        ),
+    ] = None,
+    output: Output = Output(),
+) -> None:
     r"""What one release gives away by each privacy framework, when data hang together.
 
     The file says how data hang together, what is asked of them and with what noise it is
@@ -49,7 +61,9 @@ def frameworks(model: File, /, *, output: Output = Output()) -> None:
     read = described.read(model)
     release = _release(read, model)
     with show.working("asking every framework"), _naming(model):
-        found = compare_frameworks(read.model, read.query, release, read.policy, read.believed)
+        found = compare_frameworks(
+            read.model, read.query, release, read.policy, read.believed, delta
+        )
 
     def text(console: Console) -> None:
         show.title(console, read.title, read.published or "")

@@ -1,6 +1,11 @@
 """Privacy frameworks beyond DP, each as the exact test that its definition speaks of."""
 
 from tellapart.worlds.frameworks._records import ByRecord
+from tellapart.worlds.frameworks.approximate import (
+    approximate_dp,
+    approximate_group,
+    approximate_pufferfish,
+)
 from tellapart.worlds.frameworks.bayesian import bayesian
 from tellapart.worlds.frameworks.blowfish import blowfish
 from tellapart.worlds.frameworks.comparison import Comparison, LeftOut, compare_frameworks
@@ -43,6 +48,9 @@ __all__ = [
     "Standing",
     "Tally",
     "Verdict",
+    "approximate_dp",
+    "approximate_group",
+    "approximate_pufferfish",
     "as_table",
     "bayesian",
     "blowfish",

@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
-from tellapart.mechanisms.noise import Laplace
+from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.fitting import (
     ChainSet,
     TableSet,
     chain_epsilon_bound,
     table_epsilon_bound,
+)
+from tellapart.worlds.frameworks.approximate import (
+    approximate_dp,
+    approximate_group,
+    approximate_pufferfish,
 )
 from tellapart.worlds.frameworks.bayesian import bayesian
 from tellapart.worlds.frameworks.blowfish import blowfish
@@ -32,6 +37,7 @@ from tellapart.worlds.policies import CompleteGraph, Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
 
+_USUAL_DELTA = 1e-5
 FORMS: tuple[Form, ...] = ("prior-free", "record", "given others")
 Believed = ChainSet | TableSet
 Asked = tuple[str, Callable[[], Standing]]
@@ -62,12 +68,15 @@ def compare_frameworks(
     release: Release,
     policy: Policy | None = None,
     believed: Believed | None = None,
+    delta: float | None = None,
 ) -> Comparison:
     """How much one release tells, by each framework's own adversary.
 
     Blowfish is asked where a ``policy`` is given. ``believed`` is what data leave open where the
     model was fitted to them, as ``fitted.confidence_set``: no chain or table in it tells more than
-    its row says. A framework that this model is too large for is left out, with the reason.
+    its row says. With a ``delta`` DP, group privacy and Pufferfish are also asked for their ε at it;
+    under Gaussian noise, whose ε alone is infinite, it is 1e-5 unless given. A framework that this
+    model is too large for is left out, with the reason.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import Exchangeable, Sum
@@ -78,7 +87,9 @@ def compare_frameworks(
     """
     check_release(release)
     rows, left, errors = [], [], []
-    for name, ask in _asked(model, query, release, policy, believed):
+    if delta is None and isinstance(release, Gaussian):
+        delta = _USUAL_DELTA
+    for name, ask in _asked(model, query, release, policy, believed, delta):
         try:
             rows.append(ask())
         except (Unsupported, InvalidArgument) as error:
@@ -90,9 +101,18 @@ def compare_frameworks(
 
 
 def _asked(
-    model: Model, query: Any, release: Release, policy: Policy | None, believed: Believed | None
+    model: Model,
+    query: Any,
+    release: Release,
+    policy: Policy | None,
+    believed: Believed | None,
+    delta: float | None,
 ) -> Iterator[Asked]:
     terms = (model, query, release)
+    if delta is not None:
+        yield f"differential privacy, δ = {delta:g}", partial(approximate_dp, *terms, delta)
+        yield f"group privacy, δ = {delta:g}", partial(approximate_group, *terms, delta)
+        yield f"Pufferfish, δ = {delta:g}", partial(approximate_pufferfish, *terms, delta)
     yield "differential privacy", partial(differential_privacy, *terms)
     yield "group privacy", partial(group_privacy, *terms)
     if policy is not None:
