@@ -94,6 +94,8 @@ def test_divergences_with_formulas():
         expected = math.log(terms / (2 * a - 1)) / (a - 1) if a != 0.5 else 0
         assert renyi(one, zero, ta.Laplace(1), a) == pytest.approx(expected, rel=1e-12)
     assert renyi(one, zero, ta.Laplace(1), math.inf) == 1.5
+    for a in (1 - 1e-9, 1 + 1e-7, 1 + 1e-5):
+        assert renyi(one, zero, ta.Gaussian(2), a) == pytest.approx(a * 0.75**2 / 2, rel=1e-10)
     normal = NormalLaw(1.5, 3), NormalLaw(0, 3)
     assert renyi(*normal, ta.Gaussian(1), 2) == pytest.approx(1.5**2 / 4, rel=1e-12)
 

@@ -24,6 +24,7 @@ from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs._bells import HELD, REACH, Bells
+from tellapart.worlds.pairs._turns import turns
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -112,7 +113,7 @@ class GaussianPair(TradeoffCurve):
 
     @cached_property
     def _turns(self) -> Array:
-        return self._bells.turns()
+        return turns(self._bells)
 
     @property
     def _ends(self) -> tuple[float, float]:
