@@ -167,11 +167,14 @@ class GaussianPair(TradeoffCurve):
         columns = np.minimum(np.concatenate(parts, axis=1), 1.0)
         fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
+        # Where nothing is left on one side, all is on the other, whatever the sums say.
+        none_0, none_1 = none | (fpr == 0), none | (tpr == 0)
+        all_0, all_1 = every | (tnr == 0), every | (fnr == 0)
         return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
+            np.where(none_0, 0.0, np.where(all_0, 1.0, fpr)),
+            np.where(none_1, 0.0, np.where(all_1, 1.0, tpr)),
+            np.where(none_1, 1.0, np.where(all_1, 0.0, fnr)),
+            np.where(none_0, 1.0, np.where(all_0, 0.0, tnr)),
         )
 
     def _some_rates(self, level: Array) -> Array:
