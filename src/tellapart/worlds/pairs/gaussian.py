@@ -152,8 +152,6 @@ class GaussianPair(TradeoffCurve):
         """Where the ratio meets a level; an infinite cell, where no mass is, at its finite end."""
         place = np.where(column == 0, self._edges[1], self._edges[column])
         inside = (column > 0) & (column < self._edges.size - 2)
-        if not inside.any():
-            return place
         left, right = self._edges[column[inside]], self._edges[column[inside] + 1]
         place[inside] = self._bells.crossing(left, right, level[inside], falls[inside])
         return place
