@@ -10,9 +10,11 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 from scipy.stats import laplace, norm
 
+from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, LaplaceCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.worlds import FiniteLaw, MarkovChain, RecordValue, Sum
+from tellapart.worlds.pairs import _turns
 from tellapart.worlds.pairs.gaussian import GaussianPair, gaussian_pair
 from tellapart.worlds.pairs.laplace import LaplacePair, laplace_pair
 
@@ -126,6 +128,43 @@ def test_the_area_is_the_integral_of_the_curve(kind):
         h0, h1 = (np.exp(logs) @ w for w in naive.weights)
         missed = 1 - (np.cumsum(h1) - h1 / 2) / h1.sum()
         assert pair.area() == pytest.approx(float(missed @ h0 / h0.sum()), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_and_everybody_accused(kind):
+    for seed in SEEDS:
+        pair = some_pair(kind, seed)
+        np.testing.assert_array_equal(pair.beta([0.0, 1.0]), [1.0, 0.0])
+        np.testing.assert_array_equal(pair.tpr([0.0, 1.0]), [0.0, 1.0])
+        np.testing.assert_allclose(pair.fpr([0.0, 1.0]), [0.0, 1.0], atol=1e-14)
+
+
+def rising_pair(seed):
+    rng = np.random.default_rng(seed)
+    atoms = np.sort(rng.normal(size=6)) * 2
+    absent = np.log(rng.dirichlet(np.ones(6)))
+    present = absent + np.cumsum(rng.exponential(size=6))
+    return GaussianPair(atoms, absent, present - logsumexp(present))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weights_whose_ratio_rises_have_no_turns_to_be_found(seed, monkeypatch):
+    pair = rising_pair(seed)
+    assert pair.monotone
+    monkeypatch.setattr(_turns, "never_turns", lambda bells: False)
+    assert _turns.turns(pair._bells).size == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_threshold_on_the_output_is_a_threshold_on_the_ratio(seed):
+    """The search for an output beside the search for a ratio, in both directions."""
+    for pair in (rising_pair(seed), rising_pair(seed).mirrored()):
+        asked = np.array([1e-8, 0.03, 0.4, 0.8, 0.999])
+        with np.errstate(all="ignore"):
+            by_ratio = TradeoffCurve._interpolated(pair, asked)
+            back = TradeoffCurve._interpolated_fpr(pair, asked[:3])
+            np.testing.assert_allclose(pair._interpolated(asked), by_ratio, rtol=1e-9)
+            np.testing.assert_allclose(pair._interpolated_fpr(asked[:3]), back, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

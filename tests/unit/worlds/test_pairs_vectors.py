@@ -22,6 +22,7 @@ from tellapart.worlds import (
     tell_apart,
 )
 from tellapart.worlds.pairs import vectors
+from tellapart.worlds.pairs.finite import log_ratio
 
 BIT = JointTable([[0, 1]], [0.5, 0.5])
 ONE, ZERO = RecordValue(0, 1), RecordValue(0, 0)
@@ -151,6 +152,20 @@ def test_weights_far_below_the_smallest_double_still_count():
     (largest, output), _ = vectors.vector_extremes(rare, rarer, [ta.Laplace(0.001)] * 2)
     assert largest == pytest.approx(100.0)
     assert output == (1.0, 2.0)
+
+
+def test_corners_by_products_are_those_by_logarithms():
+    """Points too rare for doubles, and outputs that a channel cannot have, among them."""
+    rng = np.random.default_rng(2)
+    points = np.stack([rng.integers(0, 3, 6), rng.integers(0, 900, 6)], axis=1).astype(float)
+    releases = [Channel({0: [1, 0], 1: [0.3, 0.7], 2: [0, 1]}), ta.Laplace(1)]
+    axes = [vectors._axis(points[:, i], one, 1) for i, one in enumerate(releases)]
+    logs = [np.array([0.0, -1.0, -700.0, -2.0, -1500.0, -np.inf]), rng.normal(size=6) - 3]
+    fast, plain = (
+        log_ratio(*(corners(one, axes) for one in logs))
+        for corners in (vectors._at_corners, vectors.grid_logs)
+    )
+    np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12)
 
 
 def test_what_cannot_be_answered_says_so():

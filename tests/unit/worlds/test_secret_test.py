@@ -25,6 +25,7 @@ from tellapart.worlds import (
     one_vs_rest,
     tell_apart,
 )
+from tellapart.worlds.pairs import integrals
 from tellapart.worlds.pairs.integrals import mutual_information, renyi
 
 ONE, ZERO = RecordValue(0, 1), RecordValue(0, 0)
@@ -94,6 +95,8 @@ def test_divergences_with_formulas():
         expected = math.log(terms / (2 * a - 1)) / (a - 1) if a != 0.5 else 0
         assert renyi(one, zero, ta.Laplace(1), a) == pytest.approx(expected, rel=1e-12)
     assert renyi(one, zero, ta.Laplace(1), math.inf) == 1.5
+    for a in (1 - 1e-9, 1 + 1e-7, 1 + 1e-5):
+        assert renyi(one, zero, ta.Gaussian(2), a) == pytest.approx(a * 0.75**2 / 2, rel=1e-10)
     normal = NormalLaw(1.5, 3), NormalLaw(0, 3)
     assert renyi(*normal, ta.Gaussian(1), 2) == pytest.approx(1.5**2 / 4, rel=1e-12)
 
@@ -111,6 +114,20 @@ def test_divergences_of_normal_answers_with_laplace_noise(deviation):
         found = renyi(*laws, ta.Laplace(1), order)
         assert found == pytest.approx(renyi(*spread, ta.Laplace(1), order), rel=1e-6)
         assert found < renyi(*bare, ta.Laplace(1), order)
+
+
+def test_atoms_that_are_left_out_do_not_count(monkeypatch):
+    """Weights that span e^−500 over 300 atoms, beside sums over all of them."""
+    rng = np.random.default_rng(0)
+    for spacing in (0.05, 1.0):
+        values = np.cumsum(rng.exponential(size=300)) * spacing
+        logs = np.cumsum(rng.normal(size=(2, 300)), axis=1) * 8
+        laws = [FiniteLaw(values, row - logsumexp(row)) for row in logs]
+        few = integrals.log_masses(laws, ta.Gaussian(1), 2.0)
+        with monkeypatch.context() as patch:
+            patch.setattr(integrals, "_CHUNK", 300)
+            every = integrals.log_masses(laws, ta.Gaussian(1), 2.0)
+        np.testing.assert_allclose(few, every, rtol=1e-13, atol=1e-11)
 
 
 def test_tiny_divergences_keep_their_digits():

@@ -24,6 +24,7 @@ from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs._bells import HELD, REACH, Bells
+from tellapart.worlds.pairs._turns import turns
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -112,7 +113,7 @@ class GaussianPair(TradeoffCurve):
 
     @cached_property
     def _turns(self) -> Array:
-        return self._bells.turns()
+        return turns(self._bells)
 
     @property
     def _ends(self) -> tuple[float, float]:
@@ -151,8 +152,6 @@ class GaussianPair(TradeoffCurve):
         """Where the ratio meets a level; an infinite cell, where no mass is, at its finite end."""
         place = np.where(column == 0, self._edges[1], self._edges[column])
         inside = (column > 0) & (column < self._edges.size - 2)
-        if not inside.any():
-            return place
         left, right = self._edges[column[inside]], self._edges[column[inside] + 1]
         place[inside] = self._bells.crossing(left, right, level[inside], falls[inside])
         return place
@@ -166,11 +165,14 @@ class GaussianPair(TradeoffCurve):
         columns = np.minimum(np.concatenate(parts, axis=1), 1.0)
         fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
+        # Where nothing is left on one side, all is on the other, whatever the sums say.
+        none_0, none_1 = none | (fpr == 0), none | (tpr == 0)
+        all_0, all_1 = every | (tnr == 0), every | (fnr == 0)
         return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
+            np.where(none_0, 0.0, np.where(all_0, 1.0, fpr)),
+            np.where(none_1, 0.0, np.where(all_1, 1.0, tpr)),
+            np.where(none_1, 1.0, np.where(all_1, 0.0, fnr)),
+            np.where(none_0, 1.0, np.where(all_0, 0.0, tnr)),
         )
 
     def _some_rates(self, level: Array) -> Array:
