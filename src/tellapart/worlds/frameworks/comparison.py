@@ -74,9 +74,9 @@ def compare_frameworks(
 
     Blowfish is asked where a ``policy`` is given. ``believed`` is what data leave open where the
     model was fitted to them, as ``fitted.confidence_set``: no chain or table in it tells more than
-    its row says. With a ``delta`` DP, group privacy and Pufferfish are also asked for their ε at it;
-    under Gaussian noise, whose ε alone is infinite, it is 1e-5 unless given. A framework that this
-    model is too large for is left out, with the reason.
+    its row says. With a ``delta`` DP, group privacy and Pufferfish are also asked for their ε at
+    it; under Gaussian noise, whose ε alone is infinite, it is 1e-5 unless given. A framework that
+    this model is too large for is left out, with the reason.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import Exchangeable, Sum
