@@ -1,7 +1,7 @@
 """Stored values that follow from data models alone, asked of the public API.
 
 Noise is added here in the plainest way: a Laplace mixture at every atom, where ratios of two are
-extreme. The other values of `frameworks.json` need the tests and calibrations built on models.
+extreme. Beside the library's own tests and calibrations this is a second way to these values.
 """
 
 import itertools

@@ -11,6 +11,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Gaussian
 from tellapart.worlds.frameworks._databases import answers_of, noise_ratio, widest
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel
@@ -19,7 +20,8 @@ from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
 
-_GAUSSIAN = "; under Gaussian noise no ε holds without a δ, so ask for curves"
+_GAUSSIAN = "; under Gaussian noise no ε holds without a δ"
+_UNBOUNDED = "; values of normal records have no bound"
 
 
 def differential_privacy(models: Model | Sequence[Model], query: Any, release: Release) -> Standing:
@@ -61,7 +63,7 @@ def group_privacy(
 
 def _standing(name: str, found: Witness, terms: str, release: Release) -> Standing:
     if found.log_ratio == math.inf and not isinstance(release, Channel):
-        terms += _GAUSSIAN
+        terms += _GAUSSIAN if isinstance(release, Gaussian) else _UNBOUNDED
     return Standing(name, found.log_ratio, Side.EXACT, found, terms, composes=True)
 
 
