@@ -95,12 +95,14 @@ def test_functions_are_asked_of_databases_that_the_model_finds_impossible():
 def test_gaussian_noise_has_no_epsilon_and_says_what_to_ask(framework):
     found = framework(COINS, Sum(), ta.Gaussian(1))
     assert found.epsilon == math.inf
-    assert "ask for curves" in found.assumptions
+    assert "without a δ" in found.assumptions
     assert framework(COINS, Linear([0, 0, 0]), ta.Gaussian(1)).epsilon == 0
 
 
 def test_records_without_bounds_have_no_differential_privacy():
-    assert differential_privacy(NORMAL, Sum(), ONE).epsilon == math.inf
+    found = differential_privacy(NORMAL, Sum(), ONE)
+    assert found.epsilon == math.inf
+    assert "normal records have no bound" in found.assumptions
     assert differential_privacy(NORMAL, Linear([0, 0, 0]), ONE).epsilon == 0
 
 
