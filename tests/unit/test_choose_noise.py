@@ -105,8 +105,28 @@ def test_normal_records_under_normal_noise():
 
 def test_a_cap_below_the_prior_is_infeasible():
     flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
-    with pytest.raises(Infeasible, match="max_posterior"):
+    with pytest.raises(Infeasible, match=r"max_posterior.*RecordValue\(record=0.*prior 0.5"):
         noise(flu, Sum(), [at_most(0.4, risk.max_posterior, prior=FROM_MODEL)])
+
+
+def test_what_is_rare_can_be_hidden_where_what_is_likely_cannot():
+    ill = Exchangeable([0.9, 0.04, 0.03, 0.03])
+    cap = [at_most(0.5, risk.max_posterior, prior=FROM_MODEL)]
+    with pytest.raises(Infeasible, match="secrets="):
+        noise(ill, Sum(), cap)
+    rare = [RecordValue(person, 1) for person in range(3)]
+    found = noise(ill, Sum(), cap, secrets=rare)
+    assert found.tightest.h1 in rare
+    assert found.tightest.max_posterior == pytest.approx(0.5, abs=1e-9)
+    with pytest.raises(ta.InvalidArgument, match="secrets must be left out"):
+        noise(ill, Sum(), cap, secrets=rare, pairs=[(rare[0], RecordValue(0, 0))])
+
+
+def test_what_is_certain_is_named():
+    sure = JointTable([[0, 1], [0, 1]], [[0.5, 0.5], [0, 0]])
+    found = noise(sure, Sum(), [at_most(0.9, risk.max_posterior, prior=FROM_MODEL)])
+    assert found.certain == (RecordValue(0, 0),)
+    assert found.skipped == (RecordValue(0, 1),)
 
 
 def test_impossible_values_are_reported():

@@ -43,30 +43,44 @@ class Asked:
 
 @dataclass(frozen=True)
 class Questions:
-    """Pairs of secrets, values against the rest of their record, and secrets of probability 0."""
+    """Pairs of secrets, and values against the rest of their record.
+
+    Secrets of probability 0 and those of probability 1, which no noise hides, are kept apart.
+    """
 
     pairs: tuple[Asked, ...]
     rests: tuple[Asked, ...]
     skipped: tuple[Secret, ...]
+    certain: tuple[Secret, ...]
 
 
 def questions(
-    models: Sequence[Model], query: Any, pairs: Sequence[tuple[Secret, Secret]] | None
+    models: Sequence[Model],
+    query: Any,
+    pairs: Sequence[tuple[Secret, Secret]] | None,
+    secrets: Sequence[Secret] | None,
 ) -> Questions:
     """What is to be told apart, under every model that the adversary may believe in."""
     found: list[Asked] = []
     rests: list[Asked] = []
-    skipped: set[Secret] = set()
+    skipped: dict[Secret, None] = {}
+    certain: dict[Secret, None] = {}
     for model in models:
         wanted = _all_pairs(model) if pairs is None else list(pairs)
         laws, never = _laws(model, query, wanted)
-        skipped |= never
-        found += _asked(model, wanted, laws)
-        if pairs is None:
-            rests += _against_rests(model, query, laws)
+        skipped |= dict.fromkeys(never)
+        asked = _asked(model, wanted, laws)
+        found += asked
+        if pairs is not None or not isinstance(model, FiniteModel):
+            rests += asked
+            continue
+        chosen = laws if secrets is None else {one: laws[one] for one in secrets if one in laws}
+        more, sure = _against_rests(model, query, chosen)
+        rests += more
+        certain |= dict.fromkeys(sure)
     if not found:
         _checks.refuse("pairs", "name two secrets that are possible", pairs)
-    return Questions(tuple(found), tuple(rests or found), tuple(sorted(skipped, key=repr)))
+    return Questions(tuple(found), tuple(rests), tuple(skipped), tuple(certain))
 
 
 def excess(asked: Questions, limits: Sequence[Limit], release: Release) -> tuple[float, Asked]:
@@ -79,7 +93,8 @@ def excess(asked: Questions, limits: Sequence[Limit], release: Release) -> tuple
             if worst is None or found > worst[0]:
                 worst = found, one
     if worst is None:
-        _checks.refuse("limits", "not be empty", limits)
+        rule = "speak of some value that is neither impossible nor certain"
+        _checks.refuse("secrets", rule, [one.h1 for one in asked.rests])
     return worst
 
 
@@ -117,20 +132,23 @@ def _share(priors: dict[Secret, float], h1: Secret, h0: Secret) -> float | None:
     return priors[h1] / (priors[h1] + priors[h0]) if priors else None
 
 
-def _against_rests(model: Model, query: Any, laws: dict[Secret, Law]) -> list[Asked]:
+def _against_rests(
+    model: FiniteModel, query: Any, laws: dict[Secret, Law]
+) -> tuple[list[Asked], list[Secret]]:
     """Is it this value or another one? With two values that is the pair itself."""
-    if not isinstance(model, FiniteModel):
-        return []
-    found = []
+    found: list[Asked] = []
+    certain: list[Secret] = []
     for secret in laws:
         if not isinstance(secret, RecordValue):
-            continue
+            _checks.refuse("secrets", "be RecordValue, one for each value that counts", secret)
         others = [x for x in model.domain(secret.record).tolist() if x != secret.value]
-        rest = RecordIn(secret.record, tuple(others))
         prior = model.prior(secret)
-        if others and prior < 1:
-            found.append(Asked(secret, rest, laws[secret], model.law(query, rest), prior))
-    return found
+        if not others or prior == 1:
+            certain.append(secret)
+            continue
+        rest = RecordIn(secret.record, tuple(others))
+        found.append(Asked(secret, rest, laws[secret], model.law(query, rest), prior))
+    return found, certain
 
 
 def _wants_prior(limit: Limit) -> bool:
