@@ -49,6 +49,12 @@ def folder(tmp_path, monkeypatch):
         "small.toml": f'{SMALL}\n[release]\nnoise = "laplace"\nscale = 1\n'
         '[policy]\ngraph = "line"\ncounts = [{values = [1], count = 1}]\n',
         "wrong.toml": NOISY.replace("[0.9, 0.1]", "[0.9, 0.2]"),
+        "rare.toml": '[model]\nkind = "exchangeable"\ncount_law = [0.9, 0.04, 0.03, 0.03]\n'
+        "[target]\nposterior = 0.5\nvalues = [1]\n",
+        "five.toml": f"{SMALL}\n[target]\nposterior = 0.7\nvalues = [5]\n",
+        "many.toml": f'{SMALL}\n[release]\nnoise = "laplace"\nscale = 1\n'
+        '[policy]\ngraph = "line"\ncounts = [{values = [1], count = 9}]\n',
+        "bell.toml": NOISY.replace("laplace", "gaussian").replace("scale", "sigma"),
         "typo.toml": NOISY.replace("length", "lenght"),
         "broken.toml": "[model",
         "holes.toml": f'{SMALL}\n[release]\nnoise = "channel"\n'
@@ -139,7 +145,7 @@ def test_pictures(run, folder, command):
 def test_noise_by_every_method(run):
     code, out, err = run("noise chain.toml")
     assert (code, err) == (0, "")
-    assert out.startswith("three weeks  noise that keeps ε = 1\n")
+    assert out.startswith("three weeks  Laplace noise that keeps ε = 1\n")
     for one in noise_table(CHAIN, Sum(), 1):
         cells = row(out, one.method).split()
         scale, true = (float(word) for word in cells if word.replace(".", "").isdigit())
@@ -244,3 +250,47 @@ def test_help_has_examples(run, command):
     for example in examples:
         assert example.startswith(f"{command} chain.toml")
         assert run(example)[::2] == (0, "")
+
+
+def test_what_is_rare_can_be_hidden_by_itself(run):
+    code, out, _ = run("noise rare.toml")
+    assert code == 0
+    assert "What comes closest to the limit: record 0 is 1 rather than 0." in out
+    code, _, err = run("noise five.toml")
+    assert code == 2
+    assert "target.values must be values that records may have" in err
+
+
+def test_impossible_values_are_named_beside_noise(run):
+    _, out, _ = run("noise starts.toml --epsilon 1")
+    assert "Impossible, so that nothing can be told of it\n  record 0 is 1.\n" in out
+    _, out, _ = run("noise starts.toml --epsilon 1 --json")
+    assert json.loads(out)["skipped"] == ["record 0 is 1"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("chain.toml --delta 2", "delta must lie strictly between 0 and 1"),
+        ("many.toml", "many.toml"),
+    ],
+)
+def test_mistakes_are_not_filed_under_left_out(run, asked, said):
+    code, out, err = run(f"frameworks {asked}")
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_normal_noise_has_a_delta_and_folds_what_is_infinite(run):
+    code, out, _ = run("frameworks bell.toml")
+    assert code == 0
+    assert "Pufferfish, δ = 1e-05" in out
+    assert "Without a δ there is no ε under normal noise for: differential privacy" in out
+    assert "∞" not in out
+
+
+def test_what_rests_on_an_estimate_says_so(run):
+    _, out, _ = run(f"noise {EXAMPLES / 'wet_days.toml'} --epsilon 1")
+    assert row(out, "exact").endswith("if the estimate is true")
+    assert row(out, "all that data leave open").endswith("always")
+    assert row(out, "group privacy").endswith("always")

@@ -7,8 +7,19 @@ import numpy as np
 import pytest
 
 from tellapart.choose import noise_table
-from tellapart.worlds import Exchangeable, JointTable, Linear, MarkovChain, Sum, TableSet, fit_chain
-from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
+from tellapart.errors import InvalidArgument
+from tellapart.worlds import (
+    Exchangeable,
+    Independent,
+    JointTable,
+    Linear,
+    MarkovChain,
+    RecordValue,
+    Sum,
+    TableSet,
+    fit_chain,
+)
+from tellapart.worlds.policies import CompleteGraph, KnownCount, PartitionGraph, Policy
 
 ORACLES = Path(__file__).parents[1] / "oracles" / "frameworks.json"
 VALUES = {one["id"]: one for one in json.loads(ORACLES.read_text(encoding="utf-8"))}
@@ -105,3 +116,25 @@ def test_a_record_that_is_certain_needs_no_noise_of_its_own():
     rows = _rows(chain)
     assert "pairwise coefficients" not in rows
     assert rows["exact"].true_epsilon == pytest.approx(1, abs=1e-9)
+
+
+def test_a_policy_is_judged_by_its_own_secrets():
+    """Values in different cells may be told apart, so Blowfish needs noise for one cell only."""
+    four = Independent([[0.25] * 4] * 4)
+    policy = Policy(range(4), PartitionGraph([[0, 1], [2, 3]]), records=4)
+    rows = _rows(four, policy=policy)
+    assert rows["Blowfish"].scale == rows["exact"].scale == pytest.approx(1, abs=1e-9)
+    assert rows["Blowfish"].true_epsilon == pytest.approx(1, abs=1e-9)
+    with pytest.raises(InvalidArgument, match="the model's 4 records"):
+        _rows(four, policy=Policy(range(4), CompleteGraph(), records=7))
+    with pytest.raises(InvalidArgument, match="every value of record 0"):
+        _rows(four, policy=Policy(range(3), CompleteGraph(), records=4))
+
+
+def test_the_table_is_shown_with_what_cannot_be_told():
+    chain = MarkovChain([1, 0], [[0.9, 0.1], [0.4, 0.6]], length=6)
+    table = noise_table(chain, Sum(), 1)
+    assert table.skipped == (RecordValue(0, 1),)
+    assert "plain DP" in str(table)
+    assert table[:2] == table.rows[:2]
+    assert len(table) == len(str(table).splitlines()) - 1

@@ -6,7 +6,7 @@ from tellapart.choose._search import Infeasible
 from tellapart.choose.calibrate import Choice, largest, least
 from tellapart.choose.limit import FROM_MODEL, Limit, at_least, at_most
 from tellapart.choose.noise import NoiseChoice, noise
-from tellapart.choose.noise_table import NoiseRow, noise_table
+from tellapart.choose.noise_table import NoiseRow, NoiseTable, noise_table
 
 __all__ = [
     "FROM_MODEL",
@@ -18,6 +18,7 @@ __all__ = [
     "Limit",
     "NoiseChoice",
     "NoiseRow",
+    "NoiseTable",
     "Pair",
     "at_least",
     "at_most",

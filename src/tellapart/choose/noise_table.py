@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose.noise import noise, pure
+from tellapart._numeric.rounding import fixed
+from tellapart.choose.noise import NoiseChoice, noise, pure
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.fitting import ChainSet, TableSet, chain_scale_bound, table_scale_bound
+from tellapart.worlds.frameworks._policy_pairs import secret_pairs
 from tellapart.worlds.frameworks.dependent import dependence_sensitivity
 from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
-from tellapart.worlds.frameworks.pufferfish import pufferfish
+from tellapart.worlds.frameworks.pufferfish import Pairs, pufferfish
 from tellapart.worlds.frameworks.standing import Side
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query
-from tellapart.worlds.models.secrets import RecordValue
+from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.policies import Policy
 from tellapart.worlds.quilts import quilt_scale
 from tellapart.worlds.wasserstein import widest
@@ -37,6 +40,7 @@ class NoiseRow:
     ``true_epsilon`` is what that noise really gives under this model and for this query, exactly
     or, by ``side``, at most. ``sound`` says whether the method keeps its promise whatever the
     model it is given; one that is not may still keep it here, as ``true_epsilon`` shows.
+    ``trusts_model`` says whether it keeps it only if the model is true.
     """
 
     method: str
@@ -45,6 +49,38 @@ class NoiseRow:
     side: Side
     sound: bool
     protects: str
+    trusts_model: bool = True
+
+
+@dataclass(frozen=True)
+class NoiseTable(Sequence[NoiseRow]):
+    """Methods of setting Laplace noise for one ε, the least noise first, then what is not sound.
+
+    ``skipped`` lists secrets of probability 0, of which nothing can be told.
+    """
+
+    rows: tuple[NoiseRow, ...]
+    epsilon: float
+    skipped: tuple[Secret, ...]
+
+    @overload
+    def __getitem__(self, place: int) -> NoiseRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[NoiseRow, ...]: ...
+    def __getitem__(self, place: int | slice) -> NoiseRow | tuple[NoiseRow, ...]:
+        return self.rows[place]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        wide = max(len(row.method) for row in self.rows)
+        lines = [f"{'method':{wide}}       scale    true ε"]
+        for row in self.rows:
+            true = f"{row.side.value} {fixed(row.true_epsilon, row.side is not Side.AT_LEAST)}"
+            kept = "" if row.sound else "  not sound in general"
+            lines.append(f"{row.method:{wide}}  {fixed(row.scale, True):>10}  {true:>8}{kept}")
+        return "\n".join(lines)
 
 
 def noise_table(
@@ -54,76 +90,94 @@ def noise_table(
     *,
     policy: Policy | None = None,
     believed: ChainSet | TableSet | None = None,
-) -> tuple[NoiseRow, ...]:
+) -> NoiseTable:
     """How much Laplace noise each method adds so that no secret's odds move by more than ε.
 
     From the least to the most that is sound, then what is not: plain DP, which knows nothing of
-    the model, published heuristics, and a ``policy``'s sensitivity. ``believed`` is the set of
-    models that data leave open; noise for all of them has a row of its own. Methods that do not
-    fit the model are left out.
+    the model, published heuristics, and a ``policy``'s sensitivity. Secrets are any two values of
+    a record, or those along the policy's edges. ``believed`` is the set of models that data leave
+    open; noise for all of them has a row of its own. Methods that do not fit the model are left
+    out.
 
     >>> from tellapart.worlds import MarkovChain, Sum
-    >>> chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=100)
-    >>> for row in noise_table(chain, Sum(), 1):
-    ...     print(f"{row.method}: {row.scale:.2f}")
-    exact: 3.34
-    Wasserstein: 4.00
-    Markov quilt: 12.84
-    Markov quilt, approximate: 31.71
-    group privacy: 100.00
-    plain DP: 1.00
+    >>> print(noise_table(MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=100), Sum(), 1))
+    method                          scale    true ε
+    exact                          3.3365  = 1.0000
+    Wasserstein                    4.0000  = 0.8221
+    Markov quilt                  12.8400  = 0.2410
+    Markov quilt, approximate     31.7098  = 0.0959
+    group privacy                100.0000  = 0.0302
+    plain DP                       1.0000  = 3.2983  not sound in general
     """
     _checks.instance(FiniteModel, "a data model with finitely many values", model=model)
     epsilon = _checks.finite_above_zero(epsilon=epsilon)
-    sound = sorted(_sound(model, query, epsilon, believed), key=lambda one: one[1])
-    found = [(*one, True) for one in sound]
-    found += [(*one, False) for one in _unsound(model, query, epsilon, policy)]
-    return tuple(_row(model, query, *one) for one in found)
+    pairs = None if policy is None else secret_pairs(policy, model)
+    least = noise(model, query, pure(epsilon), pairs=pairs)
+    sound = [*_sound(model, query, epsilon, pairs, least), *_for_all(believed, query, epsilon)]
+    # Ties by rounding must not put a cruder method first.
+    sound.sort(key=lambda one: float(f"{one.scale:.9g}"))
+    found = [*sound, *_unsound(model, query, epsilon, policy)]
+    rows = tuple(
+        _row(model, query, pairs, one, place < len(sound)) for place, one in enumerate(found)
+    )
+    return NoiseTable(rows, epsilon, least.skipped)
 
 
-Named = tuple[str, float, str]
+class _Method(NamedTuple):
+    name: str
+    scale: float
+    protects: str
+    trusts_model: bool = True
+
+
 _THIS = "this query, under this model"
 
 
 def _sound(
-    model: FiniteModel, query: Query, epsilon: float, believed: ChainSet | TableSet | None
-) -> Iterator[Named]:
-    least = noise(model, query, pure(epsilon))
-    yield "exact" if least.exact else "proved, maybe not least", least.scale, _THIS
-    if believed is not None:
-        yield from _for_all(believed, query, epsilon)
+    model: FiniteModel, query: Query, epsilon: float, pairs: Pairs | None, least: NoiseChoice
+) -> Iterator[_Method]:
+    yield _Method("exact" if least.exact else "proved, maybe not least", least.scale, _THIS)
     if model.records <= _MOST_APART:
-        yield "Wasserstein", widest(model, query).distance / epsilon, _THIS
+        yield _Method("Wasserstein", widest(model, query, pairs).distance / epsilon, _THIS)
     if isinstance(model, MarkovChain):
         same = "every query that one record moves as much, under this model"
-        yield "Markov quilt", quilt_scale(model, epsilon, query=query).scale, same
+        yield _Method("Markov quilt", quilt_scale(model, epsilon, query=query).scale, same)
         rough = quilt_scale(model, epsilon, exact=False, query=query).scale
         mixing = "every such query, under every chain that forgets as fast"
-        yield "Markov quilt, approximate", rough, mixing
-    together = group_privacy(model, query, Laplace(1)).epsilon
-    yield "group privacy", together / epsilon, "this query, whatever the model; adds up"
+        yield _Method("Markov quilt, approximate", rough, mixing)
+    together = group_privacy(model, query, Laplace(1)).epsilon / epsilon
+    yield _Method("group privacy", together, "this query, whatever the model; adds up", False)
 
 
-def _for_all(believed: ChainSet | TableSet, query: Query, epsilon: float) -> Iterator[Named]:
+def _for_all(
+    believed: ChainSet | TableSet | None, query: Query, epsilon: float
+) -> Iterator[_Method]:
+    if believed is None:
+        return
     bound: Callable[..., float] = (
         chain_scale_bound if isinstance(believed, ChainSet) else table_scale_bound
     )
     sure = "" if believed.confidence is None else f", {100 * believed.confidence:g} % sure"
     everyone = f"this query, under every model that the data leave open{sure}"
-    yield "all that data leave open", bound(believed, epsilon, query), everyone
+    scale = bound(believed, epsilon, query)
+    yield _Method("all that data leave open", scale, everyone, False)
 
 
 def _unsound(
     model: FiniteModel, query: Query, epsilon: float, policy: Policy | None
-) -> Iterator[Named]:
+) -> Iterator[_Method]:
     plain = differential_privacy(model, query, Laplace(1)).epsilon
-    yield "plain DP", plain / epsilon, "records that are independent"
+    yield _Method("plain DP", plain / epsilon, "records that are independent")
     if policy is not None:
-        kept = "the policy's neighbours, not those who have a prior"
-        yield "Blowfish", policy.sensitivity(query).value / epsilon, kept
+        kept = "the policy's neighbours" + (
+            ", not those who have a prior on what is left open"
+            if policy.constraints
+            else ", if records are independent"
+        )
+        yield _Method("Blowfish", policy.sensitivity(query).value / epsilon, kept)
     if model.records <= _MOST_PAIRED and _every_record_varies(model):
         pairs = "a published heuristic: looks at two records at a time"
-        yield "pairwise coefficients", _pairwise(model, query, epsilon), pairs
+        yield _Method("pairwise coefficients", _pairwise(model, query, epsilon), pairs)
 
 
 def _every_record_varies(model: FiniteModel) -> bool:
@@ -147,9 +201,10 @@ def _pairwise(model: FiniteModel, query: Query, epsilon: float) -> float:
 
 
 def _row(
-    model: FiniteModel, query: Query, method: str, scale: float, protects: str, sound: bool
+    model: FiniteModel, query: Query, pairs: Pairs | None, method: _Method, sound: bool
 ) -> NoiseRow:
+    name, scale, protects, trusts = method
     if scale == 0:
-        return NoiseRow(method, scale, math.inf, Side.EXACT, sound, protects)
-    true = pufferfish(model, query, Laplace(scale))
-    return NoiseRow(method, scale, true.epsilon, true.side, sound, protects)
+        return NoiseRow(name, scale, math.inf, Side.EXACT, sound, protects, trusts)
+    true = pufferfish(model, query, Laplace(scale), pairs)
+    return NoiseRow(name, scale, true.epsilon, true.side, sound, protects, trusts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,11 +20,13 @@ from tellapart.choose import noise as least
 from tellapart.cli import show
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.worlds import GaussianRecords, Witness, described
+from tellapart.mechanisms.noise import Gaussian
+from tellapart.worlds import FiniteModel, GaussianRecords, RecordValue, Witness, described
 from tellapart.worlds.described import Described
 from tellapart.worlds.frameworks.comparison import Comparison, compare_frameworks
-from tellapart.worlds.frameworks.standing import Side
+from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.frameworks.table import as_data, as_table, in_words, statement
+from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.releases import Release
 
 # More secrets of probability 0 than these are counted, not listed.
@@ -70,11 +73,18 @@ def frameworks(
         for sentence in _about(read):
             show.line(console, sentence)
         console.print()
-        table = as_table(found.rows, width=max(console.width - 2, 20))
+        endless = [one for one in found.rows if math.isinf(one.epsilon)]
+        folded = endless if isinstance(release, Gaussian) else []
+        rows = [one for one in found.rows if one not in folded]
+        table = as_table(rows, width=max(console.width - 2, 20))
         head, _, rest = textwrap.indent(table, "  ").partition("\n")
         console.print(Text(head, style="bold"))
         console.print(Text(rest))
-        _terms(console, found)
+        if folded:
+            names = ", ".join(one.framework for one in folded)
+            console.print()
+            show.line(console, f"Without a δ there is no ε under normal noise for: {names}.")
+        _terms(console, found, rows)
 
     def picture() -> Any:
         from tellapart import plot
@@ -119,7 +129,9 @@ def noise(
     listed = read.model
     if epsilon is None and read.target is not None and read.target.measure != "epsilon":
         with show.working("setting the noise"), _naming(model):
-            found = least(listed, read.query, [_limit(read.target)])
+            found = least(
+                listed, read.query, [_limit(read.target)], secrets=_secrets(read.target, listed)
+            )
         _least(read, read.target, found, output)
         return
     promise = _promise(read, epsilon, model)
@@ -127,15 +139,19 @@ def noise(
         rows = noise_table(listed, read.query, promise, policy=read.policy, believed=read.believed)
 
     def text(console: Console) -> None:
-        show.title(console, read.title, f"noise that keeps ε = {promise:g}")
+        show.title(console, read.title, f"Laplace noise that keeps ε = {promise:g}")
         for sentence in _about(read):
             show.line(console, sentence)
+        if isinstance(read.release, Gaussian):
+            show.line(console, "The [release] is not looked at: methods are for Laplace noise.")
         console.print()
-        show.table(console, [_NOISE_HEAD, *(_noise_cells(one) for one in rows)])
+        estimated = read.fitted is not None
+        show.table(console, [_NOISE_HEAD, *(_noise_cells(one, estimated) for one in rows)])
         console.print()
         show.title(console, "What each protects")
         for one in rows:
             show.item(console, f"{one.method}: {one.protects}")
+        _impossible(console, rows.skipped)
 
     def picture() -> Any:
         from tellapart import plot
@@ -153,9 +169,11 @@ def noise(
                 "side": one.side.value,
                 "sound": one.sound,
                 "protects": one.protects,
+                "trusts_model": one.trusts_model,
             }
             for one in rows
         ],
+        "skipped": [statement(one) for one in rows.skipped],
     }
     output.give(data, text, picture)
 
@@ -164,6 +182,21 @@ def _limit(target: described.Target) -> Limit:
     """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
     measure = {"posterior": risk.max_posterior, "f_score": risk.f_score}[target.measure]
     return at_most(target.value, measure, prior=target.prior or FROM_MODEL)
+
+
+def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] | None:
+    """The values that are to be hidden, in every record that may have them."""
+    if target.values is None:
+        return None
+    found = [
+        RecordValue(record, value)
+        for record in range(model.records)
+        for value in target.values
+        if value in model.domain(record)
+    ]
+    if not found:
+        _checks.refuse("target.values", "be values that records may have", target.values)
+    return found
 
 
 def _least(read: Described, target: described.Target, found: NoiseChoice, output: Output) -> None:
@@ -180,6 +213,11 @@ def _least(read: Described, target: described.Target, found: NoiseChoice, output
         show.line(console, f"What comes closest to the limit: {closest}.")
         if not found.exact:
             show.line(console, "Less noise may do, but none less is proved to.")
+        _impossible(console, found.skipped)
+        if found.certain:
+            console.print()
+            show.title(console, "Certain already, so that no noise hides it")
+            show.line(console, _listed([statement(one) for one in found.certain]))
 
     def picture() -> Any:
         from tellapart import plot
@@ -193,6 +231,7 @@ def _least(read: Described, target: described.Target, found: NoiseChoice, output
         "exact": found.exact,
         "closest": closest,
         "skipped": [statement(one) for one in found.skipped],
+        "certain": [statement(one) for one in found.certain],
     }
     output.give(data, text, picture)
 
@@ -201,9 +240,10 @@ _ESTIMATE = "The model is an estimate: what is safe for it is unsafe about half 
 _NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
 
 
-def _noise_cells(one: NoiseRow) -> tuple[str, ...]:
+def _noise_cells(one: NoiseRow, estimated: bool) -> tuple[str, ...]:
     true = f"{one.side.value} {fixed(one.true_epsilon, one.side is not Side.AT_LEAST)}"
-    return one.method, fixed(one.scale, True), true, "always" if one.sound else "not in general"
+    kept = "if the estimate is true" if estimated and one.trusts_model else "always"
+    return one.method, fixed(one.scale, True), true, kept if one.sound else "not in general"
 
 
 def _release(read: Described, model: Path) -> Release:
@@ -233,24 +273,32 @@ def _about(read: Described) -> list[str]:
     return said
 
 
-def _terms(console: Console, found: Comparison) -> None:
+def _terms(console: Console, found: Comparison, rows: Sequence[Standing]) -> None:
     console.print()
     show.title(console, "What each takes for granted")
-    for sentence in _gathered([(one.framework, one.assumptions) for one in found.rows]):
+    for sentence in _gathered([(one.framework, one.assumptions) for one in rows]):
         show.item(console, sentence)
-    impossible = dict.fromkeys(statement(x) for one in found.rows for x in one.skipped)
-    if impossible:
-        listed = list(impossible)[:_LISTED]
-        more = len(impossible) - len(listed)
-        rest = f" and {more} more" if more > 0 else ""
-        console.print()
-        show.title(console, "Impossible, so that nothing can be told of it")
-        show.line(console, f"{', '.join(listed)}{rest}.")
+    _impossible(console, [x for one in found.rows for x in one.skipped])
     if found.left_out:
         console.print()
         show.title(console, "Left out")
         for sentence in _gathered([(one.framework, one.reason) for one in found.left_out]):
             show.item(console, sentence)
+
+
+def _impossible(console: Console, secrets: Sequence[Secret]) -> None:
+    if secrets:
+        console.print()
+        show.title(console, "Impossible, so that nothing can be told of it")
+        show.line(console, _listed([statement(one) for one in secrets]))
+
+
+def _listed(said: Sequence[str]) -> str:
+    """The first of these, each once, and how many more there are."""
+    distinct = list(dict.fromkeys(said))
+    more = len(distinct) - _LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"{', '.join(distinct[:_LISTED])}{rest}."
 
 
 def _gathered(said: Sequence[tuple[str, str]]) -> list[str]:

@@ -52,6 +52,7 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
             )
         )
     page.axes.set_ylim(bottom=0)
+    page.axes.set_xticks(np.unique(np.linspace(0, times[-1], 7).round()))  # times are whole
     return page.finished(entries, shape=0.7)
 
 
@@ -59,15 +60,15 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
 def standings(rows: Sequence[Standing], *, axes: Axes | None = None) -> Figure:
     """The ε that each privacy framework gives one and the same release, side by side.
 
-    Mutual information has another unit, so it is left out.
+    Mutual information is in nats, so it is left out.
     """
     for one in rows:
         _checks.instance(Standing, "what worlds.frameworks return", rows=one)
-    shown = [one for one in rows if one.unit == "log-odds"]
+    shown = [one for one in rows if one.unit != "nats"]
     if not shown:
         _checks.refuse("rows", "hold at least one framework that has an ε", rows)
     page = sheet(axes)
-    page.axes.set_xlabel("ε of the same release under each framework")
+    page.axes.set_xlabel("ε under each framework")
     looks = {Side.EXACT: _KEPT, Side.AT_MOST: _UPPER, Side.AT_LEAST: _LOWER}
     dots = [
         _Dot(one.framework, one.epsilon, looks[one.side], _with_side(one.side, one.epsilon))
@@ -130,22 +131,29 @@ def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Ent
     finite = [dot.size for dot in dots if 0 < dot.size < math.inf]
     least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
     log = most > 30 * least
-    start, edge = (least / 3, 40 * most) if log else (0.0, 1.5 * most)
+    start, edge = (least / 3, 80 * most) if log else (0.0, 1.8 * most)
     handles: dict[_Look, Line2D] = {}
     for place, dot in enumerate(dots):
         x = min(max(dot.size, start), edge)
         axes.plot([start, x], [place, place], color=GREY, lw=0.8, zorder=1)
         (handles[dot.look],) = axes.plot(
-            [x], [place], ls="none", marker=dot.look.marker, ms=8, color=dot.look.colour
+            [x],
+            [place],
+            ls="none",
+            marker=dot.look.marker,
+            ms=8,
+            color=dot.look.colour,
+            clip_on=False,
+            zorder=3,
         )
         inside = x == edge
         axes.annotate(
             dot.words,
             (x, place),
-            xytext=(-8 if inside else 8, 0),
+            xytext=(-8, 3) if inside else (8, 0),
             textcoords="offset points",
             ha="right" if inside else "left",
-            va="center",
+            va="bottom" if inside else "center",
             fontsize=8.5,
             parse_math=False,
         )

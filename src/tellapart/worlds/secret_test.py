@@ -56,6 +56,10 @@ class SecretTest:
     prior: float | None
     known: tuple[tuple[int, float], ...] = ()
 
+    def __str__(self) -> str:
+        prior = "" if self.prior is None else f", prior {self.prior:.4g}"
+        return f"{self.h1} against {self.h0}{prior}: ε = {self.epsilon:.6g}"
+
     @cached_property
     def curve(self) -> TradeoffCurve:
         """The least false-negative rate at each false-positive rate, where h0 is the null.

@@ -34,12 +34,13 @@ class Target:
     """How much an attacker may learn at most, by one measure.
 
     ``prior`` is how likely the secret is beforehand, for those measures that depend on it; None
-    where the model says so itself.
+    where the model says so itself. ``values`` are those that are to be hidden; None for all.
     """
 
     measure: Measure
     value: float
     prior: float | None = None
+    values: tuple[float, ...] | None = None
 
     def __str__(self) -> str:
         name = {"epsilon": "ε", "posterior": "posterior", "f_score": "F-score"}[self.measure]
@@ -174,7 +175,7 @@ def target(keys: Keys | None) -> Target | None:
     """How much an attacker may learn, where that is said."""
     if keys is None:
         return None
-    keys.expect("a target", {}, (*_MEASURES, "prior"))
+    keys.expect("a target", {}, (*_MEASURES, "prior", "values"))
     given = [one for one in _MEASURES if one in keys]
     if len(given) != 1:
         raise InvalidArgument(
@@ -187,4 +188,10 @@ def target(keys: Keys | None) -> Target | None:
         if measure == "epsilon" and prior is not None:
             _checks.refuse("prior", "be left out with epsilon, which does not depend on it", prior)
         check = _checks.finite_above_zero if measure == "epsilon" else _checks.inside_unit
-        return Target(measure, check(**{measure: keys.get(measure)}), prior)
+        values = None
+        if "values" in keys:
+            if measure == "epsilon" or prior is not None:
+                rule = "be left out with epsilon or a prior, which hold for all values"
+                _checks.refuse("values", rule, keys.get("values"))
+            values = tuple(_checks.vector(values=keys.get("values")).tolist())
+        return Target(measure, check(**{measure: keys.get(measure)}), prior, values)

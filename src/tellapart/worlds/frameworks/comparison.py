@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tellapart import _checks
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.fitting import (
@@ -17,6 +18,7 @@ from tellapart.worlds.fitting import (
     chain_epsilon_bound,
     table_epsilon_bound,
 )
+from tellapart.worlds.frameworks._policy_pairs import check_policy, secret_pairs
 from tellapart.worlds.frameworks.approximate import (
     approximate_dp,
     approximate_group,
@@ -28,12 +30,11 @@ from tellapart.worlds.frameworks.dependent import dependent
 from tellapart.worlds.frameworks.membership import membership
 from tellapart.worlds.frameworks.mutual import Form, mutual_information
 from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
-from tellapart.worlds.frameworks.pufferfish import pufferfish
+from tellapart.worlds.frameworks.pufferfish import Pairs, pufferfish
 from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.frameworks.table import as_table
 from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
-from tellapart.worlds.models.base import FiniteModel
-from tellapart.worlds.policies import CompleteGraph, Policy
+from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
 
@@ -89,10 +90,16 @@ def compare_frameworks(
     rows, left, errors = [], [], []
     if delta is None and isinstance(release, Gaussian):
         delta = _USUAL_DELTA
+    if delta is not None:
+        _checks.inside_unit(delta=delta)
+    if policy is not None:
+        check_policy(policy, model)
     for name, ask in _asked(model, query, release, policy, believed, delta):
         try:
             rows.append(ask())
         except (Unsupported, InvalidArgument) as error:
+            if name == _BLOWFISH and isinstance(error, InvalidArgument):
+                raise  # a policy that no database keeps is a mistake of whoever wrote it
             left.append(LeftOut(name, str(error)))
             errors.append(error)
     if not rows:
@@ -116,10 +123,10 @@ def _asked(
     yield "differential privacy", partial(differential_privacy, *terms)
     yield "group privacy", partial(group_privacy, *terms)
     if policy is not None:
-        yield "Blowfish", partial(blowfish, policy, query, release)
+        yield _BLOWFISH, partial(blowfish, policy, query, release)
         # Where any two values are a secret, and there is a list of them, Pufferfish asks them all.
-        if not (isinstance(policy.graph, CompleteGraph) and isinstance(model, FiniteModel)):
-            yield _OF_POLICY, partial(_of_policy, *terms, policy)
+        if (pairs := secret_pairs(policy, model)) is not None:
+            yield _OF_POLICY, partial(_of_policy, *terms, pairs)
     of_pairs = cache(partial(pufferfish, *terms))
     yield "Pufferfish", of_pairs
     if believed is not None:
@@ -144,12 +151,12 @@ def _transferred(model: Model, query: Any, release: Release) -> Standing:
     return ghosh_kleinberg(model, differential_privacy(model, query, release).epsilon)
 
 
+_BLOWFISH = "Blowfish"
 _OF_POLICY = "Pufferfish (the policy's pairs)"
 _LEFT_OPEN = "Pufferfish (all that data leave open)"
 
 
-def _of_policy(model: Model, query: Any, release: Release, policy: Policy) -> Standing:
-    pairs = [pair for record in range(model.records) for pair in policy.pairs(record)]
+def _of_policy(model: Model, query: Any, release: Release, pairs: Pairs) -> Standing:
     return replace(pufferfish(model, query, release, pairs=pairs), framework=_OF_POLICY)
 
 

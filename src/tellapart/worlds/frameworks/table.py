@@ -80,9 +80,29 @@ def in_words(witness: Witness) -> str:
     if witness.output is not None:
         parts.append(f"by {_output(witness.output)}")
     if witness.known:
-        known = " and ".join(f"record {record} is {value:g}" for record, value in witness.known)
-        parts.append(f"knowing that {known}")
+        parts.append(f"knowing that {_in_runs(witness.known)}")
     return ", ".join(parts)
+
+
+def _in_runs(known: Sequence[tuple[int, float]]) -> str:
+    """Records that are known, those in a row with one value together.
+
+    >>> _in_runs([(0, 1.0), (2, 0.0), (3, 0.0), (4, 0.0)])
+    'record 0 is 1 and records 2 to 4 are 0'
+    """
+    runs: list[list[Any]] = []
+    for record, value in known:
+        if runs and runs[-1][1] == record - 1 and runs[-1][2] == value:
+            runs[-1][1] = record
+        else:
+            runs.append([record, record, value])
+    said = [
+        f"record {first} is {value:g}"
+        if first == last
+        else f"records {first} to {last} are {value:g}"
+        for first, last, value in runs
+    ]
+    return " and ".join(_few(tuple(said), 4))
 
 
 def statement(secret: Any) -> str:

@@ -80,5 +80,7 @@ def weights_of(query: object, records: int) -> Array:
             "the law of several answers at once needs every database listed; describe the data "
             "by a JointTable"
         )
-    _checks.instance(Query, "Sum() or Linear(weights)", query=query)
+    _checks.instance(
+        Query, "Sum() or Linear(weights); other functions need a JointTable", query=query
+    )
     return query.over(records)  # type: ignore[attr-defined,no-any-return]
