@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.choose import FROM_MODEL, Infeasible, at_most, noise
+from tellapart.choose import FROM_MODEL, Infeasible, _long_chains, at_least, at_most, noise
 from tellapart.worlds import (
     Exchangeable,
     GaussianRecords,
@@ -19,6 +19,7 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     interior_log_mgf,
+    tell_apart,
 )
 from tellapart.worlds.pairs.curves import pair_curve
 
@@ -168,3 +169,41 @@ def test_a_long_chain_that_tends_to_change_is_on_the_safe_side():
     assert found.tightest.epsilon < 1
     least = noise(MarkovChain.stationary(rows, 50), Sum(), PURE).scale
     assert found.scale > least
+
+
+def test_the_order_in_which_a_pair_is_named_does_not_matter():
+    model = JointTable([[0, 1], [0, 1]], [[0.5, 0.02], [0.1, 0.38]])
+    one, other = RecordValue(0, 1), RecordValue(0, 0)
+    limits = [at_most(0.5, risk.epsilon, delta=0.02)]
+    found, swapped = (
+        noise(model, Sum(), limits, pairs=[pair]) for pair in ((one, other), (other, one))
+    )
+    assert found.scale == swapped.scale
+    for pair in ((one, other), (other, one)):
+        assert tell_apart(model, Sum(), found.release, *pair).curve.epsilon(0.02) <= 0.5
+
+
+def test_the_prior_of_a_pair_is_that_of_its_first_secret():
+    """In both orders: the rarer secret's posterior starts lower, and the cap holds for either."""
+    model = JointTable([[0, 1, 2], [0, 1]], [[0.3, 0.3], [0.05, 0.05], [0.1, 0.2]])
+    rare, usual = RecordValue(0, 1), RecordValue(0, 0)
+    cap = at_most(0.92, risk.max_posterior, prior=FROM_MODEL)
+    found = noise(model, Sum(), [cap], pairs=[(rare, usual)])
+    tests = [
+        tell_apart(model, Sum(), found.release, *one) for one in ((rare, usual), (usual, rare))
+    ]
+    assert max(one.max_posterior for one in tests) == pytest.approx(0.92, rel=1e-9)
+    assert found.tightest.prior == pytest.approx(600 / 700, rel=1e-12)
+    assert found.tightest.h1 == usual
+
+
+def test_long_chains_have_a_short_way_for_a_limit_on_epsilon_alone():
+    chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], 60)
+    assert _long_chains.noise([chain], Sum(), PURE, ta.Laplace, None) is not None
+    others = [
+        [at_most(1, risk.epsilon, delta=1e-3)],
+        [at_least(1, risk.epsilon, delta=0)],
+        [*PURE, at_most(0.9, risk.max_posterior, prior=0.5)],
+    ]
+    for limits in others:
+        assert _long_chains.noise([chain], Sum(), limits, ta.Laplace, None) is None

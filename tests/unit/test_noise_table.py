@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from tellapart.choose import noise_table
-from tellapart.worlds import Exchangeable, JointTable, Linear, MarkovChain, Sum, TableSet, fit_chain
+from tellapart.worlds import (
+    Exchangeable,
+    JointTable,
+    Linear,
+    MarkovChain,
+    Sum,
+    TableSet,
+    chain_scale_bound,
+    fit_chain,
+)
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 
 ORACLES = Path(__file__).parents[1] / "oracles" / "frameworks.json"
@@ -105,3 +114,11 @@ def test_a_record_that_is_certain_needs_no_noise_of_its_own():
     rows = _rows(chain)
     assert "pairwise coefficients" not in rows
     assert rows["exact"].true_epsilon == pytest.approx(1, abs=1e-9)
+
+
+def test_noise_for_all_that_data_leave_open_is_for_the_query():
+    fitted = fit_chain([0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0] * 8, length=2)
+    query = Linear([3, 1])
+    rows = noise_table(fitted.chain(), query, 1, believed=fitted.confidence_set)
+    (row,) = (one for one in rows if one.method == "all that data leave open")
+    assert row.scale == chain_scale_bound(fitted.confidence_set, 1, query)

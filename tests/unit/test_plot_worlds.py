@@ -26,6 +26,7 @@ STANDINGS = [
     _standing("found so far", 1.5, Side.AT_LEAST),
     _standing("$no$ bound", math.inf),
     _standing("nats", 0.2, unit="nats"),
+    _standing("belief", 0.7, unit="log posterior/prior"),
 ]
 ROWS = [
     NoiseRow("exact", 3.3, 1.0, Side.EXACT, True, ""),

@@ -410,3 +410,18 @@ def test_bounded_knowledge_is_never_less_than_all_knowledge(name, radius):
     seen = found.witness
     test = tell_apart(chain, Sum(), noise, seen.likelier, seen.other, dict(seen.known))
     assert test.epsilon == pytest.approx(seen.log_ratio, abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_knowledge_on_either_side_of_a_record_counts(seed):
+    """States that go round make it worst to know what follows and nothing of what was before."""
+    rng = np.random.default_rng(seed)
+    step = 0.03 * rng.dirichlet(np.ones(3), 3) + 0.97 * np.roll(np.eye(3), 1, axis=1)
+    chain = MarkovChain(rng.dirichlet(np.ones(3)), step, 3)
+    worst = max(
+        pufferfish(chain, Sum(), ta.Laplace(1), known=dict(zip(told, values, strict=True))).epsilon
+        for size in range(3)
+        for told in itertools.combinations(range(3), size)
+        for values in itertools.product(range(3), repeat=size)
+    )
+    assert bayesian(chain, Sum(), ta.Laplace(1)).epsilon == pytest.approx(worst, abs=1e-10)

@@ -223,3 +223,37 @@ def test_bad_input():
         renyi(far, zero, ta.Laplace(1), 2)
     with pytest.raises(InvalidArgument, match="release must be"):
         tell_apart(BIT, Sum(), 1.0, ONE, ZERO)
+
+
+def test_either_order_of_two_secrets_tells_one_story():
+    """Bayes' rule, output by output, through channels that speak unlike for either secret."""
+    rng = np.random.default_rng(2)
+    for _ in range(8):
+        model = JointTable([[0, 1]] * 2, rng.dirichlet(np.ones(4)).reshape(2, 2))
+        tell = Channel({x: rng.dirichlet(np.full(3, 0.5)) for x in range(3)})
+        known = {1: float(rng.integers(2))}
+        test, other = (
+            tell_apart(model, Sum(), tell, *pair, known) for pair in ((ONE, ZERO), (ZERO, ONE))
+        )
+        shares = model.probabilities[:, int(known[1])]
+        assert test.prior == pytest.approx(shares[1] / shares.sum(), rel=1e-13)
+        assert other.prior == pytest.approx(1 - test.prior, rel=1e-12)
+        rows = np.array([tell.rows[known[1] + x] for x in (0, 1)])
+        after = shares[:, None] * rows / (shares @ rows)
+        assert test.max_posterior == pytest.approx(after[1].max(), rel=1e-12)
+        assert other.max_posterior == pytest.approx(after[0].max(), rel=1e-12)
+        assert test.witness == other.witness
+        seen = test.witness
+        likelier, less = (int(one.value) for one in (seen.likelier, seen.other))
+        gain = math.log(rows[likelier, seen.output] / rows[less, seen.output])
+        assert gain == pytest.approx(seen.log_ratio, rel=1e-12)
+        assert seen.log_ratio == pytest.approx(np.abs(np.log(rows[1] / rows[0])).max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("deviation", [0.3, 1.0, 4.0])
+def test_what_normal_data_vary_is_added_to_normal_noise_as_variance(deviation):
+    records = GaussianRecords([0, 0], np.diag([1, deviation**2]))
+    test = tell_apart(records, Sum(), ta.Gaussian(2), RecordValue(0, 3), RecordValue(0, 0))
+    alike = ta.Gaussian(math.sqrt(4 + deviation**2), sensitivity=3).curve()
+    for epsilon in (0.0, 0.5, 2.0):
+        assert test.curve.delta(epsilon) == pytest.approx(alike.delta(epsilon), rel=1e-12)
