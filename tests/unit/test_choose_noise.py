@@ -207,3 +207,10 @@ def test_long_chains_have_a_short_way_for_a_limit_on_epsilon_alone():
     ]
     for limits in others:
         assert _long_chains.noise([chain], Sum(), limits, ta.Laplace, None) is None
+
+
+def test_noise_for_several_long_chains_is_for_the_worst_in_any_order():
+    models = [MarkovChain.stationary([[0.8, 0.2], [leave, 1 - leave]], 55) for leave in (0.4, 0.1)]
+    each = [noise(one, Sum(), PURE).scale for one in models]
+    for order in (models, models[::-1]):
+        assert noise(order, Sum(), PURE).scale == max(each) > min(each)
