@@ -8,16 +8,20 @@ from scipy.special import logsumexp
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.choose import FROM_MODEL, Infeasible, at_most, noise
+from tellapart.choose import FROM_MODEL, Infeasible, _long_chains, at_least, at_most, noise
+from tellapart.errors import Unsupported
 from tellapart.worlds import (
     Exchangeable,
     GaussianRecords,
     JointTable,
+    Linear,
     MarkovChain,
     RecordValue,
     Sum,
     interior_log_mgf,
+    tell_apart,
 )
+from tellapart.worlds.frameworks import pufferfish
 from tellapart.worlds.pairs.curves import pair_curve
 
 PURE = [at_most(1, risk.epsilon, delta=0)]
@@ -160,11 +164,79 @@ def test_a_long_chain_needs_what_an_endless_one_does(stay):
     assert np.ptp(tails, axis=1).max() == pytest.approx(1, abs=1e-8)
 
 
-def test_a_long_chain_that_tends_to_change_is_on_the_safe_side():
-    """Its ratios turn, so that no tail decides: the bound holds, and says that less may do."""
+def test_a_long_chain_that_tends_to_change_needs_what_a_shorter_one_does():
+    """Its ratios turn, so that no tail decides: windows around a record do."""
     rows = [[0.1, 0.9], [0.6, 0.4]]
     found = noise(MarkovChain.stationary(rows, 1000), Sum(), PURE)
+    assert found.exact
+    assert found.tightest.epsilon == pytest.approx(1, abs=1e-5)
+    assert pufferfish(MarkovChain.stationary(rows, 1000), Sum(), found.release).epsilon <= 1
+    least = noise(MarkovChain.stationary(rows, 50), Sum(), PURE).scale
+    assert found.scale == pytest.approx(least, rel=1e-4)
+
+
+def test_a_chain_that_never_forgets_is_on_the_safe_side():
+    rows = [[0.002, 0.998], [0.997, 0.003]]
+    chain = MarkovChain.stationary(rows, 600)
+    found = noise(chain, Sum(), PURE)
     assert not found.exact
     assert found.tightest.epsilon < 1
-    least = noise(MarkovChain.stationary(rows, 50), Sum(), PURE).scale
-    assert found.scale > least
+    assert pufferfish(chain, Sum(), found.release).epsilon <= 1
+
+
+def test_the_order_in_which_a_pair_is_named_does_not_matter():
+    model = JointTable([[0, 1], [0, 1]], [[0.5, 0.02], [0.1, 0.38]])
+    one, other = RecordValue(0, 1), RecordValue(0, 0)
+    limits = [at_most(0.5, risk.epsilon, delta=0.02)]
+    found, swapped = (
+        noise(model, Sum(), limits, pairs=[pair]) for pair in ((one, other), (other, one))
+    )
+    assert found.scale == swapped.scale
+    for pair in ((one, other), (other, one)):
+        assert tell_apart(model, Sum(), found.release, *pair).curve.epsilon(0.02) <= 0.5
+
+
+def test_the_prior_of_a_pair_is_that_of_its_first_secret():
+    """In both orders: the rarer secret's posterior starts lower, and the cap holds for either."""
+    model = JointTable([[0, 1, 2], [0, 1]], [[0.3, 0.3], [0.05, 0.05], [0.1, 0.2]])
+    rare, usual = RecordValue(0, 1), RecordValue(0, 0)
+    cap = at_most(0.92, risk.max_posterior, prior=FROM_MODEL)
+    found = noise(model, Sum(), [cap], pairs=[(rare, usual)])
+    tests = [
+        tell_apart(model, Sum(), found.release, *one) for one in ((rare, usual), (usual, rare))
+    ]
+    assert max(one.max_posterior for one in tests) == pytest.approx(0.92, rel=1e-9)
+    assert found.tightest.prior == pytest.approx(600 / 700, rel=1e-12)
+    assert found.tightest.h1 == usual
+
+
+def test_long_chains_have_a_short_way_for_a_limit_on_epsilon_alone():
+    chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], 60)
+    assert _long_chains.noise([chain], Sum(), PURE, ta.Laplace, None) is not None
+    others = [
+        [at_most(1, risk.epsilon, delta=1e-3)],
+        [at_least(1, risk.epsilon, delta=0)],
+        [*PURE, at_most(0.9, risk.max_posterior, prior=0.5)],
+    ]
+    for limits in others:
+        assert _long_chains.noise([chain], Sum(), limits, ta.Laplace, None) is None
+
+
+def test_noise_for_several_long_chains_is_for_the_worst_in_any_order():
+    models = [MarkovChain.stationary([[0.8, 0.2], [leave, 1 - leave]], 55) for leave in (0.4, 0.1)]
+    each = [noise(one, Sum(), PURE).scale for one in models]
+    for order in (models, models[::-1]):
+        assert noise(order, Sum(), PURE).scale == max(each) > min(each)
+
+
+def test_a_prior_too_small_for_a_double_is_not_taken_for_none():
+    tiny = 1e-200
+    rows = [[0.5, 0.5, tiny, tiny, 0]] * 2 + [[0.5, 0.5, 0, 0, tiny]] * 2 + [[0.5, 0.5, 0, 0, 0]]
+    chain = MarkovChain([0.5, 0.5, 0, 0, 0], rows, 3, [0, 1, 2, 3, -1000])
+    cap = [at_most(0.9, risk.max_posterior, prior=FROM_MODEL)]
+    with pytest.raises(
+        Unsupported, match=r"RecordValue\(record=2, value=-1000.0\) has a prior below"
+    ):
+        noise(chain, Linear([0, 0, 1]), cap)
+    kept = noise(chain, Linear([0, 0, 1]), cap, secrets=[RecordValue(2, 0), RecordValue(2, 1)])
+    assert kept.scale > 0

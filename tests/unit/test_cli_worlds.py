@@ -16,6 +16,7 @@ from tellapart.worlds import (
     MarkovChain,
     Sum,
     chain_epsilon_bound,
+    chain_scale_bound,
     described,
     frameworks,
 )
@@ -294,3 +295,17 @@ def test_what_rests_on_an_estimate_says_so(run):
     assert row(out, "exact").endswith("if the estimate is true")
     assert row(out, "all that data leave open").endswith("always")
     assert row(out, "group privacy").endswith("always")
+
+
+def test_noise_for_data_says_what_is_safe_for_all_that_they_leave_open(run, folder):
+    days = "\n".join(["day", *"0001100001110000" * 3])
+    (folder / "days.csv").write_text(f"{days}\n", encoding="utf-8")
+    text = '[model]\nkind = "chain"\ndata = "days.csv"\ncolumn = "day"\nlength = 3\n'
+    (folder / "days.toml").write_text(text, encoding="utf-8")
+    code, out, _ = run("noise days.toml --epsilon 1 --json")
+    methods = {one["method"]: one for one in json.loads(out)["methods"]}
+    safe = methods["all that data leave open"]
+    believed = described.read(folder / "days.toml").believed
+    assert code == 0
+    assert safe["sound"]
+    assert safe["scale"] == chain_scale_bound(believed, 1) > methods["exact"]["scale"]

@@ -17,6 +17,7 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     TableSet,
+    chain_scale_bound,
     fit_chain,
 )
 from tellapart.worlds.policies import CompleteGraph, KnownCount, PartitionGraph, Policy
@@ -138,3 +139,24 @@ def test_the_table_is_shown_with_what_cannot_be_told():
     assert "plain DP" in str(table)
     assert table[:2] == table.rows[:2]
     assert len(table) == len(str(table).splitlines()) - 1
+
+
+def test_noise_for_all_that_data_leave_open_is_for_the_query():
+    fitted = fit_chain([0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0] * 8, length=2)
+    query = Linear([3, 1])
+    rows = noise_table(fitted.chain(), query, 1, believed=fitted.confidence_set)
+    (row,) = (one for one in rows if one.method == "all that data leave open")
+    assert row.scale == chain_scale_bound(fitted.confidence_set, 1, query)
+
+
+@pytest.mark.parametrize("length", [1, 5])
+def test_a_chain_that_never_moves_has_every_other_method(length):
+    rows = _rows(MarkovChain([0.3, 0.7], [[1, 0], [0, 1]], length))
+    assert "Markov quilt, approximate" not in rows
+    assert rows["exact"].scale == pytest.approx(length, rel=1e-9)
+
+
+def test_a_query_that_counts_nobody_needs_next_to_no_noise():
+    chain = MarkovChain([0.3, 0.7], [[0.9, 0.1], [0.4, 0.6]], 4)
+    table = noise_table(chain, Linear([0] * 4), 1)
+    assert max(row.scale for row in table) < 1e-6

@@ -25,6 +25,7 @@ STANDINGS = [
     _standing("a bound", 2.5, Side.AT_MOST),
     _standing("found so far", 1.5, Side.AT_LEAST),
     _standing("$no$ bound", math.inf),
+    _standing("belief", 0.7, unit="log posterior/prior"),
     _standing("nats", 0.2, unit="nats"),
 ]
 ROWS = [
@@ -65,7 +66,7 @@ def test_every_framework_has_its_number_and_its_side():
     assert (dots["DP"][0], dots["a bound"][0]) == (1.0, 2.5)
     assert len({marker for _, marker in dots.values()}) == 3
     assert dots["$no$ bound"][0] == figure.axes[0].get_xlim()[1]
-    assert _words(figure) == ["1", "≤ 2.5", "≥ 1.5", "∞"]
+    assert _words(figure) == ["1", "≤ 2.5", "≥ 1.5", "∞", "0.7"]
 
 
 def test_a_method_that_is_not_sound_looks_different():

@@ -2,28 +2,34 @@
 
 An upper bound for all chains says how much noise suffices; what the tails of Laplace noise see
 says how much is needed. For two states that tend to stay the two agree, so that the answer is
-exact; elsewhere the bound is on the safe side.
+exact; elsewhere `pufferfish` is asked again and again, which is on the safe side, too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tellapart._checks import Array
+from tellapart._numeric import solve
 from tellapart.choose.limit import Limit
+from tellapart.errors import NotCertified
 from tellapart.mechanisms.noise import Laplace
 from tellapart.risk.rates import epsilon as epsilon_of
 from tellapart.worlds.fitting import chain_epsilon_bound, chain_scale_bound
+from tellapart.worlds.frameworks.pufferfish import pufferfish
+from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.models.tilted import chain_log_mgf
 from tellapart.worlds.secret_test import Model, SecretTest, tell_apart
 
-# Shorter chains are searched record by record, to the last double; longer ones take too long.
-_SHORT, _AFFORDABLE = 50, 400
+# Shorter chains are searched record by record, to the last double.
+_SHORT = 50
 _TIGHT = 1e-8
 
 
@@ -53,9 +59,44 @@ def noise(
     record = int(np.nanargmax(chain_epsilon_bound(worst, scale, query)))
     test = _best_pair(worst, query, record, scale)
     exact = test.epsilon >= wanted * (1 - _TIGHT)
-    if not exact and longest <= _AFFORDABLE:
-        return None
+    if not exact:
+        scale, exact = _by_windows(chains, query, wanted, scale)
+        test = _attained(chains, query, scale)
     return Found(Laplace(scale), test, _impossible(chains), exact)
+
+
+def _by_windows(
+    chains: Sequence[MarkovChain], query: Query, epsilon: float, enough: float
+) -> tuple[float, bool]:
+    """Less noise than is enough for sure, where a closer look at each record allows it."""
+    seen: dict[float, Standing] = {}
+
+    def excess(log_scale: Array) -> Array:
+        scale = math.exp(float(log_scale[0]))
+        seen[scale] = pufferfish(chains, query, Laplace(scale))
+        return np.array([math.log(max(seen[scale].epsilon, 1e-300) / epsilon)])
+
+    high = np.array([math.log(enough)])
+    if excess(high)[0] > 0:  # rounding, at the very end of what was proved
+        return enough, False
+    low = high - 1.0
+    while excess(low)[0] <= 0:
+        low = 2 * low - high
+        if low[0] < math.log(enough) - 60:  # the records hardly count
+            return enough, False
+    scale = math.exp(float(solve.falling_root(excess, low, high, 1e-10)[1][0]))
+    return scale, seen[scale].side is Side.EXACT
+
+
+def _attained(chains: Sequence[MarkovChain], query: Query, scale: float) -> SecretTest:
+    """The two values that are told apart most, as far as is known."""
+    found = [pufferfish(chain, query, Laplace(scale)).witness for chain in chains]
+    ratios = [-math.inf if one is None else one.log_ratio for one in found]
+    place = int(np.argmax(ratios))
+    worst = found[place]
+    if worst is None:
+        raise NotCertified("no output was found that tells anything of a chain")
+    return tell_apart(chains[place], query, Laplace(scale), worst.likelier, worst.other)
 
 
 def _pure(limits: Sequence[Limit]) -> float | None:

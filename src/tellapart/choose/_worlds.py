@@ -7,38 +7,46 @@ the kinds used here is less noise with more on top, so that every risk falls as 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scipy.special import expit
+
 from tellapart import _checks
 from tellapart.choose.limit import FROM_MODEL, Limit
 from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
 from tellapart.worlds.pairs.curves import pair_curve
 from tellapart.worlds.pairs.extremes import Law
 from tellapart.worlds.releases import Release
-from tellapart.worlds.secret_test import Model, SecretTest
+from tellapart.worlds.secret_test import Model, SecretTest, prior_log_odds
 
 Family = Callable[[float], Release]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One secret against another, or against all others of its record, with its prior."""
+    """One secret against another, or against all others of its record, with its prior odds."""
 
     h1: Secret
     h0: Secret
     present: Law
     absent: Law
-    prior: float | None
+    log_odds: float | None
+
+    @property
+    def prior(self) -> float | None:
+        return None if self.log_odds is None else float(expit(self.log_odds))
 
     def curve(self, release: Release) -> TradeoffCurve:
         return pair_curve(self.present, self.absent, release)
 
     def test(self, release: Release) -> SecretTest:
-        return SecretTest(self.h1, self.h0, release, self.present, self.absent, self.prior)
+        return SecretTest(self.h1, self.h0, release, self.present, self.absent, self.log_odds)
 
 
 @dataclass(frozen=True)
@@ -120,16 +128,11 @@ def _laws(
 def _asked(
     model: Model, pairs: Sequence[tuple[Secret, Secret]], laws: dict[Secret, Law]
 ) -> list[Asked]:
-    priors = {one: model.prior(one) for one in laws} if isinstance(model, FiniteModel) else {}
     return [
-        Asked(h1, h0, laws[h1], laws[h0], _share(priors, h1, h0))
+        Asked(h1, h0, laws[h1], laws[h0], prior_log_odds(model, h1, h0))
         for h1, h0 in pairs
         if h1 in laws and h0 in laws
     ]
-
-
-def _share(priors: dict[Secret, float], h1: Secret, h0: Secret) -> float | None:
-    return priors[h1] / (priors[h1] + priors[h0]) if priors else None
 
 
 def _against_rests(
@@ -142,12 +145,12 @@ def _against_rests(
         if not isinstance(secret, RecordValue):
             _checks.refuse("secrets", "be RecordValue, one for each value that counts", secret)
         others = [x for x in model.domain(secret.record).tolist() if x != secret.value]
-        prior = model.prior(secret)
-        if not others or prior == 1:
+        rest = RecordIn(secret.record, tuple(others)) if others else None
+        if rest is None or model.log_prior(rest) == -math.inf:
             certain.append(secret)
             continue
-        rest = RecordIn(secret.record, tuple(others))
-        found.append(Asked(secret, rest, laws[secret], model.law(query, rest), prior))
+        odds = prior_log_odds(model, secret, rest)
+        found.append(Asked(secret, rest, laws[secret], model.law(query, rest), odds))
     return found, certain
 
 
@@ -159,5 +162,10 @@ def _with_prior(limit: Limit, asked: Asked) -> Limit:
     """The same limit with the prior of one test filled in."""
     if asked.prior is None:
         _checks.refuse("limits", "state a prior as a number where the model has none", str(limit))
+    if asked.prior == 0:
+        raise Unsupported(
+            f"{asked.h1!r} has a prior below the smallest double, so that no risk can be read "
+            "off it; name the values that count by secrets=, or limit ε"
+        )
     given = tuple((k, asked.prior if v is FROM_MODEL else v) for k, v in limit.arguments)
     return replace(limit, arguments=given)

@@ -14,6 +14,7 @@ from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.rounding import fixed
 from tellapart.choose.noise import NoiseChoice, noise, pure
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.fitting import ChainSet, TableSet, chain_scale_bound, table_scale_bound
 from tellapart.worlds.frameworks._policy_pairs import secret_pairs
@@ -142,11 +143,19 @@ def _sound(
     if isinstance(model, MarkovChain):
         same = "every query that one record moves as much, under this model"
         yield _Method("Markov quilt", quilt_scale(model, epsilon, query=query).scale, same)
-        rough = quilt_scale(model, epsilon, exact=False, query=query).scale
-        mixing = "every such query, under every chain that forgets as fast"
-        yield _Method("Markov quilt, approximate", rough, mixing)
+        yield from _rough_quilt(model, query, epsilon)
     together = group_privacy(model, query, Laplace(1)).epsilon / epsilon
     yield _Method("group privacy", together, "this query, whatever the model; adds up", False)
+
+
+def _rough_quilt(chain: MarkovChain, query: Query, epsilon: float) -> Iterator[_Method]:
+    """By how fast the chain forgets, if it does."""
+    try:
+        rough = quilt_scale(chain, epsilon, exact=False, query=query).scale
+    except InvalidArgument:  # it has several stationary laws
+        return
+    mixing = "every such query, under every chain that forgets as fast"
+    yield _Method("Markov quilt, approximate", rough, mixing)
 
 
 def _for_all(
@@ -195,7 +204,10 @@ def _pairwise(model: FiniteModel, query: Query, epsilon: float) -> float:
         scale = math.exp(float(log_scale[0]))
         return np.array([dependence_sensitivity(model, query, scale) - epsilon * scale])
 
-    low = math.log(differential_privacy(model, query, Laplace(1)).epsilon / epsilon) - 1e-9
+    alone = differential_privacy(model, query, Laplace(1)).epsilon
+    if alone == 0:
+        return 0.0
+    low = math.log(alone / epsilon) - 1e-9
     high = math.log(group_privacy(model, query, Laplace(1)).epsilon / epsilon) + 1e-9
     return math.exp(solve.falling_root(excess, np.array([low]), np.array([high]), 1e-12)[1][0])
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from scipy.special import expit
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
@@ -14,7 +15,7 @@ from tellapart.worlds.models.base import FiniteModel, Known
 from tellapart.worlds.models.gaussian import GaussianRecords
 from tellapart.worlds.models.laws import NormalLaw
 from tellapart.worlds.models.queries import Vector
-from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
+from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret
 from tellapart.worlds.pairs.curves import pair_curve
 from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
 from tellapart.worlds.pairs.gaussian import GaussianPair
@@ -43,9 +44,9 @@ class Witness:
 class SecretTest:
     """How well someone who knows the model can tell that h1 holds rather than h0.
 
-    ``present`` and ``absent`` are the laws of the true answer in the two worlds, ``prior`` is the
-    probability of h1 before any output, given that one of the two holds; None where a value has
-    no probability.
+    ``present`` and ``absent`` are the laws of the true answer in the two worlds, ``log_odds`` is
+    the logarithm of how much likelier h1 is than h0 before any output; None where a value has no
+    probability, or both may hold at once.
     """
 
     h1: Secret
@@ -53,7 +54,7 @@ class SecretTest:
     release: Releases
     present: Law
     absent: Law
-    prior: float | None
+    log_odds: float | None
     known: tuple[tuple[int, float], ...] = ()
 
     def __str__(self) -> str:
@@ -67,6 +68,11 @@ class SecretTest:
         ``curve.mirrored()`` has h1 as the null; the two differ in general.
         """
         return pair_curve(self.present, self.absent, self.release)
+
+    @property
+    def prior(self) -> float | None:
+        """The probability of h1 before any output, given that one of the two holds."""
+        return None if self.log_odds is None else float(expit(self.log_odds))
 
     @property
     def epsilon(self) -> float:
@@ -84,11 +90,7 @@ class SecretTest:
     @property
     def max_posterior(self) -> float:
         """The most certain anyone can become that h1 holds, given that one of the two does."""
-        prior = self._known_prior()
-        if prior in (0.0, 1.0):
-            return prior
-        odds = math.log(prior) - math.log1p(-prior) + self._extremes[0].log_ratio
-        return 1 / (1 + math.exp(-odds)) if odds > -700 else math.exp(odds)
+        return float(expit(self._known_odds() + self._extremes[0].log_ratio))
 
     @cached_property
     def monotone(self) -> bool:
@@ -108,21 +110,22 @@ class SecretTest:
 
     def mutual_information(self) -> float:
         """How much an output tells on average of which of the two secrets holds, in nats."""
-        prior = self._known_prior()
+        odds = self._known_odds()
+        prior = float(expit(odds))
         laws = [self.present, self.absent]
-        return mutual_information(laws, [prior, 1 - prior], self.release)
+        return mutual_information(laws, [prior, float(expit(-odds))], self.release)
 
     @cached_property
     def _extremes(self) -> tuple[Extreme, Extreme]:
         return extremes(self.present, self.absent, self.release)
 
-    def _known_prior(self) -> float:
-        if self.prior is None:
+    def _known_odds(self) -> float:
+        if self.log_odds is None:
             raise Unsupported(
-                "these two values have densities, not probabilities; "
+                "these two secrets have no prior odds, as values have densities or both may hold; "
                 "ask risk.max_posterior(test.curve, prior=...)"
             )
-        return self.prior
+        return self.log_odds
 
 
 def tell_apart(
@@ -153,7 +156,7 @@ def tell_apart(
         seen = one_release(release)
     present, absent = model.law(query, h1, known), model.law(query, h0, known)
     told = tuple(sorted((known or {}).items()))
-    return SecretTest(h1, h0, seen, present, absent, _share(model, h1, h0, known), told)
+    return SecretTest(h1, h0, seen, present, absent, prior_log_odds(model, h1, h0, known), told)
 
 
 def one_vs_rest(
@@ -176,9 +179,29 @@ def one_vs_rest(
     return tell_apart(model, query, release, secret, rest)
 
 
-def _share(model: Model, h1: Secret, h0: Secret, known: Known | None) -> float | None:
-    """The probability of h1, given that one of two secrets that exclude each other holds."""
-    if isinstance(model, GaussianRecords):
+def prior_log_odds(
+    model: Model, h1: Secret, h0: Secret, known: Known | None = None
+) -> float | None:
+    """How much likelier h1 is than h0 beforehand; None where that is no question."""
+    if isinstance(model, GaussianRecords) or _may_hold_together(model, h1, h0, known):
         return None
-    one, other = model.prior(h1, known), model.prior(h0, known)
-    return one / (one + other)
+    return model.log_prior(h1, known) - model.log_prior(h0, known)
+
+
+def _may_hold_together(model: FiniteModel, h1: Secret, h0: Secret, known: Known | None) -> bool:
+    """Whether two secrets do not exclude each other; values of one record always should."""
+    if isinstance(h1, Predicate) or isinstance(h0, Predicate):
+        both = Predicate(lambda records: _holds(h1, records) and _holds(h0, records))
+        return model.prior(both, known) > 0
+    if h1.record != h0.record:
+        return True
+    shared = set(h1.values) & set(h0.values)
+    if shared:
+        _checks.refuse("h0", "exclude h1, with which it shares no value", sorted(shared))
+    return False
+
+
+def _holds(secret: Secret, records: tuple[float, ...]) -> bool:
+    if isinstance(secret, Predicate):
+        return bool(secret.function(records))
+    return records[secret.record] in secret.values

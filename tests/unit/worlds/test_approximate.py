@@ -93,3 +93,14 @@ def test_a_channel_has_no_shift():
     channel = Channel({x: [0.5, 0.5] for x in range(4)})
     with pytest.raises(ta.InvalidArgument, match="release must"):
         approximate_dp(_random_table(0), Sum(), channel, 0.1)
+
+
+def test_what_is_known_leaves_a_record_its_own_move():
+    rng = np.random.default_rng(3)
+    model = JointTable([[0, 1]] * 3, rng.dirichlet(np.ones(8)).reshape(2, 2, 2))
+    for record in range(3):
+        known = {i: float(rng.integers(2)) for i in range(3) if i != record}
+        found = approximate_pufferfish(model, Sum(), ta.Gaussian(2), 1e-3, known=known)
+        alone = ta.Gaussian(2, sensitivity=1).curve().epsilon(1e-3)
+        assert found.epsilon == pytest.approx(alone, rel=1e-9)
+        assert dict(found.witness.known) == known

@@ -69,3 +69,25 @@ def test_normal_noise_has_no_pure_epsilon():
     policy = Policy([0, 1], CompleteGraph(), records=2)
     with pytest.raises(Unsupported, match="curve"):
         blowfish(policy, Sum(), ta.Gaussian(1))
+
+
+def test_neighbours_in_one_order_only_are_told_apart_both_ways():
+    allowed = {(1, 0), (1, 1), (1, 2), (2, 2)}
+    policy = Policy(range(3), DistanceGraph(1), 2, [allowed.__contains__])
+    pairs = set(policy.neighbours())
+    assert ((1, 0), (2, 2)) in pairs
+    assert ((2, 2), (1, 0)) not in pairs
+    peaks = [[0.98, 0.01, 0.01], [0.9, 0.05, 0.05], [0.6, 0.2, 0.2], [0.3, 0.4, 0.3]]
+    for order in (peaks, peaks[::-1]):
+        rows = {answer: np.array(row) for answer, row in enumerate(order, start=1)}
+        found = blowfish(policy, Sum(), Channel(rows))
+        assert found.epsilon == pytest.approx(math.log(40), rel=1e-12)
+        assert {found.witness.likelier, found.witness.other} == {(1, 0), (2, 2)}
+
+
+def test_it_adds_up_over_releases():
+    """Neighbours do not depend on outputs, so that ratios of two releases multiply."""
+    policy = Policy([0, 1, 2], DistanceGraph(1), records=2)
+    rows = {answer: [0.2 + answer / 10, 0.8 - answer / 10] for answer in range(5)}
+    assert blowfish(policy, Sum(), Channel(rows)).composes
+    assert blowfish(policy, Sum(), ta.Laplace(1)).composes

@@ -316,3 +316,36 @@ def test_members_of_larger_sets_keep_the_bounds_backwards_too():
     assert all(chains.contains(one) for one in members)
     found = chain_epsilon_bound(chains, 1)
     assert all(np.all(chain_epsilon_bound(one, 1) <= found + 1e-12) for one in members)
+
+
+@pytest.mark.parametrize("states", [2, 3, 5])
+def test_a_set_read_backwards_has_the_same_bounds_backwards(states):
+    """Each direction has limits of its own, and both count."""
+    rng = np.random.default_rng(states)
+    ahead, back = (rng.dirichlet(np.full(states, 3.0), states) for _ in range(2))
+    boxes = [(0.9 * rows, np.minimum(1.2 * rows, 1.0)) for rows in (ahead, back)]
+    one, other = ChainSet(*boxes, length=7), ChainSet(*boxes[::-1], length=7)
+    query = Linear(rng.integers(1, 4, 7))
+    found = chain_epsilon_bound(one, 1.5, query)
+    mirrored = chain_epsilon_bound(other, 1.5, Linear(query.weights[::-1]))
+    np.testing.assert_allclose(found, mirrored[::-1], rtol=1e-12)
+    assert np.abs(found - found[::-1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("rates", [(5e-12, 2e-11), (2e-11, 5e-12)])
+def test_a_law_that_creeps_is_followed_to_the_end(rates):
+    """Steps that hardly move it add up, and limits that rare moves set move along with it."""
+    one, other = rates
+    chain = MarkovChain([0.5, 0.5], [[1 - one, one], [other, 1 - other]], 1500)
+    found, true = chain_epsilon_bound(chain, 1), in_the_tails(chain, 1)
+    assert np.all(found >= true - 1e-9)
+    np.testing.assert_allclose(found, true, rtol=1e-9)
+
+
+def test_a_state_that_the_first_record_alone_may_have_is_bounded_too():
+    """Long after the bound has settled for all records that follow."""
+    inner = np.array([[0.6, 0.4, 0], [0.3, 0.7, 0]])
+    chain = MarkovChain([0.3, 0.3, 0.4], [*inner, [0, 1, 0]], 200, [0, 1, 5])
+    logs = chain_log_mgf(chain, [1 / 2, -1 / 2])
+    true = (np.nanmax(logs, axis=2) - np.nanmin(logs, axis=2)).max(axis=0)
+    assert np.all(chain_epsilon_bound(chain, 2) >= true - 1e-10)

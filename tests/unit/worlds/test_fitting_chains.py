@@ -1,6 +1,7 @@
 """Chains fitted to sequences, frames and files."""
 
 import datetime
+import math
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.special import betaln
 
 import tellapart as ta
 from tellapart.worlds import MarkovChain, chain_epsilon_bound, fit_chain
@@ -193,3 +195,18 @@ def test_files_that_lack_a_column_are_named(tmp_path):
     np.savez(tmp_path / "table.npz", x=[0, 1])
     with pytest.raises(ta.InvalidArgument, match="must be Parquet or CSV"):
         fit_chain(tmp_path / "table.npz", column="x")
+
+
+@pytest.mark.parametrize("states", [2, 3, 4])
+def test_what_all_intervals_of_a_chain_may_miss_adds_up_to_what_is_left(states):
+    """An end at which the bet has paid 1/level stands for an interval that may miss that often."""
+    path = np.random.default_rng(states).integers(states, size=4000)
+    fitted = fit_chain(path, confidence=0.9)
+    found = fitted.confidence_set
+    missed = 0.0
+    for counts, (low, _) in ((fitted.counts, found.forward), (fitted.counts.T, found.backward)):
+        n = counts.sum(axis=1, keepdims=True)
+        likely = counts * np.log(low) + (n - counts) * np.log1p(-low)
+        missed += np.exp(likely + math.log(math.pi) - betaln(counts + 0.5, n - counts + 0.5)).sum()
+    # With two states the second of each row, and all that is read backwards, say nothing new.
+    assert missed / (4 if states == 2 else 1) == pytest.approx(0.1, rel=1e-6)

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -77,3 +78,17 @@ def test_fixed_numbers_of_trials_are_clopper_and_pearsons(successes, trials):
     assert high == pytest.approx(exact.high, rel=1e-9)
     assert low <= exact.low + 1e-15
     assert high >= exact.high - 1e-15
+
+
+@pytest.mark.parametrize("successes", [10**3, 10**6, 10**9])
+def test_ends_are_rounded_outward(successes):
+    """Where digits are lost to large numbers an end lies where the bet is won all the same."""
+    with mpmath.workdps(60):
+        for trials in (2 * successes, 3 * successes + 1):
+            for won in (successes, trials - successes):
+                low = mpmath.mpf(float(anytime(won, trials, 0.05)[0]))
+                even = mpmath.mpf(1) / 2
+                paid = mpmath.loggamma(won + even) + mpmath.loggamma(trials - won + even)
+                paid -= mpmath.loggamma(trials + 1) + mpmath.log(mpmath.pi)
+                paid -= won * mpmath.log(low) + (trials - won) * mpmath.log(1 - low)
+                assert paid >= mpmath.log(20)

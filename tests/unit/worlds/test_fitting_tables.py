@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 import tellapart as ta
 from tellapart.worlds import (
@@ -201,3 +202,18 @@ def test_the_promise_is_kept_for_the_true_table():
     plugged_in, safe = np.mean(broken, axis=0)
     assert plugged_in > 0.2
     assert safe <= 0.05
+
+
+def test_what_all_intervals_of_a_table_may_miss_adds_up_to_what_is_left():
+    for shape in ((2, 2), (2, 3), (2,)):
+        rng = np.random.default_rng(len(shape))
+        names = [f"x{i}" for i in range(len(shape))]
+        data = {
+            name: [*range(size), *rng.integers(size, size=400 - size).tolist()]
+            for name, size in zip(names, shape, strict=True)
+        }
+        fitted = fit_table(data, names, confidence=0.9)
+        low = fitted.confidence_set.low
+        missed = 2 * binom.sf(fitted.counts - 1, fitted.counts.sum(), low)
+        # Of two cells one says all of the other.
+        assert missed.sum() / (2 if missed.size == 2 else 1) == pytest.approx(0.1, rel=1e-9)

@@ -410,3 +410,64 @@ def test_bounded_knowledge_is_never_less_than_all_knowledge(name, radius):
     seen = found.witness
     test = tell_apart(chain, Sum(), noise, seen.likelier, seen.other, dict(seen.known))
     assert test.epsilon == pytest.approx(seen.log_ratio, abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_knowledge_on_either_side_of_a_record_counts(seed):
+    """States that go round make it worst to know what follows and nothing of what was before."""
+    rng = np.random.default_rng(seed)
+    step = 0.03 * rng.dirichlet(np.ones(3), 3) + 0.97 * np.roll(np.eye(3), 1, axis=1)
+    chain = MarkovChain(rng.dirichlet(np.ones(3)), step, 3)
+    worst = max(
+        pufferfish(chain, Sum(), ta.Laplace(1), known=dict(zip(told, values, strict=True))).epsilon
+        for size in range(3)
+        for told in itertools.combinations(range(3), size)
+        for values in itertools.product(range(3), repeat=size)
+    )
+    assert bayesian(chain, Sum(), ta.Laplace(1)).epsilon == pytest.approx(worst, abs=1e-10)
+
+
+def test_windows_of_chains_with_moves_that_cannot_be_never_say_less():
+    """What a window rules out for one value and not for another tells all, and is not left out."""
+    rng = np.random.default_rng(0)
+    moves = [
+        [[0.0, 0.9, 0.1], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+        [[0.0, 1.0, 0.0], [0.7, 0.0, 0.3], [0.5, 0.0, 0.5]],
+        [[0.5, 0.5, 0.0], [0.0, 0.3, 0.7], [0.2, 0.0, 0.8]],
+    ]
+    for step in moves:
+        chain = MarkovChain(rng.dirichlet(np.ones(3)), step, 5)
+        listed = Listed(_chain_shares(chain), Sum(), ta.Laplace(1))
+        expected = np.array([listed.pufferfish(record) for record in range(5)])
+        found = Windows(chain, np.ones(5), 1.0, 1).epsilons()
+        assert np.all(found >= expected - 1e-12)
+
+
+@pytest.mark.parametrize(
+    "model", [Independent([[0.7, 0.3]] * 3), Exchangeable([0.1, 0.5, 0.3, 0.1])]
+)
+def test_a_known_record_is_not_like_the_others(model):
+    """It is no secret, in whatever order records are asked about."""
+    for records in ([0, 1], [1, 0]):
+        with pytest.raises(ta.InvalidArgument, match="known must leave out the record"):
+            pufferfish_by_record(model, Sum(), ta.Laplace(1), {0: 1}, records)
+
+
+def test_what_is_known_counts_for_named_pairs_as_for_records():
+    rng = np.random.default_rng(12)
+    model = JointTable([[0, 1, 2]] * 3, rng.dirichlet(np.ones(27)).reshape(3, 3, 3))
+    for known in ({2: 1}, {0: 2, 1: 0}, {1: 2}):
+        record = next(i for i in range(3) if i not in known)
+        values = [RecordValue(record, x) for x in (0, 1, 2)]
+        pairs = list(itertools.combinations(values, 2))
+        one = pufferfish(model, Sum(), ta.Laplace(1), pairs, known)
+        other = pufferfish(model, Sum(), ta.Laplace(1), known=known, records=[record])
+        assert one.epsilon == pytest.approx(other.epsilon, rel=1e-12)
+        assert dict(one.witness.known) == known
+
+
+def test_the_witness_is_that_of_the_worst_model_in_any_order():
+    models = [CHAINS["staying"], CHAINS["changing"]]
+    for order in (models, models[::-1]):
+        found = pufferfish_by_record(order, Sum(), ta.Laplace(1))
+        assert found.witness.log_ratio == pytest.approx(np.nanmax(found.epsilons), abs=CLOSE)

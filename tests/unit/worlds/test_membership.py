@@ -117,7 +117,9 @@ def test_chains_agree_with_the_table_of_all_their_databases():
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
-@pytest.mark.parametrize(("gamma", "prior"), [(2, 0.5), (1.5, 0.1), (3, 0.9), (1.01, 0.3)])
+@pytest.mark.parametrize(
+    ("gamma", "prior"), [(2, 0.5), (1.5, 0.1), (3, 0.9), (1.01, 0.3), (2, 0.45)]
+)
 def test_the_epsilon_for_gamma_is_the_largest_that_keeps_both_promises(gamma, prior):
     epsilon = membership_epsilon(gamma, prior)
 

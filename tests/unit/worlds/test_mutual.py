@@ -280,3 +280,27 @@ def test_bad_input_is_refused():
         mutual_information(GaussianRecords([0], [[1]]), Sum(), ta.Laplace(1))
     with pytest.raises(ta.InvalidArgument, match="priors must be 2"):
         integrals.mutual_information([point(0), point(1)], [1.0], ta.Laplace(1))
+
+
+def test_every_record_of_a_chain_is_told_as_much_as_by_its_table():
+    rng = np.random.default_rng(11)
+    chain = MarkovChain(rng.dirichlet([1, 1]), rng.dirichlet([0.5, 0.5], 2), 4)
+    table, query = tabled(chain, ""), Linear([1, 3, 2, 1])
+    for record in range(4):
+        one, other = (
+            mutual_information(model, query, ta.Laplace(2), "given others", record).epsilon
+            for model in (chain, table)
+        )
+        assert one == pytest.approx(other, rel=1e-9)
+
+
+def test_the_worst_that_others_may_be_counts_for_the_worst_prior():
+    """A factor of 0 hides a record, which a larger one shows."""
+    pair = Independent([[0.5, 0.5], [0.2, 0.3, 0.5]])
+    alone = Independent([[0.5, 0.5]])
+    for factors in ((0, 1, 3), (3, 0, 1), (1, 3, 0)):
+        found = mutual_information(
+            pair, lambda one, by=factors: one[0] * by[int(one[1])], ta.Laplace(2), record=0
+        )
+        most = mutual_information(alone, Linear([3]), ta.Laplace(2))
+        assert found.epsilon == pytest.approx(most.epsilon, rel=1e-9)

@@ -124,7 +124,7 @@ def test_two_values_of_a_normal_record():
     assert test.curve.deviation == pytest.approx(math.sqrt(2) / 2)
     again = pickle.loads(pickle.dumps(test.curve))  # noqa: S301
     assert again.beta(0.1) == test.curve.beta(0.1)
-    with pytest.raises(Unsupported, match="densities, not probabilities"):
+    with pytest.raises(Unsupported, match="values have densities"):
         _ = test.max_posterior
 
 

@@ -259,3 +259,9 @@ def test_what_is_refused(name):
     call, message = REFUSED[name]
     with pytest.raises(ta.InvalidArgument, match=message):
         call()
+
+
+def test_values_that_a_known_marginal_leaves_out_have_no_records():
+    policy = Policy(GRID, CompleteGraph(), 2, [KnownMarginal(0, {1: 1})])
+    with pytest.raises(ta.InvalidArgument, match="leave some database"):
+        policy.databases()

@@ -274,3 +274,42 @@ def test_what_is_refused(name):
     call, message = REFUSED[name]
     with pytest.raises(ta.InvalidArgument, match=message):
         call()
+
+
+def test_a_chain_read_backwards_takes_the_same_noise():
+    """So that neither end is left out: what one node asks for, its mirror image does."""
+    rng = np.random.default_rng(8)
+    nodes = []
+    for _ in range(10):
+        chain = random_chain(rng, 3, 2, 4.0)
+        law = chain.initial @ chain.transition
+        back = MarkovChain(law, (chain.initial[:, None] * chain.transition).T / law[:, None], 2)
+        ahead, mirrored = quilt_scale(chain, 4.0), quilt_scale(back, 4.0)
+        assert ahead.scale == pytest.approx(mirrored.scale, rel=1e-12)
+        nodes.append(ahead.node)
+    assert set(nodes) == {0, 1}
+
+
+def published_scale(length, epsilon, least, gap):
+    """Lemma C.1 of Song, Wang and Chaudhuri (2017) at every node and quilt: left ones twice."""
+
+    def told(away):
+        off = math.exp(-gap * away / 2)
+        return math.log((least + off) / (least - off)) if off < least else math.inf
+
+    def best(node):
+        found = [length / epsilon]
+        for a, b in itertools.product(range(node + 1), range(length - node)):
+            influence = (2 * told(a) if a else 0.0) + (told(b) if b else 0.0)
+            near = (a or node + 1) + (b or length - node) - 1
+            if influence < epsilon:
+                found.append(near / (epsilon - influence))
+        return min(found)
+
+    return max(map(best, range(length)))
+
+
+@pytest.mark.parametrize(("least", "gap"), [(0.2, 0.75), (0.4, 1.5), (0.05, 0.9)])
+def test_bounds_are_the_published_ones(least, gap):
+    found = quilt_scale_approximate(30, 2.0, least, gap).scale
+    assert found == pytest.approx(published_scale(30, 2.0, least, gap), rel=1e-12)

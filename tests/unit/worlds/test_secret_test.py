@@ -19,6 +19,7 @@ from tellapart.worlds import (
     JointTable,
     MarkovChain,
     NormalLaw,
+    Predicate,
     RecordIn,
     RecordValue,
     Sum,
@@ -223,3 +224,75 @@ def test_bad_input():
         renyi(far, zero, ta.Laplace(1), 2)
     with pytest.raises(InvalidArgument, match="release must be"):
         tell_apart(BIT, Sum(), 1.0, ONE, ZERO)
+
+
+def test_either_order_of_two_secrets_tells_one_story():
+    """Bayes' rule, output by output, through channels that speak unlike for either secret."""
+    rng = np.random.default_rng(2)
+    for _ in range(8):
+        model = JointTable([[0, 1]] * 2, rng.dirichlet(np.ones(4)).reshape(2, 2))
+        tell = Channel({x: rng.dirichlet(np.full(3, 0.5)) for x in range(3)})
+        known = {1: float(rng.integers(2))}
+        test, other = (
+            tell_apart(model, Sum(), tell, *pair, known) for pair in ((ONE, ZERO), (ZERO, ONE))
+        )
+        shares = model.probabilities[:, int(known[1])]
+        assert test.prior == pytest.approx(shares[1] / shares.sum(), rel=1e-13)
+        assert other.prior == pytest.approx(1 - test.prior, rel=1e-12)
+        rows = np.array([tell.rows[known[1] + x] for x in (0, 1)])
+        after = shares[:, None] * rows / (shares @ rows)
+        assert test.max_posterior == pytest.approx(after[1].max(), rel=1e-12)
+        assert other.max_posterior == pytest.approx(after[0].max(), rel=1e-12)
+        assert test.witness == other.witness
+        seen = test.witness
+        likelier, less = (int(one.value) for one in (seen.likelier, seen.other))
+        gain = math.log(rows[likelier, seen.output] / rows[less, seen.output])
+        assert gain == pytest.approx(seen.log_ratio, rel=1e-12)
+        assert seen.log_ratio == pytest.approx(np.abs(np.log(rows[1] / rows[0])).max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("deviation", [0.3, 1.0, 4.0])
+def test_what_normal_data_vary_is_added_to_normal_noise_as_variance(deviation):
+    records = GaussianRecords([0, 0], np.diag([1, deviation**2]))
+    test = tell_apart(records, Sum(), ta.Gaussian(2), RecordValue(0, 3), RecordValue(0, 0))
+    alike = ta.Gaussian(math.sqrt(4 + deviation**2), sensitivity=3).curve()
+    for epsilon in (0.0, 0.5, 2.0):
+        assert test.curve.delta(epsilon) == pytest.approx(alike.delta(epsilon), rel=1e-12)
+
+
+def test_priors_below_the_smallest_double_count():
+    """The last of 2,000 records is still 0 with probability 2^-1999; posteriors are by hand."""
+    chain = MarkovChain([1, 0], [[0.5, 0.5], [0, 1]], 2000)
+    test = tell_apart(chain, Sum(), ta.Laplace(1), RecordValue(1999, 0), RecordValue(1999, 1))
+    assert test.prior == 0
+    assert test.log_odds == pytest.approx(-1999 * math.log(2), rel=1e-12)
+    # Far down, outputs weigh a sum s by e^-s: 1 for all zeros, else the sum over first ones.
+    first = np.arange(1, 2000)
+    ratio = -1999 * math.log(2) - logsumexp(-first * math.log(2) - (2000 - first))
+    assert test.max_posterior == pytest.approx(1 / (1 + math.exp(-ratio)), rel=1e-9)
+
+
+def test_two_priors_below_the_smallest_double_have_odds():
+    chain = MarkovChain([1, 0, 0], [[0.5, 0.25, 0.25], [0, 0.5, 0.5], [0, 0, 1]], 2500)
+    test = tell_apart(chain, Sum(), ta.Laplace(1), RecordValue(2499, 0), RecordValue(2499, 1))
+    # One of 2,499 moves from 0 to 1 and stays: 2499·(1/4)·2^-2498 against 2^-2499.
+    assert test.log_odds == pytest.approx(-math.log(2499 / 2), rel=1e-9)
+
+
+@pytest.mark.parametrize("secrets", [(RecordIn(0, (0, 1)), RecordValue(0, 1))])
+def test_values_that_are_told_apart_differ(secrets):
+    with pytest.raises(ta.InvalidArgument, match="h0 must exclude h1"):
+        tell_apart(BIT, Sum(), ta.Laplace(1), *secrets)
+
+
+def test_secrets_that_may_both_hold_have_no_prior():
+    pair = RecordValue(0, 1), RecordValue(1, 1)
+    some = JointTable([[0, 1], [0, 1]], [[0.4, 0.1], [0.1, 0.4]])
+    test = tell_apart(some, Sum(), ta.Laplace(1), *pair)
+    assert test.prior is None
+    with pytest.raises(Unsupported, match="both may hold"):
+        _ = test.max_posterior
+    either = Predicate(lambda d: d[0] + d[1] > 0), RecordValue(0, 0)
+    assert tell_apart(some, Sum(), ta.Laplace(1), *either).prior is None
+    never = Predicate(lambda d: d[0] == 1 and d[1] == 0), RecordValue(0, 0)
+    assert tell_apart(some, Sum(), ta.Laplace(1), *never).prior == pytest.approx(1 / 6)

@@ -282,3 +282,19 @@ def test_laws_of_long_chains_are_not_all_held_at_once(monkeypatch):
     expected = widest(MODELS["three states"], Sum())
     monkeypatch.setattr("tellapart.worlds.models.chain._MOST_KEPT", 1)
     assert widest(MODELS["three states"], Sum()) == expected
+
+
+def test_what_is_known_counts_for_listed_pairs_as_for_all():
+    """By each secret's own law, or by all laws at once."""
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        model = JointTable([[0, 1, 3]] * 3, rng.dirichlet(np.full(27, 0.5)).reshape(3, 3, 3))
+        for known in ({2: 0}, {0: 3, 1: 1}):
+            records = [i for i in range(3) if i not in known]
+            pairs = [
+                (RecordValue(i, a), RecordValue(i, b))
+                for i in records
+                for a, b in itertools.combinations([0.0, 1.0, 3.0], 2)
+            ]
+            weights = Linear([1.0, -2.0, 5.0])
+            assert widest(model, weights, pairs, known) == widest(model, weights, known=known)

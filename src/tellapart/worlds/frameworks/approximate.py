@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -83,7 +84,9 @@ def _of_shift(found: Standing, release: Release, delta: float) -> Standing:
     if not isinstance(release, Laplace | Gaussian):
         _checks.refuse("release", "be ta.Laplace(scale) or ta.Gaussian(sigma)", release)
     _checks.inside_unit(delta=delta)
-    epsilon = replace(release, sensitivity=found.epsilon).curve().epsilon(delta)
+    epsilon = math.inf
+    if math.isfinite(found.epsilon):
+        epsilon = replace(release, sensitivity=found.epsilon).curve().epsilon(delta)
     witness = found.witness
     moved = None if witness is None else replace(witness, output=None, log_ratio=epsilon)
     return replace(

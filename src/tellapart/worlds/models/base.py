@@ -46,6 +46,11 @@ class FiniteModel(ABC):
     def prior(self, secret: Secret, known: Known | None = None) -> float:
         """How likely the secret is before any output, given the known records."""
 
+    def log_prior(self, secret: Secret, known: Known | None = None) -> float:
+        """The logarithm of the secret's prior, also where that is below the smallest double."""
+        prior = self.prior(secret, known)
+        return math.log(prior) if prior > 0 else -math.inf
+
     def secrets(self) -> list[RecordValue]:
         """Every value of every record, those of probability 0 among them."""
         return [
@@ -163,10 +168,13 @@ class SummedModel(FiniteModel):
         return _laws(*self._joint(weights, self._index(record), allowed))
 
     def prior(self, secret: Secret, known: Known | None = None) -> float:
+        return math.exp(self.log_prior(secret, known))
+
+    def log_prior(self, secret: Secret, known: Known | None = None) -> float:
         record, wanted = self._wanted(secret)
         shares = self._log_shares(record, self._allowed(known, record))
         every = check_known(float(logpoly.total(shares)), known)
-        return min(math.exp(float(logpoly.total(shares[wanted])) - every), 1.0)
+        return min(float(logpoly.total(shares[wanted])) - every, 0.0)
 
 
 def _laws(sums: Array, joint: Array) -> list[FiniteLaw | None]:

@@ -25,6 +25,9 @@ from tellapart.worlds.models.base import (
 _MOST_KEPT = 2**24  # numbers of the backward pass held at once
 
 
+_TINY = 1e-200
+
+
 @dataclass(frozen=True, eq=False)
 class MarkovChain(SummedModel):
     """A person's states over time, or neighbours in a line, each depending on the last.
@@ -83,6 +86,9 @@ class MarkovChain(SummedModel):
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
         if all(mask.all() for mask in allowed):
-            return logs_of(self.initial @ np.linalg.matrix_power(self.transition, record))
+            shares = self.initial @ np.linalg.matrix_power(self.transition, record)
+            # What is tiny there may have lost its digits, or all of itself, on the way.
+            if np.all(shares > _TINY):
+                return logs_of(shares)
         emissions = np.where(np.array(allowed), 0.0, -np.inf)[None]
         return np.asarray(_tilt.occupation(self.initial, self.transition, emissions)[0, record])

@@ -30,7 +30,7 @@ from tellapart.worlds.pairs.vectors import vector_log_masses
 from tellapart.worlds.releases import Channel, Releases, each_release, one_release
 
 _NODES = 16
-_MOST_WORK = 1 << 31
+_MOST_WORK = 1 << 28
 # e^−DEEP is lost beside 1 many times over.
 _DEEP = 90.0
 # Terms below e^−FAINT of the largest change no digit of a sum of millions.
