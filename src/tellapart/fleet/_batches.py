@@ -48,7 +48,7 @@ class Sampler:
         return cls(places, limit, inclusion, device, len(models), examples)
 
     def taking_part(self, key: Any, draw: Any = coins) -> Any:
-        """models × examples: who is in the sample of a step."""
+        """Who is in the sample of a step: models × examples."""
         if self.places is None:
             shape = (self.models, self.examples)
             drawn = torch.ones(shape, dtype=torch.bool, device=self.device)

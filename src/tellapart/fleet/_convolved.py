@@ -24,7 +24,7 @@ def _of_one(architecture: CNN, weights: dict[str, Any], example: Any) -> Any:
 
 
 def outputs(architecture: CNN, weights: dict[str, Any], inputs: Any) -> Any:
-    """models × classes × examples."""
+    """What each model gives: models × classes × examples."""
     given = torch.func.vmap(lambda one, x: _of_one(architecture, one, x))(weights, inputs)
     return given.transpose(1, 2)
 

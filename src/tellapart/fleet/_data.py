@@ -56,7 +56,8 @@ def models_of(
         if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != count:
             rule = f"be True or False for each model and each of {count} rows of X"
             _checks.refuse("inclusion", rule, inclusion)
-    told = [len(one) for one in (inside, canaries and canaries.inclusion) if one is not None]
+    told = [] if inside is None else [len(inside)]
+    told += [] if canaries is None else [len(canaries.inclusion)]
     if isinstance(models, range):
         if models.step != 1 or models.start < 0 or not len(models):
             _checks.refuse("models", "be a number, or a range of numbers one after another", models)

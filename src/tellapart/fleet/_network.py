@@ -41,7 +41,7 @@ class Network:
 
 
 def outputs(architecture: Architecture, weights: dict[str, Any], inputs: Any) -> Any:
-    """models × classes × examples, before any softmax."""
+    """What each model gives before any softmax: models × classes × examples."""
     if isinstance(architecture, CNN):
         return _convolved.outputs(architecture, weights, inputs)
     return _dense.outputs(pairs(weights), activation(architecture), inputs)[-1]

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from tellapart import _checks
@@ -38,9 +39,9 @@ class Architecture(ABC):
         return sum(math.prod(shape) for shape in self.shapes.values())
 
 
-def _layers(sizes: Sequence[int], first: int = 1) -> dict[str, Shape]:
+def _layers(sizes: Sequence[int]) -> dict[str, Shape]:
     found: dict[str, Shape] = {}
-    for place, (into, out) in enumerate(zip(sizes, sizes[1:], strict=False), start=first):
+    for place, (into, out) in enumerate(pairwise(sizes), start=1):
         found[f"layer{place}.weight"] = (out, into)
         found[f"layer{place}.bias"] = (out,)
     return found

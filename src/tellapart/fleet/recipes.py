@@ -70,7 +70,7 @@ class DPSGD(SGD):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        super(DPSGD, self).__post_init__()
+        super().__post_init__()
         object.__setattr__(self, "clip", _checks.finite_above_zero(clip=self.clip))
         noise = _checks.finite_at_least_zero(noise_multiplier=self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", noise)

@@ -79,7 +79,7 @@ class Fleet:
         """The share of examples that each model labels rightly."""
         inputs, labels = _data.examples(self.architecture, "cross_entropy", X, y)
         right = self._over_models(inputs, lambda given: _right(given, labels))
-        return right.mean(axis=1, dtype=np.float32)
+        return np.asarray(right.mean(axis=1), dtype=np.float32)
 
     def _over_models(self, inputs: Numbers, measure: Any) -> Numbers:
         from tellapart.fleet._layout import stacked

@@ -130,9 +130,9 @@ def _fitting(job: Any, length: int) -> int:
         each += 4 * job.recipe.steps * len(job.canaries.gradients)
     if job.device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(job.device)
-        return max(1, min(_ON_DEVICE, int(_SHARE_OF_FREE * free) // each))
+        return int(max(1, min(_ON_DEVICE, int(_SHARE_OF_FREE * free) // each)))
     workers = max(1, min(torch.get_num_threads(), os.cpu_count() or 1))
-    return max(1, min(_ON_CPU, _CPU_BYTES // workers // each))
+    return int(max(1, min(_ON_CPU, _CPU_BYTES // workers // each)))
 
 
 class _Store:
