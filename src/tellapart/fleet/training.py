@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -20,9 +19,8 @@ from tellapart.run import checked_seed
 
 Progress = Callable[[float], None]
 
-# Models at once: as many as fit a core's cache, or as many as keep a GPU busy.
-_ON_CPU, _ON_DEVICE = 32, 16_384
-_CPU_BYTES = 2**28
+# Models at once: as many as a core's cache likes, or as many as keep a GPU busy.
+_CPU_BYTES, _ON_DEVICE = 6 * 2**20, 16_384
 _SHARE_OF_FREE = 0.4
 # How often rows that were too short are made longer before all examples are taken.
 _TRIES = 3
@@ -131,8 +129,7 @@ def _fitting(job: Any, length: int) -> int:
     if job.device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(job.device)
         return int(max(1, min(_ON_DEVICE, int(_SHARE_OF_FREE * free) // each)))
-    workers = max(1, min(torch.get_num_threads(), os.cpu_count() or 1))
-    return int(max(1, min(_ON_CPU, _CPU_BYTES // workers // each)))
+    return max(1, _CPU_BYTES // each)
 
 
 class _Store:
