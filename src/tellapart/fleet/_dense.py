@@ -51,16 +51,16 @@ def clipped_sums(
     error = given.pop()
     if not squared:
         error = torch.softmax(error, dim=1)
-    errors = [_less(error, batch.targets)]
+    errors = [less(error, batch.targets)]
     for (weight, _), below in zip(layers[:0:-1], reversed(given), strict=True):
         error = torch.bmm(weight.transpose(1, 2), errors[-1])
-        errors.append(_through(activation, error, below))
+        errors.append(through(activation, error, below))
     errors.reverse()
     factor = batch.weights
     if clip is not None:
-        norms = _squares(errors[0]).mul_(batch.squares)
+        norms = squares(errors[0]).mul_(batch.squares)
         for error, below in zip(errors[1:], given, strict=True):
-            norms.addcmul_(_squares(error), _squares(below).add_(1.0))
+            norms.addcmul_(squares(error), squares(below).add_(1.0))
         factor = clip * norms.clamp_(min=clip * clip).rsqrt_() * batch.weights
     inputs = [batch.inputs, *(one.transpose(1, 2) for one in given)]
     for error, below, (weight, bias) in zip(errors, inputs, sums, strict=True):
@@ -69,18 +69,24 @@ def clipped_sums(
         torch.sum(error, dim=2, out=bias)
 
 
-def _less(given: Any, targets: Any) -> Any:
+def less(given: Any, targets: Any) -> Any:
+    """The errors at the last layer: what is given, less what was wanted."""
     if targets.dtype.is_floating_point:
         return given.sub_(targets)
     labels = targets.unsqueeze(1)
-    return given.scatter_add_(1, labels, given.new_tensor(-1.0).expand(labels.shape))
+    return given.scatter_add_(1, labels, torch.full_like(labels, -1, dtype=given.dtype))
 
 
-def _through(activation: str, error: Any, given: Any) -> Any:
+def through(activation: str, error: Any, given: Any) -> Any:
+    """Errors above an activation as errors below it."""
     if activation == "relu":
         return torch.ops.aten.threshold_backward(error, given, 0)
     return torch.ops.aten.tanh_backward(error, given)
 
 
-def _squares(tensor: Any) -> Any:
+def squares(tensor: Any) -> Any:
+    """Sums of squares over features: models × examples."""
+    # Each is several times as fast as the other where it is used.
+    if tensor.is_cuda:
+        return torch.linalg.vector_norm(tensor, dim=1).square_()
     return (tensor * tensor).sum(dim=1)

@@ -22,7 +22,7 @@ Progress = Callable[[float], None]
 # Models at once: as many as a core's cache likes, or as many as keep a GPU busy.
 _CPU_BYTES, _ON_DEVICE = 6 * 2**20, 16_384
 _SHARE_OF_FREE = 0.4
-# How often rows that were too short are made longer before all examples are taken.
+# How often rows are tried, each time longer, before all examples are taken.
 _TRIES = 3
 
 
@@ -129,7 +129,7 @@ def _fitting(job: Any, length: int) -> int:
     if job.device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(job.device)
         return int(max(1, min(_ON_DEVICE, int(_SHARE_OF_FREE * free) // each)))
-    return max(1, _CPU_BYTES // each)
+    return int(max(1, _CPU_BYTES // each))
 
 
 class _Store:
@@ -154,14 +154,13 @@ class _Store:
 
         examples = len(self.job.data.everyone)
         with torch.no_grad():
-            for tries in range(1, _TRIES + 2):
+            tries = 0
+            while part.size:
                 found = train_chunk(self.job, part, length)
                 self._put(part, found)
-                part = part[found.late.cpu().numpy()]
-                if not part.size:
-                    return
+                part, tries = part[found.late.cpu().numpy()], tries + 1
                 longer = row_length(examples, self.job.rate, tries)
-                length = examples if tries > _TRIES else max(longer, length)
+                length = longer if tries < _TRIES else examples
 
     def _put(self, part: Any, found: Any) -> None:
         rows = part - self.numbers.start

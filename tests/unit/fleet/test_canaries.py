@@ -45,9 +45,7 @@ def test_a_canary_joins_the_sum_as_sampled_and_clipped():
     inside = np.array([[True, True], [False, True]] * 20)
     canaries = fleet.Canaries(gradients, inside, observed=True)
     nobody = np.zeros((40, 1), dtype=bool)
-    found = fleet.train(
-        TINY, recipe(0.0), [[1.0]], [0], nobody, seed=9, canaries=canaries, chunk=7
-    )
+    found = fleet.train(TINY, recipe(0.0), [[1.0]], [0], nobody, seed=9, canaries=canaries, chunk=7)
     wanted = np.zeros((40, 10, 2))
     for step in range(10):
         key = _random.keys((9,), _random.CANARIES, np.arange(40), step + 1, "cpu")[step]
@@ -88,6 +86,6 @@ def test_canaries_are_checked():
         fleet.Canaries([[1.0, 0.0]], [[True, False]])
     with pytest.raises(InvalidArgument, match="places must lie in 0 to 3"):
         fleet.Canaries.dirac([4], 4, [[True]])
+    wrong = fleet.Canaries([[1.0, 0.0]], [[True]])
     with pytest.raises(InvalidArgument, match="canaries must have a gradient"):
-        wrong = fleet.Canaries([[1.0, 0.0]], [[True]])
         fleet.train(TINY, recipe(1.0), [[1.0]], [0], seed=0, canaries=wrong)
