@@ -7,7 +7,7 @@ import types
 import pytest
 
 import tellapart as ta
-from tellapart import audit, plot, report, worlds
+from tellapart import audit, fleet, plot, report, worlds
 from tellapart.audit import domains
 from tellapart.worlds import described, fitting, frameworks, policies, streams
 
@@ -174,6 +174,18 @@ FITTING = [
     "table_epsilon_bound",
     "table_scale_bound",
 ]
+FLEET = [
+    "CNN",
+    "DPSGD",
+    "MLP",
+    "SGD",
+    "Architecture",
+    "Canaries",
+    "Fleet",
+    "Linear",
+    "Recipe",
+    "train",
+]
 MOST_WORDS = 20
 
 
@@ -191,6 +203,10 @@ def test_the_public_names_of_worlds_are_these():
 
 def test_the_names_for_fitted_models_are_these():
     assert sorted(fitting.__all__) == sorted(FITTING)
+
+
+def test_the_names_for_fleets_are_these():
+    assert sorted(fleet.__all__) == sorted(FLEET)
 
 
 def test_nothing_else_is_in_sight():
@@ -221,6 +237,7 @@ def documented():
     names = {name: getattr(ta, name) for name in NAMES}
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
+    names |= {f"fleet.{name}": getattr(fleet, name) for name in FLEET}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
@@ -230,7 +247,7 @@ def documented():
     names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
     for name, thing in names.items():
         # A tuple, a union, a mapping and modules: what they hold speaks for itself.
-        if name in ("MECHANISMS", "audit.Method", "report.DESIGNS") or isinstance(
+        if name in ("MECHANISMS", "audit.Method", "fleet.Recipe", "report.DESIGNS") or isinstance(
             thing, types.ModuleType
         ):
             continue

@@ -1,0 +1,34 @@
+"""Thousands of small models trained at once, so that an attacker can be tried on all of them.
+
+Extra ``torch``. Models are stacked, and one batched matrix product serves all of them. DP-SGD is
+the textbook's: true Poisson samples, every gradient clipped by itself, noise on the sum, division
+by the expected batch. It is a reference for audits, not a secure sampler: its noise is made of
+32-bit words by a statistical generator, with float32 arithmetic.
+
+>>> import numpy as np
+>>> from tellapart import fleet
+>>> X, y = np.eye(4), [0, 1, 0, 1]
+>>> recipe = fleet.DPSGD(steps=5, learning_rate=1.0, sampling_rate=0.5, clip=1, noise_multiplier=1)
+>>> trained = fleet.train(fleet.Linear(inputs=4, classes=2), recipe, X, y, models=100, seed=1)
+>>> trained.scores(X, y).shape
+(100, 4)
+"""
+
+from tellapart.fleet.architectures import CNN, MLP, Architecture, Linear
+from tellapart.fleet.canaries import Canaries
+from tellapart.fleet.recipes import DPSGD, SGD, Recipe
+from tellapart.fleet.trained import Fleet
+from tellapart.fleet.training import train
+
+__all__ = [
+    "CNN",
+    "DPSGD",
+    "MLP",
+    "SGD",
+    "Architecture",
+    "Canaries",
+    "Fleet",
+    "Linear",
+    "Recipe",
+    "train",
+]

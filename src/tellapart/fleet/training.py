@@ -1,0 +1,183 @@
+"""The front door: train a fleet, chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tellapart import _checks
+from tellapart.fleet import _data
+from tellapart.fleet.architectures import CNN, Architecture
+from tellapart.fleet.canaries import Canaries
+from tellapart.fleet.recipes import SGD, Recipe
+from tellapart.fleet.trained import Fleet
+from tellapart.run import checked_seed
+
+Progress = Callable[[float], None]
+
+# Models at once: as many as a core's cache likes, or as many as keep a GPU busy.
+_CPU_BYTES, _ON_DEVICE = 6 * 2**20, 16_384
+_SHARE_OF_FREE = 0.4
+# How often rows are tried, each time longer, before all examples are taken.
+_TRIES = 3
+
+
+def train(
+    architecture: Architecture,
+    recipe: Recipe,
+    X: ArrayLike,
+    y: ArrayLike,
+    inclusion: ArrayLike | None = None,
+    *,
+    seed: int | Sequence[int],
+    models: int | range | None = None,
+    device: str = "cpu",
+    chunk: int | None = None,
+    canaries: Canaries | None = None,
+    start: dict[str, Any] | None = None,
+    compiled: bool = False,
+    progress: Progress | None = None,
+) -> Fleet:
+    """Many models trained at once, each on its own part of the data.
+
+    ``inclusion`` says for each model and each row of X whether the row is in its training set;
+    without it all rows are in all of ``models``. A range of models trains those alone, with the
+    numbers they have in a larger fleet; ``inclusion`` then has a row for each of them. All random
+    draws depend on the seed and on the model's number, not on ``chunk``, the models trained at
+    once. On a CPU chunks run on as many threads as PyTorch is told of. ``start`` are the weights
+    all models start from, as `Fleet.model` gives them; without it each has its own. ``compiled``
+    fuses the draws by `torch.compile`. ``progress`` is told the share of the models done.
+    """
+    from tellapart.fleet import _chunks
+    from tellapart.fleet._torch import torch
+
+    _checks.instance(Architecture, "Linear, MLP or CNN", architecture=architecture)
+    _checks.instance(SGD, "SGD or DPSGD", recipe=recipe)
+    inputs, targets = _data.examples(architecture, recipe.loss, X, y)
+    numbers, inside = _data.models_of(models, inclusion, canaries, len(inputs))
+    if start is not None:
+        _data.check_start(architecture, start)
+    if canaries is not None and canaries.gradients.shape[1] != architecture.parameters:
+        rule = f"have a gradient for each of {architecture.parameters} weights"
+        _checks.refuse("canaries", rule, canaries.gradients.shape)
+    rate, batch = recipe.schedule(len(inputs))
+    where = torch.device(device)
+    job = _chunks.Job(
+        architecture=architecture,
+        recipe=recipe,
+        data=_chunks.Data.of(inputs, targets, where),
+        rate=rate,
+        batch=batch,
+        first=numbers.start,
+        inclusion=inside,
+        canaries=canaries,
+        start=start,
+        seed=checked_seed(seed),
+        device=where,
+        compiled=compiled,
+    )
+    with torch.no_grad():
+        return _trained(job, numbers, chunk, progress)
+
+
+def _trained(job: Any, numbers: range, chunk: int | None, progress: Progress | None) -> Fleet:
+    from tellapart.fleet._batches import row_length
+    from tellapart.fleet._torch import torch
+
+    length = row_length(len(job.data.everyone), job.rate)
+    at_once = _fitting(job, length) if chunk is None else _checks.whole(1, chunk=chunk)
+    store = _Store(job, numbers)
+    ids = np.arange(numbers.start, numbers.stop)
+    parts = np.split(ids, range(at_once, ids.size, at_once))
+    if job.device.type != "cpu":
+        for done, part in enumerate(parts, start=1):
+            store.train(part, length)
+            if progress is not None:
+                progress(done / len(parts))
+        return store.fleet()
+    # One thread for each chunk: products are too small to be shared, and stay the same bits.
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        with ThreadPoolExecutor(threads, initializer=lambda: torch.set_num_threads(1)) as pool:
+            work = pool.map(lambda part: store.train(part, length), parts)
+            for done, _ in enumerate(work, start=1):
+                if progress is not None:
+                    progress(done / len(parts))
+    finally:
+        torch.set_num_threads(threads)
+    return store.fleet()
+
+
+def _fitting(job: Any, length: int) -> int:
+    """How many models fit the memory, or the cache of a core."""
+    from tellapart.fleet._layout import padded
+    from tellapart.fleet._torch import torch
+
+    architecture, width = job.architecture, padded(job.architecture)
+    values = sum(shape[0] for shape in architecture.shapes.values())
+    each = 4 * (length * (architecture.width + 3 * values) + 8 * width)
+    each += 24 * len(job.data.everyone)
+    if isinstance(architecture, CNN):
+        each += 3 * 4 * length * (width + architecture.width * max(architecture.channels))
+    if job.canaries is not None and job.canaries.observed:
+        each += 4 * job.recipe.steps * len(job.canaries.gradients)
+    if job.device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(job.device)
+        return int(max(1, min(_ON_DEVICE, int(_SHARE_OF_FREE * free) // each)))
+    return int(max(1, _CPU_BYTES // each))
+
+
+class _Store:
+    """Where chunks put what they have, in the order of the models."""
+
+    def __init__(self, job: Any, numbers: range) -> None:
+        self.job, self.numbers = job, numbers
+        self.weights = np.empty((len(numbers), job.architecture.parameters), dtype=np.float32)
+        self.observed: NDArray[np.float32] | None = None
+        self.released: NDArray[np.float32] | None = None
+        if job.canaries is not None:
+            shape = (len(numbers), job.recipe.steps, len(job.canaries.gradients))
+            self.released = np.empty((shape[0], shape[2]), dtype=np.float32)
+            if job.canaries.observed:
+                self.observed = np.empty(shape, dtype=np.float32)
+
+    def train(self, part: Any, length: int) -> None:
+        """Train a chunk; those whose samples found no room again, with longer rows."""
+        from tellapart.fleet._batches import row_length
+        from tellapart.fleet._chunks import train_chunk
+        from tellapart.fleet._torch import torch
+
+        examples = len(self.job.data.everyone)
+        with torch.no_grad():
+            tries = 0
+            while part.size:
+                found = train_chunk(self.job, part, length)
+                self._put(part, found)
+                part, tries = part[found.late.cpu().numpy()], tries + 1
+                longer = row_length(examples, self.job.rate, tries)
+                length = longer if tries < _TRIES else examples
+
+    def _put(self, part: Any, found: Any) -> None:
+        rows = part - self.numbers.start
+        self.weights[rows] = found.weights[:, : self.weights.shape[1]].cpu().numpy()
+        if self.released is not None:
+            self.released[rows] = found.released.cpu().numpy()
+        if self.observed is not None:
+            self.observed[rows] = found.observed.cpu().numpy()
+
+    def fleet(self) -> Fleet:
+        """All of it as a fleet."""
+        job = self.job
+        return Fleet(
+            job.architecture,
+            job.recipe,
+            self.weights,
+            self.observed,
+            self.released,
+            str(job.device),
+        )
