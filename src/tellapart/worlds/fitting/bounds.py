@@ -8,6 +8,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.fitting._least import least_scale
 from tellapart.worlds.fitting._passes import Box, one_side
@@ -93,7 +94,8 @@ def _passage(chain: MarkovChain | ChainSet, query: Query | None) -> _Passage:
     size = chain.length * values.size**2
     if size > _MOST:
         raise Unsupported(
-            f"{chain.length} records with {values.size} states are {size} numbers, more than "
+            f"{chain.length} records with {values.size} states are {count_in_words(size)} "
+            "numbers, more than "
             f"{_MOST}; ask for a shorter chain: in the middle of a long one the bound settles"
         )
     apart = np.abs(np.subtract.outer(values, values))

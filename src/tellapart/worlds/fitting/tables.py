@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.data import labels
 from tellapart.errors import Unsupported
 from tellapart.worlds.fitting._intervals import clopper_pearson
@@ -103,8 +104,8 @@ def fit_table(
     shape = tuple(len(one) for one in known)
     if math.prod(shape) > _MOST_CELLS:
         raise Unsupported(
-            f"{math.prod(shape)} combinations are too many to fit a table to, at most "
-            f"{_MOST_CELLS} are; take fewer columns or group their states"
+            f"{count_in_words(math.prod(shape))} combinations are too many to fit a table to, at "
+            f"most {_MOST_CELLS} are; take fewer columns or group their states"
         )
     counts = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, tuple(places), 1)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._chains import ChainBounds, agree
@@ -238,7 +239,7 @@ def _check_affordable(model: FiniteModel, query: Any, asked: int) -> None:
     work = asked * _work(model, grid(weights, domains).reach + 1)
     if work > MOST_WORK:
         raise Unsupported(
-            f"laws of this sum for {asked} records take {work:.1e} steps, more than "
+            f"laws of this sum for {asked} records take {count_in_words(work)} steps, more than "
             f"{MOST_WORK:.1e}; name some by records=[...] (for Laplace noise on a chain all are "
             "bounded at once)"
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._bridges import Told, chain_told
@@ -104,8 +105,8 @@ def _check_size(table: JointTable, answers: int) -> None:
     work = math.prod(1 + domain.size for domain in table.values) * answers
     if work > _MOST_WORK:
         raise Unsupported(
-            f"all that may be known of {table.records} records is {float(work):.2g} cases, more "
-            f"than {_MOST_WORK:.2g}; {_ROUTE}"
+            f"all that may be known of {table.records} records is {count_in_words(work)} cases, "
+            f"more than {_MOST_WORK:.2g}; {_ROUTE}"
         )
 
 

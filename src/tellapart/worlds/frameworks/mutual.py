@@ -16,6 +16,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks._chain_given import chain_given_others
 from tellapart.worlds.frameworks._databases import answers_of, domains_of, tabled
@@ -143,7 +144,8 @@ def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
         if i != record:
             if sums.size * len(one) > MOST_SUMS:
                 raise Unsupported(
-                    f"{sums.size * len(one)} sums of other records are too many to list, at most "
+                    f"{count_in_words(sums.size * len(one))} sums of other records are too many "
+                    "to list, at most "
                     f"{MOST_SUMS} are; give values in whole units, whose sums coincide"
                 )
             sums = np.unique(np.add.outer(sums, np.array(one)))

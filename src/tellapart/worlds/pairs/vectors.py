@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart._numeric.safe import log_ratio as mass_ratio
+from tellapart._numeric.sizes import count_in_words
 from tellapart._numeric.split import to_ends
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
@@ -105,7 +106,8 @@ def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
     size = math.prod(sizes)
     if size > MOST_POINTS or size * log_weights.size > _MOST_TERMS:
         raise Unsupported(
-            f"{len(axes)} answers have a grid of {size} outputs for {log_weights.size} lists of "
+            f"{len(axes)} answers have a grid of {count_in_words(size)} outputs for "
+            f"{log_weights.size} lists of "
             f"true answers, more than {MOST_POINTS} or {_MOST_TERMS} in all; "
             "ask about fewer answers at once"
         )
@@ -175,7 +177,8 @@ def _check_cells(axes: Sequence[Axis], points: int) -> None:
     if not _fits(axes, points):
         cells = math.prod(len(axis.masses) for axis in axes)
         raise Unsupported(
-            f"{len(axes)} noisy answers are cut into {cells} cells for {points} lists of true "
+            f"{len(axes)} noisy answers are cut into {count_in_words(cells)} cells for {points} "
+            "lists of true "
             f"answers, more than {_MOST_CELLS} or too many in all; ask for epsilon, or about "
             "fewer answers at once"
         )
