@@ -201,3 +201,51 @@ def test_the_promise_is_kept_for_the_true_table():
     plugged_in, safe = np.mean(broken, axis=0)
     assert plugged_in > 0.2
     assert safe <= 0.05
+
+
+WELL = {"mother": ["well", "sick", "well"] * 5, "father": ["well", "well", "sick"] * 5}
+PARENTS = ["mother", "father"]
+SICK = {"well": 0, "sick": 1}
+MISSPELT = {
+    "values of a column": (
+        {"values": {"fahter": SICK}},
+        r"values .*\['mother', 'father'\], got 'fah",
+    ),
+    "states of a column": ({"states": {"fahter": ["well"]}}, r"states .*'father'\], got 'fahter'"),
+    "an own state": (
+        {"values": {"father": SICK | {"sikc": 1}}},
+        r"values\['father'\] must name only states .*\['sick', 'well'\], got 'sikc'",
+    ),
+    "a shared state": (
+        {"values": SICK | {"sikc": 1}},
+        r"values must name only states .*got 'sikc'",
+    ),
+    "half an own list": (
+        {"values": {"father": {"well": 0}}},
+        r"values\['father'\] must say what every state counts: \['sick', 'well'\], got {'well': 0}",
+    ),
+    "half a shared list": ({"values": {"well": 0}}, r"must say what every state counts"),
+    "both shapes": ({"values": {"well": 0, "father": SICK}}, "states only, or of columns only"),
+    "no mapping": ({"values": [0, 1]}, "values must be a mapping"),
+    "states in a list": ({"states": ["well", "sick"]}, "states must be a mapping"),
+    "no number": ({"values": {"father": {"well": 0, "sick": "1"}}}, r"\['sick'\] must be a number"),
+}
+
+
+@pytest.mark.parametrize("case", MISSPELT)
+def test_what_is_misspelt_or_left_out_is_refused(case):
+    given, message = MISSPELT[case]
+    with pytest.raises(ta.InvalidArgument, match=message):
+        fit_table(WELL, PARENTS, **given)
+
+
+def test_states_count_alike_or_by_column_and_say_so():
+    assert fit_table(WELL, PARENTS).coding["father"] == {"sick": 0, "well": 1}
+    alike = fit_table(WELL, PARENTS, values=SICK)
+    assert alike.coding == {"mother": SICK, "father": SICK}
+    assert [one.tolist() for one in alike.model.values] == [[1, 0], [1, 0]]
+    own = fit_table(WELL, PARENTS, values={"father": {"well": 0, "sick": 2}})
+    assert own.coding == {"mother": {"sick": 0, "well": 1}, "father": {"well": 0, "sick": 2}}
+    unlike = {"mother": ["a", "b"], "father": ["b", "c"]}
+    shared = fit_table(unlike, PARENTS, values={"a": 1, "b": 2, "c": 3})
+    assert shared.coding == {"mother": {"a": 1, "b": 2}, "father": {"b": 2, "c": 3}}
