@@ -19,7 +19,7 @@ from tellapart.worlds.models.base import ImpossibleSecret
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 
-_MOST = 2**26
+_MOST = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,12 @@ class _Passage:
     weights: Array
 
     def epsilons(self, scale: float) -> Array:
+        """The largest of the log-ratios of each record; NaN where it has no two values."""
+        found = self.log_ratios(scale).max(axis=(1, 2))
+        return np.where(found == -np.inf, np.nan, found)
+
+    def log_ratios(self, scale: float) -> Array:
+        """At most log P(o | x_t = a) − log P(o | x_t = b), by t, a and b; −inf where not two."""
         own = self.weights / scale * (1 + EPS)
         past = one_side(self.back, own, self.apart, self.possible)
         reach = one_side(self.ahead[::-1], own[::-1], self.apart, self.possible[::-1])
@@ -40,8 +46,7 @@ class _Passage:
         past += own[:, None, None] * self.apart
         pairs = self.possible[:, :, None] & self.possible[:, None, :]
         pairs &= ~np.eye(self.apart.shape[0], dtype=bool)
-        found = np.where(pairs, past, -np.inf).max(axis=(1, 2)) * (1 + 4 * EPS)
-        return np.where(pairs.any(axis=(1, 2)), found, np.nan)
+        return np.where(pairs, past * (1 + 4 * EPS), -np.inf)
 
 
 def chain_epsilon_bound(
@@ -63,6 +68,14 @@ def chain_epsilon_bound(
     3.2982
     """
     return _passage(chain, query).epsilons(_checks.finite_above_zero(scale=scale))
+
+
+def chain_log_ratio_bound(chain: MarkovChain, scale: float, query: Query | None = None) -> Array:
+    """The same for every ordered pair of values, with axes record and both values.
+
+    −inf where the two are alike, or one of them cannot be.
+    """
+    return _passage(chain, query).log_ratios(_checks.finite_above_zero(scale=scale))
 
 
 def chain_scale_bound(

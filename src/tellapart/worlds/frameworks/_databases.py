@@ -40,7 +40,7 @@ def domains_of(model: FiniteModel) -> list[Array]:
 def size_of(model: FiniteModel) -> int:
     """How many databases there are, likely or not."""
     if isinstance(model, MarkovChain):
-        return model.domain(0).size ** model.length
+        return int(model.domain(0).size ** model.length)
     # Records by their number of values: a product of a million factors would take minutes.
     sizes = Counter(domain.size for domain in domains_of(model))
     return math.prod(size**times for size, times in sizes.items())
