@@ -98,7 +98,7 @@ def _fill(
             _fill(model, table, (*place, index), {**told, record: value}, share * chance)
 
 
-def widest(
+def most_told(
     model: FiniteModel, answers: Array, release: Release, size: int, held: Mask
 ) -> Witness | None:
     """The two held databases, unlike in at most so many records, that outputs tell apart most.

@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian
-from tellapart.worlds.frameworks._databases import answers_of, noise_ratio, widest
+from tellapart.worlds.frameworks._databases import answers_of, most_told, noise_ratio
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.chain import MarkovChain
@@ -85,7 +85,7 @@ def _of_one(model: Model, query: Any, release: Release, size: int | None) -> Wit
     if not isinstance(model, FiniteModel):
         raise Unsupported("normal records have endlessly many databases; ask for a sum with noise")
     answers = answers_of(model, query)
-    found = widest(model, answers, release, size, np.ones(answers.shape, dtype=bool))
+    found = most_told(model, answers, release, size, np.ones(answers.shape, dtype=bool))
     if found is None:
         _checks.refuse("models", "have a record with two values", model)
     return found
