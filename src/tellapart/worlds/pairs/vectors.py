@@ -25,6 +25,7 @@ from tellapart.curve.base import Bound
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.vectors import VectorLaw
+from tellapart.worlds.pairs._blocks import blocks
 from tellapart.worlds.pairs.finite import log_ratio
 from tellapart.worlds.releases import Channel, Release
 
@@ -32,7 +33,6 @@ Index = NDArray[np.intp]
 MOST_POINTS = 1 << 24
 _MOST_TERMS = 1 << 30
 _MOST_CELLS = 1 << 21
-_HELD = 1 << 21
 # Curves from both sides as close as this are fine enough.
 _CLOSE = 1e-6
 
@@ -112,11 +112,10 @@ def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
             "ask about fewer answers at once"
         )
     found = np.empty(size)
-    step = max(1, _HELD // log_weights.size)
-    for i in range(0, size, step):
-        places = np.unravel_index(np.arange(i, min(i + step, size)), sizes)
+    for some in blocks(size, log_weights.size):
+        places = np.unravel_index(np.arange(some.start, min(some.stop, size)), sizes)
         logs = log_weights + sum(axis.logs[at] for axis, at in zip(axes, places, strict=True))
-        found[i : i + step] = logpoly.total(logs, axis=1)
+        found[some] = logpoly.total(logs, axis=1)
     return found
 
 
@@ -155,13 +154,12 @@ def _at_corners(log_weights: Array, axes: Sequence[Axis]) -> Array:
     with np.errstate(divide="ignore"):
         found = np.log(_folded(np.exp(log_weights - top), factors)) + top
     faint = np.flatnonzero(found < top - 600.0)
-    step = max(1, _HELD // log_weights.size)
     sizes = [len(axis.logs) for axis in axes]
-    for i in range(0, faint.size, step):
-        places = np.unravel_index(faint[i : i + step], sizes)
+    for some in blocks(faint.size, log_weights.size):
+        places = np.unravel_index(faint[some], sizes)
         parts = zip(axes, shared, places, strict=True)
         logs = log_weights + sum((axis.logs - one)[at] for axis, one, at in parts)
-        found[faint[i : i + step]] = logpoly.total(logs, axis=1)
+        found[faint[some]] = logpoly.total(logs, axis=1)
     return found
 
 
