@@ -316,3 +316,11 @@ def test_members_of_larger_sets_keep_the_bounds_backwards_too():
     assert all(chains.contains(one) for one in members)
     found = chain_epsilon_bound(chains, 1)
     assert all(np.all(chain_epsilon_bound(one, 1) <= found + 1e-12) for one in members)
+
+
+def test_a_set_of_either_kind_is_asked_in_one_way():
+    chains = ChainSet(BOX, length=7)
+    np.testing.assert_array_equal(chains.epsilon_bound(2.0), chain_epsilon_bound(chains, 2.0))
+    assert chains.scale_bound(0.5, Linear(range(7))) == chain_scale_bound(
+        chains, 0.5, Linear(range(7))
+    )

@@ -249,3 +249,9 @@ def test_states_count_alike_or_by_column_and_say_so():
     unlike = {"mother": ["a", "b"], "father": ["b", "c"]}
     shared = fit_table(unlike, PARENTS, values={"a": 1, "b": 2, "c": 3})
     assert shared.coding == {"mother": {"a": 1, "b": 2}, "father": {"b": 2, "c": 3}}
+
+
+def test_a_set_of_tables_is_asked_as_one_of_chains_is():
+    tables = TableSet(PAIR.values, 0.9 * PAIR.probabilities, 1.1 * PAIR.probabilities)
+    np.testing.assert_array_equal(tables.epsilon_bound(2.0), table_epsilon_bound(tables, 2.0))
+    assert tables.scale_bound(0.5, max) == table_scale_bound(tables, 0.5, max)
