@@ -8,6 +8,7 @@ import pytest
 from tellapart._numeric import hull
 from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import log_ratio, times_exp
+from tellapart._numeric.sizes import count_in_words
 from tellapart._numeric.split import to_ends
 
 # -- safe ---------------------------------------------------------------------------------------
@@ -126,3 +127,15 @@ def test_area_beneath_is_never_too_large():
         area = hull.area_beneath(x, y)
         assert area <= 1 / 6
     assert area == pytest.approx(1 / 6, abs=5e-3)
+
+
+@pytest.mark.parametrize("size", [10**6, 1_049_999, 9_960_000, 2**100, 3**200, 10**30 - 1])
+def test_large_counts_are_said_as_doubles_are(size):
+    assert count_in_words(size) == f"{size:.1e}"
+
+
+def test_counts_are_exact_while_small_and_said_beyond_any_double():
+    assert [count_in_words(one) for one in (0, 7, 999_999)] == ["0", "7", "999999"]
+    assert count_in_words(2**10_000) == "2.0e+3010"
+    assert count_in_words(10**20_000) == "1.0e+20000"
+    assert count_in_words(10**20_000 - 1) == "1.0e+20000"

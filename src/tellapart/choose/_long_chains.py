@@ -25,7 +25,7 @@ from tellapart.worlds.frameworks.standing import Side, Standing
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query
 from tellapart.worlds.models.secrets import RecordValue, Secret
-from tellapart.worlds.models.tilted import chain_log_mgf
+from tellapart.worlds.models.tilted import chain_log_mgf, tail_pair
 from tellapart.worlds.secret_test import Model, SecretTest, tell_apart
 
 # Shorter chains are searched record by record, to the last double.
@@ -109,20 +109,13 @@ def _pure(limits: Sequence[Limit]) -> float | None:
 def _best_pair(chain: MarkovChain, query: Query, record: int, scale: float) -> SecretTest:
     """The two values of a record that far-out outputs tell apart best."""
     tails = chain_log_mgf(chain, [1 / scale, -1 / scale], query)[:, record]
-    high, low = np.nanargmax(tails, axis=1), np.nanargmin(tails, axis=1)
-    side = int(np.argmax([tails[i, high[i]] - tails[i, low[i]] for i in (0, 1)]))
+    _, *places = tail_pair(tails)
     values = chain.domain(record)
-    h1, h0 = (RecordValue(record, float(values[place[side]])) for place in (high, low))
+    h1, h0 = (RecordValue(record, float(values[place])) for place in places)
     return tell_apart(chain, query, Laplace(scale), h1, h0)
 
 
 def _impossible(chains: Sequence[MarkovChain]) -> tuple[RecordValue, ...]:
     """Values that a record cannot have."""
-    found: set[RecordValue] = set()
-    for chain in chains:
-        law = chain.initial
-        for record in range(chain.length):
-            for place in np.flatnonzero(law == 0):
-                found.add(RecordValue(record, float(chain.domain(record)[place])))
-            law = law @ chain.transition
+    found = {secret for chain in chains for secret in chain.impossible}
     return tuple(sorted(found, key=lambda one: (one.record, one.value)))

@@ -166,7 +166,11 @@ def test_more_confidence_means_a_wider_set():
         ([0, "a"], {}, "data must hold states of one kind"),
         ([0, 1, 2], {"states": [0, 1]}, "states must name every state in the data, got 2"),
         ([0, 1], {"states": [0, 1, 1]}, "states must differ"),
-        ([0, 1], {"values": {0: 1}}, "values must say what every state counts, got 1"),
+        (
+            [0, 1],
+            {"values": {0: 1}},
+            r"values must say what every state counts: \[0, 1\], got {0: 1}",
+        ),
         ([0, 1], {"values": [1, 1]}, "values must differ"),
         ([0, 1], {"confidence": 1}, "confidence must lie strictly between 0 and 1"),
         ([0, 1], {"missing": "skip"}, "missing must be 'refuse' or 'split'"),
@@ -210,3 +214,13 @@ def test_what_all_intervals_of_a_chain_may_miss_adds_up_to_what_is_left(states):
         missed += np.exp(likely + math.log(math.pi) - betaln(counts + 0.5, n - counts + 0.5)).sum()
     # With two states the second of each row, and all that is read backwards, say nothing new.
     assert missed / (4 if states == 2 else 1) == pytest.approx(0.1, rel=1e-6)
+
+
+def test_states_of_a_chain_say_what_they_count_and_are_spelt_right():
+    fitted = fit_chain(list("ssrrs"), values={"s": 0, "r": 1})
+    assert fitted.coding == {"r": 1, "s": 0}
+    assert fitted.chain().values.tolist() == [1, 0]
+    with pytest.raises(ta.InvalidArgument, match=r"name only states .*\['r', 's'\], got 'x'"):
+        fit_chain(list("ssrrs"), values={"s": 0, "r": 1, "x": 2})
+    with pytest.raises(ta.InvalidArgument, match=r"what every state counts: \['r', 's'\]"):
+        fit_chain(list("ssrrs"), values={"s": 0})

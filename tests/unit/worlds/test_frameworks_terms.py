@@ -41,6 +41,7 @@ COINS = Independent([[0.5, 0.5]] * 3)
 STAYING = [[0.9, 0.1], [0.4, 0.6]]
 NORMAL = GaussianRecords([0, 0, 0], np.full((3, 3), 0.5) + 0.5 * np.eye(3))
 FAR = MarkovChain.stationary(STAYING, 1000)
+VERY_FAR = MarkovChain.stationary(STAYING, 10_000)
 EVERY = (differential_privacy, group_privacy, pufferfish, dependent, bayesian)
 
 
@@ -326,9 +327,17 @@ IMPOSSIBLE = {
 TOO_LARGE = {
     "databases": (
         lambda: differential_privacy(FAR, Sum(), Channel({0: [1.0]})),
-        r"1\.07e\+301 databases are too many to list",
+        r"1\.1e\+301 databases are too many to list",
     ),
     "function": (lambda: differential_privacy(FAR, max, ONE), "databases are too many to list"),
+    "function of very many": (
+        lambda: differential_privacy(VERY_FAR, max, ONE),
+        r"2\.0e\+3010 databases are too many to list",
+    ),
+    "support of very many": (
+        lambda: dependent(VERY_FAR, Sum(), ONE, reading="support"),
+        r"2\.0e\+3010 databases are too many to list",
+    ),
     "support": (
         lambda: dependent(FAR, Sum(), ONE, reading="support"),
         "too many to list for this, .* ask reading='probabilistic' or group_privacy",

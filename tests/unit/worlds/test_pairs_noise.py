@@ -15,6 +15,7 @@ from tellapart.curve.closed import GaussianCurve, LaplaceCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.worlds import FiniteLaw, MarkovChain, RecordValue, Sum
 from tellapart.worlds.pairs import _turns
+from tellapart.worlds.pairs._blocks import blocks, in_rows
 from tellapart.worlds.pairs.gaussian import GaussianPair, gaussian_pair
 from tellapart.worlds.pairs.laplace import LaplacePair, laplace_pair
 
@@ -301,3 +302,12 @@ def test_laws_that_turn_too_slowly_to_be_followed_are_refused():
     logs[1] = logs[0] + np.array([0.0, 1e-12, 0.0])
     with pytest.raises(NotCertified):
         _ = GaussianPair(atoms, *logs).monotone
+
+
+@pytest.mark.parametrize(("size", "atoms"), [(0, 3), (1, 3), (10, 3), (10, 100), (12, 4)])
+def test_blocks_hold_every_row_once_and_few_at_a_time(size, atoms):
+    found = [np.arange(size)[some] for some in blocks(size, atoms, held=12)]
+    assert np.concatenate(found).tolist() == list(range(size))
+    assert all(one.size * atoms <= 12 or one.size == 1 for one in found)
+    rows = np.arange(2.0 * size).reshape(size, 2)
+    np.testing.assert_array_equal(in_rows(lambda some: some.T, rows, atoms, held=12), rows.T)

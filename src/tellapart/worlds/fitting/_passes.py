@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.worlds.fitting._cone import Cone
@@ -49,22 +50,26 @@ def _two(boxes: Sequence[Box], own: Array, apart: float, possible: Mask) -> Arra
     told: Two = (0.0, 0.0)
     budgets: list[float] = (own * apart).tolist()
     certain: list[bool] = np.logical_not(possible.all(axis=1)).tolist()
-    rows: tuple[list[list[float]], list[list[float]]] = ([], [])
-    last: Box | None = None
-    before: tuple[Two, float, bool] | None = None
-    for t, box in enumerate(boxes):
-        now = (told, budgets[t], certain[t + 1])
-        if box is last and now == before:
-            found[t + 1] = found[t]  # the stream has settled
-            continue
-        if box is not last:
-            rows = (box.low.tolist(), box.high.tolist())
+    ends = _runs(boxes, own, possible)
+    t = 0
+    while t < len(boxes):
+        if t == 0 or boxes[t] is not boxes[t - 1]:
+            rows = (boxes[t].low.tolist(), boxes[t].high.tolist())
+        before = told
         # α of state 1 over 0 limits where u_1 is large, α of 0 over 1 where u_0 is.
         alphas = (_plus(told[0], budgets[t]), _plus(told[1], budgets[t]))
-        last, before = box, now
         told = (0.0, 0.0) if certain[t + 1] else two_states(*rows, alphas)
-        found[t + 1, 0, 1], found[t + 1, 1, 0] = told
+        end = t + 1
+        if t and ends[t - 1] > t and _settled(before, told):
+            # What tells no more than itself bounds all to come.
+            told, end = before, int(ends[t])
+        found[t + 1 : end + 1, 0, 1], found[t + 1 : end + 1, 1, 0] = told
+        t = end
     return found
+
+
+def _settled(before: Two, told: Two) -> bool:
+    return all(now <= old <= now + _STILL for old, now in zip(before, told, strict=True))
 
 
 def _plus(one: float, other: float) -> float:
@@ -90,8 +95,8 @@ def _many(boxes: Sequence[Box], own: Array, apart: Array, possible: Mask) -> Arr
         if ends[t - 1] > t and np.abs(found[t] - found[t - 1]).max() <= _STILL:
             most = _lasting(told, found[t], met)
             if most is not None:
-                found[t : ends[t - 1] + 1] = most
-                t = ends[t - 1]
+                end = int(ends[t - 1])
+                found[t : end + 1], t = most, end
     return found
 
 
@@ -104,14 +109,13 @@ def _lasting(told: Callable[[Array], Array], found: Array, met: Mask) -> Array |
     return None
 
 
-def _runs(boxes: Sequence[Box], own: Array, possible: Mask) -> list[int]:
+def _runs(boxes: Sequence[Box], own: Array, possible: Mask) -> NDArray[np.intp]:
     """For each step the end of the run of steps that are all alike."""
-    ends = list(range(1, len(boxes) + 1))
+    kinds = np.fromiter(map(id, boxes), dtype=np.int64, count=len(boxes))
     same = (own[1:] == own[:-1]) & (possible[1:] == possible[:-1]).all(axis=1)
-    for t in range(len(boxes) - 2, -1, -1):
-        if boxes[t] is boxes[t + 1] and same[t] and same[t + 1]:
-            ends[t] = ends[t + 1]
-    return ends
+    goes_on = (kinds[1:] == kinds[:-1]) & same[:-1] & same[1:]
+    last = np.append(np.flatnonzero(~goes_on), len(boxes) - 1)
+    return np.asarray(last[np.searchsorted(last, np.arange(len(boxes)))] + 1)
 
 
 def _limits(leaked: Array, possible: Mask) -> tuple[Array, float]:

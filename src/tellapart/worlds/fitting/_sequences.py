@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -142,15 +142,27 @@ def _given(states: Sequence[Any], seen: set[Any]) -> tuple[Any, ...]:
     return known
 
 
-def counted_as(states: tuple[Any, ...], values: Any) -> Any:
+def counted_as(states: tuple[Any, ...], values: Any, name: str = "values") -> Any:
     """What each state counts: given, the number that it is, or its place in the order."""
     if isinstance(values, Mapping):
+        check_named(states, values, name)
         for one in states:
             if one not in values:
-                _checks.refuse("values", "say what every state counts", one)
-        return np.array([_checks.finite(values=values[one]) for one in states])
+                rule = f"say what every state counts: {list(states)}"
+                _checks.refuse(name, rule, dict(values))
+        return np.array([_checks.finite(**{f"{name}[{one!r}]": values[one]}) for one in states])
     if values is not None:
         return values
     if all(isinstance(one, bool | int | float) for one in states):
         return np.array([float(one) for one in states])
     return np.arange(float(len(states)))
+
+
+def check_named(
+    known: Iterable[Any], given: Iterable[Any], name: str, what: str = "states"
+) -> None:
+    """Refuse a name that nothing has, as it may be misspelt."""
+    listed = list(known)
+    for one in given:
+        if one not in listed:
+            _checks.refuse(name, f"name only {what} that are there: {listed}", one)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.fitting._least import least_scale
 from tellapart.worlds.fitting._passes import Box, one_side
@@ -18,7 +19,7 @@ from tellapart.worlds.models.base import ImpossibleSecret
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 
-_MOST = 2**26
+_MOST = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,12 @@ class _Passage:
     weights: Array
 
     def epsilons(self, scale: float) -> Array:
+        """The largest of the log-ratios of each record; NaN where it has no two values."""
+        found = self.log_ratios(scale).max(axis=(1, 2))
+        return np.where(found == -np.inf, np.nan, found)
+
+    def log_ratios(self, scale: float) -> Array:
+        """At most log P(o | x_t = a) − log P(o | x_t = b), by t, a and b; −inf where not two."""
         own = self.weights / scale * (1 + EPS)
         past = one_side(self.back, own, self.apart, self.possible)
         reach = one_side(self.ahead[::-1], own[::-1], self.apart, self.possible[::-1])
@@ -39,8 +46,7 @@ class _Passage:
         past += own[:, None, None] * self.apart
         pairs = self.possible[:, :, None] & self.possible[:, None, :]
         pairs &= ~np.eye(self.apart.shape[0], dtype=bool)
-        found = np.where(pairs, past, -np.inf).max(axis=(1, 2)) * (1 + 4 * EPS)
-        return np.where(pairs.any(axis=(1, 2)), found, np.nan)
+        return np.where(pairs, past * (1 + 4 * EPS), -np.inf)
 
 
 def chain_epsilon_bound(
@@ -62,6 +68,14 @@ def chain_epsilon_bound(
     3.2982
     """
     return _passage(chain, query).epsilons(_checks.finite_above_zero(scale=scale))
+
+
+def chain_log_ratio_bound(chain: MarkovChain, scale: float, query: Query | None = None) -> Array:
+    """The same for every ordered pair of values, with axes record and both values.
+
+    −inf where the two are alike, or one of them cannot be.
+    """
+    return _passage(chain, query).log_ratios(_checks.finite_above_zero(scale=scale))
 
 
 def chain_scale_bound(
@@ -93,7 +107,8 @@ def _passage(chain: MarkovChain | ChainSet, query: Query | None) -> _Passage:
     size = chain.length * values.size**2
     if size > _MOST:
         raise Unsupported(
-            f"{chain.length} records with {values.size} states are {size} numbers, more than "
+            f"{chain.length} records with {values.size} states are {count_in_words(size)} "
+            "numbers, more than "
             f"{_MOST}; ask for a shorter chain: in the middle of a long one the bound settles"
         )
     apart = np.abs(np.subtract.outer(values, values))

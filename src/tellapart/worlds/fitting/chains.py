@@ -42,6 +42,11 @@ class FittedChain:
     confidence: float
 
     @property
+    def coding(self) -> dict[Any, float]:
+        """What each state counts in a sum."""
+        return dict(zip(self.states, self.values.tolist(), strict=True))
+
+    @property
     def transition(self) -> Array:
         """The estimate of P(next = j | now = i): each count and 1/2, so that nothing is 0."""
         return _smoothed(self.counts)

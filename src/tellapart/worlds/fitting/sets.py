@@ -16,6 +16,7 @@ from tellapart.worlds.fitting._boxes import filled, middle
 from tellapart.worlds.fitting._reversed import reversals
 from tellapart.worlds.models.base import check_values
 from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.queries import Query
 
 _ROUNDING = 1e-9
 _SHRINKS = 60
@@ -67,6 +68,24 @@ class ChainSet:
     def of_length(self, length: int) -> ChainSet:
         """The same bounds for chains with so many records."""
         return replace(self, length=length)
+
+    def epsilon_bound(self, scale: float, query: Query | None = None) -> Array:
+        """At most how much Laplace noise on a sum gives away about each record of any chain here.
+
+        As ``chain_epsilon_bound``.
+        """
+        from tellapart.worlds.fitting.bounds import chain_epsilon_bound
+
+        return chain_epsilon_bound(self, scale, query)
+
+    def scale_bound(self, epsilon: float, query: Query | None = None) -> float:
+        """A scale of Laplace noise that keeps the promise ε for every chain here.
+
+        As ``chain_scale_bound``.
+        """
+        from tellapart.worlds.fitting.bounds import chain_scale_bound
+
+        return chain_scale_bound(self, epsilon, query)
 
     def contains(self, chain: MarkovChain) -> bool:
         """Whether the chain keeps all bounds at all of its times, read in both directions."""

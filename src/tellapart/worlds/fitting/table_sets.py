@@ -59,6 +59,20 @@ class TableSet:
         for name, value in {"values": domains, "low": low, "high": high}.items():
             object.__setattr__(self, name, value)
 
+    def epsilon_bound(self, scale: float, query: Query | Function | None = None) -> Array:
+        """At most how much Laplace noise gives away about each record under any law here.
+
+        As ``table_epsilon_bound``.
+        """
+        return table_epsilon_bound(self, scale, query)
+
+    def scale_bound(self, epsilon: float, query: Query | Function | None = None) -> float:
+        """A scale of Laplace noise that keeps the promise ε for every law here.
+
+        As ``table_scale_bound``.
+        """
+        return table_scale_bound(self, epsilon, query)
+
     def contains(self, model: JointTable) -> bool:
         """Whether every cell of the table lies between its bounds."""
         _checks.instance(JointTable, "a JointTable", model=model)

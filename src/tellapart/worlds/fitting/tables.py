@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +15,11 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.data import labels
 from tellapart.errors import Unsupported
 from tellapart.worlds.fitting._intervals import clopper_pearson
-from tellapart.worlds.fitting._sequences import counted_as, numbered
+from tellapart.worlds.fitting._sequences import check_named, counted_as, numbered
 from tellapart.worlds.fitting.table_sets import TableSet
 from tellapart.worlds.models.base import check_values
 from tellapart.worlds.models.table import JointTable
@@ -39,6 +42,14 @@ class FittedTable:
     values: tuple[Array, ...]
     counts: NDArray[np.int64]
     confidence: float
+
+    @property
+    def coding(self) -> dict[str, dict[Any, float]]:
+        """What each state of each column counts in a sum."""
+        rows = zip(self.columns, self.states, self.values, strict=True)
+        return {
+            name: dict(zip(states, values.tolist(), strict=True)) for name, states, values in rows
+        }
 
     @cached_property
     def model(self) -> JointTable:
@@ -84,9 +95,11 @@ def fit_table(
     Each row of ``data`` is one such group, a draw of the whole database, and each of ``columns``
     one of its records. ``data`` is a pandas, Polars or Arrow table, a dict of columns, or the path
     of CSV or Parquet files (extra ``files``). States of a column are numbered in rising or
-    alphabetical order, or as ``states[column]`` lists them; ``values[column]`` says what each
-    counts, by default the number that it is, or 0, 1, ... for text. A row with a missing entry is
-    refused, or left out with ``missing="drop"``: right only if what is missing is left to chance.
+    alphabetical order, or as ``states[column]`` lists them. ``values`` says what each counts, in
+    all columns alike, as ``{"well": 0, "sick": 1}``, or by column, as ``{"she": {"well": 0,
+    "sick": 2}}``; by default a number counts as itself, and text as its place, 0, 1, .... A row
+    with a missing entry is refused, or left out with ``missing="drop"``: right only if what is
+    missing is left to chance.
 
     >>> fitted = fit_table({"she": [0, 1, 1, 0], "he": [0, 1, 1, 1]}, ["she", "he"])
     >>> fitted.counts.tolist()
@@ -95,25 +108,54 @@ def fit_table(
     confidence = _checks.inside_unit(confidence=confidence)
     names = _check_names(columns)
     read = _complete(labels.read(data, names), missing)
+    listed = _by_column(names, states)
     known, places = [], []
     for name, rows in zip(names, read, strict=True):
-        own, numbers = numbered([rows], None if states is None else states.get(name), what=name)
+        own, numbers = numbered([rows], listed.get(name), what=name)
         known.append(own)
         places.append(numbers[0])
     shape = tuple(len(one) for one in known)
     if math.prod(shape) > _MOST_CELLS:
         raise Unsupported(
-            f"{math.prod(shape)} combinations are too many to fit a table to, at most "
-            f"{_MOST_CELLS} are; take fewer columns or group their states"
+            f"{count_in_words(math.prod(shape))} combinations are too many to fit a table to, at "
+            f"most {_MOST_CELLS} are; take fewer columns or group their states"
         )
     counts = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, tuple(places), 1)
     counts.flags.writeable = False
-    counted = tuple(
-        check_values(len(own), **{f"values[{name!r}]": counted_as(own, (values or {}).get(name))})
-        for name, own in zip(names, known, strict=True)
-    )
+    counted = _counted(dict(zip(names, known, strict=True)), values)
     return FittedTable(names, tuple(known), counted, counts, confidence)
+
+
+def _by_column(names: tuple[str, ...], states: Any) -> Mapping[str, Any]:
+    if states is None:
+        return {}
+    _checks.instance(Mapping, "a mapping of columns to their states", states=states)
+    check_named(names, states, "states", "columns")
+    return dict(states)
+
+
+def _counted(known: dict[str, tuple[Any, ...]], values: Any) -> tuple[Array, ...]:
+    """What the states of each column count, as said for all alike, by column, or not at all."""
+    if values is None:
+        values = {}
+    _checks.instance(Mapping, "a mapping of states or of columns", values=values)
+    flat = [isinstance(one, numbers.Real) for one in values.values()]
+    if any(flat):
+        if not all(flat):
+            _checks.refuse("values", "be of states only, or of columns only", dict(values))
+        check_named(dict.fromkeys(itertools.chain(*known.values())), values, "values")
+        by_column = {
+            name: {one: values[one] for one in own if one in values} for name, own in known.items()
+        }
+    else:
+        check_named(known, values, "values", "columns")
+        by_column = dict(values)
+    return tuple(
+        check_values(len(own), **{said: counted_as(own, by_column.get(name), said)})
+        for name, own in known.items()
+        for said in [f"values[{name!r}]"]
+    )
 
 
 def _check_names(columns: Any) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from tellapart.worlds.frameworks._chains import agree
 from tellapart.worlds.frameworks._far import Pair, furthest_pairs
 from tellapart.worlds.frameworks._outputs import log_likelihoods
 from tellapart.worlds.frameworks._stretches import Stretches
-from tellapart.worlds.frameworks._windows import forgotten, log_shares
+from tellapart.worlds.frameworks._windows import forgotten
 from tellapart.worlds.models._grid import Grid, grid
 from tellapart.worlds.models.base import Mask
 from tellapart.worlds.models.chain import MarkovChain
@@ -83,7 +83,7 @@ def _affordable_radius(chain: MarkovChain) -> int:
 def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) -> Told | None:
     """The same for a chain with more than ``2·radius`` records, as closely as that allows."""
     laid = grid(weights[:1], [chain.domain(0)])
-    possible = log_shares(chain) > -np.inf
+    possible = chain.possible
     states = np.flatnonzero(possible.any(axis=0)).tolist()
     parts = Stretches(chain, laid, radius + 1)
     best, most = furthest_pairs(

@@ -7,9 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
+from tellapart.errors import Unsupported
+from tellapart.worlds.frameworks._windows import log_shares
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.releases import Release
 
+MOST_KINDS = 2**12
 Told = Callable[[Array, Array, Release], float]
 
 
@@ -24,38 +28,41 @@ def given_neighbours(model: MarkovChain) -> tuple[Array, Array, Array]:
     return first, inner, step
 
 
-def chain_given_others(
-    model: MarkovChain, weights: Array, release: Release, told: Told
-) -> tuple[list[float], list[Array]]:
-    """What noise on a weighted sum tells of each record to someone who knows all others.
-
-    With it comes the law of each record.
-    """
+def chain_given_others(model: MarkovChain, weights: Array, release: Release, told: Told) -> Array:
+    """What noise on a weighted sum tells of each record to someone who knows all others."""
     values = np.asarray(model.values)
+
+    def table(laws: Array, weight: float) -> Array:
+        flat = [
+            told(weight * values, law, release) if law.any() else 0.0
+            for law in laws.reshape(-1, values.size)
+        ]
+        return np.array(flat).reshape(laws.shape[:-1])
+
     if model.length == 1:
-        return [told(weights[0] * values, model.initial, release)], [model.initial]
+        return np.array([told(weights[0] * values, model.initial, release)])
     first, inner, last = given_neighbours(model)
-    tables: dict[tuple[str, float], Array] = {}
-
-    def table(kind: str, laws: Array, weight: float) -> Array:
-        if (kind, weight) not in tables:
-            flat = [
-                told(weight * values, law, release) if law.any() else 0.0
-                for law in laws.reshape(-1, values.size)
-            ]
-            tables[kind, weight] = np.array(flat).reshape(laws.shape[:-1])
-        return tables[kind, weight]
-
+    laws = np.exp(log_shares(model))
+    found = np.empty(model.length)
+    found[0] = laws[1] @ table(first, weights[0])
+    found[-1] = laws[-2] @ table(last, weights[-1])
     twice = model.transition @ model.transition
-    laws = [model.initial]
-    for _ in range(model.length - 1):
-        laws.append(laws[-1] @ model.transition)
-    found = [float(laws[1] @ table("first", first, weights[0]))]
-    for before, weight in zip(laws[:-2], weights[1:-1], strict=True):
-        pairs = before[:, None] * twice
-        found.append(float((pairs * table("inner", inner, weight)).sum()))
-    found.append(float(laws[-2] @ table("last", last, weights[-1])))
-    return found, laws
+    kinds, place = np.unique(weights[1:-1], return_inverse=True)
+    check_kinds(kinds.size)
+    # Of each kind of record, what is told by the state of the one before.
+    each = [(twice * table(inner, weight)).sum(axis=1) for weight in kinds.tolist()]
+    if each:
+        found[1:-1] = (laws[:-2] * np.array(each)[place]).sum(axis=1)
+    return found
+
+
+def check_kinds(kinds: int) -> None:
+    """Refuse weights so many of which differ that each takes minutes."""
+    if kinds > MOST_KINDS:
+        raise Unsupported(
+            f"{count_in_words(kinds)} records with weights that differ take too long, at most "
+            f"{MOST_KINDS} are asked; let weights repeat, as Sum() does, or ask pufferfish"
+        )
 
 
 def _scaled(rows: Array) -> Array:

@@ -21,7 +21,7 @@ from tellapart.worlds.models._grid import on_grid
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
-from tellapart.worlds.models.tilted import chain_log_mgf
+from tellapart.worlds.models.tilted import chain_log_mgf, tail_pair
 from tellapart.worlds.secret_test import Witness
 
 
@@ -66,20 +66,11 @@ class ChainBounds:
         found = window_bound(self.chain, self.query, self.scale) if even else None
         return self.upper if found is None else np.fmax(np.fmin(self.upper, found), self.lower)
 
-    @property
-    def impossible(self) -> tuple[RecordValue, ...]:
-        """The values that records cannot have."""
-        values = self.chain.domain(0)
-        places = np.argwhere(np.isnan(self.tails[0]))
-        return tuple(RecordValue(int(t), float(values[a])) for t, a in places)
-
     def witness(self, record: int) -> Witness:
         """The two values of a record that a tail tells apart most."""
-        rows = self.tails[:, record]
-        high, low = _filled(rows, -np.inf), _filled(rows, np.inf)
-        sign = int((high.max(axis=1) - low.min(axis=1)).argmax())
+        sign, *places = tail_pair(self.tails[:, record])
         values = self.chain.domain(record)
-        one, other = (float(values[i]) for i in (high[sign].argmax(), low[sign].argmin()))
+        one, other = (float(values[i]) for i in places)
         return Witness(
             RecordValue(record, one),
             RecordValue(record, other),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.base import FiniteModel
+from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.models.table import JointTable
@@ -29,23 +32,30 @@ Mask = NDArray[np.bool_]
 
 def domains_of(model: FiniteModel) -> list[Array]:
     """The values of every record, likely or not."""
+    if isinstance(model, MarkovChain):
+        return [model.domain(0)] * model.length
     return [model.domain(record) for record in range(model.records)]
 
 
 def size_of(model: FiniteModel) -> int:
     """How many databases there are, likely or not."""
-    return math.prod(domain.size for domain in domains_of(model))
+    if isinstance(model, MarkovChain):
+        return int(model.domain(0).size ** model.length)
+    # Records by their number of values: a product of a million factors would take minutes.
+    sizes = Counter(domain.size for domain in domains_of(model))
+    return math.prod(size**times for size, times in sizes.items())
 
 
 def answers_of(model: FiniteModel, query: Any) -> Array:
     """The true answer for every list of values, along one axis for each record."""
-    domains = domains_of(model)
-    if size_of(model) > MOST_DATABASES:
+    size = size_of(model)
+    if size > MOST_DATABASES:
         raise Unsupported(
-            f"{float(size_of(model)):.3g} databases are too many to list, at most "
+            f"{count_in_words(size)} databases are too many to list, at most "
             f"{MOST_DATABASES} are; ask Sum() or Linear(weights) with Laplace noise, which need "
             "no list"
         )
+    domains = domains_of(model)
     if isinstance(query, Sum | Linear):
         found = np.zeros(())
         for weight, domain in zip(weights_of(query, model.records), domains, strict=True):
@@ -65,8 +75,8 @@ def tabled(model: FiniteModel, route: str) -> JointTable:
     size = size_of(model)
     if size > MOST_TABLED:
         raise Unsupported(
-            f"{float(size):.3g} databases are too many to list for this, at most {MOST_TABLED} "
-            f"are; {route}"
+            f"{count_in_words(size)} databases are too many to list for this, at most "
+            f"{MOST_TABLED} are; {route}"
         )
     domains = domains_of(model)
     table = np.zeros([domain.size for domain in domains])
@@ -88,7 +98,7 @@ def _fill(
             _fill(model, table, (*place, index), {**told, record: value}, share * chance)
 
 
-def widest(
+def most_told(
     model: FiniteModel, answers: Array, release: Release, size: int, held: Mask
 ) -> Witness | None:
     """The two held databases, unlike in at most so many records, that outputs tell apart most.
@@ -109,7 +119,8 @@ def _groups(answers: Array, size: int, release: Release) -> Iterator[tuple[int, 
     work = math.comb(records, size) * answers.size * outputs
     if work > _MOST_COMPARED:
         raise Unsupported(
-            f"{math.comb(records, size)} groups of {size} records in {answers.size} databases "
+            f"{count_in_words(math.comb(records, size))} groups of {size} records in "
+            f"{count_in_words(answers.size)} databases "
             f"are too many to compare; ask for groups of 1 or of all {records} records"
         )
     return itertools.combinations(range(records), size)

@@ -7,8 +7,10 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from tellapart import _checks
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret, Known
+from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Vector
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.pairs.extremes import Law, extremes
@@ -16,6 +18,8 @@ from tellapart.worlds.releases import Release, Releases, each_release, one_relea
 from tellapart.worlds.secret_test import Model, Witness
 
 Pair = tuple[Secret, Secret]
+# Some ten seconds.
+LONGEST = 10**6
 
 
 class Told(NamedTuple):
@@ -30,6 +34,18 @@ def finite(model: Model) -> FiniteModel:
     if not isinstance(model, FiniteModel):
         raise Unsupported("normal records have endlessly many values; name two of them in pairs")
     return model
+
+
+def check_length(
+    model: FiniteModel, route: str = "ask group_privacy, which needs no model"
+) -> None:
+    """Refuse a chain that takes minutes to walk along, with what can be asked instead."""
+    if isinstance(model, MarkovChain) and model.length > LONGEST:
+        raise Unsupported(
+            f"a chain of {count_in_words(model.length)} records is too long to walk along, at most "
+            f"{LONGEST} are; {route}, or ask for a shorter chain: in the middle of a long one what "
+            "is told settles"
+        )
 
 
 def releases_of(query: Any, release: Releases | list[Release]) -> Releases:
@@ -73,6 +89,8 @@ def of_pairs(
     model: Model, query: Any, release: Releases, pairs: Sequence[Pair], known: Known | None
 ) -> Told:
     """The worst of these pairs; the law of each secret is worked out once."""
+    if isinstance(model, FiniteModel):
+        check_length(model)
     laws: dict[Secret, Law | None] = {}
     for secret in dict.fromkeys(secret for pair in pairs for secret in pair):
         try:

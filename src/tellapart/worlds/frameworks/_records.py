@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._chains import ChainBounds, agree
+from tellapart.worlds.frameworks._databases import domains_of
 from tellapart.worlds.frameworks._outputs import furthest_of
 from tellapart.worlds.frameworks._pairs import (
     asked,
+    check_length,
     finite,
     laws_of,
     nothing_to_tell,
@@ -40,6 +43,7 @@ from tellapart.worlds.secret_test import Model, Witness
 # Laws of sums that take some ten seconds; measured on chains and trees of 300 records.
 MOST_WORK = 2**28
 _ONE_LAW, _FEW = 2**30, 2**22
+_NAME_SOME = "name some by records=[...] (for Laplace noise on a chain all are bounded at once)"
 
 
 class _Found(NamedTuple):
@@ -100,6 +104,7 @@ def of_records(
 ) -> ByRecord:
     """What is told of these records; with ``every`` of each one, else of the worst at least."""
     model = finite(given)
+    check_length(model)
     records = asked(model, records, known)
     if (
         isinstance(model, MarkovChain)
@@ -138,7 +143,7 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
     if not every or best.likelier.record == records[worst]:
         exact[worst] |= agree(upper[worst], best.log_ratio)
     wanted = set(records)
-    skipped = tuple(one for one in bounds.impossible if one.record in wanted)
+    skipped = tuple(one for one in bounds.chain.impossible if one.record in wanted)
     return ByRecord(tuple(records), upper, exact, best, skipped)
 
 
@@ -159,14 +164,12 @@ def _work(model: FiniteModel, atoms: int) -> int:
 def _of_laws(
     model: FiniteModel, query: Any, release: Releases, known: Known | None, records: Sequence[int]
 ) -> ByRecord:
-    kinds: dict[Hashable, list[int]] = {}
-    for record in records:
-        kinds.setdefault(_kind(model, query, known, record), []).append(record)
-    _check_affordable(model, query, len(kinds))
+    kinds = alike(model, query, known, records)
+    check_affordable(model, query, len(kinds), _NAME_SOME)
     found: dict[int, _Found] = {}
-    for alike in kinds.values():
-        first = _of_one(model, query, release, known, alike[0])
-        found |= {record: _moved(first, record) for record in alike}
+    for kind in kinds:
+        first = _of_one(model, query, release, known, kind[0])
+        found |= {record: _moved(first, record) for record in kind}
     witnesses = [found[record].witness for record in records]
     told_of = [one for one in witnesses if one is not None]
     if not told_of:
@@ -178,6 +181,32 @@ def _of_laws(
         max(told_of, key=lambda one: one.log_ratio),
         tuple(secret for record in records for secret in found[record].skipped),
     )
+
+
+def alike(
+    model: FiniteModel, query: Any, known: Known | None, records: Sequence[int]
+) -> list[list[int]]:
+    """Records of which the same is told, together."""
+    kinds: dict[Hashable, list[int]] = {}
+    for record in records:
+        kinds.setdefault(_kind(model, query, known, record), []).append(record)
+    return list(kinds.values())
+
+
+def laws_by_kind(
+    model: FiniteModel, query: Any, records: Sequence[int], route: str
+) -> Iterator[tuple[list[int], list[tuple[RecordValue, Any]]]]:
+    """Records that are alike, with the values of the first and the law of the answer given each."""
+    check_length(model)
+    kinds = alike(model, query, None, records)
+    check_affordable(model, query, len(kinds), route)
+    if len(kinds) == model.records:  # all laws at once take less than one by one
+        for record, secrets in groupby(model.laws(query), key=lambda one: one[0].record):
+            yield [record], list(secrets)
+        return
+    for kind in kinds:
+        values = [RecordValue(kind[0], value) for value in model.domain(kind[0]).tolist()]
+        yield kind, list(zip(values, model.record_laws(query, kind[0]), strict=True))
 
 
 def _kind(model: FiniteModel, query: Any, known: Known | None, record: int) -> Hashable:
@@ -226,19 +255,22 @@ def _of_one(
     return _Found(max(seen, key=lambda one: one.log_ratio), skipped)
 
 
-def _check_affordable(model: FiniteModel, query: Any, asked: int) -> None:
-    """Refuse what would take minutes, with what can be asked instead."""
+def laws_work(model: FiniteModel, query: Any, asked: int) -> int:
+    """How many steps the laws of a sum take for so many records; 0 where there is no telling."""
     if isinstance(model, JointTable) or asked == 1 or not isinstance(query, Sum | Linear):
-        return
-    weights = weights_of(query, model.records)
-    domains = [model.domain(record) for record in range(model.records)]
-    weighted = [weight * domain for weight, domain in zip(weights, domains, strict=True)]
-    if not all(map(on_grid, weighted)):
-        return
-    work = asked * _work(model, grid(weights, domains).reach + 1)
+        return 0
+    weights, domains = weights_of(query, model.records), domains_of(model)
+    kinds = {(weight, id(domain)): domain for weight, domain in zip(weights, domains, strict=True)}
+    if not all(on_grid(weight * domain) for (weight, _), domain in kinds.items()):
+        return 0
+    return asked * _work(model, grid(weights, domains).reach + 1)
+
+
+def check_affordable(model: FiniteModel, query: Any, asked: int, route: str) -> None:
+    """Refuse what would take minutes, with what can be asked instead."""
+    work = laws_work(model, query, asked)
     if work > MOST_WORK:
         raise Unsupported(
-            f"laws of this sum for {asked} records take {work:.1e} steps, more than "
-            f"{MOST_WORK:.1e}; name some by records=[...] (for Laplace noise on a chain all are "
-            "bounded at once)"
+            f"laws of this sum for {asked} records take {count_in_words(work)} steps, more than "
+            f"{MOST_WORK:.1e}; {route}"
         )

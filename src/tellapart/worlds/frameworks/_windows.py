@@ -111,4 +111,7 @@ def log_shares(chain: MarkovChain) -> Array:
     found[0] = logs_of(chain.initial)
     for t in range(1, chain.length):
         found[t] = np.logaddexp.reduce(found[t - 1][:, None] + logs, axis=0)
+        if np.array_equal(found[t], found[t - 1]):
+            found[t:] = found[t]
+            break
     return found

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.frameworks._pairs import asked, finite, nothing_to_tell, told
@@ -108,8 +109,8 @@ def _pairs(
     curves = sum(size * (size - 1) // 2 for size in sizes)
     if curves > _MOST_CURVES:
         raise Unsupported(
-            f"{curves} pairs of values are too many for a curve each, at most {_MOST_CURVES} are; "
-            "name the records whose secrets count: records=[...]"
+            f"{count_in_words(curves)} pairs of values are too many for a curve each, at most "
+            f"{_MOST_CURVES} are; name the records whose secrets count: records=[...]"
         )
     found: list[tuple[Secret, Secret, FiniteLaw, FiniteLaw]] = []
     for record in chosen:

@@ -11,13 +11,13 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._bridges import Told, chain_told
 from tellapart.worlds.frameworks._databases import answers_of, noise_ratio, tabled
 from tellapart.worlds.frameworks._outputs import log_likelihoods
-from tellapart.worlds.frameworks._pairs import finite, nothing_to_tell
-from tellapart.worlds.frameworks._windows import log_shares
+from tellapart.worlds.frameworks._pairs import check_length, finite, nothing_to_tell
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel, logs_of
 from tellapart.worlds.models.chain import MarkovChain
@@ -59,13 +59,13 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
 
 def _impossible(model: FiniteModel) -> list[Secret]:
     if isinstance(model, MarkovChain):
-        places = np.argwhere(log_shares(model) == -np.inf)
-        return [RecordValue(int(t), float(model.domain(0)[a])) for t, a in places]
+        return list(model.impossible)
     return [one for one in model.secrets() if model.prior(one) == 0]
 
 
 def _of_one(model: FiniteModel, query: Any, release: Release) -> Told:
     if isinstance(model, MarkovChain) and isinstance(release, Laplace) and _even(query, model):
+        check_length(model)
         told = chain_told(model, query, release)
     else:
         found = _of_table(tabled(model, _ROUTE), query, release)
@@ -104,8 +104,8 @@ def _check_size(table: JointTable, answers: int) -> None:
     work = math.prod(1 + domain.size for domain in table.values) * answers
     if work > _MOST_WORK:
         raise Unsupported(
-            f"all that may be known of {table.records} records is {float(work):.2g} cases, more "
-            f"than {_MOST_WORK:.2g}; {_ROUTE}"
+            f"all that may be known of {table.records} records is {count_in_words(work)} cases, "
+            f"more than {_MOST_WORK:.2g}; {_ROUTE}"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks._databases import answers_of, tabled, widest
+from tellapart.worlds.frameworks._databases import answers_of, most_told, tabled
 from tellapart.worlds.frameworks._outputs import furthest_of
 from tellapart.worlds.frameworks._pairs import finite, nothing_to_tell
 from tellapart.worlds.frameworks.pufferfish import pufferfish
@@ -63,7 +63,7 @@ def _of_support(model: FiniteModel, query: Any, release: Release, size: int | No
     size = model.records if size is None else _checks.whole(1, model.records, size=size)
     table = tabled(model, _ROUTE)
     held = table.probabilities > 0
-    found = widest(table, answers_of(table, query), release, size, held)
+    found = most_told(table, answers_of(table, query), release, size, held)
     if found is None:
         raise ImpossibleSecret(
             f"some two possible databases must differ in at most {size} records, got none"

@@ -19,6 +19,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks._databases import answers_of
@@ -195,8 +196,8 @@ def _check_corners(sizes: list[int]) -> None:
     most = math.prod(sizes) // min(sizes)
     if most > MOST_CORNERS:
         raise Unsupported(
-            f"{most} corners of the priors are too many to try, at most {MOST_CORNERS} are; "
-            "ask Sum() or Linear(weights) with ta.Laplace, which needs none"
+            f"{count_in_words(most)} corners of the priors are too many to try, at most "
+            f"{MOST_CORNERS} are; ask Sum() or Linear(weights) with ta.Laplace, which needs none"
         )
 
 

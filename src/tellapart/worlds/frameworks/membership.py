@@ -14,12 +14,21 @@ from typing import Any
 
 from tellapart import _checks
 from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks._beliefs import Believed, chain_beliefs
+from tellapart.worlds.frameworks._chains import ChainBounds
+from tellapart.worlds.frameworks._pairs import check_length
+from tellapart.worlds.frameworks._records import MOST_WORK, laws_by_kind, laws_work
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.models.queries import Linear, Sum
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret
 from tellapart.worlds.pairs.extremes import Law, extremes
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
+
+_ROUTE = "name the secrets that count by secrets=[...]"
 
 
 def membership(
@@ -34,7 +43,8 @@ def membership(
     With ``positive`` only rises count: posterior ≤ e^ε·prior, the first half of what Li et al. ask
     of a record's presence; the other half, that belief in absence does not fall below e^−ε times
     its prior, is in the two-sided form. Secrets are all values of all records unless they are
-    listed. A RecordIn of all values in the witness stands for knowing nothing.
+    listed. A RecordIn of all values in the witness stands for knowing nothing. For long chains
+    under Laplace noise the number may be an upper bound, and says so.
 
     >>> import tellapart as ta
     >>> from tellapart.worlds import Independent, Sum
@@ -42,30 +52,52 @@ def membership(
     0.620115
     """
     check_release(release)
-    worst, skipped = Witness(None, None, None, 0.0), []
+    found = []
     for model in models_of(models):
         if not isinstance(model, FiniteModel):
             raise Unsupported(
                 "values of normal records have densities, not probabilities; beliefs in them are "
                 "compared by tell_apart"
             )
-        untold = model.law(query, _anything(model, RecordValue(0, 0)))
-        for secret, told in _told(model, query, secrets):
-            if told is None:
-                skipped.append(secret)
-                continue
-            moves = _moves(secret, told, _anything(model, secret), untold, release, positive)
-            worst = max(worst, *moves, key=lambda one: one.log_ratio)
+        found.append(_of_one(model, query, release, positive, secrets))
+    worst = max(found, key=lambda one: one.epsilon)
     return Standing(
         framework="membership privacy (positive)" if positive else "membership privacy",
-        epsilon=worst.log_ratio,
-        side=Side.EXACT,
-        witness=worst if worst.likelier is not None else None,
+        epsilon=worst.epsilon,
+        side=Side.EXACT if worst.exact else Side.AT_MOST,
+        witness=worst.witness if worst.witness.likelier is not None else None,
         assumptions="the adversary's prior is the model, or any one of those listed",
         composes=False,
-        skipped=tuple(dict.fromkeys(skipped)),
+        skipped=tuple(dict.fromkeys(secret for one in found for secret in one.skipped)),
         unit="log posterior/prior",
     )
+
+
+def _of_one(
+    model: FiniteModel,
+    query: Any,
+    release: Release,
+    positive: bool,
+    secrets: Sequence[Secret] | None,
+) -> Believed:
+    check_length(model)
+    if (
+        secrets is None
+        and isinstance(model, MarkovChain)
+        and isinstance(release, Laplace)
+        and isinstance(query, Sum | Linear)
+        and laws_work(model, query, model.records) > MOST_WORK
+    ):
+        return chain_beliefs(ChainBounds(model, query, release.scale), positive)
+    worst, skipped = Witness(None, None, None, 0.0), []
+    untold = model.law(query, _anything(model, RecordValue(0, 0)))
+    for secret, told, alike in _told(model, query, secrets):
+        if told is None:
+            skipped += alike
+            continue
+        moves = _moves(secret, told, _anything(model, secret), untold, release, positive)
+        worst = max(worst, *moves, key=lambda one: one.log_ratio)
+    return Believed(worst.log_ratio, True, worst, tuple(skipped))
 
 
 def membership_epsilon(gamma: float, prior: float | None = None) -> float:
@@ -91,16 +123,21 @@ def membership_epsilon(gamma: float, prior: float | None = None) -> float:
 
 def _told(
     model: FiniteModel, query: Any, secrets: Sequence[Secret] | None
-) -> Iterator[tuple[Secret, Law | None]]:
-    """Secrets with the law of the answer for someone told them; none where they cannot hold."""
+) -> Iterator[tuple[Secret, Law | None, list[Secret]]]:
+    """Secrets with the law of the answer for someone told them; none where they cannot hold.
+
+    With each come all secrets of which the same is told.
+    """
     if secrets is None:
-        yield from model.laws(query)
+        for kind, laws in laws_by_kind(model, query, range(model.records), _ROUTE):
+            for value, law in laws:
+                yield value, law, [RecordValue(record, value.value) for record in kind]
         return
     for secret in secrets:
         try:
-            yield secret, model.law(query, secret)
+            yield secret, model.law(query, secret), [secret]
         except ImpossibleSecret:
-            yield secret, None
+            yield secret, None, [secret]
 
 
 def _anything(model: FiniteModel, secret: Secret) -> RecordIn:

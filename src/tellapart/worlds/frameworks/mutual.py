@@ -7,8 +7,7 @@ no other record, or all of them.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -16,9 +15,12 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
-from tellapart.worlds.frameworks._chain_given import chain_given_others
+from tellapart.worlds.frameworks._chain_given import chain_given_others, check_kinds
 from tellapart.worlds.frameworks._databases import answers_of, domains_of, tabled
+from tellapart.worlds.frameworks._pairs import check_length
+from tellapart.worlds.frameworks._records import laws_by_kind
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.chain import MarkovChain
@@ -34,6 +36,7 @@ from tellapart.worlds.secret_test import Model
 
 _CLOSE = 1e-10
 _ROUTE = "ask Sum() or Linear(weights) with noise, of Independent records or a MarkovChain"
+_NO_MODEL = "ask form='prior-free', which needs no model"
 MOST_SUMS = 2**18
 Form = Literal["prior-free", "record", "given others"]
 
@@ -102,11 +105,36 @@ def _prior_free(model: FiniteModel, query: Any, release: Release, asked: Sequenc
         points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in answers]
         return capacity(log_masses(points, release))
 
-    every = _channels(model, query, release)
-    found = [(record, most(answers)) for record in asked for answers in every[record]]
+    if isinstance(query, Sum | Linear) and not isinstance(release, Channel):
+        # Whatever the others are, they only shift the answer.
+        channels = _own(model, weights_of(query, model.records), asked)
+    else:
+        check_length(model, "ask Sum() or Linear(weights) with noise")
+        every = _channels(model, query, release)
+        channels = [(record, answers) for record in asked for answers in every[record]]
+    found = [(record, most(answers)) for record, answers in channels]
     record, best = max(found, key=lambda pair: pair[1].upper)
     close = best.upper - best.lower <= _CLOSE
     return Most(best.upper, record, side=Side.EXACT if close else Side.AT_MOST)
+
+
+def _own(
+    model: FiniteModel, weights: Array, asked: Sequence[int]
+) -> list[tuple[int, tuple[float, ...]]]:
+    """What each record may add to a sum; of records that add the same only the first."""
+    firsts: dict[Hashable, int] = {}
+    if isinstance(model, MarkovChain):
+        chosen = np.arange(model.length)[asked[0] : asked[-1] + 1]
+        places = np.sort(np.unique(weights[chosen], return_index=True)[1])
+        firsts = {record: record for record in chosen[places].tolist()}
+    else:
+        for record in asked:
+            firsts.setdefault((float(weights[record]), model.domain(record).tobytes()), record)
+    check_kinds(len(firsts))
+    return [
+        (record, tuple(np.unique(weights[record] * model.domain(record)).tolist()))
+        for record in firsts.values()
+    ]
 
 
 def _channels(
@@ -119,8 +147,6 @@ def _channels(
         own = [
             tuple(np.unique(weights[i] * model.domain(i)).tolist()) for i in range(model.records)
         ]
-        if shifts:
-            return [frozenset([one]) for one in own]
         around = {one: _others(own, own.index(one)) for one in set(own)}
         return [frozenset(tuple(sorted({a + b for a in one})) for b in around[one]) for one in own]
     answers = answers_of(model, query)
@@ -143,7 +169,8 @@ def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
         if i != record:
             if sums.size * len(one) > MOST_SUMS:
                 raise Unsupported(
-                    f"{sums.size * len(one)} sums of other records are too many to list, at most "
+                    f"{count_in_words(sums.size * len(one))} sums of other records are too many "
+                    "to list, at most "
                     f"{MOST_SUMS} are; give values in whole units, whose sums coincide"
                 )
             sums = np.unique(np.add.outer(sums, np.array(one)))
@@ -155,21 +182,20 @@ def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
 
 def _alone(model: FiniteModel, query: Any, release: Release, asked: Sequence[int]) -> Most:
     """What someone learns of a record who knows no other."""
-    best, skipped = Most(0.0, asked[0]), []
-    every = itertools.groupby(model.laws(query), key=lambda one: one[0].record)
-    for record, secrets in every:
-        if record not in asked:
-            continue
+    best = Most(0.0, asked[0])
+    skipped: list[RecordValue] = []
+    for kind, secrets in laws_by_kind(model, query, asked, "name one by record=..."):
         laws, priors = [], []
         for secret, law in secrets:
             if law is None:
-                skipped.append(secret)
+                skipped += [RecordValue(record, secret.value) for record in kind]
             else:
                 laws.append(law)
                 priors.append(model.prior(secret))
         found = told(laws, priors, release)
-        best = max(best, Most(found, record), key=lambda one: one.nats)
-    return best._replace(skipped=tuple(skipped))
+        best = max(best, Most(found, kind[0]), key=lambda one: one.nats)
+    in_order = sorted(skipped, key=lambda one: one.record)
+    return best._replace(skipped=tuple(in_order))
 
 
 def _given_others(model: FiniteModel, query: Any, release: Release, asked: Sequence[int]) -> Most:
@@ -186,8 +212,11 @@ def _given_others(model: FiniteModel, query: Any, release: Release, asked: Seque
             ]
             return _largest(each, model, model.marginals, asked)
         if isinstance(model, MarkovChain):
-            each, laws = chain_given_others(model, weights, release, _one_channel)
-            return _largest(each, model, laws, asked)
+            check_length(model, _NO_MODEL)
+            each = chain_given_others(model, weights, release, _one_channel).tolist()
+            record = max(asked, key=each.__getitem__)
+            skipped = tuple(one for one in model.impossible if one.record in asked)
+            return Most(each[record], record, skipped)
     answers, joint = answers_of(model, query), tabled(model, _ROUTE).probabilities
     each = [_given(joint, answers, record, release) for record in range(model.records)]
     axes = range(model.records)

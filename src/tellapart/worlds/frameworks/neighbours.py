@@ -12,15 +12,17 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian
-from tellapart.worlds.frameworks._databases import answers_of, noise_ratio, widest
+from tellapart.worlds.frameworks._databases import answers_of, most_told, noise_ratio
 from tellapart.worlds.frameworks.standing import Side, Standing, models_of
 from tellapart.worlds.models.base import FiniteModel
+from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
 
 _GAUSSIAN = "; under Gaussian noise no ε holds without a δ"
+_MOST_NAMED = 10**5  # of more records no witness names each value
 _UNBOUNDED = "; values of normal records have no bound"
 
 
@@ -83,7 +85,7 @@ def _of_one(model: Model, query: Any, release: Release, size: int | None) -> Wit
     if not isinstance(model, FiniteModel):
         raise Unsupported("normal records have endlessly many databases; ask for a sum with noise")
     answers = answers_of(model, query)
-    found = widest(model, answers, release, size, np.ones(answers.shape, dtype=bool))
+    found = most_told(model, answers, release, size, np.ones(answers.shape, dtype=bool))
     if found is None:
         _checks.refuse("models", "have a record with two values", model)
     return found
@@ -92,16 +94,32 @@ def _of_one(model: Model, query: Any, release: Release, size: int | None) -> Wit
 def _of_sum(model: Model, weights: Array, release: Release, size: int) -> Witness:
     """A sum moves by what its records do: by the largest moves of so many of them."""
     if isinstance(model, FiniteModel):
-        steps = np.array([np.ptp(weights[i] * model.domain(i)) for i in range(model.records)])
+        steps = _steps(model, weights)
     else:
         steps = np.where(weights != 0, math.inf, 0.0)
-    # The largest first, and of equal ones those that come first.
-    chosen = np.sort(np.argsort(-steps, kind="stable")[:size])
+    chosen = _largest(steps, size)
     ratio = noise_ratio(math.fsum(steps[chosen]), release)
-    if not isinstance(model, FiniteModel):
+    if not isinstance(model, FiniteModel) or size > _MOST_NAMED:
         return Witness(None, None, math.inf, ratio)
     high, low = (_secrets(model, weights, chosen, sign) for sign in (1, -1))
     return Witness(high, low, math.inf, ratio)
+
+
+def _steps(model: FiniteModel, weights: Array) -> Array:
+    """How far each record moves the sum."""
+    if isinstance(model, MarkovChain):
+        values = model.domain(0)
+        return np.asarray((weights * values.max() - weights * values.min()) * np.sign(weights))
+    return np.array([np.ptp(weights[i] * model.domain(i)) for i in range(model.records)])
+
+
+def _largest(steps: Array, size: int) -> Any:
+    """The places of the largest steps, of equal ones those that come first; in order."""
+    if size == 1:
+        return np.array([np.argmax(steps)])
+    if size == steps.size:
+        return np.arange(size)
+    return np.sort(np.argsort(-steps, kind="stable")[:size])
 
 
 def _secrets(model: FiniteModel, weights: Array, chosen: Any, sign: int) -> Any:

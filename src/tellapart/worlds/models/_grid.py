@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 
 MOST_WORK = 2**34
@@ -68,7 +69,7 @@ def check_work(states: int, records: int, reach: int, model: str) -> None:
     work = states * max(states * records, reach) * (reach + 1)
     if work > MOST_WORK:
         raise Unsupported(
-            f"the law of this sum takes {work:.1e} steps for this {model}, more than "
+            f"the law of this sum takes {count_in_words(work)} steps for this {model}, more than "
             f"{MOST_WORK:.1e}; use coarser units, fewer records or, for the tails of Laplace "
             "noise on a chain, chain_log_mgf"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.worlds.models import _chain_sums, _tilt
-from tellapart.worlds.models._grid import check_work, grid
+from tellapart.worlds.models._grid import Grid, check_work, grid
 from tellapart.worlds.models._stationary import stationary_law
 from tellapart.worlds.models.base import (
     Mask,
@@ -21,6 +22,7 @@ from tellapart.worlds.models.base import (
     check_values,
     logs_of,
 )
+from tellapart.worlds.models.secrets import RecordValue
 
 _MOST_KEPT = 2**24  # numbers of the backward pass held at once
 
@@ -69,15 +71,33 @@ class MarkovChain(SummedModel):
     def domain(self, record: int) -> Array:
         return np.asarray(self.values)
 
+    @cached_property
+    def possible(self) -> Mask:
+        """Which values each record may have, however unlikely: a row for each record."""
+        return _chain_sums.supports(self.initial, self.transition, self.length)
+
+    @property
+    def impossible(self) -> tuple[RecordValue, ...]:
+        """The values that records cannot have, which are no secrets."""
+        values = self.domain(0).tolist()
+        return tuple(RecordValue(t, values[a]) for t, a in np.argwhere(~self.possible).tolist())
+
+    def _laid(self, weights: Array) -> Grid:
+        size, domain = self.initial.size, self.domain(0)
+        # Each record that counts moves the sum by one step at least, so that some need no grid.
+        least = int(np.count_nonzero(weights)) if size > 1 else 0
+        check_work(size, self.length, least, "MarkovChain")
+        laid = grid(weights, [domain] * self.length)
+        check_work(size, self.length, laid.reach, "MarkovChain")
+        return laid
+
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
-        laid = grid(weights, [self.domain(0)] * self.length)
-        check_work(self.initial.size, self.length, laid.reach, "MarkovChain")
+        laid = self._laid(weights)
         logs = _chain_sums.joint(self.initial, self.transition, laid.steps, allowed, record)
         return laid.sums(logs.shape[1]), logs
 
     def _joints(self, weights: Array, allowed: list[Mask]) -> Iterator[tuple[Array, Array]]:
-        laid = grid(weights, [self.domain(0)] * self.length)
-        check_work(self.initial.size, self.length, laid.reach, "MarkovChain")
+        laid = self._laid(weights)
         if self.initial.size * self.length * laid.reach > _MOST_KEPT:
             yield from super()._joints(weights, allowed)
             return

@@ -12,6 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 
 MOST_VALUES = 2**24
@@ -95,8 +96,8 @@ class FiniteLaw:
         size = self.values.size * other.values.size
         if size > MOST_VALUES:
             raise Unsupported(
-                f"{size} pairs of values are too many to add up; give values in whole units, "
-                "whose sums coincide"
+                f"{count_in_words(size)} pairs of values are too many to add up; give values in "
+                "whole units, whose sums coincide"
             )
         values = np.add.outer(self.values, other.values).ravel()
         logs = np.add.outer(self.log_weights, other.log_weights).ravel()

@@ -12,6 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import (
     FiniteModel,
@@ -160,6 +161,7 @@ def _check_cells(shape: tuple[int, ...]) -> None:
     size = math.prod(shape)
     if size > MOST_CELLS:
         raise Unsupported(
-            f"a table of {size} databases is too large to list, at most {MOST_CELLS} are; "
+            f"a table of {count_in_words(size)} databases is too large to list, at most "
+            f"{MOST_CELLS} are; "
             "describe the data by Independent, Exchangeable, MarkovChain or TreeNetwork"
         )

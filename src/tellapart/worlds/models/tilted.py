@@ -50,6 +50,17 @@ def chain_log_mgf(
         return np.asarray(found[1:] - found[0])
 
 
+def tail_pair(tails: Array) -> tuple[int, int, int]:
+    """Of a record the rate at which two values are told apart most, and both values' places.
+
+    ``tails`` is what chain_log_mgf says of that record, with axes rate and value.
+    """
+    high, low = np.nanargmax(tails, axis=1), np.nanargmin(tails, axis=1)
+    rates = np.arange(len(tails))
+    rate = int(np.argmax(tails[rates, high] - tails[rates, low]))
+    return rate, int(high[rate]), int(low[rate])
+
+
 def interior_log_mgf(transition: Any, rates: Any, values: Any = None) -> Array:
     """What the tails of Laplace noise tell of a record in the middle of an endless chain.
 

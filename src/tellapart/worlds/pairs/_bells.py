@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -13,12 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tellapart._checks import Array
+from tellapart.worlds.pairs._blocks import in_rows
 
 Mask = NDArray[np.bool_]
 # Φ(−REACH) is 0 in doubles.
 REACH = 40.0
-# So many numbers are held at once where many outputs meet many atoms.
-HELD = 1 << 21
 EPS = float(np.finfo(float).eps)
 
 
@@ -132,10 +130,3 @@ def posterior(logs: Array, away: Array) -> tuple[Array, Array]:
     shares = np.exp(logs - largest[:, None])
     total = shares.sum(axis=1)
     return largest + np.log(total), (shares * away).sum(axis=1) / total
-
-
-def in_rows(function: Callable[[Array], Array], rows: Array, atoms: int) -> Array:
-    """Columns for many outputs, few at a time where there are many atoms."""
-    step = max(1, HELD // atoms)
-    parts = [function(rows[i : i + step]) for i in range(0, max(len(rows), 1), step)]
-    return np.concatenate(parts, axis=1)

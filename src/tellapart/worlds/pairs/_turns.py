@@ -13,7 +13,8 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.errors import NotCertified
-from tellapart.worlds.pairs._bells import EPS, REACH, Bells, Mask, in_rows, posterior
+from tellapart.worlds.pairs._bells import EPS, REACH, Bells, Mask, posterior
+from tellapart.worlds.pairs._blocks import in_rows
 
 # A ratio that moves by less over a stretch does not move: rounding makes as much.
 _STILL = 1e-14

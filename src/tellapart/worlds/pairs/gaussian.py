@@ -23,7 +23,8 @@ from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs._bells import HELD, REACH, Bells
+from tellapart.worlds.pairs._bells import REACH, Bells
+from tellapart.worlds.pairs._blocks import HELD, in_rows
 from tellapart.worlds.pairs._turns import turns
 
 Mask = NDArray[np.bool_]
@@ -159,10 +160,8 @@ class GaussianPair(TradeoffCurve):
     # -- rates and profile ---------------------------------------------------------------------
 
     def _rates(self, threshold: Array) -> Rates:
-        flat = threshold.ravel()
-        step = max(1, (HELD // 4) // self._edges.size)
-        parts = [self._some_rates(flat[i : i + step]) for i in range(0, max(flat.size, 1), step)]
-        columns = np.minimum(np.concatenate(parts, axis=1), 1.0)
+        found = in_rows(self._some_rates, threshold.ravel(), self._edges.size, HELD // 4)
+        columns = np.minimum(found, 1.0)
         fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
         # Where nothing is left on one side, all is on the other, whatever the sums say.

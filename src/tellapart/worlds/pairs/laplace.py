@@ -9,7 +9,6 @@ the pieces so found, of terms none of which is negative; logarithms are kept thr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -22,11 +21,10 @@ from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.pairs._blocks import in_rows
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
-# So many numbers are held at once where many thresholds meet many atoms.
-_HELD = 1 << 21
 # A ratio that moves by less over an interval does not move: rounding makes as much.
 _STILL = 1e-13
 
@@ -119,7 +117,8 @@ class LaplacePair(TradeoffCurve):
     # -- rates and profile ---------------------------------------------------------------------
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        columns = _in_chunks(self._some_rates, threshold, self.atoms.size)
+        found = in_rows(self._some_rates, threshold.ravel(), self.atoms.size)
+        columns = found.reshape(-1, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
         fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in columns)
         return (
@@ -172,7 +171,7 @@ class LaplacePair(TradeoffCurve):
         return h0, h1
 
     def _delta(self, epsilon: Array) -> Array:
-        found = _in_chunks(self._profile, epsilon, self.atoms.size)[0]
+        found = in_rows(self._profile, epsilon.ravel(), self.atoms.size).reshape(epsilon.shape)
         return np.asarray(np.where(epsilon >= self._largest_loss(), 0.0, np.minimum(found, 1.0)))
 
     def _profile(self, level: Array) -> Array:
@@ -246,12 +245,3 @@ def _mass(law: Pieces, interval: Index, start: Array, end: Array) -> Array:
 def _log_gap(one: Array, other: Array) -> Array:
     """log|e^one − e^other|."""
     return np.asarray(np.maximum(one, other) + np.log(-np.expm1(-np.abs(one - other))))
-
-
-def _in_chunks(function: Callable[[Array], Array], levels: Array, atoms: int) -> Array:
-    """Columns for many levels, few at a time where there are many atoms; in the levels' shape."""
-    flat = levels.ravel()
-    step = max(1, _HELD // atoms)
-    parts = [function(flat[i : i + step]) for i in range(0, max(flat.size, 1), step)]
-    joined = np.concatenate(parts, axis=1)
-    return joined.reshape(joined.shape[0], *levels.shape)

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart._numeric.safe import log_ratio as mass_ratio
+from tellapart._numeric.sizes import count_in_words
 from tellapart._numeric.split import to_ends
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.vectors import VectorLaw
+from tellapart.worlds.pairs._blocks import blocks
 from tellapart.worlds.pairs.finite import log_ratio
 from tellapart.worlds.releases import Channel, Release
 
@@ -31,7 +33,6 @@ Index = NDArray[np.intp]
 MOST_POINTS = 1 << 24
 _MOST_TERMS = 1 << 30
 _MOST_CELLS = 1 << 21
-_HELD = 1 << 21
 # Curves from both sides as close as this are fine enough.
 _CLOSE = 1e-6
 
@@ -105,16 +106,16 @@ def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
     size = math.prod(sizes)
     if size > MOST_POINTS or size * log_weights.size > _MOST_TERMS:
         raise Unsupported(
-            f"{len(axes)} answers have a grid of {size} outputs for {log_weights.size} lists of "
+            f"{len(axes)} answers have a grid of {count_in_words(size)} outputs for "
+            f"{log_weights.size} lists of "
             f"true answers, more than {MOST_POINTS} or {_MOST_TERMS} in all; "
             "ask about fewer answers at once"
         )
     found = np.empty(size)
-    step = max(1, _HELD // log_weights.size)
-    for i in range(0, size, step):
-        places = np.unravel_index(np.arange(i, min(i + step, size)), sizes)
+    for some in blocks(size, log_weights.size):
+        places = np.unravel_index(np.arange(some.start, min(some.stop, size)), sizes)
         logs = log_weights + sum(axis.logs[at] for axis, at in zip(axes, places, strict=True))
-        found[i : i + step] = logpoly.total(logs, axis=1)
+        found[some] = logpoly.total(logs, axis=1)
     return found
 
 
@@ -153,13 +154,12 @@ def _at_corners(log_weights: Array, axes: Sequence[Axis]) -> Array:
     with np.errstate(divide="ignore"):
         found = np.log(_folded(np.exp(log_weights - top), factors)) + top
     faint = np.flatnonzero(found < top - 600.0)
-    step = max(1, _HELD // log_weights.size)
     sizes = [len(axis.logs) for axis in axes]
-    for i in range(0, faint.size, step):
-        places = np.unravel_index(faint[i : i + step], sizes)
+    for some in blocks(faint.size, log_weights.size):
+        places = np.unravel_index(faint[some], sizes)
         parts = zip(axes, shared, places, strict=True)
         logs = log_weights + sum((axis.logs - one)[at] for axis, one, at in parts)
-        found[faint[i : i + step]] = logpoly.total(logs, axis=1)
+        found[faint[some]] = logpoly.total(logs, axis=1)
     return found
 
 
@@ -175,7 +175,8 @@ def _check_cells(axes: Sequence[Axis], points: int) -> None:
     if not _fits(axes, points):
         cells = math.prod(len(axis.masses) for axis in axes)
         raise Unsupported(
-            f"{len(axes)} noisy answers are cut into {cells} cells for {points} lists of true "
+            f"{len(axes)} noisy answers are cut into {count_in_words(cells)} cells for {points} "
+            "lists of true "
             f"answers, more than {_MOST_CELLS} or too many in all; ask for epsilon, or about "
             "fewer answers at once"
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
 from tellapart import _checks
+from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.policies import _tallies
@@ -122,8 +123,8 @@ class Policy:
         count = self.records * moves * len(self.domain) ** (self.records - 1)
         if count > MOST_PAIRS:
             raise Unsupported(
-                f"{count} pairs of neighbours are too many to list, at most {MOST_PAIRS} are; ask "
-                "for the sensitivity of a query, which needs no list"
+                f"{count_in_words(count)} pairs of neighbours are too many to list, at most "
+                f"{MOST_PAIRS} are; ask for the sensitivity of a query, which needs no list"
             )
         return [
             (one, (*one[:record], self.domain[to], *one[record + 1 :]))
@@ -201,7 +202,8 @@ class Policy:
         size = len(self.domain) ** self.records
         if size > MOST_DATABASES:
             raise Unsupported(
-                f"{size} databases are too many to list, at most {MOST_DATABASES} are; ask fewer "
+                f"{count_in_words(size)} databases are too many to list, at most {MOST_DATABASES} "
+                "are; ask fewer "
                 "records or coarser values, or a query that adds up record by record, without "
                 "constraints"
             )
@@ -217,7 +219,7 @@ class Policy:
         size = len(self._possible)
         if size > MOST_CONSTRAINED:
             raise Unsupported(
-                f"neighbours among {size} databases take too long to find, at most "
+                f"neighbours among {count_in_words(size)} databases take too long to find, at most "
                 f"{MOST_CONSTRAINED} are compared, as there is no fast way in general; ask fewer "
                 "records or coarser values, or a policy without constraints"
             )

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.sizes import count_in_words
+from tellapart.errors import Unsupported
 from tellapart.worlds.models.chain import MarkovChain
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.quilts._influences import Bounded, Exact, Influences
@@ -18,6 +20,7 @@ from tellapart.worlds.quilts._mixing import listed, mixing
 Places = NDArray[np.int64]
 _FIRST_REACH = 16
 _BLOCK = 2**16
+_LONGEST = 2 * 10**6
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ def quilt_scale(
             _checks.refuse("lipschitz", "not be given beside a query", lipschitz)
         lipschitz = _change(query, given)
     lipschitz = 1.0 if lipschitz is None else lipschitz
+    _check_length(given[0].length)
     if exact:
         return _least(Exact(given), epsilon, nearby, lipschitz)
     found = mixing(given)
@@ -93,10 +97,20 @@ def quilt_scale_approximate(
     >>> round(quilt_scale_approximate(100, 1, least_probability=0.2, gap=0.75).scale, 4)
     31.7098
     """
-    length = _checks.whole(1, 10**7, length=length)
+    length = _check_length(_checks.whole(1, 10**7, length=length))
     least = _checks.probability(least_probability=least_probability)
     gap = _checks.finite_at_least_zero(gap=gap)
     return _least(Bounded(length, least, gap), epsilon, nearby, lipschitz)
+
+
+def _check_length(length: int) -> int:
+    """A number of records whose quilts take seconds."""
+    if length > _LONGEST:
+        raise Unsupported(
+            f"quilts for {count_in_words(length)} records take too long, at most {_LONGEST} are "
+            "tried; ask for a shorter chain: in the middle of a long one the noise settles"
+        )
+    return length
 
 
 def _change(query: Query, chains: list[MarkovChain]) -> float:
