@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, overload
 
@@ -16,7 +16,7 @@ from tellapart._numeric.rounding import fixed
 from tellapart.choose.noise import NoiseChoice, noise, pure
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.fitting import ChainSet, TableSet, chain_scale_bound, table_scale_bound
+from tellapart.worlds.fitting import ChainSet, TableSet
 from tellapart.worlds.frameworks._policy_pairs import secret_pairs
 from tellapart.worlds.frameworks.dependent import dependence_sensitivity
 from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
@@ -163,12 +163,9 @@ def _for_all(
 ) -> Iterator[_Method]:
     if believed is None:
         return
-    bound: Callable[..., float] = (
-        chain_scale_bound if isinstance(believed, ChainSet) else table_scale_bound
-    )
     sure = "" if believed.confidence is None else f", {100 * believed.confidence:g} % sure"
     everyone = f"this query, under every model that the data leave open{sure}"
-    scale = bound(believed, epsilon, query)
+    scale = believed.scale_bound(epsilon, query)
     yield _Method("all that data leave open", scale, everyone, False)
 
 

@@ -12,12 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.worlds.fitting import (
-    ChainSet,
-    TableSet,
-    chain_epsilon_bound,
-    table_epsilon_bound,
-)
+from tellapart.worlds.fitting import ChainSet, TableSet
 from tellapart.worlds.frameworks._policy_pairs import check_policy, secret_pairs
 from tellapart.worlds.frameworks.approximate import (
     approximate_dp,
@@ -164,8 +159,7 @@ def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
     """A bound for every model that the data do not rule out, as an estimate is no safe side."""
     if not isinstance(release, Laplace):
         raise Unsupported("what data leave open is bounded for Laplace noise only")
-    bound = chain_epsilon_bound if isinstance(believed, ChainSet) else table_epsilon_bound
-    found = bound(believed, release.scale, query)  # type: ignore[arg-type]
+    found = believed.epsilon_bound(release.scale, query)
     sure = (
         "" if believed.confidence is None else f", with {100 * believed.confidence:g} % confidence"
     )
