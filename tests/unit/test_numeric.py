@@ -8,7 +8,7 @@ import pytest
 from tellapart._numeric import hull
 from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import log_ratio, times_exp
-from tellapart._numeric.sizes import count_in_words
+from tellapart._numeric.sizes import count_in_words, too_many
 from tellapart._numeric.split import to_ends
 
 # -- safe ---------------------------------------------------------------------------------------
@@ -139,3 +139,12 @@ def test_counts_are_exact_while_small_and_said_beyond_any_double():
     assert count_in_words(2**10_000) == "2.0e+3010"
     assert count_in_words(10**20_000) == "1.0e+20000"
     assert count_in_words(10**20_000 - 1) == "1.0e+20000"
+
+
+def test_a_power_is_compared_and_said_without_being_worked_out():
+    assert too_many(2, 20, 2**20) is None
+    assert too_many(2, 21, 2**20) == count_in_words(2**21)
+    assert too_many(1, 10**7, 1) is None
+    assert too_many(3, 1000, 2**20) == count_in_words(3**1000)
+    assert too_many(10, 10**7, 2**20) == "1.0e+10000000"
+    assert too_many(2, 10**300, 2**20) == "10^3.0e+299"

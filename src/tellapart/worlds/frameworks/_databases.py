@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.sizes import count_in_words
+from tellapart._numeric.sizes import count_in_words, too_many
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.models.base import FiniteModel
@@ -37,21 +37,22 @@ def domains_of(model: FiniteModel) -> list[Array]:
     return [model.domain(record) for record in range(model.records)]
 
 
-def size_of(model: FiniteModel) -> int:
-    """How many databases there are, likely or not."""
+def _too_many(model: FiniteModel, most: int) -> str | None:
+    """How many databases there are, likely or not, in words; None where at most so many."""
     if isinstance(model, MarkovChain):
-        return int(model.domain(0).size ** model.length)
+        return too_many(model.domain(0).size, model.length, most)
     # Records by their number of values: a product of a million factors would take minutes.
     sizes = Counter(domain.size for domain in domains_of(model))
-    return math.prod(size**times for size, times in sizes.items())
+    size = math.prod(size**times for size, times in sizes.items())
+    return count_in_words(size) if size > most else None
 
 
 def answers_of(model: FiniteModel, query: Any) -> Array:
     """The true answer for every list of values, along one axis for each record."""
-    size = size_of(model)
-    if size > MOST_DATABASES:
+    many = _too_many(model, MOST_DATABASES)
+    if many:
         raise Unsupported(
-            f"{count_in_words(size)} databases are too many to list, at most "
+            f"{many} databases are too many to list, at most "
             f"{MOST_DATABASES} are; ask Sum() or Linear(weights) with Laplace noise, which need "
             "no list"
         )
@@ -72,11 +73,10 @@ def tabled(model: FiniteModel, route: str) -> JointTable:
     """The same law of records with every database listed, where there are few."""
     if isinstance(model, JointTable):
         return model
-    size = size_of(model)
-    if size > MOST_TABLED:
+    many = _too_many(model, MOST_TABLED)
+    if many:
         raise Unsupported(
-            f"{count_in_words(size)} databases are too many to list for this, at most "
-            f"{MOST_TABLED} are; {route}"
+            f"{many} databases are too many to list for this, at most {MOST_TABLED} are; {route}"
         )
     domains = domains_of(model)
     table = np.zeros([domain.size for domain in domains])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
 from tellapart import _checks
-from tellapart._numeric.sizes import count_in_words
+from tellapart._numeric.sizes import count_in_words, too_many
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.policies import _tallies
@@ -199,16 +200,16 @@ class Policy:
 
     @cached_property
     def _possible(self) -> NDArray[np.int64]:
-        size = len(self.domain) ** self.records
-        if size > MOST_DATABASES:
+        many = too_many(len(self.domain), self.records, MOST_DATABASES)
+        if many:
             raise Unsupported(
-                f"{count_in_words(size)} databases are too many to list, at most {MOST_DATABASES} "
+                f"{many} databases are too many to list, at most {MOST_DATABASES} "
                 "are; ask fewer "
                 "records or coarser values, or a query that adds up record by record, without "
                 "constraints"
             )
         shape = (len(self.domain),) * self.records
-        every = np.stack(np.unravel_index(np.arange(size), shape), axis=1)
+        every = np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), axis=1)
         found = meeting(self.constraints, self.domain, every)
         if not len(found):
             _checks.refuse("constraints", "leave some database", self.constraints)
