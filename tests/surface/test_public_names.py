@@ -43,6 +43,7 @@ NAMES = [
     "Staircase",
     "TellapartError",
     "TradeoffCurve",
+    "TrainingStopped",
     "TruncatedLaplace",
     "UnaryEncoding",
     "UniformNoise",

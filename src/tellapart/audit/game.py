@@ -1,0 +1,253 @@
+"""The membership game: who trains which model is drawn by coins, and an attack guesses the coins.
+
+>>> import numpy as np
+>>> from tellapart.audit.game import MembershipGame, Targets
+>>> def train(people, seed):                 # a sum with Laplace noise is its own score
+...     return [people.sum() + np.random.default_rng(seed).laplace(0, 1)]
+>>> game = MembershipGame(np.array([1.0, 0.0, 0.0]), Targets(0), models=200, seed=7)
+>>> game.play(train).scores(target=0)
+Scores(88 members, 112 others, 200 runs, higher scores accuse)
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tellapart import _checks, run
+from tellapart._checks import Array
+from tellapart.audit import _datasets, _playing
+from tellapart.audit._kept import Kept
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.errors import InvalidArgument, Unsupported
+
+Train = Callable[[Any, int], Any]
+Score = Callable[[Any, Any], ArrayLike]
+
+# What is drawn for different purposes shares nothing.
+_COINS, _SEEDS = 0, 1
+# Odd, so that no two models of a game share a seed.
+_STRIDE = 2654435761
+
+
+@dataclass(frozen=True, init=False)
+class Targets:
+    """Some named examples go in or out by coins of their own; all others are always in.
+
+    ``at`` is the place of one example or of several; each is in with probability ``prior``.
+    """
+
+    at: tuple[int, ...]
+    prior: float
+
+    def __init__(self, at: int | Iterable[int] = 0, prior: float = 0.5) -> None:
+        places = tuple(at) if isinstance(at, Iterable) else (at,)
+        checked = tuple(_checks.whole(0, targets=one) for one in places)
+        if not checked or len(set(checked)) < len(checked):
+            _checks.refuse("targets", "be places of examples, each named once", list(checked))
+        object.__setattr__(self, "at", checked)
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=prior))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Every example goes in or out by a coin of its own, and all of them are targets."""
+
+    prior: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=self.prior))
+
+
+Design = Targets | Pool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MembershipGame:
+    """Who is in the training data of each model, drawn by coins that depend on the seed alone.
+
+    ``data``: arrays, a tuple as (X, y), a list, a frame, a PyTorch data set, or the number of
+    examples. ``population``: places of examples that train no model and are scored all the same,
+    for attacks that compare with them.
+    """
+
+    data: Any
+    design: Design = Targets(0)
+    models: int = 1_000
+    seed: int = 0
+    population: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = _datasets.size(self.data)
+        _checks.instance(Design, "audit.Targets(...) or audit.Pool()", design=self.design)
+        object.__setattr__(self, "models", _checks.whole(2, 10**7, models=self.models))
+        object.__setattr__(self, "seed", _checks.whole(0, 2**62, seed=self.seed))
+        aside = tuple(_checks.whole(0, population=one) for one in self.population)
+        object.__setattr__(self, "population", aside)
+        named = self.design.at if isinstance(self.design, Targets) else ()
+        for name, places in (("targets", named), ("population", aside)):
+            if places and max(places) >= count:
+                _checks.refuse(name, f"be places below {count}, the number of examples", places)
+        if set(named) & set(aside) or len(set(aside)) < len(aside):
+            _checks.refuse("population", "name examples once that are no targets", aside)
+        if not self.targets.size:
+            _checks.refuse("population", "leave some examples to be targets", len(aside))
+
+    @property
+    def size(self) -> int:
+        """How many examples the data have."""
+        return _datasets.size(self.data)
+
+    @property
+    def targets(self) -> NDArray[np.intp]:
+        """The places of the examples that are in or out by a coin, in order of the scores."""
+        if isinstance(self.design, Targets):
+            return np.array(self.design.at, dtype=np.intp)
+        return np.setdiff1d(np.arange(self.size), np.array(self.population, dtype=np.intp))
+
+    def coins(self, model: int) -> NDArray[np.bool_]:
+        """Which targets are in the training data of one model.
+
+        An example's coin depends on the seed, the model and the example's place alone.
+        """
+        targets = self.targets
+        drawn = run.generator((self.seed, _COINS, model)).random(int(targets.max()) + 1)
+        return np.asarray(drawn[targets] < self.design.prior)
+
+    @property
+    def inclusion(self) -> NDArray[np.bool_]:
+        """One row for each model, one column for each target: who is in."""
+        return np.array([self.coins(model) for model in range(self.models)])
+
+    def training_places(self, model: int) -> NDArray[np.intp]:
+        """The places of the examples that train one model, in order."""
+        inside = np.full(self.size, isinstance(self.design, Targets))
+        inside[list(self.population)] = False
+        inside[self.targets] = self.coins(model)
+        return np.flatnonzero(inside)
+
+    def training_seed(self, model: int) -> int:
+        """The whole number below 2³² that one training is handed; no two models share it."""
+        first = int(run.generator((self.seed, _SEEDS)).integers(2**32))
+        return (first + model * _STRIDE) % 2**32
+
+    def play(
+        self,
+        train: Train,
+        score: Score | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        progress: run.Progress | None = None,
+    ) -> Played:
+        """Train every model and score the targets, on the workers joblib is told of.
+
+        ``train(dataset, seed)`` gives a model, which ``score(model, examples)`` turns into one
+        number for each target, larger where it looks like a member; without ``score`` it gives
+        these numbers itself. With ``folder`` every finished model is kept, and a game that was
+        killed goes on where it stopped. All workers must see the folder, and it belongs to one
+        training function: after a change to it, begin another.
+        """
+        for name, given in (("train", train), ("score", score), ("progress", progress)):
+            if not callable(given) and (given is not None or name == "train"):
+                _checks.refuse(name, "be callable", given)
+        kept = None if folder is None else Kept.opened(folder, self._manifest(train, score))
+        rows = _playing.played(self, train, score, kept, progress)
+        split = self.targets.size
+        return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
+
+    def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
+        from tellapart import __version__
+
+        return {
+            "game": "membership",
+            "design": type(self.design).__name__,
+            "prior": self.design.prior,
+            "targets": list(self.design.at) if isinstance(self.design, Targets) else "all",
+            "population": list(self.population),
+            "models": self.models,
+            "seed": self.seed,
+            "examples": self.size,
+            "data": _datasets.fingerprint(self.data),
+            "train": _name(train),
+            "score": None if score is None else _name(score),
+            "versions": {
+                "tellapart": __version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+        }
+
+    def __repr__(self) -> str:
+        coins = f"{self.targets.size:,} of {self.size:,} examples by coins of {self.design.prior:g}"
+        return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Played:
+    """A game that was played: who was in, and what each model's score was of each target.
+
+    ``raw`` and ``inclusion`` have one row for each model and one column for each target;
+    ``population`` one column for each example of the game's population; ``seconds`` is how long
+    each training took where it was made.
+    """
+
+    game: MembershipGame
+    inclusion: NDArray[np.bool_]
+    raw: Array
+    population: Array
+    seconds: Array
+
+    def scores(self, target: int = 0, orientation: Orientation = Orientation.HIGHER) -> Scores:
+        """The scores of one target, one for each model, for `many_runs`."""
+        place = _checks.whole(0, self.raw.shape[1] - 1, target=target)
+        return column_scores(self.raw[:, place], self.inclusion[:, place], orientation)
+
+    def of_model(self, model: int, orientation: Orientation = Orientation.HIGHER) -> Scores:
+        """The scores that one model gives all targets, for `one_run` or `metrics`."""
+        place = _checks.whole(0, len(self.raw) - 1, model=model)
+        fair(self.game)
+        inside = self.inclusion[place]
+        if inside.all() or not inside.any():
+            raise InvalidArgument(f"model {place} has all targets on one side; one run needs more")
+        runs = np.full(inside.size, place)
+        return Scores.from_rows(self.raw[place], inside, runs, orientation=orientation)
+
+    def __repr__(self) -> str:
+        time = float(np.median(self.seconds))
+        return f"Played({self.game!r}, {time:.3g} s a model, {self.seconds.sum():.3g} s in all)"
+
+
+def fair(game: MembershipGame) -> None:
+    """Raise unless the coins are fair, as guesses of one run's coins need."""
+    if game.design.prior != 0.5:
+        raise Unsupported(
+            f"one run is audited with fair coins, and these have prior {game.design.prior:g}: "
+            "play with prior 0.5, or use scores(target) with many_runs"
+        )
+
+
+def column_scores(
+    values: Array, inside: NDArray[np.bool_], orientation: Orientation = Orientation.HIGHER
+) -> Scores:
+    """Scores of one target over models; a target that was always in, or never, has no sides."""
+    if inside.all() or not inside.any():
+        side = "in" if inside.all() else "out of"
+        raise InvalidArgument(
+            f"models must be enough for coins to fall both ways: the target was {side} all "
+            f"{inside.size} of them"
+        )
+    return Scores.from_rows(values, inside, np.arange(inside.size), orientation=orientation)
+
+
+def _name(function: Any) -> str:
+    """What a function is called; the type's name where it has none."""
+    while hasattr(function, "func"):
+        function = function.func
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
