@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import json
 import os
@@ -129,6 +130,7 @@ def _database(process: int) -> Any:
     """One for each process, as opening it takes longer than many files do."""
     database = duck.connected(Path(tempfile.gettempdir()))
     database.execute("set threads = 1")
+    atexit.register(_database.cache_clear)  # what is still open at the end DuckDB complains of
     return database
 
 

@@ -111,7 +111,8 @@ def _shaped(given: Any, raw: Array) -> Array:
 def _chosen(played: Played, first: Array, kept: Array, level: float, delta: float) -> Evidence:
     """The target that did best on the first models, certified on the rest."""
     aside, inside = len(first), played.inclusion
-    sides = inside[:aside].any(axis=0) & ~inside[:aside].all(axis=0)
+    members = inside[:aside].sum(axis=0)
+    sides = np.asarray((members > 0) & (members < aside))
     if not sides.any():
         raise Unsupported(f"{aside} models set aside tell nothing: play more models")
     apart = np.where(sides, _apart(first, inside[:aside]), -1.0)
