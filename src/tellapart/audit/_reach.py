@@ -13,7 +13,7 @@ from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject
 
-_MOST = 10**7
+_MOST = 2_000_000
 _FACTORS = (4.0, 16.0)
 
 
