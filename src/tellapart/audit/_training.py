@@ -18,8 +18,9 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.mechanisms.subject import Subject, curve_of
 
 _SAME = (
-    "Trainings on the same data all gave the same score: either nothing in the training is random, "
-    "or it does not use the seed it is handed, and then this verdict is of one seed alone."
+    "Trainings on the same data all gave the same score: nothing in them is random, or the score "
+    "does not show it, or they do not use the seed they are handed; in the last case this verdict "
+    "is of one seed alone."
 )
 
 

@@ -15,6 +15,7 @@ import os
 import platform
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ class MembershipGame:
         """How many examples the data have."""
         return _datasets.size(self.data)
 
-    @property
+    @cached_property
     def targets(self) -> NDArray[np.intp]:
         """The places of the examples that are in or out by a coin, in order of the scores."""
         if isinstance(self.design, Targets):
@@ -160,6 +161,24 @@ class MembershipGame:
         rows = _playing.played(self, train, score, kept, progress)
         split = self.targets.size
         return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
+
+    def with_outputs(self, raw: ArrayLike, population: ArrayLike | None = None) -> Played:
+        """A game whose models were trained elsewhere, many at once say, with these coins.
+
+        One row for each model and one column for each target, in the order of `targets`.
+        """
+        wanted = {
+            "raw": (self.models, self.targets.size),
+            "population": (self.models, len(self.population)),
+        }
+        given: dict[str, Any] = {"raw": raw, "population": np.empty(wanted["population"])}
+        if population is not None or self.population:
+            given["population"] = population
+        found = {name: _checks.reals(**{name: value}) for name, value in given.items()}
+        for name, values in found.items():
+            if values.shape != wanted[name] or not np.isfinite(values).all():
+                _checks.refuse(name, f"be finite numbers of shape {wanted[name]}", values.shape)
+        return Played(self, self.inclusion, **found, seconds=np.zeros(self.models))
 
     def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
         from tellapart import __version__

@@ -195,6 +195,18 @@ def test_unfair_coins_are_no_audit_of_one_run():
         played.of_model(0)
 
 
+def test_outputs_of_models_trained_elsewhere_are_a_game_too():
+    one = game(models=30)
+    outputs = one.play(noisy_sum).raw
+    there = one.with_outputs(outputs)
+    assert np.array_equal(there.inclusion, one.inclusion)
+    assert audit.game_evidence(there) == audit.game_evidence(one.play(noisy_sum))
+    with pytest.raises(InvalidArgument, match=r"raw must be finite numbers of shape \(30, 1\)"):
+        one.with_outputs(outputs[:-1])
+    with pytest.raises(InvalidArgument, match="population must be"):
+        game(population=(3,)).with_outputs(np.zeros((12, 1)))
+
+
 # -- bad input ------------------------------------------------------------------------------------
 
 

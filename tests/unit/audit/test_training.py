@@ -80,7 +80,7 @@ def test_logistic_regression_without_noise_is_refuted():
         train, small_data(), claim=CLAIM, models=60, score=attacks.label_confidences
     )
     assert verdict.refuted
-    assert "does not use the seed" in str(verdict)
+    assert "do not use the seed" in str(verdict)
 
 
 def test_a_tree_on_samples_of_the_data_is_refuted():
@@ -96,7 +96,7 @@ def test_a_tree_on_samples_of_the_data_is_refuted():
         train, small_data(), claim=CLAIM, models=150, score=attacks.label_confidences
     )
     assert verdict.refuted
-    assert "does not use the seed" not in str(verdict)
+    assert "do not use the seed" not in str(verdict)
 
 
 def test_a_training_that_ignores_the_target_is_not_refuted():
