@@ -14,6 +14,7 @@ from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit._of_game import Exposed, exposure, game_evidence
 from tellapart.audit._one_run import one_run
+from tellapart.audit._played import Played
 from tellapart.audit._probe import probe
 from tellapart.audit._probe_bits import probe_bits
 from tellapart.audit._reach import fewest_models
@@ -23,7 +24,7 @@ from tellapart.audit._training import training
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Design, Evidence, Finding
-from tellapart.audit.game import MembershipGame, Played, Pool, Targets
+from tellapart.audit.game import MembershipGame, Pool, Targets
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import (
     Band,

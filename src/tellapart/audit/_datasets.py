@@ -104,6 +104,11 @@ def _feed(told: Any, data: Any) -> None:
         for name in data.columns:
             _feed(told, name)
             _feed(told, data[name].to_numpy())
+    elif hasattr(data, "tocoo"):  # SciPy's sparse matrices
+        entries = data.tocoo()
+        _feed(told, [data.shape, entries.row, entries.col, entries.data])
+    elif hasattr(data, "to_numpy"):
+        _feed(told, data.to_numpy())
     else:
         kind = type(data)
         length = len(data) if hasattr(data, "__len__") else 0

@@ -14,11 +14,12 @@ from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._choice import best_rank
 from tellapart.audit._lira import Inclusion
 from tellapart.audit._many_runs import Favoured, at_ranks
+from tellapart.audit._played import Played, column_scores
 from tellapart.audit._together import together
 from tellapart.audit.attacks import Attack
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Evidence
-from tellapart.audit.game import MembershipGame, Played, column_scores
+from tellapart.audit.game import MembershipGame
 from tellapart.audit.scores import Scores
 from tellapart.errors import BadScores, Unsupported
 

@@ -36,7 +36,13 @@ class Playing:
         return np.array([self.one(model) for model in models])
 
     def one(self, model: int) -> Array:
-        """One model's scores of targets and population, and the seconds it took."""
+        """One model's scores of targets and population, and the seconds it took.
+
+        One that is kept is not trained again, be it that a worker died and all was begun anew.
+        """
+        before = self.resumed(model)
+        if before is not None:
+            return before
         seed = self.game.training_seed(model)
         started = time.perf_counter()
         try:

@@ -11,8 +11,9 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart.audit._of_game import Attacking, game_evidence, set_aside
+from tellapart.audit._played import Played
 from tellapart.audit._reach import enough_models, outlook
-from tellapart.audit.game import MembershipGame, Played, Pool, Score, Targets, Train
+from tellapart.audit.game import MembershipGame, Pool, Score, Targets, Train
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -37,7 +38,7 @@ def training(
     confidence: float = 0.95,
     seed: int = 0,
     folder: str | os.PathLike[str] | None = None,
-    progress: run.Progress | None = None,
+    progress: run.Progress | bool = False,
 ) -> Verdict:
     """Whether a training function keeps its claim for one example in or out of the data.
 

@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
-from tellapart._checks import Array
-from tellapart.audit import _datasets, _playing
+from tellapart.audit import _code, _datasets, _playing
+from tellapart.audit._bar import shown
 from tellapart.audit._kept import Kept
-from tellapart.audit.scores import Orientation, Scores
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.audit._played import Played
 
 Train = Callable[[Any, int], Any]
 Score = Callable[[Any, Any], ArrayLike]
@@ -144,21 +143,25 @@ class MembershipGame:
         score: Score | None = None,
         *,
         folder: str | os.PathLike[str] | None = None,
-        progress: run.Progress | None = None,
+        progress: run.Progress | bool = False,
     ) -> Played:
         """Train every model and score the targets, on the workers joblib is told of.
 
         ``train(dataset, seed)`` gives a model, which ``score(model, examples)`` turns into one
         number for each target, larger where it looks like a member; without ``score`` it gives
         these numbers itself. With ``folder`` every finished model is kept, and a game that was
-        killed goes on where it stopped. All workers must see the folder, and it belongs to one
-        training function: after a change to it, begin another.
+        killed goes on where it stopped; all workers must see it. It belongs to one training
+        function, known by its name and its own code, not by what that calls. ``progress=True``
+        shows a bar; a function is told which share of the models was begun, and 1 at the end.
         """
-        for name, given in (("train", train), ("score", score), ("progress", progress)):
-            if not callable(given) and (given is not None or name == "train"):
-                _checks.refuse(name, "be callable", given)
+        _callable(train=train)
+        if score is not None:
+            _callable(score=score)
+        if not isinstance(progress, bool):
+            _callable(progress=progress)
         kept = None if folder is None else Kept.opened(folder, self._manifest(train, score))
-        rows = _playing.played(self, train, score, kept, progress)
+        with shown(progress, self.models) as tell:
+            rows = _playing.played(self, train, score, kept, tell)
         split = self.targets.size
         return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
 
@@ -193,8 +196,9 @@ class MembershipGame:
             "seed": self.seed,
             "examples": self.size,
             "data": _datasets.fingerprint(self.data),
-            "train": _name(train),
-            "score": None if score is None else _name(score),
+            "train": _code.name(train),
+            "score": None if score is None else _code.name(score),
+            "code": _code.code(train) + _code.code(score),
             "versions": {
                 "tellapart": __version__,
                 "numpy": np.__version__,
@@ -207,66 +211,7 @@ class MembershipGame:
         return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Played:
-    """A game that was played: who was in, and what each model's score was of each target.
-
-    ``raw`` and ``inclusion`` have one row for each model and one column for each target;
-    ``population`` one column for each example of the game's population; ``seconds`` is how long
-    each training took where it was made.
-    """
-
-    game: MembershipGame
-    inclusion: NDArray[np.bool_]
-    raw: Array
-    population: Array
-    seconds: Array
-
-    def scores(self, target: int = 0, orientation: Orientation = Orientation.HIGHER) -> Scores:
-        """The scores of one target, one for each model, for `many_runs`."""
-        place = _checks.whole(0, self.raw.shape[1] - 1, target=target)
-        return column_scores(self.raw[:, place], self.inclusion[:, place], orientation)
-
-    def of_model(self, model: int, orientation: Orientation = Orientation.HIGHER) -> Scores:
-        """The scores that one model gives all targets, for `one_run` or `metrics`."""
-        place = _checks.whole(0, len(self.raw) - 1, model=model)
-        fair(self.game)
-        inside = self.inclusion[place]
-        if inside.all() or not inside.any():
-            raise InvalidArgument(f"model {place} has all targets on one side; one run needs more")
-        runs = np.full(inside.size, place)
-        return Scores.from_rows(self.raw[place], inside, runs, orientation=orientation)
-
-    def __repr__(self) -> str:
-        time = float(np.median(self.seconds))
-        return f"Played({self.game!r}, {time:.3g} s a model, {self.seconds.sum():.3g} s in all)"
-
-
-def fair(game: MembershipGame) -> None:
-    """Raise unless the coins are fair, as guesses of one run's coins need."""
-    if game.design.prior != 0.5:
-        raise Unsupported(
-            f"one run is audited with fair coins, and these have prior {game.design.prior:g}: "
-            "play with prior 0.5, or use scores(target) with many_runs"
-        )
-
-
-def column_scores(
-    values: Array, inside: NDArray[np.bool_], orientation: Orientation = Orientation.HIGHER
-) -> Scores:
-    """Scores of one target over models; a target that was always in, or never, has no sides."""
-    if inside.all() or not inside.any():
-        side = "in" if inside.all() else "out of"
-        raise InvalidArgument(
-            f"models must be enough for coins to fall both ways: the target was {side} all "
-            f"{inside.size} of them"
-        )
-    return Scores.from_rows(values, inside, np.arange(inside.size), orientation=orientation)
-
-
-def _name(function: Any) -> str:
-    """What a function is called; the type's name where it has none."""
-    while hasattr(function, "func"):
-        function = function.func
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}.{named.__qualname__}"
+def _callable(**named: Any) -> None:
+    ((name, given),) = named.items()
+    if not callable(given):
+        _checks.refuse(name, "be callable", given)

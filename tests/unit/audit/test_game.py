@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import tellapart as ta
 from tellapart import audit, run
@@ -149,6 +150,9 @@ def test_other_numbers_have_another_fingerprint():
     changed = PEOPLE.copy()
     changed[3] = 0.5
     assert _datasets.fingerprint(changed) != _datasets.fingerprint(PEOPLE)
+    assert _datasets.fingerprint(pd.Series(changed)) != _datasets.fingerprint(pd.Series(PEOPLE))
+    sparse = [csr_array(one[:, None]) for one in (PEOPLE, changed)]
+    assert _datasets.fingerprint(sparse[0]) != _datasets.fingerprint(sparse[1])
     assert _datasets.fingerprint(["a", "b"]) != _datasets.fingerprint(["ab", ""])
 
 
@@ -175,6 +179,14 @@ def test_progress_ends_at_one_and_never_falls():
     assert told == sorted(told)
     assert told[0] == 0.0
     assert told[-1] == 1.0
+
+
+def test_a_bar_shows_how_many_and_how_long(capsys):
+    game().play(noisy_sum, progress=True)
+    shown = capsys.readouterr()
+    assert "12/12" in shown.err
+    assert "s each" in shown.err
+    assert shown.out == ""
 
 
 def test_one_model_is_for_audits_of_one_run():
@@ -295,6 +307,8 @@ def test_functions_must_be_callable():
         game().play(3)
     with pytest.raises(InvalidArgument, match="score must be callable"):
         game().play(noisy_sum, score=3)
+    with pytest.raises(InvalidArgument, match="progress must be callable"):
+        game().play(noisy_sum, progress=3)
 
 
 def test_coins_that_all_fall_one_way_leave_nothing_to_compare():

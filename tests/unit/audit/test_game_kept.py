@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tellapart import audit
-from tellapart.audit import _kept
+from tellapart.audit import _kept, _playing
 from tellapart.errors import InvalidArgument, TrainingStopped, Unsupported
 
 SCRIPT = """
@@ -31,7 +31,11 @@ np.save(sys.argv[1] + ".npy", played.raw)
 """
 
 
+CALLS = []
+
+
 def train(people, seed):
+    CALLS.append(seed)
     return [people.sum() + np.random.default_rng(seed).laplace()]
 
 
@@ -73,17 +77,11 @@ def test_what_is_kept_is_not_trained_again(form, tmp_path):
     first = game().play(train, folder=tmp_path)
     assert [file.suffix for file in files(tmp_path)] == [f".{form}"] * 10
 
-    calls = []
-
-    def counted(people, seed):
-        calls.append(seed)
-        return train(people, seed)
-
-    counted.__module__, counted.__qualname__ = train.__module__, train.__qualname__
     lost = files(tmp_path)[4]
     lost.unlink()
-    again = game().play(counted, folder=tmp_path)
-    assert calls == [game().training_seed(4)]
+    CALLS.clear()
+    again = game().play(train, folder=tmp_path)
+    assert [game().training_seed(4)] == CALLS
     assert np.array_equal(again.raw, first.raw)
     assert np.array_equal(np.delete(again.seconds, 4), np.delete(first.seconds, 4))
 
@@ -132,6 +130,26 @@ def test_another_training_function_has_another_folder(tmp_path):
     game().play(train, folder=tmp_path)
     with pytest.raises(InvalidArgument, match="its train is"):
         game().play(lambda people, seed: train(people, seed), folder=tmp_path)
+
+
+def test_a_change_to_its_code_makes_it_another_function(tmp_path):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder, scale in zip(folders, ("1.0", "2.0"), strict=True):
+        made = {"np": np, "__name__": "made"}
+        source = f"def train(people, seed):\n    return [{scale} * people.sum() + seed / 2**32]"
+        exec(source, made)  # noqa: S102
+        game().play(made["train"], folder=folder)
+        game().play(made["train"], folder=folder)
+    with pytest.raises(InvalidArgument, match="its code is"):
+        game().play(made["train"], folder=folders[0])
+
+
+def test_after_a_worker_died_only_what_is_missing_is_trained(tmp_path):
+    first = game().play(train, folder=tmp_path)
+    playing = _playing.Playing(game(), train, None, _kept.Kept.opened(tmp_path, {}))
+    CALLS.clear()
+    assert np.array_equal(playing.block([1, 2], None)[:, :-1], first.raw[1:3])
+    assert CALLS == []
 
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path):
