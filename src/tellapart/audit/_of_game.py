@@ -127,9 +127,11 @@ def _chosen(played: Played, first: Array, kept: Array, level: float, delta: floa
     favoured = Favoured(choice.end, choice.higher, (choice.rank,), _FAVOUR)
     found = at_ranks(counted, level, favoured)
     what = f"the target, the attack and one rank: chosen on {aside:,} models that are not counted"
+    targets = inside.shape[1]
+    chosen = f"one of {targets:,} targets: chosen" if targets > 1 else "with an attack fitted"
     about = (
-        f"About example {played.game.targets[best]}, one of {inside.shape[1]:,} targets: chosen on "
-        f"the first {aside:,} models, certified on the other {len(kept):,}."
+        f"About example {played.game.targets[best]}, {chosen} on the first {aside:,} models and "
+        f"certified on the other {len(kept):,}."
     )
     ledger = replace(found.ledger, free=(*found.ledger.free, what))
     return replace(found, ledger=ledger, about=about)

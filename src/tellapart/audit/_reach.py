@@ -48,7 +48,7 @@ def enough_models(claim: Subject, models: int, aside: int, confidence: float, pr
     if _refutable(claim, models - aside, share, 1 - confidence):
         return
     needed = fewest_models(claim, confidence, prior)
-    total = -(-needed * models // (models - aside))
+    total = -(-needed * models // max(models - aside, 1))
     _checks.refuse(
         "models",
         f"be about {total:,} or more to refute this claim at all, even if every one of them is "
@@ -58,13 +58,11 @@ def enough_models(claim: Subject, models: int, aside: int, confidence: float, pr
 
 
 def _refutable(claim: Subject, models: int, prior: float, level: float) -> bool:
-    inside = min(max(round(models * prior), 1), models - 1)
     if models < 2:
         return False
-    places = np.arange(float(models))
-    return at_ranks(Scores(places[models - inside :], places[: models - inside]), level).refutes(
-        claim
-    )
+    inside = min(max(round(models * prior), 1), models - 1)
+    others, members = np.split(np.arange(float(models)), [models - inside])
+    return at_ranks(Scores(members, others), level).refutes(claim)
 
 
 def outlook(

@@ -6,7 +6,7 @@
 ...     return [people.sum() + np.random.default_rng(seed).laplace(0, 1)]
 >>> game = MembershipGame(np.array([1.0, 0.0, 0.0]), Targets(0), models=200, seed=7)
 >>> game.play(train).scores(target=0)
-Scores(88 members, 112 others, 200 runs, higher scores accuse)
+Scores(100 members, 100 others, 200 runs, higher scores accuse)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
-from tellapart.audit import _code, _datasets, _playing
+from tellapart.audit import _code, _coins, _datasets, _playing
 from tellapart.audit._bar import shown
 from tellapart.audit._kept import Kept
 from tellapart.audit._played import Played
@@ -86,7 +86,7 @@ class MembershipGame:
     def __post_init__(self) -> None:
         count = _datasets.size(self.data)
         _checks.instance(Design, "audit.Targets(...) or audit.Pool()", design=self.design)
-        object.__setattr__(self, "models", _checks.whole(2, 10**7, models=self.models))
+        object.__setattr__(self, "models", _checks.whole(1, 10**7, models=self.models))
         object.__setattr__(self, "seed", _checks.whole(0, 2**62, seed=self.seed))
         aside = tuple(_checks.whole(0, population=one) for one in self.population)
         object.__setattr__(self, "population", aside)
@@ -116,14 +116,16 @@ class MembershipGame:
 
         An example's coin depends on the seed, the model and the example's place alone.
         """
-        targets = self.targets
-        drawn = run.generator((self.seed, _COINS, model)).random(int(targets.max()) + 1)
-        return np.asarray(drawn[targets] < self.design.prior)
+        return np.asarray(self._inside(range(model, model + 1))[0])
 
     @property
     def inclusion(self) -> NDArray[np.bool_]:
         """One row for each model, one column for each target: who is in."""
-        return np.array([self.coins(model) for model in range(self.models)])
+        return self._inside(range(self.models))
+
+    def _inside(self, models: range) -> NDArray[np.bool_]:
+        numbers = _coins.drawn(self.seed, _COINS, models, self.targets)
+        return np.asarray(numbers < self.design.prior)
 
     def training_places(self, model: int) -> NDArray[np.intp]:
         """The places of the examples that train one model, in order."""

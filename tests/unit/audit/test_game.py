@@ -30,9 +30,9 @@ def game(**changes):
 
 
 def naive_coin(seed, model, example, prior):
-    """The example's coin, by drawing one number after another."""
-    rng = run.generator((seed, 0, model))
-    for _ in range(example):
+    """The example's coin, by drawing one number of its tile after another."""
+    rng = run.generator((seed, 0, model // 32, example // 64))
+    for _ in range(64 * (model % 32) + example % 64):
         rng.random()
     return rng.random() < prior
 
@@ -49,6 +49,14 @@ def test_coins_depend_on_seed_model_and_example_alone(design):
         for model in range(12)
     ]
     assert played.inclusion.tolist() == expected
+
+
+def test_coins_in_many_tiles():
+    places = [0, 63, 64, 150, 130]
+    one = game(data=200, design=audit.Targets(places, prior=0.3), models=70)
+    expected = [[naive_coin(5, model, place, 0.3) for place in places] for model in range(70)]
+    assert one.inclusion.tolist() == expected
+    assert [one.coins(model).tolist() for model in range(70)] == expected
 
 
 def test_the_same_example_has_the_same_coin_in_other_games():
@@ -231,7 +239,7 @@ def test_outputs_of_models_trained_elsewhere_are_a_game_too():
         ({"data": 2.5}, "data must be a whole number"),
         ({"design": 3}, "design must be audit.Targets"),
         ({"design": audit.Targets(6)}, "targets must be places below 6"),
-        ({"models": 1}, "models must be at least 2"),
+        ({"models": 0}, "models must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"population": (0,)}, "no targets"),
         ({"population": (9,)}, "population must be places below 6"),

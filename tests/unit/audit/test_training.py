@@ -236,7 +236,7 @@ def test_lira_is_fitted_on_one_half_and_certified_on_the_other():
     )
     attack = attacks.Lira()
     found = audit.game_evidence(game, attack=attack)
-    assert "example 6" in found.about
+    assert "About example 6, one of 10 targets: chosen on the first 150 models" in found.about
     assert found.refutes(CLAIM)
     fitted = attack.fit(game.raw[:150], game.inclusion[:150], game.population[:150])
     scores = fitted(game.raw[150:], game.population[150:])[:, LEAK]
@@ -290,6 +290,12 @@ def test_too_few_models_for_the_claim_are_refused_before_any_is_trained():
         )
     assert trained == []
     assert str(caught.value).endswith("got 100")
+
+
+@pytest.mark.parametrize("models", [1, 2, 3])
+def test_hardly_any_models_are_too_few(models):
+    with pytest.raises(InvalidArgument, match="models must be about"):
+        audit.training(leaks_one, 10, claim=CLAIM, targets=audit.Pool(), models=models)
 
 
 def test_a_claim_that_no_number_of_models_reaches():
