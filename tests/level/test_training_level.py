@@ -68,7 +68,7 @@ def false_alarms(path, audits):
 
 @pytest.mark.parametrize("path", ["the most exposed of six", "LiRA"])
 def test_a_few_audits_of_trainings_that_ignore_the_targets(path):
-    assert false_alarms(path, 30) <= most(30) < 25
+    assert false_alarms(path, 24) <= most(24) < 20
 
 
 @pytest.mark.slow

@@ -53,7 +53,8 @@ def game_evidence(
 
     Of several targets the most exposed is chosen on the first models and certified on the others;
     with ``each_target`` all are certified, for an equal share of the level. An ``attack`` that
-    learns, as `attacks.Lira`, does so on the first half. ``delta`` is where ε should be largest.
+    learns, as `attacks.Lira`, does so on the first half; one that is a function of the outputs
+    must treat every model's row by itself. ``delta`` is where ε should be largest.
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
