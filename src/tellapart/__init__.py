@@ -20,6 +20,7 @@ from tellapart.errors import (
     InvalidArgument,
     NotCertified,
     TellapartError,
+    TrainingStopped,
     Unsupported,
 )
 from tellapart.mechanisms import MECHANISMS
@@ -84,6 +85,7 @@ __all__ = [
     "Staircase",
     "TellapartError",
     "TradeoffCurve",
+    "TrainingStopped",
     "TruncatedLaplace",
     "UnaryEncoding",
     "UniformNoise",

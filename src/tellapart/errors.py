@@ -4,7 +4,8 @@ TellapartError
 ├── InvalidArgument (ValueError)   the call is wrong: the message names argument, rule and value
 │   └── BadScores                  a table of attack scores is wrong: names file, row and rule
 ├── Unsupported                    the question has no answer for this object; says what does
-└── NotCertified                   the asked precision cannot be reached; no number is returned
+├── NotCertified                   the asked precision cannot be reached; no number is returned
+└── TrainingStopped                a model could not be trained or kept; says which and what is kept
 """
 
 
@@ -26,3 +27,7 @@ class Unsupported(TellapartError):
 
 class NotCertified(TellapartError):
     """Says that a number could not be computed to the precision promised, so none is given."""
+
+
+class TrainingStopped(TellapartError):
+    """Says which model stopped an audit of trainings, why, and what is kept of the others."""

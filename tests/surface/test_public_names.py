@@ -9,6 +9,8 @@ import pytest
 import tellapart as ta
 from tellapart import audit, fleet, plot, report, worlds
 from tellapart.audit import domains
+from tellapart import audit, plot, report, worlds
+from tellapart.audit import attacks, domains
 from tellapart.worlds import described, fitting, frameworks, policies, streams
 
 NAMES = [
@@ -43,6 +45,7 @@ NAMES = [
     "Staircase",
     "TellapartError",
     "TradeoffCurve",
+    "TrainingStopped",
     "TruncatedLaplace",
     "UnaryEncoding",
     "UniformNoise",
@@ -185,6 +188,28 @@ FLEET = [
     "Linear",
     "Recipe",
     "train",
+ATTACKS = [
+    "Attack",
+    "Described",
+    "Lira",
+    "Rmia",
+    "gradient_dot",
+    "label_confidences",
+    "lira",
+    "logits",
+    "loss_threshold",
+]
+GAMES = [
+    "Exposed",
+    "MembershipGame",
+    "Played",
+    "Pool",
+    "Targets",
+    "attacks",
+    "exposure",
+    "fewest_models",
+    "game_evidence",
+    "training",
 ]
 MOST_WORDS = 20
 
@@ -207,6 +232,9 @@ def test_the_names_for_fitted_models_are_these():
 
 def test_the_names_for_fleets_are_these():
     assert sorted(fleet.__all__) == sorted(FLEET)
+def test_the_names_for_audits_of_trainings_are_these():
+    assert sorted(attacks.__all__) == sorted(ATTACKS)
+    assert set(GAMES) <= set(audit.__all__)
 
 
 def test_nothing_else_is_in_sight():
@@ -238,6 +266,7 @@ def documented():
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"fleet.{name}": getattr(fleet, name) for name in FLEET}
+    names |= {f"audit.attacks.{name}": getattr(attacks, name) for name in attacks.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
@@ -306,6 +335,11 @@ def test_the_names_that_stand_are_there():
         audit.probe: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
         audit.probe_bits: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
         audit.search: ["mechanism", "domain", "claim", "samples", "confidence", "seed"],
+        audit.training: ["train", "data", "claim", "targets", "models", "score", "attack"],
+        audit.MembershipGame: ["data", "design", "models", "seed", "population"],
+        audit.MembershipGame.play: ["self", "train", "score", "folder", "progress"],
+        audit.game_evidence: ["played", "confidence", "attack", "delta", "each_target"],
+        audit.exposure: ["played", "confidence", "attack", "delta"],
         audit.Evidence.epsilon_lower: ["self", "delta"],
         audit.Evidence.refutes: ["self", "claim"],
         plot.audit: ["found", "claim", "exact"],

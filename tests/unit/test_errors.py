@@ -10,7 +10,7 @@ from tellapart import errors
 def test_every_error_is_a_tellapart_error():
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
     named = {ta.TellapartError, ta.InvalidArgument, ta.BadScores, ta.Unsupported, ta.NotCertified}
-    assert set(kinds) == named
+    assert set(kinds) == named | {ta.TrainingStopped}
     assert all(issubclass(kind, ta.TellapartError) for kind in kinds)
 
 
@@ -26,7 +26,9 @@ def test_the_tree_is_drawn_in_the_docstring():
         assert kind.__name__ in errors.__doc__
 
 
-@pytest.mark.parametrize("kind", [ta.InvalidArgument, ta.Unsupported, ta.NotCertified])
+@pytest.mark.parametrize(
+    "kind", [ta.InvalidArgument, ta.Unsupported, ta.NotCertified, ta.TrainingStopped]
+)
 def test_errors_travel_between_processes(kind):
     copy = pickle.loads(pickle.dumps(kind("why")))  # noqa: S301
     assert type(copy) is kind

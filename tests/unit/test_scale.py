@@ -78,6 +78,19 @@ def test_the_same_numbers_in_turn_in_threads_in_processes_and_on_dask(name, kind
             assert numbers(mechanism) == here, backend
 
 
+def test_a_membership_game_has_the_same_scores_on_dask_and_keeps_them(cluster, tmp_path):
+    def train(people, seed):
+        return [people.sum() + np.random.default_rng(seed).laplace()]
+
+    game = audit.MembershipGame(np.arange(4.0), audit.Targets(1), models=20, seed=2)
+    with joblib.parallel_config(backend="dask"):
+        there = game.play(train, folder=tmp_path)
+    assert len(list(tmp_path.glob("model-*"))) == 20
+    here = game.play(train)
+    assert np.array_equal(here.raw, there.raw)
+    assert np.array_equal(game.play(train, folder=tmp_path).seconds, there.seconds)
+
+
 def test_counts_are_those_of_the_outputs(monkeypatch):
     """Each count again, from outputs that all came home."""
     monkeypatch.setattr(_probe, "AT_HOME", BLOCK)

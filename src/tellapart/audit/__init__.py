@@ -8,18 +8,23 @@
 True
 """
 
-from tellapart.audit import domains, intervals, published
+from tellapart.audit import attacks, domains, intervals, published
 from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
+from tellapart.audit._of_game import Exposed, exposure, game_evidence
 from tellapart.audit._one_run import one_run
+from tellapart.audit._played import Played
 from tellapart.audit._probe import probe
 from tellapart.audit._probe_bits import probe_bits
+from tellapart.audit._reach import fewest_models
 from tellapart.audit._search import Search, Tried, search
 from tellapart.audit._together import together
+from tellapart.audit._training import training
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Design, Evidence, Finding
+from tellapart.audit.game import MembershipGame, Pool, Targets
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import (
     Band,
@@ -44,27 +49,36 @@ __all__ = [
     "Design",
     "Entry",
     "Evidence",
+    "Exposed",
     "Finding",
     "Fixed",
     "Guessing",
     "Ledger",
     "LowerBound",
+    "MembershipGame",
     "Method",
     "Metrics",
     "Orientation",
     "Pairs",
+    "Played",
+    "Pool",
     "Prior",
     "Program",
     "Ranks",
     "Scores",
     "Search",
     "Split",
+    "Targets",
     "Tried",
     "Verdict",
     "Wager",
+    "attacks",
     "domains",
     "epsilon_sequence",
+    "exposure",
+    "fewest_models",
     "from_counts",
+    "game_evidence",
     "intervals",
     "judge",
     "many_runs",
@@ -75,5 +89,6 @@ __all__ = [
     "published",
     "search",
     "together",
+    "training",
     "wealth",
 ]

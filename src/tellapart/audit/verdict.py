@@ -34,6 +34,7 @@ class Verdict:
     evidence: Evidence
     finding: Finding | None
     name: str  # the claim, for people
+    remarks: tuple[str, ...] = ()  # what else should be said with it
 
     @property
     def refuted(self) -> bool:
@@ -138,6 +139,9 @@ class Verdict:
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
+        return [*self._grounds(), *self.remarks]
+
+    def _grounds(self) -> list[str]:
         lines = [self.evidence.about] if self.evidence.about else []
         if self.finding is not None:
             lines.append(f"Where: {self.finding}.")

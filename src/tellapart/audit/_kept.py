@@ -1,0 +1,156 @@
+"""A folder that keeps every finished model's scores, so that a killed game goes on."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.data import duck
+from tellapart.errors import BadScores, InvalidArgument, TrainingStopped, Unsupported
+
+MANIFEST = "manifest.json"
+COLUMNS = ("example", "member", "score", "seconds")
+# What the manifest notes without comparing: files of another version are still the same scores.
+_NOTED = ("format", "versions")
+_COPY = (
+    "copy (select example::bigint as example, member::boolean as member, score, seconds from kept)"
+    " to $1 (format parquet)"
+)
+_READ = "select * from read_parquet(?, file_row_number=true) order by file_row_number"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where finished models lie: one file each, and a manifest that names the game.
+
+    Files are written under another name and renamed when whole, so a file that is there is whole;
+    one that cannot be read all the same is as good as none, and its model is trained again.
+    """
+
+    folder: Path
+    format: str  # "parquet" or "npy"
+
+    @classmethod
+    def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> Kept:
+        """The folder of this game, begun or gone on with; that of another is refused."""
+        where = Path(folder)
+        try:
+            where.mkdir(parents=True, exist_ok=True)
+            known = where / MANIFEST
+            if known.exists():
+                return cls(where, _same(where, known, game))
+            if any(not one.name.startswith(".") for one in where.iterdir()):
+                _checks.refuse("folder", "be empty or that of a game", str(where))
+            form = "parquet" if importlib.util.find_spec("duckdb") else "npy"
+            text = json.dumps({**game, "format": form}, indent=1)
+            _whole(known, lambda part: part.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise TrainingStopped(f"nothing can be kept in {where}: {error}") from error
+        return cls(where, form)
+
+    def path(self, model: int) -> Path:
+        """The file of one model."""
+        return self.folder / f"model-{model:07d}.{self.format}"
+
+    def count(self) -> int:
+        """How many models are kept."""
+        return sum(1 for _ in self.folder.glob(f"model-*.{self.format}"))
+
+    def write(self, model: int, rows: Array) -> None:
+        """Keep one model's rows: example, member, score, seconds."""
+        save = _save_parquet if self.format == "parquet" else _save_npy
+        _whole(self.path(model), lambda part: save(part, rows))
+
+    def read(self, model: int) -> Array | None:
+        """One model's rows; None where there are none that can be read."""
+        file = self.path(model)
+        if not file.exists():
+            return None
+        try:
+            rows = _load_parquet(file) if self.format == "parquet" else np.load(file)
+        except (OSError, ValueError, EOFError, BadScores):
+            return None
+        return np.asarray(rows, dtype=np.float64)
+
+
+def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:
+    """The format of a folder whose manifest names this game."""
+    try:
+        found = json.loads(known.read_text(encoding="utf-8"))
+        form = str(found["format"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidArgument(f"{known} must be the manifest of a game: {error}") from error
+    wanted = json.loads(json.dumps(game))
+    for name in wanted:
+        if name not in _NOTED and found.get(name) != wanted[name]:
+            raise InvalidArgument(
+                f"folder must be of this game, and {where} is of another: its {name} is "
+                f"{_short(found.get(name))}, not {_short(wanted[name])}"
+            )
+    if form not in ("parquet", "npy"):
+        raise InvalidArgument(f"{known} must name the format parquet or npy, got {form!r}")
+    if form == "parquet" and importlib.util.find_spec("duckdb") is None:
+        raise Unsupported(f"reading what {where} keeps needs: pip install 'tellapart[files]'")
+    return form
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _whole(file: Path, write: Any) -> None:
+    """Write a file so that it is whole or not there at all."""
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix=file.suffix, dir=file.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        write(part)
+        with part.open("rb+") as done:
+            os.fsync(done.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@cache
+def _database(process: int) -> Any:
+    """One for each process, as opening it takes longer than many files do."""
+    database = duck.connected(Path(tempfile.gettempdir()))
+    database.execute("set threads = 1")
+    atexit.register(_database.cache_clear)  # what is still open at the end DuckDB complains of
+    return database
+
+
+def _save_npy(part: Path, rows: Array) -> None:
+    np.save(part, rows)
+
+
+def _save_parquet(part: Path, rows: Array) -> None:
+    import duckdb
+
+    columns = {name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(COLUMNS)}
+    with _database(os.getpid()).cursor() as ask:
+        ask.register("kept", columns)
+        try:
+            ask.execute(_COPY, [str(part)])
+        except duckdb.Error as error:
+            raise OSError(str(error).strip().splitlines()[0]) from error
+
+
+def _load_parquet(file: Path) -> Array:
+    with _database(os.getpid()).cursor() as ask:
+        found = duck.arrays(ask, file, _READ)
+    return np.column_stack([np.asarray(found[name], dtype=np.float64) for name in COLUMNS])

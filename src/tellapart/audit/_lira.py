@@ -1,0 +1,168 @@
+"""LiRA: whether a confidence is more like that of models with the target or without it.
+
+Carlini et al. (2022): confidences on a logit scale are about normal, with a mean and a spread of
+their own for each example, both with it in and with it out of the training data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.audit._metrics import Metrics, metrics
+from tellapart.audit.scores import Scores
+from tellapart.errors import Unsupported
+
+Inclusion = NDArray[np.bool_]
+
+# Confidences of exactly 0 or 1 have no logit; closer to them no float32 comes.
+_CLOSEST = 1e-8
+# A spread this much smaller than the usual one is chance, or training without randomness.
+_LEAST_SPREAD = 1e-3
+
+
+def logits(confidences: ArrayLike) -> Array:
+    """Probabilities of the right label on the scale where they are about normal."""
+    p = np.clip(_checks.probabilities(confidences=confidences), _CLOSEST, 1 - _CLOSEST)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+@dataclass(frozen=True)
+class Lira:
+    """The likelihood-ratio attack, fitted on some models and frozen for others.
+
+    ``online``: compare the models that had the target with those that had not; otherwise those
+    that had not alone. ``fixed_variance``: one spread for all targets, for few models.
+    ``scaled``: the numbers are logits already.
+    """
+
+    online: bool = True
+    fixed_variance: bool = False
+    scaled: bool = False
+
+    def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedLira:
+        """Means and spreads of each target's logits over these models."""
+        values = self._values(raw)
+        sides = (inclusion, ~inclusion) if self.online else (~inclusion,)
+        need = 1 if self.fixed_variance else 2
+        for side in sides:
+            few = side.sum(axis=0)
+            if few.min() < need:
+                raise Unsupported(
+                    f"LiRA needs {need} or more models on each side of every target, and target "
+                    f"{int(np.argmin(few))} has {int(few.min())}: play more models"
+                )
+        centres = [_mean(values, side) for side in sides]
+        each = zip(sides, centres, strict=True)
+        spreads = [_spread(values, side, at, self.fixed_variance) for side, at in each]
+        return FittedLira(self, tuple(centres), tuple(spreads))
+
+    def _values(self, raw: ArrayLike) -> Array:
+        return _checks.reals(raw=raw) if self.scaled else logits(raw)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLira:
+    """A frozen attack: its score of a model depends on nothing but that model's outputs."""
+
+    attack: Lira
+    centres: tuple[Array, ...]  # with the target in, where fitted, then out
+    spreads: tuple[Array, ...]
+
+    def __call__(self, raw: Array, population: Array) -> Array:
+        """The log of the likelihood ratio, or how unusual it is for models without the target."""
+        values = self.attack._values(raw)
+        z = [(values - at) / by for at, by in zip(self.centres, self.spreads, strict=True)]
+        if not self.attack.online:
+            return z[0]
+        inside, outside = (
+            -one * one / 2 - np.log(by) for one, by in zip(z, self.spreads, strict=True)
+        )
+        return np.asarray(inside - outside)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Described:
+    """Scores for description only: each model's were fitted on all others.
+
+    A model's coins are independent of the other models, so its own scores are good for `one_run`.
+    Scores of different models share what they were fitted on and are not independent: no audit of
+    many runs may read them together, and none is offered here.
+    """
+
+    scores: Array
+    inclusion: Inclusion
+
+    def of_model(self, model: int) -> Scores:
+        """One model's scores of all targets, for `one_run` where the coins were fair."""
+        at = _checks.whole(0, len(self.scores) - 1, model=model)
+        runs = np.full(self.scores.shape[1], at)
+        return Scores.from_rows(self.scores[at], self.inclusion[at], runs)
+
+    def metrics(self, target: int | None = None) -> Metrics:
+        """How well the attack separates the sides, for one target or all; it bounds no ε."""
+        columns = slice(None)
+        if target is not None:
+            at = _checks.whole(0, self.scores.shape[1] - 1, target=target)
+            columns = slice(at, at + 1)
+        return metrics(
+            Scores.from_rows(self.scores[:, columns].ravel(), self.inclusion[:, columns].ravel())
+        )
+
+    def __repr__(self) -> str:
+        models, targets = self.scores.shape
+        return f"Described({models:,} models, {targets:,} targets, for description only)"
+
+
+def lira(
+    confidences: ArrayLike,
+    inclusion: ArrayLike,
+    *,
+    online: bool = True,
+    fixed_variance: bool = False,
+    scaled: bool = False,
+) -> Described:
+    """Every model attacked with all others as shadow models: for description only.
+
+    One row for each model, one column for each target. An audit fits `Lira` on some models and
+    certifies on others, as `game_evidence` does.
+    """
+    raw, inside = table(confidences, inclusion)
+    attack, none = Lira(online, fixed_variance, scaled), np.empty((len(raw), 0))
+    found = np.empty(raw.shape)
+    for model in range(len(raw)):
+        rest = np.arange(len(raw)) != model
+        fitted = attack.fit(raw[rest], inside[rest], none[rest])
+        found[model] = fitted(raw[[model]], none[[model]])[0]
+    return Described(found, inside)
+
+
+def table(raw: ArrayLike, inclusion: ArrayLike) -> tuple[Array, Inclusion]:
+    """Outputs and coins of the same models and targets."""
+    values = _checks.reals(raw=raw)
+    inside = np.asarray(inclusion)
+    if inside.dtype.kind != "b":
+        _checks.refuse("inclusion", "be an array of True and False", inclusion)
+    if values.ndim != 2 or inside.shape != values.shape:
+        _checks.refuse(
+            "inclusion", f"have one row a model, one column a target: {values.shape}", inside.shape
+        )
+    return values, inside
+
+
+def _mean(values: Array, side: Inclusion) -> Array:
+    return np.asarray(np.where(side, values, 0.0).sum(axis=0) / side.sum(axis=0))
+
+
+def _spread(values: Array, side: Inclusion, centre: Array, fixed: bool) -> Array:
+    """Standard deviations around the centres; never so small that one model decides alone."""
+    squares = np.where(side, (values - centre) ** 2, 0.0).sum(axis=0)
+    free = side.sum(axis=0) - 1
+    usual = np.sqrt(squares.sum() / max(free.sum(), 1))
+    if fixed:
+        return np.full(centre.shape, max(usual, 1e-12))
+    return np.asarray(np.maximum(np.sqrt(squares / free), max(_LEAST_SPREAD * usual, 1e-12)))

@@ -1,0 +1,219 @@
+"""The membership game: who trains which model is drawn by coins, and an attack guesses the coins.
+
+>>> import numpy as np
+>>> from tellapart.audit.game import MembershipGame, Targets
+>>> def train(people, seed):                 # a sum with Laplace noise is its own score
+...     return [people.sum() + np.random.default_rng(seed).laplace(0, 1)]
+>>> game = MembershipGame(np.array([1.0, 0.0, 0.0]), Targets(0), models=200, seed=7)
+>>> game.play(train).scores(target=0)
+Scores(100 members, 100 others, 200 runs, higher scores accuse)
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tellapart import _checks, run
+from tellapart.audit import _code, _coins, _datasets, _playing
+from tellapart.audit._bar import shown
+from tellapart.audit._kept import Kept
+from tellapart.audit._played import Played
+
+Train = Callable[[Any, int], Any]
+Score = Callable[[Any, Any], ArrayLike]
+
+# What is drawn for different purposes shares nothing.
+_COINS, _SEEDS = 0, 1
+# Odd, so that no two models of a game share a seed.
+_STRIDE = 2654435761
+
+
+@dataclass(frozen=True, init=False)
+class Targets:
+    """Some named examples go in or out by coins of their own; all others are always in.
+
+    ``at`` is the place of one example or of several; each is in with probability ``prior``.
+    """
+
+    at: tuple[int, ...]
+    prior: float
+
+    def __init__(self, at: int | Iterable[int] = 0, prior: float = 0.5) -> None:
+        places = tuple(at) if isinstance(at, Iterable) else (at,)
+        checked = tuple(_checks.whole(0, targets=one) for one in places)
+        if not checked or len(set(checked)) < len(checked):
+            _checks.refuse("targets", "be places of examples, each named once", list(checked))
+        object.__setattr__(self, "at", checked)
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=prior))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Every example goes in or out by a coin of its own, and all of them are targets."""
+
+    prior: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=self.prior))
+
+
+Design = Targets | Pool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MembershipGame:
+    """Who is in the training data of each model, drawn by coins that depend on the seed alone.
+
+    ``data``: arrays, a tuple as (X, y), a list, a frame, a PyTorch data set, or the number of
+    examples. ``population``: places of examples that train no model and are scored all the same,
+    for attacks that compare with them.
+    """
+
+    data: Any
+    design: Design = Targets(0)
+    models: int = 1_000
+    seed: int = 0
+    population: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = _datasets.size(self.data)
+        _checks.instance(Design, "audit.Targets(...) or audit.Pool()", design=self.design)
+        object.__setattr__(self, "models", _checks.whole(1, 10**7, models=self.models))
+        object.__setattr__(self, "seed", _checks.whole(0, 2**62, seed=self.seed))
+        aside = tuple(_checks.whole(0, population=one) for one in self.population)
+        object.__setattr__(self, "population", aside)
+        named = self.design.at if isinstance(self.design, Targets) else ()
+        for name, places in (("targets", named), ("population", aside)):
+            if places and max(places) >= count:
+                _checks.refuse(name, f"be places below {count}, the number of examples", places)
+        if set(named) & set(aside) or len(set(aside)) < len(aside):
+            _checks.refuse("population", "name examples once that are no targets", aside)
+        if not self.targets.size:
+            _checks.refuse("population", "leave some examples to be targets", len(aside))
+
+    @property
+    def size(self) -> int:
+        """How many examples the data have."""
+        return _datasets.size(self.data)
+
+    @cached_property
+    def targets(self) -> NDArray[np.intp]:
+        """The places of the examples that are in or out by a coin, in order of the scores."""
+        if isinstance(self.design, Targets):
+            return np.array(self.design.at, dtype=np.intp)
+        return np.setdiff1d(np.arange(self.size), np.array(self.population, dtype=np.intp))
+
+    def coins(self, model: int) -> NDArray[np.bool_]:
+        """Which targets are in the training data of one model.
+
+        An example's coin depends on the seed, the model and the example's place alone.
+        """
+        return np.asarray(self._inside(range(model, model + 1))[0])
+
+    @property
+    def inclusion(self) -> NDArray[np.bool_]:
+        """One row for each model, one column for each target: who is in."""
+        return self._inside(range(self.models))
+
+    def _inside(self, models: range) -> NDArray[np.bool_]:
+        numbers = _coins.drawn(self.seed, _COINS, models, self.targets)
+        return np.asarray(numbers < self.design.prior)
+
+    def training_places(self, model: int) -> NDArray[np.intp]:
+        """The places of the examples that train one model, in order."""
+        inside = np.full(self.size, isinstance(self.design, Targets))
+        inside[list(self.population)] = False
+        inside[self.targets] = self.coins(model)
+        return np.flatnonzero(inside)
+
+    def training_seed(self, model: int) -> int:
+        """The whole number below 2³² that one training is handed; no two models share it."""
+        first = int(run.generator((self.seed, _SEEDS)).integers(2**32))
+        return (first + model * _STRIDE) % 2**32
+
+    def play(
+        self,
+        train: Train,
+        score: Score | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        progress: run.Progress | bool = False,
+    ) -> Played:
+        """Train every model and score the targets, on the workers joblib is told of.
+
+        ``train(dataset, seed)`` gives a model, which ``score(model, examples)`` turns into one
+        number for each target, larger where it looks like a member; without ``score`` it gives
+        these numbers itself. With ``folder`` every finished model is kept, and a game that was
+        killed goes on where it stopped; all workers must see it. It belongs to one training
+        function, known by its name and its own code, not by what that calls. ``progress=True``
+        shows a bar; a function is told which share of the models was begun, and 1 at the end.
+        """
+        _callable(train=train)
+        if score is not None:
+            _callable(score=score)
+        if not isinstance(progress, bool):
+            _callable(progress=progress)
+        kept = None if folder is None else Kept.opened(folder, self._manifest(train, score))
+        with shown(progress, self.models) as tell:
+            rows = _playing.played(self, train, score, kept, tell)
+        split = self.targets.size
+        return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
+
+    def with_outputs(self, raw: ArrayLike, population: ArrayLike | None = None) -> Played:
+        """A game whose models were trained elsewhere, many at once say, with these coins.
+
+        One row for each model and one column for each target, in the order of `targets`.
+        """
+        wanted = {
+            "raw": (self.models, self.targets.size),
+            "population": (self.models, len(self.population)),
+        }
+        given: dict[str, Any] = {"raw": raw, "population": np.empty(wanted["population"])}
+        if population is not None or self.population:
+            given["population"] = population
+        found = {name: _checks.reals(**{name: value}) for name, value in given.items()}
+        for name, values in found.items():
+            if values.shape != wanted[name] or not np.isfinite(values).all():
+                _checks.refuse(name, f"be finite numbers of shape {wanted[name]}", values.shape)
+        return Played(self, self.inclusion, **found, seconds=np.zeros(self.models))
+
+    def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
+        from tellapart import __version__
+
+        return {
+            "game": "membership",
+            "design": type(self.design).__name__,
+            "prior": self.design.prior,
+            "targets": list(self.design.at) if isinstance(self.design, Targets) else "all",
+            "population": list(self.population),
+            "models": self.models,
+            "seed": self.seed,
+            "examples": self.size,
+            "data": _datasets.fingerprint(self.data),
+            "train": _code.name(train),
+            "score": None if score is None else _code.name(score),
+            "code": _code.code(train) + _code.code(score),
+            "versions": {
+                "tellapart": __version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+        }
+
+    def __repr__(self) -> str:
+        coins = f"{self.targets.size:,} of {self.size:,} examples by coins of {self.design.prior:g}"
+        return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
+
+
+def _callable(**named: Any) -> None:
+    ((name, given),) = named.items()
+    if not callable(given):
+        _checks.refuse(name, "be callable", given)

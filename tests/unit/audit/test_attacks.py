@@ -1,0 +1,186 @@
+"""Attacks: what they score is what their papers say, by a plain loop beside."""
+
+import math
+from statistics import mean, stdev
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from tellapart import audit
+from tellapart.audit import attacks
+from tellapart.errors import InvalidArgument, Unsupported
+
+MODELS, TARGETS, POPULATION = 24, 3, 5
+
+
+def outputs(seed=0, shift=1.5):
+    """Confidences that grow with membership, coins, and the population's confidences."""
+    rng = np.random.default_rng(seed)
+    inside = rng.random((MODELS, TARGETS)) < 0.5
+    logit = rng.normal(0.5 + shift * inside, [1.0, 0.5, 2.0])
+    others = rng.normal(0.5, 1.0, (MODELS, POPULATION))
+    return 1 / (1 + np.exp(-logit)), inside, 1 / (1 + np.exp(-others))
+
+
+def logit(p):
+    return math.log(p / (1 - p))
+
+
+def naive_lira(raw, inside, confidence, target, online, fixed_variance):
+    """One score, from lists."""
+
+    def values(k, side):
+        return [logit(raw[m, k]) for m in range(len(raw)) if inside[m, k] == side]
+
+    def spread(side):
+        if not fixed_variance:
+            return stdev(values(target, side))
+        squares, free = 0.0, 0
+        for k in range(raw.shape[1]):
+            each = values(k, side)
+            squares += sum((one - mean(each)) ** 2 for one in each)
+            free += len(each) - 1
+        return math.sqrt(squares / free)
+
+    x = logit(confidence)
+    out_at, out_by = mean(values(target, False)), spread(False)
+    if not online:
+        return (x - out_at) / out_by
+    return norm.logpdf(x, mean(values(target, True)), spread(True)) - norm.logpdf(x, out_at, out_by)
+
+
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("fixed_variance", [True, False])
+def test_lira_is_what_a_plain_loop_gives(online, fixed_variance):
+    raw, inside, population = outputs()
+    fresh, _, other = outputs(seed=1)
+    fitted = attacks.Lira(online, fixed_variance).fit(raw, inside, population)
+    expected = [
+        [naive_lira(raw, inside, one, k, online, fixed_variance) for k, one in enumerate(row)]
+        for row in fresh
+    ]
+    assert fitted(fresh, other) == pytest.approx(np.array(expected), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_lira_for_description_leaves_the_model_itself_out(online):
+    raw, inside, _ = outputs()
+    found = attacks.lira(raw, inside, online=online)
+    for model in (0, 7):
+        rest = np.arange(MODELS) != model
+        expected = [
+            naive_lira(raw[rest], inside[rest], raw[model, k], k, online, False)
+            for k in range(TARGETS)
+        ]
+        assert found.scores[model] == pytest.approx(np.array(expected), rel=1e-9, abs=1e-9)
+
+
+def test_a_model_s_own_coins_do_not_touch_its_scores():
+    raw, inside, _ = outputs()
+    flipped = inside.copy()
+    flipped[5] = ~flipped[5]
+    same = attacks.lira(raw, inside).scores[5] == attacks.lira(raw, flipped).scores[5]
+    assert same.all()
+
+
+def test_a_description_offers_no_audit_of_many_runs():
+    raw, inside, _ = outputs()
+    found = attacks.lira(raw, inside)
+    assert "for description only" in repr(found)
+    assert found.metrics().auc > 0.6
+    assert found.metrics(target=1).members == inside[:, 1].sum()
+    model = next(m for m in range(MODELS) if 0 < inside[m].sum() < TARGETS)
+    with pytest.raises(Unsupported, match="not independent"):
+        audit.many_runs(found.of_model(model))
+
+
+def naive_rmia(raw, inside, population, confidence, others, target, attack):
+    def usual(values, sides):
+        without = mean(v for v, s in zip(values, sides, strict=True) if not s)
+        if attack.online and any(sides):
+            return (mean(v for v, s in zip(values, sides, strict=True) if s) + without) / 2
+        if attack.online:
+            return without
+        return ((1 + attack.growth) * without + (1 - attack.growth)) / 2
+
+    gained = confidence / usual(raw[:, target], inside[:, target])
+    won = 0
+    for k, other in enumerate(others):
+        theirs = other / usual(population[:, k], [False] * len(population))
+        won += gained / theirs >= attack.gamma
+    return won / len(others)
+
+
+@pytest.mark.parametrize(
+    "attack", [attacks.Rmia(), attacks.Rmia(gamma=1.3), attacks.Rmia(online=False, growth=0.4)]
+)
+def test_rmia_is_what_a_plain_loop_gives(attack):
+    raw, inside, population = outputs()
+    fresh, _, others = outputs(seed=1)
+    found = attack.fit(raw, inside, population)(fresh, others)
+    expected = [
+        [
+            naive_rmia(raw, inside, population, one, others[m], k, attack)
+            for k, one in enumerate(row)
+        ]
+        for m, row in enumerate(fresh)
+    ]
+    assert found.tolist() == expected
+    assert 0 < found.mean() < 1
+
+
+def test_the_score_along_a_gradient_is_a_projection():
+    updates = np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 9.0]])
+    assert attacks.gradient_dot(updates, [0.0, 2.0, 0.0]).tolist() == [4.0, 0.0]
+    with pytest.raises(InvalidArgument, match="updates must have 2 numbers"):
+        attacks.gradient_dot(updates, [1.0, 2.0])
+    with pytest.raises(InvalidArgument, match="gradient must not be zero"):
+        attacks.gradient_dot(updates, [0.0, 0.0, 0.0])
+
+
+def test_small_losses_accuse():
+    assert attacks.loss_threshold([[0.5, 2.0]]).tolist() == [[-0.5, -2.0]]
+    with pytest.raises(InvalidArgument, match="losses must not contain NaN"):
+        attacks.loss_threshold([np.nan])
+
+
+def test_confidences_of_labels():
+    class Model:
+        classes_ = np.array([2, 5])
+
+        def predict_proba(self, features):
+            return np.array([[0.25, 0.75]] * len(features))
+
+    found = attacks.label_confidences(Model(), (np.zeros((3, 1)), np.array([5, 2, 7])))
+    assert found.tolist() == [0.75, 0.25, 0.0]
+
+
+def test_logits_of_certainty_are_finite():
+    found = attacks.logits([0.0, 0.5, 1.0])
+    assert np.isfinite(found).all()
+    assert found[1] == 0
+    with pytest.raises(InvalidArgument, match=r"confidences must lie in \[0, 1\]"):
+        attacks.logits([1.5])
+
+
+@pytest.mark.parametrize(
+    ("attack", "said"),
+    [
+        (attacks.Lira(), "needs 2 or more models on each side of every target, and target 1 has 0"),
+        (attacks.Rmia(), "give the game a population"),
+    ],
+)
+def test_attacks_that_cannot_learn_say_what_they_need(attack, said):
+    raw, inside, _ = outputs()
+    inside[:, 1] = True
+    with pytest.raises(Unsupported, match=said):
+        attack.fit(raw, inside, np.empty((MODELS, 0)))
+
+
+def test_tables_must_fit():
+    raw, inside, _ = outputs()
+    with pytest.raises(InvalidArgument, match="one row a model"):
+        attacks.lira(raw, inside[:, :2])
+    with pytest.raises(InvalidArgument, match="True and False"):
+        attacks.lira(raw, inside * 1.0)
