@@ -8,8 +8,6 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, fleet, plot, report, worlds
-from tellapart.audit import domains
-from tellapart import audit, plot, report, worlds
 from tellapart.audit import attacks, domains
 from tellapart.worlds import described, fitting, frameworks, policies, streams
 
@@ -188,6 +186,7 @@ FLEET = [
     "Linear",
     "Recipe",
     "train",
+]
 ATTACKS = [
     "Attack",
     "Described",
@@ -232,6 +231,8 @@ def test_the_names_for_fitted_models_are_these():
 
 def test_the_names_for_fleets_are_these():
     assert sorted(fleet.__all__) == sorted(FLEET)
+
+
 def test_the_names_for_audits_of_trainings_are_these():
     assert sorted(attacks.__all__) == sorted(ATTACKS)
     assert set(GAMES) <= set(audit.__all__)
