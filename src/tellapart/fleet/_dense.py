@@ -1,7 +1,8 @@
 """Clipped sums of gradients for stacks of fully connected models, no gradient ever stored.
 
 For a layer W a + b the gradient of one example is the outer product of the error d that reaches
-the layer and its input a, so its squared norm is |d|² (|a|² + 1) (Goodfellow 2015). Activations
+the layer and its input a, so its squared norm is |d|² (|a|² + 1) (Goodfellow 2015). A clipped
+gradient may exceed its norm by the rounding of float32, some parts in 10⁷. Activations
 have shape models × features × examples: sums over features then run along whole vectors.
 """
 

@@ -2,11 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
+    torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -1,6 +1,6 @@
 """The fleet is DP-SGD as a textbook writes it, for every model."""
 
-import naive
+import fleet_naive as naive
 import numpy as np
 import pytest
 
