@@ -95,7 +95,7 @@ def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
         )
         for one in listed
     ]
-    words = {_KEPT: "always keeps its promise", _BROKEN: "does not, in general"}
+    words = {_KEPT: "keeps its promise, if its model is true", _BROKEN: "does not, in general"}
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 
