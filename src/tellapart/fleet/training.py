@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
+from tellapart.errors import Unsupported
 from tellapart.fleet import _data
 from tellapart.fleet.architectures import CNN, Architecture
 from tellapart.fleet.canaries import Canaries
@@ -24,6 +25,8 @@ _CPU_BYTES, _ON_DEVICE = 11 * 2**20, 16_384
 _SHARE_OF_FREE = 0.4
 # How often rows are tried, each time longer, before all examples are taken.
 _TRIES = 3
+# Draws have 32 bits.
+_LEAST_RATE = 2.0**-32
 
 
 def train(
@@ -65,7 +68,9 @@ def train(
         rule = f"have a gradient for each of {architecture.parameters} weights"
         _checks.refuse("canaries", rule, canaries.gradients.shape)
     rate, batch = recipe.schedule(len(inputs))
-    where = torch.device(device)
+    if rate < _LEAST_RATE:
+        _checks.refuse("sampling_rate", f"be at least {_LEAST_RATE:g}", rate)
+    where = _device(device)
     job = _chunks.Job(
         architecture=architecture,
         recipe=recipe,
@@ -82,6 +87,18 @@ def train(
     )
     with torch.no_grad():
         return _trained(job, numbers, chunk, progress)
+
+
+def _device(name: str) -> Any:
+    from tellapart.fleet._torch import torch
+
+    try:
+        found = torch.device(name)
+    except (RuntimeError, TypeError):
+        _checks.refuse("device", "be one of PyTorch's, such as 'cpu' or 'cuda'", name)
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise Unsupported(f"PyTorch finds no GPU for device {name!r}: use device='cpu'")
+    return found
 
 
 def _trained(job: Any, numbers: range, chunk: int | None, progress: Progress | None) -> Fleet:

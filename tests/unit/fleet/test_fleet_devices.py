@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tellapart import fleet  # noqa: E402
+from tellapart.errors import Unsupported  # noqa: E402
 from tellapart.fleet import _random  # noqa: E402
 
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
@@ -31,6 +32,13 @@ def test_without_pytorch_the_extra_is_named():
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "training a fleet needs: pip install 'tellapart[torch]'"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_named():
+    recipe = fleet.SGD(steps=1, learning_rate=1, sampling_rate=1)
+    with pytest.raises(Unsupported, match="no GPU for device 'cuda'"):
+        fleet.train(fleet.Linear(1, 2), recipe, [[0.0]], [0], models=1, seed=0, device="cuda")
 
 
 @on_gpu

@@ -242,12 +242,22 @@ def test_bad_input_is_named():
     refused("architecture must be", "MLP", recipe, X, y, models=1)
     refused("chunk must be at least 1", NETS[0], recipe, X, y, models=1, chunk=0)
     refused("start must have", NETS[0], recipe, X, y, models=1, start={})
+    refused("device must be one", NETS[0], recipe, X, y, models=1, device="tpu9000")
+    rare = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=1e-10)
+    refused("sampling_rate must be at least", NETS[0], rare, X, y, models=1)
     big = fleet.SGD(steps=1, learning_rate=1.0, expected_batch=41)
     refused("expected_batch must be at most the 40", NETS[0], big, X, y, models=1)
     with pytest.raises(InvalidArgument, match="sampling_rate or expected_batch must be given"):
         fleet.SGD(steps=1, learning_rate=1.0)
     with pytest.raises(InvalidArgument, match="activation must be"):
         fleet.MLP(inputs=2, classes=2, activation="gelu")
+
+
+def test_progress_is_told():
+    X, y = some_data()
+    recipe, told = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=0.5), []
+    fleet.train(NETS[0], recipe, X, y, models=8, seed=0, chunk=2, progress=told.append)
+    assert told == [0.25, 0.5, 0.75, 1.0]
 
 
 def test_models_that_went_wrong_are_named():
