@@ -149,12 +149,53 @@ def _fitting(job: Any, length: int) -> int:
     return int(max(1, _CPU_BYTES // each))
 
 
+class _Home:
+    """Brings weights from a GPU while the next chunk trains.
+
+    Memory that is new to a program is slow to write to, and so are copies that cannot go on by
+    themselves: both are got over with while the first chunk trains.
+    """
+
+    def __init__(self, weights: NDArray[np.float32]) -> None:
+        self._weights = weights
+        self._hand = ThreadPoolExecutor(1)
+        self._hand.submit(weights.fill, 0.0)
+        self._staged: Any = None
+        self._last: Any = None
+
+    def bring(self, weights: Any, rows: Any) -> None:
+        """Copy them to their rows, in a while."""
+        from tellapart.fleet._torch import torch
+
+        if self._last is not None:
+            self._last.result()
+        if self._staged is None or self._staged.shape[0] < weights.shape[0]:
+            self._staged = torch.empty(weights.shape, dtype=weights.dtype, pin_memory=True)
+        staged = self._staged[: weights.shape[0]]
+        staged.copy_(weights.contiguous(), non_blocking=True)
+        here = torch.cuda.Event()
+        here.record()
+
+        def put() -> None:
+            here.synchronize()
+            self._weights[rows] = staged.numpy()
+
+        self._last = self._hand.submit(put)
+
+    def close(self) -> None:
+        """Wait for what is on its way."""
+        if self._last is not None:
+            self._last.result()
+        self._hand.shutdown()
+
+
 class _Store:
     """Where chunks put what they have, in the order of the models."""
 
     def __init__(self, job: Any, numbers: range) -> None:
         self.job, self.numbers = job, numbers
         self.weights = np.empty((len(numbers), job.architecture.parameters), dtype=np.float32)
+        self.home = None if job.device.type == "cpu" else _Home(self.weights)
         self.observed: NDArray[np.float32] | None = None
         self.released: NDArray[np.float32] | None = None
         if job.canaries is not None:
@@ -183,7 +224,11 @@ class _Store:
         rows: Any = part - self.numbers.start
         if rows[-1] - rows[0] == rows.size - 1:  # a slice is copied faster
             rows = slice(int(rows[0]), int(rows[-1]) + 1)
-        self.weights[rows] = found.weights[:, : self.weights.shape[1]].cpu().numpy()
+        weights = found.weights[:, : self.weights.shape[1]]
+        if self.home is None:
+            self.weights[rows] = weights.cpu().numpy()
+        else:
+            self.home.bring(weights, rows)
         if self.released is not None:
             self.released[rows] = found.released.cpu().numpy()
         if self.observed is not None:
@@ -192,6 +237,8 @@ class _Store:
     def fleet(self) -> Fleet:
         """All of it as a fleet."""
         job = self.job
+        if self.home is not None:
+            self.home.close()
         return Fleet(
             job.architecture,
             job.recipe,
