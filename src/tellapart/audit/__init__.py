@@ -16,6 +16,8 @@ from tellapart.audit._one_run import one_run
 from tellapart.audit._probe import probe
 from tellapart.audit._probe_bits import probe_bits
 from tellapart.audit._search import Search, Tried, search
+from tellapart.audit._step import StepAudit, step
+from tellapart.audit._step_pairs import StepPair
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
@@ -59,6 +61,8 @@ __all__ = [
     "Scores",
     "Search",
     "Split",
+    "StepAudit",
+    "StepPair",
     "Tried",
     "Verdict",
     "Wager",
@@ -74,6 +78,7 @@ __all__ = [
     "probe_bits",
     "published",
     "search",
+    "step",
     "together",
     "wealth",
 ]
