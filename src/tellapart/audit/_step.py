@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from tellapart.audit._step_scores import Look, Watched, releases_of
 from tellapart.audit._together import together
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Finding
-from tellapart.audit.verdict import Verdict, judge
+from tellapart.audit.verdict import Verdict, describe
 from tellapart.blackbox.signature import asked_for
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.mechanisms.training import dp_sgd
@@ -86,6 +86,7 @@ def step(
     records: int = 4,
     public_size: bool = False,
     nan: bool = False,
+    only: Collection[str] | None = None,
     samples: int = 10_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -99,8 +100,9 @@ def step(
     divided by.
 
     The claim is that of `dp_sgd` unless told. Neighbours have one record more, of ``records``;
-    with ``public_size``, one whose gradient is not zero. ``nan`` tries a gradient that is NaN.
-    Every pair is probed with ``samples`` calls on each input, for an equal share of the level.
+    with ``public_size``, one whose gradient is not zero. ``nan`` tries a gradient that is NaN;
+    ``only`` keeps the pairs of these names. Every pair is probed with ``samples`` calls on each
+    input, for an equal share of the level.
 
     >>> import numpy as np
     >>> def release(gradients, rng, size=None):              # forgets to clip
@@ -124,7 +126,7 @@ def step(
     calls = _checks.whole(_FEWEST, 10**9, samples=samples)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
-    pairs = family(setting)
+    pairs = _kept(family(setting), only)
     takes_rng, _, needs_size = asked_for(step)
     asked: dict[str, Any] = {"rng": run.generator((key, _TRIAL))} if takes_rng else {}
     releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
@@ -147,11 +149,20 @@ def step(
 def _setting(
     layers: Sequence[int], clip: float, records: int, public_size: bool, nan: bool
 ) -> Setting:
-    if not isinstance(layers, Sequence) or isinstance(layers, str) or not layers:
+    if not isinstance(layers, Sequence) or not layers:
         _checks.refuse("layers", "list how many coordinates each layer has", layers)
     sizes = tuple(_checks.whole(1, 10**6, layers=one) for one in layers)
     norm = _checks.finite_above_zero(clip=clip)
     return Setting(sizes, norm, _checks.whole(2, records=records), bool(public_size), bool(nan))
+
+
+def _kept(pairs: tuple[StepPair, ...], only: Collection[str] | None) -> tuple[StepPair, ...]:
+    if only is None:
+        return pairs
+    names = [pair.name for pair in pairs]
+    if isinstance(only, str) or not only or not set(only) <= set(names):
+        _checks.refuse("only", f"name some of {', '.join(names)}", only)
+    return tuple(pair for pair in pairs if pair.name in only)
 
 
 def _own(seed: int, place: int) -> int:
@@ -173,13 +184,11 @@ def _named(finding: Finding, names: list[str]) -> Finding:
 
 def _joint(claim: Subject, pairs: tuple[StepPair, ...], shown: tuple[Verdict, ...]) -> StepAudit:
     named = {pair.name: one for pair, one in zip(pairs, shown, strict=True)}
-    verdict = judge(claim, together({name: one.evidence for name, one in named.items()}))
+    evidence = together({name: one.evidence for name, one in named.items()})
     found = [
         replace(one.finding, where=f"{name}: {one.finding.where}")
         for name, one in named.items()
         if one.finding is not None
     ]
-    if found:
-        most = min(found, key=lambda one: one.p_value / one.level)
-        verdict = replace(verdict, finding=most)
-    return StepAudit(verdict, pairs, shown)
+    most = min(found, key=lambda one: one.p_value / one.level, default=None)
+    return StepAudit(Verdict(claim, evidence, most, describe(claim)), pairs, shown)

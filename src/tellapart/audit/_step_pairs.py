@@ -46,7 +46,7 @@ class Setting:
 
     def axis(self) -> Array:
         """The unit vector along the first coordinate."""
-        return np.eye(1, self.dimension)[0]
+        return np.asarray(np.eye(1, self.dimension)[0])
 
 
 def family(setting: Setting) -> tuple[StepPair, ...]:
@@ -81,15 +81,13 @@ def _at_clip(setting: Setting) -> StepPair:
         "noise used twice, gradients never cleared, or batches not drawn as claimed",
     )
     axis = setting.axis()
-    return _pair(
-        setting, told, _nothing(setting, setting.records - 1), setting.clip * axis, axis
-    )
+    return _pair(setting, told, _nothing(setting, setting.records - 1), setting.clip * axis, axis)
 
 
 def _long(setting: Setting) -> StepPair:
     told = (
         "long canary",
-        f"one gradient of {_LONG:g} times the clipping norm, in one coordinate; all others are zero",
+        f"one gradient of {_LONG:g} clipping norms, in one coordinate; all others are zero",
         "no clipping, clipping after averaging, clipping to another norm, or a mean of the batch "
         "that is taken off before clipping",
     )
@@ -101,7 +99,7 @@ def _long(setting: Setting) -> StepPair:
 def _layers(setting: Setting) -> StepPair:
     told = (
         "canary in every layer",
-        f"one gradient of {_LONG:g} times the clipping norm in each layer; all others are zero",
+        f"one gradient of {_LONG:g} clipping norms in each layer; all others are zero",
         "every layer clipped to the whole norm, or a layer that is not clipped",
     )
     canary = np.zeros(setting.dimension)

@@ -31,9 +31,10 @@ class Look:
         """Scores of many outputs at once, each of one release or several of a dimension."""
         with np.errstate(all="ignore"):
             along = releases @ self.direction / self.unit
+            squares = np.square(releases / self.unit)
             scores = [
                 along.sum(axis=-1),
-                np.square(releases / self.unit).mean(axis=(-1, -2)),
+                np.where(np.isnan(squares), 0.0, squares).mean(axis=(-1, -2)),
                 (releases[:, 0, 0] - releases[:, 0, -1]) / self.unit,
             ]
             if self.rate < 1:
