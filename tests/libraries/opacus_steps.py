@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -33,6 +33,22 @@ class Linear(nn.Module):
         return sum(layer(part) for layer, part in zip(self.layers, parts, strict=True))
 
 
+class Private(NamedTuple):
+    """What Opacus made, and the generators it draws from."""
+
+    model: Any
+    optimizer: Any
+    loader: Any
+    engine: PrivacyEngine
+    draws: torch.Generator
+    noise: torch.Generator
+
+
+# To make a model private takes longer than a step, and nothing is learnt.
+_PREPARED: dict[Any, Private] = {}
+_MOST = 8
+
+
 @dataclass(frozen=True)
 class Trained:
     """So many steps of Opacus; ``spoil`` may change its optimizer before each of them."""
@@ -49,10 +65,18 @@ class Trained:
     mode: str = "hooks"
     spoil: Callable[[Any], None] | None = None
 
-    def private(self, gradients: Any, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Model, optimizer, loader and engine, made private by Opacus."""
-        records = torch.as_tensor(np.asarray(gradients), dtype=torch.float32)
-        draws, noise = (torch.Generator().manual_seed(int(rng.integers(2**62))) for _ in range(2))
+    def private(self, gradients: Any) -> Private:
+        """Model, optimizer and loader, made private by Opacus; the same again for the same data."""
+        records = np.ascontiguousarray(gradients, dtype=np.float32)
+        key = (self, records.shape, records.tobytes())
+        if key not in _PREPARED:
+            if len(_PREPARED) >= _MOST:
+                _PREPARED.clear()
+            _PREPARED[key] = self._prepared(torch.from_numpy(records.copy()))
+        return _PREPARED[key]
+
+    def _prepared(self, records: torch.Tensor) -> Private:
+        draws, noise = torch.Generator(), torch.Generator()
         model = Linear()
         loader = DataLoader(
             TensorDataset(records), batch_size=self.batch, shuffle=self.shuffle, generator=draws
@@ -73,21 +97,20 @@ class Trained:
                 noise_generator=noise,
                 grad_sample_mode=self.mode,
             )
-        return model, optimizer, loader, engine
+        return Private(model, optimizer, loader, engine, draws, noise)
 
-    def __call__(
-        self, gradients: Any, rng: np.random.Generator, size: int | None = None
-    ) -> np.ndarray:
-        """One training, or ``size`` of them by one engine: nothing is learnt, and nothing kept."""
-        private = self.private(gradients, rng)
+    def __call__(self, gradients: Any, rng: np.random.Generator) -> np.ndarray:
+        """The noisy gradients of one training, step by step."""
+        private = self.private(gradients)
+        private.draws.manual_seed(int(rng.integers(2**62)))
+        private.noise.manual_seed(int(rng.integers(2**62)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = [self._updates(*private) for _ in range(1 if size is None else size)]
-        return found[0] if size is None else np.stack(found)
+            return self._updates(private)
 
-    def _updates(self, model: Any, optimizer: Any, loader: Any, _: Any) -> np.ndarray:
-        updates = []
-        for (records,) in islice(_epochs(loader), self.steps):
+    def _updates(self, private: Private) -> np.ndarray:
+        model, optimizer, updates = private.model, private.optimizer, []
+        for (records,) in islice(_epochs(private.loader), self.steps):
             optimizer.zero_grad()
             losses = model(records)
             (losses.mean() if self.reduction == "mean" else losses.sum()).backward()
@@ -101,3 +124,47 @@ class Trained:
 def _epochs(loader: Any) -> Iterator[Any]:
     while True:
         yield from loader
+
+
+# -- planted bugs: what is done to the optimizer before a step -------------------------------------
+
+
+def same_noise(optimizer: Any) -> None:
+    """The noise of the second of two steps is that of the first."""
+    kept = optimizer.__dict__.pop("kept", None)
+    if kept is None:
+        optimizer.kept = optimizer.generator.get_state()
+    else:
+        optimizer.generator.set_state(kept)
+
+
+def unclipped_layer(optimizer: Any) -> None:
+    """The last layer is summed up as it is."""
+    layer = optimizer.params[-1]
+
+    def clip() -> None:
+        raw = layer.grad_sample.sum(dim=0)
+        type(optimizer).clip_and_accumulate(optimizer)
+        layer.summed_grad = raw
+
+    optimizer.clip_and_accumulate = clip
+
+
+def clipped_together(optimizer: Any) -> None:
+    """The sum of the batch is clipped in place of every gradient."""
+
+    def clip() -> None:
+        sums = [layer.grad_sample.sum(dim=0) for layer in optimizer.params]
+        norm = torch.cat([one.ravel() for one in sums]).norm()
+        for layer, one in zip(optimizer.params, sums, strict=True):
+            layer.summed_grad = one * (optimizer.max_grad_norm / norm).clamp(max=1.0)
+
+    optimizer.clip_and_accumulate = clip
+
+
+def noise_by_workers(optimizer: Any) -> None:
+    """The noise is divided by eight workers, of which there is one."""
+    optimizer.noise_multiplier = _PLANNED / 8
+
+
+_PLANNED = 1.0
