@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from opacus import PrivacyEngine
+from opacus.accountants.utils import get_noise_multiplier
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -124,6 +125,19 @@ class Trained:
 def _epochs(loader: Any) -> Iterator[Any]:
     while True:
         yield from loader
+
+
+def noise_for(epsilon: float, rate: float, steps: int, delta: float = 1e-5) -> float:
+    """The noise that Opacus finds for a budget, by its accountant of privacy-loss variables."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return get_noise_multiplier(
+            target_epsilon=epsilon,
+            target_delta=delta,
+            sample_rate=rate,
+            steps=steps,
+            accountant="prv",
+        )
 
 
 # -- planted bugs: what is done to the optimizer before a step -------------------------------------
