@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, plot, report, worlds
-from tellapart.audit import domains
+from tellapart.audit import canaries, domains
 from tellapart.worlds import described, fitting, frameworks, policies, streams
 
 NAMES = [
@@ -221,6 +221,7 @@ def documented():
     names = {name: getattr(ta, name) for name in NAMES}
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
+    names |= {f"audit.canaries.{name}": getattr(canaries, name) for name in canaries.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
@@ -289,6 +290,12 @@ def test_the_names_that_stand_are_there():
         audit.probe: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
         audit.probe_bits: ["mechanism", "d0", "d1", "claim", "samples", "confidence", "seed"],
         audit.search: ["mechanism", "domain", "claim", "samples", "confidence", "seed"],
+        audit.step: ["step", "clip", "noise_multiplier", "sampling_rate", "steps", "claim"],
+        audit.StepAudit.epsilon_lower: ["self", "delta"],
+        canaries.dirac_gradients: ["count", "dimension", "norm"],
+        canaries.mislabelled: ["X", "y", "count", "seed"],
+        canaries.Canaries.inclusion: ["self", "seed"],
+        canaries.Canaries.scores: ["self", "values", "inclusion"],
         audit.Evidence.epsilon_lower: ["self", "delta"],
         audit.Evidence.refutes: ["self", "claim"],
         plot.audit: ["found", "claim", "exact"],

@@ -8,7 +8,7 @@
 True
 """
 
-from tellapart.audit import domains, intervals, published
+from tellapart.audit import canaries, domains, intervals, published
 from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
@@ -66,6 +66,7 @@ __all__ = [
     "Tried",
     "Verdict",
     "Wager",
+    "canaries",
     "domains",
     "epsilon_sequence",
     "from_counts",
