@@ -6,7 +6,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, zoo
 from tellapart.audit._step_pairs import Setting, family
-from tellapart.audit._step_scores import Look, flat
+from tellapart.audit._step_scores import Look, Watched, flat
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
 # What is plain to see in so many calls; the others are in the table of training bugs.
@@ -177,6 +177,14 @@ def test_scores_are_what_their_names_say():
             **{f"release {k + 1}": along[k] for k in range(3)},
         }
         assert named == pytest.approx(expected)
+
+
+def test_many_outputs_are_scored_as_one_by_one():
+    look = Look(np.eye(1, 6)[0], noise=1.0, rate=0.5, unit=1.0)
+    outputs = np.random.default_rng(4).normal(size=(7, 2, 6))
+    batch = Watched(lambda data, size: outputs, look)(np.zeros((1, 6)), size=7)
+    single = [Watched(lambda data, one=one: one, look)(np.zeros((1, 6))) for one in outputs]
+    assert np.array_equal(batch, single)
 
 
 def test_outputs_are_read_in_order():
