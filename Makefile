@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 
-.PHONY: demo test test-all lint types contract bench detection zoo picture clean
+.PHONY: demo test test-all lint types contract bench detection zoo training-bugs picture clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -44,6 +44,9 @@ detection: $(PEERS)
 
 zoo: $(STAMP)
 	$(BIN)/python benchmarks/_zoo_page.py docs/zoo.md
+
+training-bugs: $(PEERS)
+	$(BIN)/python benchmarks/training_bugs.py --opacus 600 --page docs/training-bugs.md
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py

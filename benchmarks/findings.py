@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import opendp.prelude as dp
+import torch
 from diffprivlib import tools
+from opacus import PrivacyEngine
+from torch.utils.data import DataLoader, TensorDataset
 
 import tellapart as ta
 from tellapart import audit
@@ -60,6 +63,42 @@ def threshold() -> Finding:
     return Finding(call, lambda data: measurement(data), {"a": 1}, {"a": 1, "b": 1}, claim)
 
 
+def private(records: int) -> tuple[Any, ...]:
+    """A linear model made private by Opacus, for records whose gradients are zero."""
+    model = torch.nn.Linear(500, 1, bias=False)
+    data = DataLoader(TensorDataset(torch.zeros(records, 500)), batch_size=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        engine = PrivacyEngine()
+        return engine, *engine.make_private(
+            module=model,
+            optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+            data_loader=data,
+            noise_multiplier=1.0,
+            max_grad_norm=1.0,
+        )
+
+
+def size_of_data() -> Finding:
+    """One step of Opacus, with one record more."""
+    made = {records: private(records) for records in (100, 101)}
+
+    def mechanism(records: int, rng: np.random.Generator) -> float:
+        _, model, optimizer, data = made[records]
+        torch.manual_seed(int(rng.integers(2**62)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            optimizer.zero_grad()
+            model(next(iter(data))[0]).mean().backward()
+            optimizer.step()
+        return float(optimizer.params[0].grad.square().mean())
+
+    mechanism(100, np.random.default_rng(0))
+    claim = ta.guarantee(float(made[100][0].get_epsilon(delta=1e-5)), 1e-5)
+    call = "Opacus, one step on so many records, mean square of the update"
+    return Finding(call, mechanism, 100, 101, claim)
+
+
 def findings() -> list[Finding]:
     """All of them."""
     bounds, missing = (0.0, 10.0), [NAN] * 9
@@ -73,12 +112,14 @@ def findings() -> list[Finding]:
         tool("nanstd", tools.nanstd, *spread, bounds=bounds),
         tool("nansum", tools.nansum, *answered, bounds=(40.0, 60.0)),
         tool("histogram with weights", weighted, *heavy),
+        size_of_data(),
     ]
 
 
 def main() -> int:
     """Print what was found; 1 if a promise is not refuted."""
-    print(f"OpenDP {version('opendp')}, diffprivlib {version('diffprivlib')}; ", end="")
+    print(f"OpenDP {version('opendp')}, diffprivlib {version('diffprivlib')}, ", end="")
+    print(f"Opacus {version('opacus')}; ", end="")
     print(f"{SAMPLES:,} calls on each input, {100 * CONFIDENCE:g} % confidence, seeds {SEEDS}\n")
     missed = 0
     for one in findings():

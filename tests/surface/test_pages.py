@@ -80,3 +80,27 @@ def test_an_unknown_specimen_is_refused():
     )
     assert done.returncode != 0
     assert "did you mean laplace" in done.stderr
+
+
+def test_the_page_of_training_bugs_has_every_step():
+    page = (ROOT / "docs" / "training-bugs.md").read_text(encoding="utf-8")
+    wrong, right = page.partition("## Wrong")[2].partition("## Opacus")[0].split("## Right")
+    for part, correct in ((wrong, False), (right, True)):
+        rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| `")]
+        expected = [f"| `{one.name}`" for one in zoo.TRAINING if one.correct is correct]
+        assert [row[0] for row in rows] == expected, "run `make training-bugs`"
+        assert {row[7] for row in rows} == {"not refuted" if correct else "refuted"}
+    assert "Target: every bug refuted and nothing else: met." in page
+
+
+def test_the_script_of_training_bugs_runs():
+    """A bug nobody can miss and a step that has none, for a seed that was tried."""
+    said = printed(
+        *("training_bugs.py", "--only", "step-noise-over-batch", "--only", "flat"),
+        *("--samples", "200"),
+    )
+    rows = [line.split(" | ") for line in said.splitlines() if line.startswith("| `")]
+    assert [(row[0], row[7]) for row in rows] == [
+        ("| `step-noise-over-batch`", "refuted"),
+        ("| `flat`", "not refuted"),
+    ]

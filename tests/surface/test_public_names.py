@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, fleet, plot, report, worlds
-from tellapart.audit import attacks, domains
+from tellapart.audit import attacks, canaries, domains
 from tellapart.worlds import described, fitting, frameworks, policies, streams
 
 NAMES = [
@@ -268,6 +268,7 @@ def documented():
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"fleet.{name}": getattr(fleet, name) for name in FLEET}
     names |= {f"audit.attacks.{name}": getattr(attacks, name) for name in attacks.__all__}
+    names |= {f"audit.canaries.{name}": getattr(canaries, name) for name in canaries.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in worlds.__all__}
     names |= {f"worlds.policies.{name}": getattr(policies, name) for name in policies.__all__}
@@ -341,6 +342,12 @@ def test_the_names_that_stand_are_there():
         audit.MembershipGame.play: ["self", "train", "score", "folder", "progress"],
         audit.game_evidence: ["played", "confidence", "attack", "delta", "each_target"],
         audit.exposure: ["played", "confidence", "attack", "delta"],
+        audit.step: ["step", "clip", "noise_multiplier", "sampling_rate", "steps", "claim"],
+        audit.StepAudit.epsilon_lower: ["self", "delta"],
+        canaries.dirac_gradients: ["count", "dimension", "norm"],
+        canaries.mislabelled: ["X", "y", "count", "seed"],
+        canaries.Canaries.inclusion: ["self", "seed"],
+        canaries.Canaries.scores: ["self", "values", "inclusion"],
         audit.Evidence.epsilon_lower: ["self", "delta"],
         audit.Evidence.refutes: ["self", "claim"],
         plot.audit: ["found", "claim", "exact"],

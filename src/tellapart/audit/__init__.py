@@ -8,7 +8,7 @@
 True
 """
 
-from tellapart.audit import attacks, domains, intervals, published
+from tellapart.audit import attacks, canaries, domains, intervals, published
 from tellapart.audit._by_count import from_counts
 from tellapart.audit._many_runs import many_runs
 from tellapart.audit._metrics import Metrics, metrics
@@ -19,6 +19,8 @@ from tellapart.audit._probe import probe
 from tellapart.audit._probe_bits import probe_bits
 from tellapart.audit._reach import fewest_models
 from tellapart.audit._search import Search, Tried, search
+from tellapart.audit._step import StepAudit, step
+from tellapart.audit._step_pairs import StepPair
 from tellapart.audit._together import together
 from tellapart.audit._training import training
 from tellapart.audit.bounds import Basis, LowerBound
@@ -68,11 +70,14 @@ __all__ = [
     "Scores",
     "Search",
     "Split",
+    "StepAudit",
+    "StepPair",
     "Targets",
     "Tried",
     "Verdict",
     "Wager",
     "attacks",
+    "canaries",
     "domains",
     "epsilon_sequence",
     "exposure",
@@ -88,6 +93,7 @@ __all__ = [
     "probe_bits",
     "published",
     "search",
+    "step",
     "together",
     "training",
     "wealth",

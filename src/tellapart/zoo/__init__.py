@@ -14,9 +14,20 @@ import difflib
 
 from tellapart import _checks
 from tellapart.zoo import _choices, _numbers, _records, _steps
+from tellapart.zoo._training import TRAINING, Training
 from tellapart.zoo.specimen import Flaw, Release, Specimen
 
-__all__ = ["SPECIMENS", "Flaw", "Release", "Specimen", "buggy", "correct", "find"]
+__all__ = [
+    "SPECIMENS",
+    "TRAINING",
+    "Flaw",
+    "Release",
+    "Specimen",
+    "Training",
+    "buggy",
+    "correct",
+    "find",
+]
 
 SPECIMENS: tuple[Specimen, ...] = (
     _numbers.SPECIMENS + _choices.SPECIMENS + _records.SPECIMENS + _steps.SPECIMENS

@@ -1,0 +1,224 @@
+"""Training bugs under `audit.step`: what is shown of each, in how many runs and seconds.
+
+Tables come as Markdown, for the documentation with ``--page FILE``. ``--samples`` sets how many
+runs an audit makes of each pair on each side, ``--only NAME`` (again and again) takes these
+specimens alone, ``--opacus N`` audits Opacus with N runs. CPU seconds are of this process, on one
+thread.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from _markdown import Page
+from _timing import versions
+
+import tellapart as ta
+from tellapart import audit, zoo
+
+SAMPLES, CONFIDENCE = 10_000, 0.999
+DELTA = 1e-5
+ROOT = Path(__file__).resolve().parents[1]
+HEAD = """# Training bugs
+
+Written by `make training-bugs` (`benchmarks/training_bugs.py`); do not edit. Each row is a step of
+private training from `tellapart.zoo.TRAINING`, audited by one call of `audit.step`: the step is run
+on pairs of neighbouring gradients chosen so that known mistakes show, and the claim is the exact
+curve of DP-SGD with the noise, the sampling and the number of steps that the code states.
+
+```python
+from tellapart import audit, zoo
+
+bug = next(one for one in zoo.TRAINING if one.name == "step-per-layer")
+found = audit.step(bug.step, samples=2_000, confidence=0.999, **bug.settings)
+found.refuted, found.refuting[0].name        # -> (True, 'canary in every layer')
+found.hint.partition(",")[0]                 # -> every layer clipped to the whole norm
+```
+"""
+SHOWN = ("shown ε ≥", "if Gaussian, ε ≥")
+COLUMNS = (
+    *("step", "what it does", "runs", "claimed ε", "true ε"),
+    *(*SHOWN, "verdict", "by", "s"),
+)
+READING = (
+    "Runs are calls of the step on both sides of all pairs. ε is at δ = 1e-5; what is shown holds "
+    f"with {100 * CONFIDENCE:g} % confidence for all pairs of a row together, and how much can be "
+    "shown is limited by the number of runs, whatever the truth. A true ε of ∞ means gradients of "
+    "any length, batches of any size, or an output without noise. Verdicts are on the whole curve, "
+    "so that a claim may fall while the ε shown at this one δ is less than claimed; what is shown "
+    "“if Gaussian” is the ε of the least μ that is left, and speaks against promises of Gaussian "
+    "DP alone. Batches that are dealt leak less than claimed at this δ and more elsewhere. “By” is "
+    "the pair that explains the bug."
+)
+
+
+def main() -> int:
+    """Print the tables; 1 if a verdict is not the one expected."""
+    told = arguments()
+    page, every = Page(), [one for one in zoo.TRAINING if not told.only or one.name in told.only]
+    page.say(*HEAD.splitlines(), "", versions("numpy", "scipy"), "", READING, "")
+    wrong = list[str]()
+    for title, right in (("Wrong", False), ("Right", True)):
+        page.say(f"## {title}")
+        some = [one for one in every if one.correct is right]
+        page.table(COLUMNS, rows(some, told.samples, wrong))
+    page.target("every bug refuted and nothing else", not wrong)
+    if told.page:  # the rest takes a while
+        page.write(told.page)
+    if told.opacus:
+        of_opacus(page, told.opacus)
+    if told.page:
+        page.write(told.page)
+    return int(page.missed)
+
+
+def rows(some: list[zoo.Training], samples: int, wrong: list[str]) -> Iterator[tuple[str, ...]]:
+    """A row for each step."""
+    for one in some:
+        begun = time.process_time()
+        found = audit.step(one.step, samples=samples, confidence=CONFIDENCE, **one.settings)
+        spent = time.process_time() - begun
+        if found.refuted is one.correct:
+            wrong.append(one.name)
+        yield (
+            f"`{one.name}`",
+            one.words,
+            f"{2 * samples * len(found.pairs):,}",
+            number(claimed(one.settings)),
+            number(one.truth),
+            *shown(found),
+            "refuted" if found.refuted else "not refuted",
+            found.refuting[0].name if found.refuted else "",
+            f"{spent:.1f}",
+        )
+
+
+def shown(found: audit.StepAudit) -> tuple[str, str]:
+    """What any promise must allow, and what one of Gaussian DP must."""
+    gaussian = found.verdict.evidence.gaussian_epsilon_lower(DELTA)
+    return number(found.epsilon_lower(DELTA).value), number(gaussian.value)
+
+
+def claimed(told: Any) -> float:
+    """The ε that the step's own numbers promise."""
+    rate, steps = told.get("sampling_rate", 1.0), told.get("steps", 1)
+    return ta.dp_sgd(told["noise_multiplier"], rate, steps).curve().epsilon(DELTA)
+
+
+def number(epsilon: float) -> str:
+    """Rounded down, as bounds from below are."""
+    return "∞" if math.isinf(epsilon) else f"{math.floor(100 * epsilon) / 100:g}"
+
+
+# -- Opacus --------------------------------------------------------------------------------------
+
+
+def of_opacus(page: Page, samples: int) -> None:
+    """Opacus at three budgets, and with bugs planted."""
+    sys.path.insert(0, str(ROOT / "tests" / "libraries"))
+    import opacus_steps as opacus
+
+    page.say(
+        f"## Opacus {version('opacus')}",
+        "",
+        "Steps of its `PrivacyEngine` on a linear model whose gradients are the records. At the "
+        "budgets ε the noise is what Opacus finds for four Poisson steps at rate 1/2 "
+        "and δ = 1e-5, and the claim is that budget. The size of the data is public (see "
+        "[what it gives away](findings.md)), but for the last row.",
+    )
+    one = opacus.Trained(noise=1.0)
+    two = opacus.Trained(noise=0.3, batch=2, steps=2)
+    half = {"sampling_rate": 0.5, "steps": 2}
+    cases: list[tuple[str, Any, dict[str, Any], bool]] = []
+    for epsilon in (1.0, 4.0, 10.0):
+        noise = opacus.noise_for(epsilon, rate=0.5, steps=4)
+        told = {"sampling_rate": 0.5, "steps": 4, "claim": ta.guarantee(epsilon, DELTA)}
+        told["only"] = ("canary at the clip", "long canary")
+        four = opacus.Trained(noise=noise, batch=2, steps=4)
+        cases.append((f"four steps at ε = {epsilon:g}", four, told, False))
+    cases += [
+        ("one step", one, {}, False),
+        ('one step, `clipping="per_layer"`', replace(one, clipping="per_layer"), {}, False),
+        ("two Poisson steps", two, half, False),
+        ("two steps, `poisson_sampling=False`", replace(two, poisson=False), half, True),
+        ("planted: noise for eight workers", planted(one, opacus.noise_by_workers), {}, True),
+        ("planted: a layer unclipped", planted(one, opacus.unclipped_layer), {}, True),
+        ("planted: the batch clipped at once", planted(one, opacus.clipped_together), {}, True),
+        (
+            "planted: the same noise in two steps",
+            replace(planted(two, opacus.same_noise), noise=1.0),
+            half,
+            True,
+        ),
+        ("one step, size of the data secret", one, {"public_size": False}, True),
+    ]
+    page.table(
+        ("what", "σ", "runs", "claimed ε", *SHOWN, "verdict", "by", "s"),
+        opacus_rows(page, cases, samples, opacus.LAYERS),
+    )
+
+
+def planted(trained: Any, bug: Any) -> Any:
+    """The same training with a bug."""
+    return replace(trained, spoil=bug)
+
+
+def opacus_rows(
+    page: Page, cases: list[tuple[str, Any, dict[str, Any], bool]], samples: int, layers: Any
+) -> Iterator[tuple[str, ...]]:
+    """A row for each case."""
+    for name, trained, own, bad in cases:
+        told = {"clip": trained.clip, "noise_multiplier": trained.noise, "public_size": True}
+        begun = time.process_time()
+        found = audit.step(
+            trained,
+            samples=samples,
+            confidence=CONFIDENCE,
+            layers=layers,
+            expected_batch=trained.batch,
+            **(told | own),
+        )
+        spent = time.process_time() - begun
+        page.missed |= found.refuted is not bad
+        epsilon = found.verdict.claim.curve().epsilon(DELTA) if "claim" not in own else None
+        yield (
+            name,
+            f"{trained.noise:.3g}",
+            f"{2 * samples * len(found.pairs):,}",
+            number(epsilon) if epsilon is not None else f"{own['claim'].claimed_epsilon:g}",
+            *shown(found),
+            "refuted" if found.refuted else "not refuted",
+            found.refuting[0].name if found.refuted else "",
+            f"{spent:.0f}",
+        )
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--opacus", type=int, default=0)
+    parser.add_argument("--page", type=Path)
+    told = parser.parse_args()
+    unknown = set(told.only) - {one.name for one in zoo.TRAINING}
+    if unknown:
+        parser.error(f"no such step: {', '.join(sorted(unknown))}")
+    return told
+
+
+if __name__ == "__main__":
+    sys.exit(main())
