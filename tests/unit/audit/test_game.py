@@ -245,7 +245,6 @@ def test_outputs_of_models_trained_elsewhere_are_a_game_too():
         ({"population": (9,)}, "population must be places below 6"),
         ({"design": audit.Pool(), "population": range(6)}, "leave some examples"),
     ],
-    ids=str,
 )
 def test_games_that_cannot_be_played(changes, said):
     with pytest.raises(InvalidArgument, match=said):
