@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 
-import numpy as np
 import torch
 from _timing import print_rows, versions
 from sklearn.datasets import load_digits
