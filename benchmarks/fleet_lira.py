@@ -72,7 +72,7 @@ def main() -> None:
     where = options.device
     print("Hardware:", torch.cuda.get_device_name() if where != "cpu" else "CPU")
     print(f"{options.models:,} models a row, {options.steps} steps")
-    head = ["training", "accuracy", "AUC", "TPR at 0.1 %", "ε ≥", "one model: ε ≥", "s"]
+    head = ["training", "accuracy", "AUC", "TPR, 0.1 %", "ε ≥", "1 model: ε", "s"]
     rows = []
     for epsilon in (None, 10.0, 4.0, 1.0):
         name = "no privacy" if epsilon is None else f"DP-SGD, ε = {epsilon:g}"
