@@ -293,6 +293,12 @@ def test_choose_takes_parameters_by_name(parsed):
     assert by_name["value"] == by_text["value"]
 
 
+def test_an_epsilon_for_one_step_of_many_is_not_offered_to_any_mechanism(parsed):
+    found = parsed("choose", "laplace:repeated=3", "--max-advantage", "0.1")
+    assert found["value"] < parsed("choose", "laplace", "--max-advantage", "0.1")["value"] / 2
+    assert found["any_mechanism"] is None
+
+
 def test_readings_have_stable_keys(parsed):
     found = parsed("risk", "laplace:epsilon=1", "--fpr", "0.05")
     assert [one["key"] for one in found["readings"]] == [

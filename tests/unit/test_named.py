@@ -63,6 +63,51 @@ def test_training_by_name_and_what_it_leaves_open():
     assert (steps.parameter, steps.grows_private, steps.whole) == ("steps", False, True)
 
 
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("gaussian:sigma=2,repeated=9", ta.Gaussian(2).repeated(9)),
+        ("gaussian:sigma=2,sampled=0.1", ta.Gaussian(2).sampled(0.1)),
+        ("gaussian:repeated=9,sampled=0.1,sigma=2", ta.Gaussian(2).sampled(0.1).repeated(9)),
+        ("any:epsilon=1,delta=1e-6,repeated=3", ta.Promise(1, 1e-6).repeated(3)),
+        ("gaussian:sigma=1e+1 + laplace:epsilon=1", ta.compose([ta.Gaussian(10), ta.Laplace(1)])),
+        (
+            "laplace:epsilon=1,repeated=2+any:epsilon=1",
+            ta.compose([ta.Laplace(1).repeated(2), ta.Promise(1)]),
+        ),
+    ],
+)
+def test_compositions_by_text(text, made):
+    assert named(text) == made
+
+
+def test_a_family_may_be_that_of_a_step():
+    family = named_family("laplace:repeated=10")
+    assert family.parameter == "epsilon"
+    assert family.composed
+    assert family.make(0.5) == ta.Laplace(2).repeated(10)
+    assert not named_family("laplace").composed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("any:mu=1,repeated=2", "not one of mu or zcdp, got 'any:mu=1,repeated=2'"),
+        ("laplace:epsilon=1,repeated=2.5", "repeated must be a whole number, got 2.5"),
+        ("laplace:epsilon=1,repeated=0", "repeated must be at least 1, got 0"),
+        ("laplace:epsilon=1+bogus", "mechanism must be one of any, "),
+    ],
+)
+def test_compositions_that_are_none(text, message):
+    with pytest.raises(ta.InvalidArgument, match=re.escape(message)):
+        named(text)
+
+
+def test_several_mechanisms_leave_nothing_open():
+    with pytest.raises(ta.InvalidArgument, match="not several joined by +"):
+        named_family("laplace+gaussian:sigma=1")
+
+
 def test_values_may_be_given_beside_the_text():
     assert named("laplace", epsilon=2.0) == named("laplace:epsilon=2")
 

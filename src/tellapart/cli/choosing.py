@@ -195,7 +195,7 @@ def _rounded(found: Choice) -> float:
 
 def _for_any_mechanism(family: NamedFamily, limits: list[Limit]) -> float | None:
     """The ε that is safe whatever the mechanism, where the question makes sense."""
-    if family.parameter != "epsilon" or family.name == "any":
+    if family.parameter != "epsilon" or family.name == "any" or family.composed:
         return None
     delta = family.fixed.get("delta", 0.0)
     try:

@@ -19,7 +19,13 @@ from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.named import NAMED, named
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
-Mechanism = Annotated[str, Parameter(help=f"{', '.join(NAMED)}; or name:key=value,key=value.")]
+Mechanism = Annotated[
+    str,
+    Parameter(
+        help=f"{', '.join(NAMED)}; or name:key=value,key=value. Every one also takes sampled=… and "
+        "repeated=…, and + puts one after another."
+    ),
+]
 Fpr = Annotated[float, Parameter(help="Share of the others the attacker accuses.")]
 
 

@@ -1,17 +1,22 @@
 """Mechanisms by name, for people who type: ``laplace:epsilon=1,sensitivity=2``.
 
 A name may be made in several ways, each from its own parameters; the parameters that are given
-decide which is meant. ``any`` stands for every mechanism that keeps a promise.
+decide which is meant. ``any`` stands for every mechanism that keeps a promise. Every mechanism
+also takes ``sampled`` and ``repeated``, and ``+`` puts one after another:
+``gaussian:sigma=2,sampled=0.01,repeated=100+laplace:epsilon=0.5``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tellapart import _checks
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     PermuteAndFlip,
@@ -19,6 +24,7 @@ from tellapart.mechanisms.choice import (
     ReportNoisyMax,
     UnaryEncoding,
 )
+from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -26,6 +32,7 @@ from tellapart.mechanisms.noise import (
     Laplace,
     TruncatedLaplace,
 )
+from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
@@ -95,7 +102,10 @@ NAMED: Mapping[str, tuple[Way, ...]] = {
 # A larger value of these means more privacy: more noise, or more people to hide among.
 _PRIVATE = {"sigma", "scale", "width", "cutoff", "flip", "noise_multiplier", "data_size"}
 # These come in whole numbers only.
-_WHOLE = {"steps", "categories", "batch_size", "data_size"}
+_WHOLE = {"steps", "categories", "batch_size", "data_size", "repeated"}
+# What every mechanism takes beside its own parameters: on a sample, and how often.
+_OFTEN = ("sampled", "repeated")
+_THEN = re.compile(r"\+(?=\s*[a-zA-Z])")  # the plus of 1e+5 has a digit after it
 
 
 @dataclass(frozen=True)
@@ -113,6 +123,11 @@ class NamedFamily:
         return self.parameter in _PRIVATE
 
     @property
+    def composed(self) -> bool:
+        """Whether the parameter is that of one step among several, or on a sample."""
+        return any(key in self.fixed for key in _OFTEN)
+
+    @property
     def whole(self) -> bool:
         """Whether the parameter comes in whole numbers only."""
         return self.parameter in _WHOLE
@@ -125,12 +140,50 @@ def named(text: str, **given: float) -> Subject:
     Laplace(scale=1.0, sensitivity=1.0)
     >>> named("any:epsilon=1,delta=1e-5").bound
     <Bound.LOWER: 'lower'>
+    >>> named("gaussian:sigma=2,sampled=0.1,repeated=9")
+    Repeated(base=Sampled(base=Gaussian(sigma=2.0, sensitivity=1.0), rate=0.1), times=9)
     """
+    first, *later = _terms(text)
+    if not later:
+        return _made(first, given)
+    return compose([_step(_made(first, given), first), *(_step(_made(x, {}), x) for x in later)])
+
+
+def _terms(text: str) -> list[str]:
+    if not isinstance(text, str):
+        _checks.refuse("mechanism", "be a text such as laplace:epsilon=1", text)
+    return [one.strip() for one in _THEN.split(text)]
+
+
+def _made(text: str, given: Mapping[str, float]) -> Subject:
     name, values = _parsed(text, given)
+    often = {key: values.pop(key) for key in _OFTEN if key in values}
     for way in NAMED[name]:
         if set(way.needs) <= set(values) <= {*way.needs, *way.takes}:
-            return way.make(**values)
+            return _taken(way.make(**values), often, text)
     return _refuse(name, values)
+
+
+def _taken(subject: Subject, often: Mapping[str, float], text: str) -> Subject:
+    """The subject on a sample, and so many times over."""
+    if not often:
+        return subject
+    step = _step(subject, text)
+    if "sampled" in often:
+        step = step.sampled(often["sampled"])
+    if "repeated" in often:
+        step = step.repeated(_checks.whole(1, repeated=often["repeated"]))
+    return step
+
+
+def _step(subject: Subject, text: str) -> Mechanism:
+    """A subject as a step of a composition: of a promise, the worst mechanism that keeps it."""
+    if isinstance(subject, Mechanism):
+        return subject
+    if isinstance(subject, GuaranteeCurve):
+        return Promise(subject.claimed_epsilon, subject.claimed_delta)
+    rule = "compose a mechanism or a promise of epsilon and delta, not one of mu or zcdp"
+    return _checks.refuse("mechanism", rule, text)
 
 
 def named_family(text: str, parameter: str | None = None, **given: float) -> NamedFamily:
@@ -141,7 +194,11 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
     >>> named_family("gaussian:delta=1e-5").parameter
     'epsilon'
     """
+    if len(_terms(text)) > 1:
+        rule = "be one mechanism where a parameter is left open, not several joined by +"
+        _checks.refuse("mechanism", rule, text)
     name, values = _parsed(text, given)
+    often = {key: values.pop(key) for key in _OFTEN if key in values}
     found: dict[str, Way] = {}
     for way in NAMED[name]:
         open_ones = set(way.needs) - set(values)
@@ -159,14 +216,12 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
     free = "epsilon" if "epsilon" in found else next(iter(found))
 
     def make(value: float) -> Subject:
-        return found[free].make(**{free: value}, **values)
+        return _taken(found[free].make(**{free: value}, **values), often, text)
 
-    return NamedFamily(name, free, values, make)
+    return NamedFamily(name, free, {**values, **often}, make)
 
 
 def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]:
-    if not isinstance(text, str):
-        _checks.refuse("mechanism", "be a text such as laplace:epsilon=1", text)
     name, _, rest = text.strip().partition(":")
     if name not in NAMED:
         _checks.refuse("mechanism", f"be one of {', '.join(NAMED)}", text)
