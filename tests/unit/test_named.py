@@ -104,7 +104,7 @@ def test_compositions_that_are_none(text, message):
 
 
 def test_several_mechanisms_leave_nothing_open():
-    with pytest.raises(ta.InvalidArgument, match="not several joined by +"):
+    with pytest.raises(ta.InvalidArgument, match="not several joined by"):
         named_family("laplace+gaussian:sigma=1")
 
 
