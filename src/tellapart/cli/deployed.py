@@ -108,11 +108,12 @@ def pair(one: Pair) -> dict[str, object]:
 
 def _row(one: Gain) -> dict[str, object]:
     made = one.deployment
-    about = None if made is None else {"key": made.key, "per": made.per, "promise": made.promise}
     return {
         "name": one.name,
+        "key": made and made.key,
+        "per": made and made.per,
+        "promise": made and made.promise,
         "deployment": made,
-        "words": about,
         "readings": [reading(each) for each in one.readings],
     }
 

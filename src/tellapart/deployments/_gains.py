@@ -71,10 +71,11 @@ def gains(
     HealthKit Usage Statistics, one event: advantage ≤ 0.7616
     Popular Emojis, one event: advantage ≤ 0.9641
     """
-    chosen = list(asked) if isinstance(asked, Iterable) else [asked]
+    _checks.instance(Iterable, "a list of deployments", asked=asked)
+    chosen = list(asked)
     for one in chosen:
         _checks.instance(Deployment, "deployments, as deployments.find returns", asked=one)
-    others = curves_of(beside) if beside else {}
+    others = {} if beside is None or beside == {} else curves_of(beside)
     if not chosen and not others:
         _checks.refuse("asked", "hold at least one deployment", asked)
     rows = [_gain(one.name, one, one.curve(), fpr, prior) for one in dict.fromkeys(chosen)]

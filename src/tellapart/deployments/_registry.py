@@ -65,7 +65,7 @@ def _variant(text: str) -> Variant:
     try:
         return Variant(text)
     except ValueError:
-        _checks.refuse("variant", f"be {', '.join(Variant)}", text)
+        _checks.refuse("variant", f"be {' or '.join(Variant)}", text)
 
 
 def _packaged() -> Registry:
