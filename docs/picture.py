@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and of the page on composition.
+"""Draw the pictures of the README and of the pages on composition and on deployments.
 
 Run `make picture`. The SVGs are deterministic: the same numbers give the same files.
 """
@@ -12,13 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import tellapart as ta
-from tellapart import plot
+from tellapart import deployments, plot
 from tellapart.plot.numbers import plain
 from tellapart.plot.style import GREY, pen
 
 HERE = Path(__file__).parent
 # The most careful attacker of the picture on composition accuses so few outsiders.
 LEAST = 1e-8
+# Units that several deployments hide.
+UNITS = ("one user", "one user-day", "one event")
 
 
 def promise(axes: Axes) -> None:
@@ -75,6 +77,12 @@ def shortcuts() -> Figure:
     return figure
 
 
+def published() -> Figure:
+    """What an attacker gains over one unit of the deployments that hide a unit alike."""
+    alike = [one for one in deployments.DEPLOYMENTS if one.per in UNITS]
+    return plot.deployments(deployments.gains(alike))
+
+
 @plot.styled
 def draw() -> Figure:
     """The promise and the careful attacker, side by side."""
@@ -85,9 +93,10 @@ def draw() -> Figure:
 
 
 def main() -> None:
-    """Write docs/picture.svg and docs/composition.svg."""
+    """Write the pictures beside this script."""
     print(plot.save(draw(), HERE / "picture.svg"))
     print(plot.save(shortcuts(), HERE / "composition.svg"))
+    print(plot.save(published(), HERE / "deployments.svg"))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import tellapart as ta
-from tellapart import audit, fleet, plot, report, worlds
+from tellapart import audit, deployments, fleet, plot, report, worlds
 from tellapart.audit import attacks, canaries, domains
 from tellapart.worlds import described, fitting, frameworks, policies, streams
 
@@ -175,6 +175,18 @@ FITTING = [
     "table_epsilon_bound",
     "table_scale_bound",
 ]
+DEPLOYMENTS = [
+    "CAVEATS",
+    "DEPLOYMENTS",
+    "LEFT_OUT",
+    "SOURCE",
+    "Deployment",
+    "Gain",
+    "LeftOut",
+    "Variant",
+    "find",
+    "gains",
+]
 FLEET = [
     "CNN",
     "DPSGD",
@@ -229,6 +241,30 @@ def test_the_names_for_fitted_models_are_these():
     assert sorted(fitting.__all__) == sorted(FITTING)
 
 
+def test_the_names_for_deployments_are_these():
+    assert sorted(deployments.__all__) == sorted(DEPLOYMENTS)
+    fields = [
+        "name",
+        "curator",
+        "published",
+        "variant",
+        "model",
+        "unit",
+        "epsilon",
+        "delta",
+        "rho",
+        "status",
+        "source",
+    ]
+    assert list(inspect.signature(deployments.Deployment).parameters) == fields
+    assert list(inspect.signature(deployments.gains).parameters) == [
+        "asked",
+        "beside",
+        "fpr",
+        "prior",
+    ]
+
+
 def test_the_names_for_fleets_are_these():
     assert sorted(fleet.__all__) == sorted(FLEET)
 
@@ -267,6 +303,9 @@ def documented():
     names |= {f"audit.{name}": getattr(audit, name) for name in audit.__all__}
     names |= {f"audit.domains.{name}": getattr(domains, name) for name in domains.__all__}
     names |= {f"fleet.{name}": getattr(fleet, name) for name in FLEET}
+    spoken = ("CAVEATS", "DEPLOYMENTS", "LEFT_OUT", "SOURCE")  # tuples and a text
+    told = [name for name in DEPLOYMENTS if name not in spoken]
+    names |= {f"deployments.{name}": getattr(deployments, name) for name in told}
     names |= {f"audit.attacks.{name}": getattr(attacks, name) for name in attacks.__all__}
     names |= {f"audit.canaries.{name}": getattr(canaries, name) for name in canaries.__all__}
     names |= {f"report.{name}": getattr(report, name) for name in report.__all__}

@@ -10,7 +10,16 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import auditing, choosing, founding, modelling, probing, show, theory
+from tellapart.cli import (
+    auditing,
+    choosing,
+    comparing,
+    founding,
+    modelling,
+    probing,
+    show,
+    theory,
+)
 from tellapart.cli.options import typed
 from tellapart.errors import TellapartError
 
@@ -38,7 +47,7 @@ app = App(
 for command in (
     theory.risk,
     choosing.choose,
-    theory.compare,
+    comparing.compare,
     theory.region,
     auditing.audit,
     probing.probe,

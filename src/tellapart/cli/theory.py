@@ -1,4 +1,4 @@
-"""Commands about what an attacker can do in theory: risk, compare, region."""
+"""Commands about what an attacker can do in theory: risk, region."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 import tellapart as ta
-from tellapart import PrivacyRegion, _checks, choose
+from tellapart import PrivacyRegion, _checks
 from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
@@ -89,79 +89,6 @@ def risk(
         "prior": prior,
         "readings": [reading(one) for one in found],
         "words": sentences,
-    }
-    output.give(data, text, picture)
-
-
-def compare(
-    *mechanisms: Mechanism,
-    knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = 0.01,
-    recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
-    weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
-    at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
-    output: Output = Output(),
-) -> None:
-    r"""Several mechanisms side by side: every risk, who leaks more, and where that changes.
-
-    For example:
-
-        tellapart compare laplace:epsilon=1 \
-            gaussian:epsilon=1,delta=1e-5
-        tellapart compare any:epsilon=1 laplace:epsilon=1 \
-            staircase:epsilon=1 --prior 0.01
-        tellapart compare laplace:scale=1 gaussian:sigma=1.4 \
-            --plot compare.svg
-    """
-    subjects = {name: named(name) for name in mechanisms}
-    if len(subjects) < 2:
-        refuse("mechanisms", "be at least two different ones", list(mechanisms))
-    prior = knowledge.prior_inside()
-    _checks.probability(at_delta=at_delta)
-    found = choose.compare(
-        subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
-    )
-
-    def text(console: Console) -> None:
-        show.title(console, "Every risk", f"for an attacker with prior {prior:g}")
-        show.table(console, found.cells())
-        console.print()
-        show.title(console, "Who leaks more")
-        for pair in found.pairs:
-            show.line(console, f"{pair}.")
-        console.print()
-        show.title(console, "By how much", "(Δ-divergence)")
-        show.line(
-            console,
-            "How much less often an attacker errs against the column than against the row, at "
-            "most. 0: the row leaks at least as much to every attacker.",
-        )
-        show.table(console, found.gaps())
-
-    def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare(subjects)
-
-    data = {
-        "prior": prior,
-        "mechanisms": [
-            {"mechanism": name, "scope": one, "readings": [reading(x) for x in row]}
-            for name, one, row in zip(found.names, found.scopes, found.readings, strict=True)
-        ],
-        "pairs": [
-            {
-                "first": pair.first,
-                "second": pair.second,
-                "first_leaks_at_least_as_much": pair.first_leaks,
-                "second_leaks_at_least_as_much": pair.second_leaks,
-                "crossings": [one._asdict() for one in pair.crossings],
-                "gap": pair.gap,
-                "gap_back": pair.gap_back,
-                "words": str(pair),
-            }
-            for pair in found.pairs
-        ],
     }
     output.give(data, text, picture)
 

@@ -11,6 +11,7 @@ except ImportError as missing:
     raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
 
 from tellapart.plot._audit import audit
+from tellapart.plot._deployments import deployments
 from tellapart.plot._frontier import frontier
 from tellapart.plot._regions import region_point, regions
 from tellapart.plot._worlds import leakage, noise, standings
@@ -21,6 +22,7 @@ from tellapart.plot.style import panels, save, style, styled
 __all__ = [
     "audit",
     "compare",
+    "deployments",
     "f_score",
     "frontier",
     "leakage",

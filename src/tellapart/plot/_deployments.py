@@ -1,0 +1,160 @@
+"""A picture of published deployments: what an attacker gains, by the unit that is hidden."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tellapart import _checks
+from tellapart.deployments import Gain
+from tellapart.plot.sheet import Entry, guess, sheet
+from tellapart.plot.style import BLACK, BLUE, GREEN, GREY, VERMILLION, styled
+
+# In inches: the width of a picture, and one row of it. In letters: a name on one line. In rows: a
+# name's next line.
+_WIDE, _ROW, _LETTERS, _NEXT = 8.5, 0.2, 50, 0.7
+_ALONE, _BESIDE = "units of one deployment each", "set beside them"
+
+
+class _Look(NamedTuple):
+    """Never by colour alone."""
+
+    colour: str
+    marker: str
+    words: str
+
+
+_LOOKS = {
+    "central": _Look(BLUE, "o", "central model: at most this"),
+    "local": _Look(VERMILLION, "s", "local model: at most this"),
+}
+_OTHER = _Look(GREEN, "^", "model varies: at most this")
+_OURS = _Look(BLACK, "D", "not a deployment, for one record")
+
+
+@styled
+def deployments(gains: Sequence[Gain], *, axes: Axes | None = None) -> Figure:
+    """How much an attacker gains over one unit of each deployment, grouped by unit.
+
+    ``gains`` is what `deployments.gains` returns. Only deployments of one group hide the same
+    unit; each mark is the most that its promise allows, so the truth may lie anywhere left of it.
+    """
+    rows = list(gains)
+    if not rows or not all(isinstance(one, Gain) for one in rows):
+        _checks.refuse("gains", "be what deployments.gains returns", gains)
+    page = sheet(axes)
+    if page.own:
+        page.figure.set_size_inches(_WIDE, page.figure.get_figheight())
+    places, names, place = [], [], 0.0
+    entries: dict[str, Entry] = {}
+    for unit, group in _groups(rows).items():
+        _heading(page.axes, place, unit)
+        place += 1
+        for one in group:
+            lines = _lines(one, alone=unit == _ALONE)
+            more = _NEXT * (len(lines) - 1) / 2
+            entries |= _mark(page.axes, place + more, one)
+            places.append(place + more)
+            names.append("\n".join(lines))
+            place += 1 + 2 * more
+        place += 0.3
+    _dress(page.axes, places, names, place)
+    words = "an attacker who guesses gains nothing"
+    base = Entry(guess(page.axes, [0, 0], [-1, place]), words)
+    shape = _ROW * (place + 0.4) / _room(page.axes)
+    return page.finished([*entries.values(), base], shape=shape)
+
+
+def _room(axes: Axes) -> float:
+    """The inches that names on the left leave in a figure as wide as ours."""
+    inside, around = axes.get_window_extent(), axes.get_tightbbox() or axes.bbox
+    return float(_WIDE - (inside.x0 - around.x0) / axes.figure.dpi)
+
+
+def _groups(rows: Sequence[Gain]) -> dict[str, list[Gain]]:
+    """Those of one unit together, the unit with most of them first, those by themselves last."""
+    found: dict[str, list[Gain]] = {}
+    for one in rows:
+        unit = _BESIDE if one.deployment is None else one.deployment.per
+        found.setdefault(unit, []).append(one)
+    alone = [unit for unit in found if len(found[unit]) == 1 and unit != _BESIDE]
+    if alone:
+        found[_ALONE] = [one for unit in alone for one in found.pop(unit)]
+    order = sorted(
+        found, key=lambda unit: (unit == _BESIDE, unit == _ALONE, -len(found[unit]), unit)
+    )
+    return {unit: sorted(found[unit], key=lambda one: one.advantage) for unit in order}
+
+
+def _lines(one: Gain, alone: bool) -> list[str]:
+    """Its name, broken where it must be but not within its curator or its unit."""
+    made = one.deployment
+    said = one.name
+    if made is not None:
+        status = ", Draft" if made.status == "Draft" else ""
+        unit = f": {made.per}" if alone else ""
+        said += " " + f"({made.curator}{status}){unit}".replace(" ", "\xa0")
+    broken = textwrap.wrap(said, _LETTERS, break_on_hyphens=False, break_long_words=False)
+    return [part.replace("\xa0", " ") for line in broken for part in _shorter(line)]
+
+
+def _shorter(line: str) -> list[str]:
+    if len(line) <= _LETTERS:
+        return [line]
+    return textwrap.wrap(line.replace("\xa0", " "), _LETTERS, break_on_hyphens=False)
+
+
+def _look(one: Gain) -> _Look:
+    if one.deployment is None:
+        return _OURS
+    return _LOOKS.get(one.deployment.model.lower(), _OTHER)
+
+
+def _heading(axes: Axes, place: float, unit: str) -> None:
+    axes.annotate(
+        unit,
+        (0, place),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=8.5,
+        fontweight="bold",
+        parse_math=False,
+    )
+
+
+def _mark(axes: Axes, place: float, one: Gain) -> dict[str, Entry]:
+    """The mark, the promise beside it; gives what the legend says of its look."""
+    look = _look(one)
+    axes.plot([0, one.advantage], [place, place], color=GREY, lw=0.5, zorder=1)
+    axes.plot(
+        one.advantage, place, ls="none", marker=look.marker, ms=6, color=look.colour, zorder=3
+    )
+    axes.annotate(
+        one.readings[0].shown if one.deployment is None else one.deployment.promise,
+        (one.advantage, place),
+        xytext=(7, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        parse_math=False,
+    )
+    handle = Line2D([], [], ls="none", marker=look.marker, ms=6, color=look.colour)
+    return {look.words: Entry(handle, look.words)}
+
+
+def _dress(axes: Axes, places: Sequence[float], names: Sequence[str], end: float) -> None:
+    axes.set(xlim=(-0.01, 1.3), ylim=(end - 0.4, -0.8))
+    axes.set_xlabel("advantage (TPR − FPR) of any attacker over one unit, at most", loc="left")
+    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    axes.set_yticks(places, names, parse_math=False, fontsize=8)
+    axes.grid(False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
