@@ -14,6 +14,7 @@ from tellapart.cli import (
     auditing,
     choosing,
     comparing,
+    exploring,
     founding,
     modelling,
     probing,
@@ -38,7 +39,8 @@ app = App(
         "        --epsilon 1 --delta 1e-5 --report audit.html\n"
         "    tellapart probe release.py:noisy_count \\\n"
         "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n"
-        "    tellapart frameworks chain.toml\n\n"
+        "    tellapart frameworks chain.toml\n"
+        "    tellapart explore\n\n"
         "Every command takes --json, and --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",
@@ -53,6 +55,7 @@ for command in (
     probing.probe,
     modelling.frameworks,
     modelling.noise,
+    exploring.explore,
     founding.reproduce,
 ):
     app.command(command, help_epilogue="")

@@ -133,6 +133,32 @@ class NamedFamily:
         return self.parameter in _WHOLE
 
 
+@dataclass(frozen=True)
+class Term:
+    """One mechanism of a text, as it was typed: its name and its numbers."""
+
+    name: str
+    values: Mapping[str, float]
+
+    def __str__(self) -> str:
+        numbers = ",".join(f"{key}={_short(value)}" for key, value in self.values.items())
+        return f"{self.name}:{numbers}" if numbers else self.name
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    """What a text is made of, whether or not it is complete.
+
+    >>> [str(one) for one in terms("gaussian:sigma=2 , repeated=1e1 + laplace")]
+    ['gaussian:sigma=2,repeated=10', 'laplace']
+    """
+    return tuple(Term(*_parsed(one, {})) for one in _terms(text))
+
+
+def _short(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e6 else repr(float(value))
+
+
 def named(text: str, **given: float) -> Subject:
     """The mechanism, or the promise, that a short text stands for.
 

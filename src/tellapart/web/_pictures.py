@@ -1,0 +1,84 @@
+"""Curves as pictures of the page: trade-off, ROC, precision and recall, region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.curve.base import TradeoffCurve
+from tellapart.risk import precision
+from tellapart.web._answer import Axis, Drawing, Ink, Spot, Trace
+
+INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
+# Dense where curves bend: at rare false accusations and at few misses.
+_EDGE = np.geomspace(1e-4, 0.02, 25)
+_RATES = np.unique(np.concatenate([[0.0], _EDGE, np.linspace(0.02, 0.98, 65), 1 - _EDGE, [1.0]]))
+_LEAST = 1e-6
+_LOG_RATES = np.geomspace(_LEAST, 1, 97)
+
+KINDS = (
+    ("roc", "ROC"),
+    ("roc-log", "ROC, rare accusations"),
+    ("tradeoff", "Trade-off"),
+    ("precision", "Precision and recall"),
+    ("region", "Region"),
+)
+
+
+def draw(
+    kind: str, curves: Mapping[str, TradeoffCurve], prior: float, spots: Sequence[Spot] = ()
+) -> Drawing:
+    """The curves in one of the KINDS, each with what a guess would do beside it."""
+    inks = dict(zip(curves, INKS * (len(curves) // len(INKS) + 1), strict=False))
+    if kind == "precision":
+        return _precision(curves, prior, inks)
+    if kind == "roc-log":
+        rates, low, log = _LOG_RATES, _LEAST, True
+    else:
+        rates, low, log = _RATES, 0.0, False
+    x = Axis("false accusations among the others (FPR)", low, 1, log)
+    if kind in ("tradeoff", "region"):
+        y = Axis("members missed (FNR)", 0, 1)
+        lines = [_trace(name, rates, one.beta(rates), inks[name]) for name, one in curves.items()]
+        guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
+        if kind == "region":
+            lines = [_region(line) for line in lines]
+        told = "The lower a curve, the less an attacker errs: no attacker gets below it."
+        if kind == "region":
+            told = "Inside its outline a promise allows any pair of error rates, and none outside."
+        return Drawing("Errors an attacker can have", told, x, y, (guess, *lines), tuple(spots))
+    y = Axis("members found (TPR)", low, 1, log)
+    lines = [_trace(name, rates, one.tpr(rates), inks[name]) for name, one in curves.items()]
+    guess = _trace("a guess", rates, rates, Ink.CHANCE)
+    told = "The higher a curve, the more members an attacker finds: no attacker gets above it."
+    return Drawing("What an attacker finds", told, x, y, (guess, *lines), tuple(spots))
+
+
+def _trace(name: str, x: Array, y: Array, ink: Ink) -> Trace:
+    dashed = ink is Ink.CHANCE
+    return Trace(name, tuple(map(float, x)), tuple(map(float, y)), ink, dashed=dashed)
+
+
+def _region(line: Trace) -> Trace:
+    """All round: what answering the other way makes of it, too."""
+    around = tuple(1 - one for one in line.x), tuple(1 - one for one in line.y)
+    x = (*line.x, *around[0], line.x[0])
+    y = (*line.y, *around[1], line.y[0])
+    return Trace(line.name, x, y, line.ink, filled=True)
+
+
+def _precision(
+    curves: Mapping[str, TradeoffCurve], prior: float, inks: Mapping[str, Ink]
+) -> Drawing:
+    recall = np.unique(np.concatenate([_EDGE, np.linspace(0.02, 1, 66)]))
+    x = Axis("members found (recall)", 0, 1)
+    y = Axis("accusations that are right (precision)", 0, 1)
+    lines = [
+        _trace(name, recall, np.asarray(precision(one, recall=recall, prior=prior)), inks[name])
+        for name, one in curves.items()
+    ]
+    guess = _trace("a guess", recall, np.full_like(recall, prior), Ink.CHANCE)
+    told = f"How often accusations are right when {prior:.3g} of the people are members."
+    return Drawing("What accusations are worth", told, x, y, (guess, *lines))

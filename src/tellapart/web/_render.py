@@ -1,0 +1,66 @@
+"""Answers as parts of the page. Dash escapes every text it is given."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from dash import html
+
+from tellapart.web._answer import Answer, Mark, Table, Words
+
+ASSETS = str(files("tellapart.web").joinpath("assets"))
+
+_SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
+
+
+def answer(given: Answer) -> list[Any]:
+    """The headline, what explains it, and code that says the same."""
+    found: list[Any] = [
+        html.Div(
+            [
+                html.H2(f"{_SIGNS[given.mark]}{given.headline}"),
+                *(html.P(sentence) for sentence in given.sentences),
+            ],
+            className=f"headline {given.mark}",
+        )
+    ]
+    found += [_part(one) for one in given.parts]
+    codes = [("Copy as Python", given.python), ("Copy as command", given.command)]
+    blocks = [_code(label, text) for label, text in codes if text]
+    if given.reports:
+        blocks.append(html.Button("Download a report", id="report-button", type="button"))
+    if blocks:
+        found.append(html.Section([html.H3("Take it with you"), *blocks], className="take"))
+    return found
+
+
+def _part(one: Table | Words) -> html.Section:
+    if isinstance(one, Words):
+        return html.Section([html.H3(one.title), *(html.P(text) for text in one.sentences)])
+    head = html.Thead(html.Tr([html.Th(cell, scope="col") for cell in one.head]))
+    body = html.Tbody(
+        [
+            html.Tr([html.Th(row[0], scope="row"), *(html.Td(cell) for cell in row[1:])])
+            for row in one.rows
+        ]
+    )
+    table = html.Div(
+        html.Table([head, body]),
+        className="wide",
+        tabIndex="0",
+        role="region",
+        **{"aria-label": one.title},
+    )
+    note = [html.P(one.note, className="quiet")] if one.note else []
+    return html.Section([html.H3(one.title), table, *note])
+
+
+def _code(label: str, text: str) -> html.Details:
+    return html.Details(
+        [
+            html.Summary(label),
+            html.Button(label, type="button", **{"data-copies": text}),
+            html.Pre(html.Code(text), tabIndex="0"),
+        ]
+    )

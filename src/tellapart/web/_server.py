@@ -1,0 +1,52 @@
+"""The explorer as a server: on this machine alone, for its own address alone."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+
+from tellapart import _checks
+from tellapart.errors import Unsupported
+
+HOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        return int(one.getsockname()[1])
+
+
+def address(port: int) -> str:
+    """Where the page is found."""
+    return f"http://{HOST}:{port}/"
+
+
+def serve(
+    port: int | None = None, *, browser: bool = True, ready: Callable[[], object] | None = None
+) -> None:
+    """Serve the page until interrupted, and open it in a browser unless told not to.
+
+    ``ready`` is called once the page can be had.
+    """
+    where = free_port() if port is None else _checks.whole(1, port=port)
+    if where > 65_535:
+        _checks.refuse("port", "be at most 65,535", where)
+    try:
+        from waitress import create_server
+
+        from tellapart.web._app import create
+    except ImportError as missing:
+        raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
+    server = create_server(create(where).server, host=HOST, port=where, threads=8)
+    if ready is not None:
+        ready()
+    if browser:
+        threading.Timer(0.3, webbrowser.open, [address(where)]).start()
+    try:
+        server.run()
+    finally:
+        server.close()

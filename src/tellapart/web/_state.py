@@ -1,0 +1,109 @@
+"""What a view shows, as a record, as the query of a URL and as what the page's controls hold.
+
+Every view keeps its state in a frozen dataclass whose fields all have defaults. A URL names those
+that differ, so that it stays short and still brings everything back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar, get_type_hints
+from urllib.parse import parse_qsl, urlencode
+
+from tellapart import _checks
+from tellapart.mechanisms.named import Term, terms
+
+State = TypeVar("State")
+
+# Nobody types more into a field than this; a URL that does is no view of ours.
+_LONGEST = 2_000
+
+
+def from_query(query: str) -> dict[str, str]:
+    """The values that a URL names."""
+    return dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
+
+
+def to_query(state: Any) -> str:
+    """The query that brings this state back: what differs from the defaults."""
+    changed = {
+        one.name: _text(getattr(state, one.name))
+        for one in fields(state)
+        if getattr(state, one.name) != _default(one)
+    }
+    return urlencode(changed)
+
+
+def read(kind: type[State], values: Mapping[str, Any]) -> State:
+    """The state that these values describe; what they do not name stays as it is by default."""
+    hints = get_type_hints(kind)
+    known = {one.name: hints[one.name] for one in fields(kind)}  # type: ignore[arg-type]
+    found = {
+        name: _value(name, values[name], wanted) for name, wanted in known.items() if name in values
+    }
+    return kind(**found)
+
+
+def _default(one: Any) -> Any:
+    return one.default_factory() if one.default is MISSING else one.default
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "\n".join(value)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _value(name: str, given: Any, wanted: Any) -> Any:
+    if isinstance(given, str) and len(given) > _LONGEST:
+        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+    if wanted is bool:
+        return given is True or given == "yes"
+    if wanted is str:
+        return str(given)
+    if wanted in (int, float):
+        return _number(name, given, whole=wanted is int)
+    if isinstance(given, list | tuple):
+        return tuple(str(one) for one in given)
+    return tuple(one for one in str(given).split("\n") if one)
+
+
+def _number(name: str, given: Any, whole: bool) -> float:
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        return _checks.refuse(name, "be a number", given)
+    return _checks.whole(0, **{name: value}) if whole else value
+
+
+def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> str | None:
+    """The mechanism in ``field`` with the numbers that its dials show.
+
+    A dial is called ``field.k.parameter``, for the k-th mechanism of the text. When the text is
+    what changed, dials still show the mechanism before: they are not asked. ``field.add`` holds a
+    mechanism to put after the others, ``field.drop`` the number of one to leave out.
+    """
+    text = values.get(field)
+    if text is None or changed == field:
+        return text
+    found: list[Term] = []
+    for place, term in enumerate(terms(str(text))):
+        numbers = dict(term.values)
+        for name, given in values.items():
+            key = name.removeprefix(f"{field}.{place}.")
+            if key != name:
+                numbers[key] = _number(name, given, whole=False)
+        found.append(Term(term.name, {key: one for key, one in numbers.items() if _says(key, one)}))
+    if changed == f"{field}.add":
+        found += terms(str(values[changed]))
+    if changed == f"{field}.drop" and len(found) > 1:
+        del found[int(_number(changed, values[changed], whole=True))]
+    return "+".join(map(str, found))
+
+
+def _says(key: str, value: float) -> bool:
+    """Once, and on all records, is what a mechanism does unless it is said."""
+    return key not in ("repeated", "sampled") or value != 1
