@@ -78,10 +78,10 @@ def _layout() -> html.Div:
                             html.H2("Picture", className="unseen"),
                             html.Div(id="switches"),
                             html.Div(id="picture"),
-                            html.Div(id="answer", tabIndex="-1", **{"aria-live": "polite"}),
                         ],
-                        className="shown",
+                        className="stage",
                     ),
+                    html.Section(id="answer", tabIndex="-1", **{"aria-live": "polite"}),
                 ]
             ),
             # What the page asks (view, values, what changed) and what it is told.
