@@ -13,6 +13,7 @@ from tellapart import run
 from tellapart._checks import Array
 from tellapart.audit import _datasets
 from tellapart.audit._kept import Kept
+from tellapart.audit._seeded import put_back, seed_shared
 from tellapart.errors import BadScores, TrainingStopped
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Playing:
 
     def block(self, models: list[int], rng: np.random.Generator) -> Array:
         """Rows of several models; each depends on the game's seed and its own place alone."""
-        return np.array([self.one(model) for model in models])
+        with put_back():
+            return np.array([self.one(model) for model in models])
 
     def one(self, model: int) -> Array:
         """One model's scores of targets and population, and the seconds it took.
@@ -46,6 +48,7 @@ class Playing:
         seed = self.game.training_seed(model)
         started = time.perf_counter()
         try:
+            seed_shared(seed)
             given = self._scored(self.game.training_places(model), seed)
         except Exception as error:
             if isinstance(error, TrainingStopped):

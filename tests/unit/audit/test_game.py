@@ -1,6 +1,7 @@
 """The membership game: who is in depends on the seed alone, whatever is trained and by whom."""
 
 import functools
+import random
 
 import joblib
 import numpy as np
@@ -179,6 +180,49 @@ def test_workers_give_the_same_scores(backend):
         played = one.play(noisy_sum)
     assert np.array_equal(played.raw, one.play(noisy_sum).raw)
     assert (played.seconds >= 0).all()
+
+
+def draws_from_what_is_shared(people, seed):
+    return [np.random.normal() + random.random()]  # noqa: S311
+
+
+def test_forked_workers_share_no_noise():
+    """They start from one state, and a training may draw from that and not from its seed."""
+    one = game(models=30)
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        played = one.play(draws_from_what_is_shared)
+    assert np.unique(played.raw).size == 30
+    assert np.array_equal(played.raw, one.play(draws_from_what_is_shared).raw)
+
+
+def test_what_is_shared_is_put_back_as_it_was():
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    drawn = game(models=3).play(draws_from_what_is_shared).raw
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    np.random.normal()
+    assert np.array_equal(game(models=3).play(draws_from_what_is_shared).raw, drawn)
+
+
+def test_what_is_shared_is_not_what_the_seed_gives():
+    """Else a training that draws from both would use the same noise twice."""
+
+    def train(people, seed):
+        return [np.random.normal() - np.random.RandomState(seed).normal()]
+
+    assert game(models=3).play(train).raw.all()
+
+
+def test_pytorch_draws_the_same_whatever_was_drawn_before():
+    torch = pytest.importorskip("torch")
+
+    def train(people, seed):
+        return torch.randn(1)
+
+    state = torch.get_rng_state()
+    one = game(models=3).play(train).raw
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.randn(1)
+    assert np.array_equal(game(models=3).play(train).raw, one)
 
 
 def test_progress_ends_at_one_and_never_falls():

@@ -7,6 +7,7 @@ import tellapart as ta
 from tellapart import audit, zoo
 from tellapart.audit._step_pairs import Setting, family
 from tellapart.audit._step_scores import Look, Watched, flat
+from tellapart.errors import Unsupported
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
 # What is plain to see in so many calls; the others are in the table of training bugs.
@@ -115,6 +116,14 @@ def test_the_number_of_records_may_be_public():
     """Then division by it is no leak."""
     step = KNOWN["step-realised-batch"].step
     assert not audited(step, 1_000, public_size=True).refuted
+
+
+def test_claims_about_replacing_a_record_need_a_public_size():
+    step = KNOWN["step-realised-batch"].step
+    claim = ta.Gaussian(1.0, 2.0, neighbours=ta.Neighbours.REPLACE)
+    with pytest.raises(Unsupported, match="say public_size=True"):
+        audited(step, claim=claim)
+    assert not audited(step, claim=claim, public_size=True).refuted
 
 
 def test_the_same_seed_gives_the_same_numbers():

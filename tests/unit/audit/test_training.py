@@ -42,6 +42,20 @@ def test_laplace_noise_is_judged_by_its_exact_epsilon():
     assert not audit.training(noisy_sum(1.0), people, claim=CLAIM, models=500).refuted
 
 
+def test_claims_about_replacing_a_record_are_not_judged_by_adding_one():
+    """How many records there are is no secret among neighbours that replace one."""
+
+    def count(people, seed):
+        return [len(people)]
+
+    claim = ta.Gaussian(1.0, 2.0, neighbours=ta.Neighbours.REPLACE)
+    with pytest.raises(Unsupported, match="adds or removes a record"):
+        audit.training(count, np.ones(3), claim=claim, models=200)
+    fixed = ta.dp_sgd(1.0, 0.5, 2, scheme=ta.Sampling.WITHOUT_REPLACEMENT)
+    with pytest.raises(Unsupported, match="put another record in the place of a target"):
+        audit.training(count, np.ones(3), claim=fixed, models=200)
+
+
 def test_the_verdict_is_that_of_many_runs_on_the_game():
     people = np.array([1.0, 0.0])
     verdict = audit.training(noisy_sum(0.5), people, claim=CLAIM, models=400, seed=3)
