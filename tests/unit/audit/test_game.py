@@ -2,6 +2,7 @@
 
 import functools
 import random
+from datetime import date
 
 import joblib
 import numpy as np
@@ -163,6 +164,10 @@ def test_other_numbers_have_another_fingerprint():
     sparse = [csr_array(one[:, None]) for one in (PEOPLE, changed)]
     assert _datasets.fingerprint(sparse[0]) != _datasets.fingerprint(sparse[1])
     assert _datasets.fingerprint(["a", "b"]) != _datasets.fingerprint(["ab", ""])
+    assert _datasets.fingerprint(range(5)) != _datasets.fingerprint(range(5, 10))
+    assert _datasets.fingerprint([date(2020, 1, 1)]) != _datasets.fingerprint([date(2021, 1, 1)])
+    assert _datasets.fingerprint([{1}, {2}]) != _datasets.fingerprint([{1}, {3}])
+    assert _datasets.fingerprint({"b", "a"}) == _datasets.fingerprint({"a", "b"})
 
 
 def test_the_population_is_scored_and_never_in():
