@@ -317,6 +317,23 @@ def test_a_claim_that_no_number_of_models_reaches():
         audit.fewest_models(ta.guarantee(epsilon=40))
 
 
+def test_attacks_must_not_read_other_models():
+    """Shadow models that count make scores depend on each other."""
+    one = played(models=40)
+
+    def among_others(raw):
+        return raw - raw.mean(axis=0)
+
+    class Cheat:
+        def fit(self, raw, inclusion, population):
+            return lambda raw, population: raw + raw.std(axis=0)
+
+    for attack in (among_others, Cheat()):
+        with pytest.raises(BadScores, match="by its own outputs"):
+            audit.game_evidence(one, attack=attack)
+    audit.game_evidence(one, attack=lambda raw: raw - raw.mean(axis=1, keepdims=True))
+
+
 def test_attacks_must_be_attacks():
     with pytest.raises(InvalidArgument, match="attack must be a function"):
         audit.game_evidence(played(models=20), attack=3)
