@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.audit._canaries import fair_coins
 from tellapart.audit._left_out import without_each
 from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit.scores import Scores
@@ -108,8 +109,12 @@ class Described:
     inclusion: Inclusion
 
     def of_model(self, model: int) -> Scores:
-        """One model's scores of all targets, for `one_run` where the coins were fair."""
+        """One model's scores of all targets, for `one_run` where the coins were fair.
+
+        Coins that plainly were not, of all models together, are refused.
+        """
         at = _checks.whole(0, len(self.scores) - 1, model=model)
+        fair_coins(int(self.inclusion.sum()), self.inclusion.size)
         runs = np.full(self.scores.shape[1], at)
         return Scores.from_rows(self.scores[at], self.inclusion[at], runs)
 

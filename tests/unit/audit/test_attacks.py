@@ -126,6 +126,15 @@ def test_a_description_offers_no_audit_of_many_runs():
         audit.many_runs(found.of_model(model))
 
 
+def test_a_description_by_unfair_coins_is_no_audit_of_one_run():
+    """One model alone would not show that 60 % were in, and all models do."""
+    rng = np.random.default_rng(2)
+    inside = rng.random((40, 100)) < 0.6
+    found = attacks.lira(rng.uniform(0.1, 0.9, (40, 100)), inside)
+    with pytest.raises(InvalidArgument, match="its own fair coin"):
+        found.of_model(0)
+
+
 def naive_rmia(raw, inside, population, confidence, others, target, attack):
     def usual(values, sides):
         without = mean(v for v, s in zip(values, sides, strict=True) if not s)
