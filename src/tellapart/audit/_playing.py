@@ -94,17 +94,19 @@ class Playing:
 
     def _rows(self, model: int, row: Array) -> Array:
         inside = np.append(self.game.coins(model), np.zeros(len(self.game.population), bool))
-        seconds = np.full(row.size - 1, row[-1])
-        return np.column_stack([self.asked, inside, row[:-1], seconds]).astype(np.float64)
+        seed, seconds = (
+            np.full(row.size - 1, one) for one in (self.game.training_seed(model), row[-1])
+        )
+        return np.column_stack([self.asked, inside, seed, row[:-1], seconds]).astype(np.float64)
 
     def resumed(self, model: int) -> Array | None:
-        """A kept model's row; None where it is missing, half-written or of other coins."""
+        """A kept model's row; None where it is missing, half-written or of another model."""
         rows = None if self.kept is None else self.kept.read(model)
-        if rows is None or rows.shape != (self.asked.size, 4):
+        if rows is None or rows.shape != (self.asked.size, 5):
             return None
-        row = np.append(rows[:, 2], rows[0, 3])
-        expected = self._rows(model, row)[:, :2]
-        same = np.array_equal(rows[:, :2], expected) and np.isfinite(row).all()
+        row = np.append(rows[:, 3], rows[0, 4])
+        expected = self._rows(model, row)[:, :3]
+        same = np.array_equal(rows[:, :3], expected) and np.isfinite(row).all()
         return row if same else None
 
     def _who(self, model: int) -> str:

@@ -107,6 +107,28 @@ def test_a_file_of_other_coins_is_none(form, tmp_path):
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
 
 
+def test_a_file_of_another_model_with_the_same_coins_is_none(form, tmp_path):
+    """Counted twice, a score would be no independent one."""
+    first = game().play(train, folder=tmp_path)
+    one = next(k for k in range(1, 10) if first.inclusion[k] == first.inclusion[0])
+    kept = _kept.Kept(tmp_path, form)
+    kept.path(0).write_bytes(kept.path(one).read_bytes())
+    assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
+
+
+def test_a_file_of_something_else_is_none(form, tmp_path):
+    first = game().play(train, folder=tmp_path)
+    kept = _kept.Kept(tmp_path, form)
+    if form == "parquet":
+        duckdb = pytest.importorskip("duckdb")
+        kept.path(3).unlink()
+        duckdb.sql(f"copy (select 1 as other) to '{kept.path(3)}' (format parquet)")
+    else:
+        np.save(kept.path(3), np.zeros(1, dtype=[("score", "f8"), ("name", "U3")]))
+    assert kept.read(3) is None
+    assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
