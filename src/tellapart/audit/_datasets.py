@@ -6,6 +6,7 @@ import hashlib
 import numbers
 import sys
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -90,11 +91,13 @@ def _feed(told: Any, data: Any) -> None:
     if isinstance(data, np.ndarray) and data.dtype.kind != "O":
         told.update(f"array {data.dtype.str} {data.shape}".encode())
         told.update(np.ascontiguousarray(data).tobytes())
-    elif isinstance(data, str | bytes | numbers.Number | None):
+    elif isinstance(data, str | bytes | numbers.Number | range | date | None):
         told.update(f"{type(data).__name__} {data!r};".encode())
     elif isinstance(data, np.ndarray):
         _feed(told, data.tolist())
-    elif isinstance(data, Sequence) and not isinstance(data, range):
+    elif isinstance(data, set | frozenset):  # in no order of their own
+        _feed(told, sorted(fingerprint(one) for one in data))
+    elif isinstance(data, Sequence):
         told.update(f"{type(data).__name__} {len(data)}".encode())
         for one in data:
             _feed(told, one)

@@ -21,12 +21,12 @@ from tellapart.data import duck
 from tellapart.errors import BadScores, InvalidArgument, TrainingStopped, Unsupported
 
 MANIFEST = "manifest.json"
-COLUMNS = ("example", "member", "score", "seconds")
+COLUMNS = ("example", "member", "seed", "score", "seconds")
 # What the manifest notes without comparing: files of another version are still the same scores.
 _NOTED = ("format", "versions")
 _COPY = (
-    "copy (select example::bigint as example, member::boolean as member, score, seconds from kept)"
-    " to $1 (format parquet)"
+    "copy (select example::bigint as example, member::boolean as member, seed::bigint as seed, "
+    "score, seconds from kept) to $1 (format parquet)"
 )
 _READ = "select * from read_parquet(?, file_row_number=true) order by file_row_number"
 
@@ -69,7 +69,7 @@ class Kept:
         return sum(1 for _ in self.folder.glob(f"model-*.{self.format}"))
 
     def write(self, model: int, rows: Array) -> None:
-        """Keep one model's rows: example, member, score, seconds."""
+        """Keep one model's rows: example, member, seed, score, seconds."""
         save = _save_parquet if self.format == "parquet" else _save_npy
         _whole(self.path(model), lambda part: save(part, rows))
 
@@ -80,9 +80,9 @@ class Kept:
             return None
         try:
             rows = _load_parquet(file) if self.format == "parquet" else np.load(file)
-        except (OSError, ValueError, EOFError, BadScores):
+            return np.asarray(rows, dtype=np.float64)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, BadScores):
             return None
-        return np.asarray(rows, dtype=np.float64)
 
 
 def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:

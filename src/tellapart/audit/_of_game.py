@@ -30,6 +30,9 @@ _FAVOUR = 0.5
 # Of so many targets the bound itself is asked, on models set aside.
 _SHORT_LIST = 8
 
+# Products of matrices round otherwise with fewer rows.
+_SAME = 1e-6
+
 Attacking = Attack | Callable[[Array], Array] | None
 
 
@@ -93,11 +96,29 @@ def _tried(played: Played, attack: Attacking, aside: int) -> Array:
 
 def _scored(attack: Any, played: Played, learnt: Any, asked: Any) -> Array:
     fitted = attack.fit(played.raw[learnt], played.inclusion[learnt], played.population[learnt])
-    return _shaped(fitted(played.raw[asked], played.population[asked]), played.raw[asked])
+    raw, population = played.raw[asked], played.population[asked]
+    return _by_rows(lambda some: fitted(raw[some], population[some]), raw)
 
 
 def _plain(attack: Any, raw: Array) -> Array:
-    return raw if attack is None else _shaped(attack(raw), raw)
+    return raw if attack is None else _by_rows(lambda some: attack(raw[some]), raw)
+
+
+def _by_rows(attack: Callable[[slice], Any], raw: Array) -> Array:
+    """Scores of an attack; a few models are asked again by themselves, as none may tell of others.
+
+    An attack that reads other models that count, as their mean, would make scores depend on each
+    other, and so would one that looks up who was in.
+    """
+    scores = _shaped(attack(slice(None)), raw)
+    for model in {0, len(raw) // 2, len(raw) - 1}:
+        alone = slice(model, model + 1)
+        if not np.allclose(_shaped(attack(alone), raw[alone]), scores[alone], _SAME, _SAME):
+            raise BadScores(
+                "attack must score each model by its own outputs: asked of one model alone it "
+                "gives other scores than among others"
+            )
+    return scores
 
 
 def _shaped(given: Any, raw: Array) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellapart import _checks, run
+from tellapart.audit._neighbours import refuse_replacing
 from tellapart.audit._probe import probe
 from tellapart.audit._step_pairs import Setting, StepPair, family
 from tellapart.audit._step_scores import Look, Watched, releases_of
@@ -100,9 +101,9 @@ def step(
     divided by.
 
     The claim is that of `dp_sgd` unless told. Neighbours have one record more, of ``records``;
-    with ``public_size``, one whose gradient is not zero. ``nan`` tries a gradient that is NaN;
-    ``only`` keeps the pairs of these names. Every pair is probed with ``samples`` calls on each
-    input, for an equal share of the level.
+    with ``public_size``, one whose gradient is not zero, as where records are replaced. ``nan``
+    tries a gradient that is NaN; ``only`` keeps the pairs of these names. Every pair is probed
+    with ``samples`` calls on each input, for an equal share of the level.
 
     >>> import numpy as np
     >>> def release(gradients, rng, size=None):              # forgets to clip
@@ -123,6 +124,8 @@ def step(
     unit = setting.clip / _checks.finite_above_zero(expected_batch=expected_batch)
     promise = dp_sgd(noise, rate, many) if claim is None else claim
     curve_of(promise, "claim")
+    if not setting.public_size:
+        refuse_replacing(promise, "say public_size=True")
     calls = _checks.whole(_FEWEST, 10**9, samples=samples)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks, run
+from tellapart.audit._neighbours import refuse_replacing
 from tellapart.audit._of_game import Attacking, game_evidence, set_aside
 from tellapart.audit._played import Played
 from tellapart.audit._reach import enough_models, outlook
@@ -22,6 +23,9 @@ _SAME = (
     "Trainings on the same data all gave the same score: nothing in them is random, or the score "
     "does not show it, or they do not use the seed they are handed; in the last case this verdict "
     "is of one seed alone."
+)
+_STAND_IN = (
+    "let train put another record in the place of a target that is out, and give claim.curve()"
 )
 
 
@@ -45,6 +49,7 @@ def training(
     It trains ``models`` models, each target in or out by a coin of its own, as
     ``train(dataset, seed)``; ``score(model, examples)`` says how much each target looks like a
     member, or ``train`` returns these numbers itself. An ``attack`` makes better scores of them.
+    The claim must be about adding or removing a record.
     Of several targets the most exposed is sought on models that are not counted. With ``folder``
     finished models are kept and a killed audit goes on. See `MembershipGame.play`.
 
@@ -56,6 +61,7 @@ def training(
     True
     """
     promise = curve_of(claim, "claim")
+    refuse_replacing(claim, _STAND_IN)
     sure = _checks.inside_unit(confidence=confidence)
     design = targets if isinstance(targets, Targets | Pool) else Targets(targets)
     game = MembershipGame(data, design, models, seed, tuple(population))

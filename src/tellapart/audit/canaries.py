@@ -63,7 +63,8 @@ class Canaries:
         coins, found = self._coins(inclusion), np.asarray(values, dtype=np.float64)
         if found.shape != (self.count,):
             _checks.refuse("values", f"be one number for each of {self.count} canaries", values)
-        return Scores.from_rows(found, coins, orientation=orientation)
+        one = np.zeros(self.count, dtype=np.intp)  # all are of one run, and not independent
+        return Scores.from_rows(found, coins, one, orientation=orientation)
 
     def along(self, updates: ArrayLike) -> Array:
         """How much of each gradient canary the updates hold: the sum of their dot products.

@@ -153,8 +153,8 @@ class MembershipGame:
         number for each target, larger where it looks like a member; without ``score`` it gives
         these numbers itself. With ``folder`` every finished model is kept, and a game that was
         killed goes on where it stopped; all workers must see it. It belongs to one training
-        function, known by its name and its own code, not by what that calls. ``progress=True``
-        shows a bar; a function is told which share of the models was begun, and 1 at the end.
+        function, known by its name, its code and its plain settings. ``progress=True`` shows a
+        bar; a function is told which share of the models was begun, and 1 at the end.
         """
         _callable(train=train)
         if score is not None:

@@ -1,6 +1,8 @@
 """The membership game: who is in depends on the seed alone, whatever is trained and by whom."""
 
 import functools
+import random
+from datetime import date
 
 import joblib
 import numpy as np
@@ -162,6 +164,10 @@ def test_other_numbers_have_another_fingerprint():
     sparse = [csr_array(one[:, None]) for one in (PEOPLE, changed)]
     assert _datasets.fingerprint(sparse[0]) != _datasets.fingerprint(sparse[1])
     assert _datasets.fingerprint(["a", "b"]) != _datasets.fingerprint(["ab", ""])
+    assert _datasets.fingerprint(range(5)) != _datasets.fingerprint(range(5, 10))
+    assert _datasets.fingerprint([date(2020, 1, 1)]) != _datasets.fingerprint([date(2021, 1, 1)])
+    assert _datasets.fingerprint([{1}, {2}]) != _datasets.fingerprint([{1}, {3}])
+    assert _datasets.fingerprint({"b", "a"}) == _datasets.fingerprint({"a", "b"})
 
 
 def test_the_population_is_scored_and_never_in():
@@ -179,6 +185,49 @@ def test_workers_give_the_same_scores(backend):
         played = one.play(noisy_sum)
     assert np.array_equal(played.raw, one.play(noisy_sum).raw)
     assert (played.seconds >= 0).all()
+
+
+def draws_from_what_is_shared(people, seed):
+    return [np.random.normal() + random.random()]  # noqa: S311
+
+
+def test_forked_workers_share_no_noise():
+    """They start from one state, and a training may draw from that and not from its seed."""
+    one = game(models=30)
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        played = one.play(draws_from_what_is_shared)
+    assert np.unique(played.raw).size == 30
+    assert np.array_equal(played.raw, one.play(draws_from_what_is_shared).raw)
+
+
+def test_what_is_shared_is_put_back_as_it_was():
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    drawn = game(models=3).play(draws_from_what_is_shared).raw
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    np.random.normal()
+    assert np.array_equal(game(models=3).play(draws_from_what_is_shared).raw, drawn)
+
+
+def test_what_is_shared_is_not_what_the_seed_gives():
+    """Else a training that draws from both would use the same noise twice."""
+
+    def train(people, seed):
+        return [np.random.normal() - np.random.RandomState(seed).normal()]
+
+    assert game(models=3).play(train).raw.all()
+
+
+def test_pytorch_draws_the_same_whatever_was_drawn_before():
+    torch = pytest.importorskip("torch")
+
+    def train(people, seed):
+        return torch.randn(1)
+
+    state = torch.get_rng_state()
+    one = game(models=3).play(train).raw
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.randn(1)
+    assert np.array_equal(game(models=3).play(train).raw, one)
 
 
 def test_progress_ends_at_one_and_never_falls():

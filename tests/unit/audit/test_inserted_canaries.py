@@ -9,6 +9,7 @@ from scipy.stats import binom
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import canaries
+from tellapart.errors import Unsupported
 
 
 def trained(gradients, rng, noise=1.0, clip=1.0, steps=4):
@@ -89,6 +90,15 @@ def test_scores_go_with_their_coins():
     updates = np.arange(12.0).reshape(2, 6)
     naive = [sum(row @ canary for row in updates) for canary in made.records]
     assert made.along(updates).tolist() == naive
+
+
+def test_canaries_of_one_training_are_no_independent_runs():
+    made = canaries.dirac_gradients(6, 6, norm=1.0)
+    coins = np.array([True, False, True, False, False, True])
+    scores = made.scores([6, 1, 5, 2, 3, 4], coins)
+    assert scores.independent is False
+    with pytest.raises(Unsupported, match="not independent"):
+        audit.many_runs(scores)
 
 
 MADE = canaries.dirac_gradients(3, 4, norm=1.0)

@@ -6,7 +6,8 @@ import pytest
 import tellapart as ta
 from tellapart import audit, zoo
 from tellapart.audit._step_pairs import Setting, family
-from tellapart.audit._step_scores import Look, Watched, flat
+from tellapart.audit._step_scores import Look, Watched, flat, rows
+from tellapart.errors import Unsupported
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
 # What is plain to see in so many calls; the others are in the table of training bugs.
@@ -117,6 +118,14 @@ def test_the_number_of_records_may_be_public():
     assert not audited(step, 1_000, public_size=True).refuted
 
 
+def test_claims_about_replacing_a_record_need_a_public_size():
+    step = KNOWN["step-realised-batch"].step
+    claim = ta.Gaussian(1.0, 2.0, neighbours=ta.Neighbours.REPLACE)
+    with pytest.raises(Unsupported, match="say public_size=True"):
+        audited(step, claim=claim)
+    assert not audited(step, claim=claim, public_size=True).refuted
+
+
 def test_the_same_seed_gives_the_same_numbers():
     one, two, other = (
         audited(KNOWN["flat"].step, seed=seed, only=["long canary"]) for seed in (1, 1, 2)
@@ -185,6 +194,22 @@ def test_many_outputs_are_scored_as_one_by_one():
     batch = Watched(lambda data, size: outputs, look)(np.zeros((1, 6)), size=7)
     single = [Watched(lambda data, one=one: one, look)(np.zeros((1, 6))) for one in outputs]
     assert np.array_equal(batch, single)
+
+
+def test_batches_may_come_layer_by_layer():
+    """Read one layer after another, calls would be mixed with each other."""
+    outputs = np.arange(42.0).reshape(7, 6)
+    layers = [outputs[:, :4], outputs[:, 4:]]
+    for batch in (outputs, layers, {"one": layers[0], "two": layers[1]}, list(outputs)):
+        assert np.array_equal(rows(batch, 7), outputs)
+    assert np.array_equal(rows([[one[:4], one[4:]] for one in outputs], 7), outputs)
+    assert np.array_equal(rows(layers, 7), rows([layers[0][:, :, None], layers[1]], 7))
+
+    def step(gradients, rng, size):
+        made = KNOWN["flat"].step(gradients, rng=rng, size=size)
+        return [made[:, :10], made[:, 10:]]
+
+    assert not audited(step, only=["canary in every layer"]).refuted
 
 
 def test_outputs_are_read_in_order():

@@ -42,6 +42,20 @@ def test_laplace_noise_is_judged_by_its_exact_epsilon():
     assert not audit.training(noisy_sum(1.0), people, claim=CLAIM, models=500).refuted
 
 
+def test_claims_about_replacing_a_record_are_not_judged_by_adding_one():
+    """How many records there are is no secret among neighbours that replace one."""
+
+    def count(people, seed):
+        return [len(people)]
+
+    claim = ta.Gaussian(1.0, 2.0, neighbours=ta.Neighbours.REPLACE)
+    with pytest.raises(Unsupported, match="adds or removes a record"):
+        audit.training(count, np.ones(3), claim=claim, models=200)
+    fixed = ta.dp_sgd(1.0, 0.5, 2, scheme=ta.Sampling.WITHOUT_REPLACEMENT)
+    with pytest.raises(Unsupported, match="put another record in the place of a target"):
+        audit.training(count, np.ones(3), claim=fixed, models=200)
+
+
 def test_the_verdict_is_that_of_many_runs_on_the_game():
     people = np.array([1.0, 0.0])
     verdict = audit.training(noisy_sum(0.5), people, claim=CLAIM, models=400, seed=3)
@@ -58,6 +72,7 @@ def test_it_says_what_more_models_would_show():
     line = next(one for one in verdict.reasons() if one.startswith("More models would show"))
     assert f"4 times as many (1,600) about {more:.3g}" in line
     assert line in str(verdict)
+    assert "a second look" in line
 
 
 def test_a_prior_that_is_not_a_half_is_sound_too():
@@ -301,6 +316,23 @@ def test_hardly_any_models_are_too_few(models):
 def test_a_claim_that_no_number_of_models_reaches():
     with pytest.raises(Unsupported, match="more than 2,000,000 models"):
         audit.fewest_models(ta.guarantee(epsilon=40))
+
+
+def test_attacks_must_not_read_other_models():
+    """Shadow models that count make scores depend on each other."""
+    one = played(models=40)
+
+    def among_others(raw):
+        return raw - raw.mean(axis=0)
+
+    class Cheat:
+        def fit(self, raw, inclusion, population):
+            return lambda raw, population: raw + raw.std(axis=0)
+
+    for attack in (among_others, Cheat()):
+        with pytest.raises(BadScores, match="by its own outputs"):
+            audit.game_evidence(one, attack=attack)
+    audit.game_evidence(one, attack=lambda raw: raw - raw.mean(axis=1, keepdims=True))
 
 
 def test_attacks_must_be_attacks():

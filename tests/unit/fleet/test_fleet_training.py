@@ -234,6 +234,10 @@ def test_bad_input_is_named():
 
     refused("X must have rows of 8", NETS[0], recipe, X[:, :5], y, models=1)
     refused("X must not contain NaN", NETS[0], recipe, X * np.nan, y, models=1)
+    refused("X must lie within ±1e\\+09", NETS[0], recipe, X * 1e20, y, models=1)
+    refused("X must lie within ±1e\\+09", NETS[0], recipe, X * 1e60, y, models=1)
+    squared = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=0.5, loss="squared_error")
+    refused("y must lie within ±1e\\+09", NETS[0], squared, X, np.full((40, 3), 1e40), models=1)
     refused("y must lie in 0 to 2", NETS[0], recipe, X, y + 1, models=1)
     refused("y must be 40 whole", NETS[0], recipe, X, y[:5], models=1)
     refused("models must be given", NETS[0], recipe, X, y)
@@ -249,6 +253,9 @@ def test_bad_input_is_named():
     refused("expected_batch must be at most the 40", NETS[0], big, X, y, models=1)
     with pytest.raises(InvalidArgument, match="sampling_rate or expected_batch must be given"):
         fleet.SGD(steps=1, learning_rate=1.0)
+    for clip in (1e-22, 1e22):  # their squares are no numbers of 32 bits
+        with pytest.raises(InvalidArgument, match="clip must lie in"):
+            fleet.DPSGD(steps=1, learning_rate=1, sampling_rate=1, clip=clip, noise_multiplier=1)
     with pytest.raises(InvalidArgument, match="activation must be"):
         fleet.MLP(inputs=2, classes=2, activation="gelu")
 
