@@ -203,6 +203,7 @@ GAMES = [
     "MembershipGame",
     "Played",
     "Pool",
+    "Replaced",
     "Targets",
     "attacks",
     "exposure",

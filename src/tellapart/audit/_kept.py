@@ -45,6 +45,7 @@ class Kept:
     @classmethod
     def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> Kept:
         """The folder of this game, begun or gone on with; that of another is refused."""
+        _checks.instance(str | os.PathLike, "a path", folder=folder)
         where = Path(folder)
         try:
             where.mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,14 @@ class Lira:
         return FittedLira(self, tuple(centres), tuple(spreads))
 
     def _values(self, raw: ArrayLike) -> Array:
-        return _checks.reals(raw=raw) if self.scaled else logits(raw)
+        values = _checks.reals(raw=raw)
+        if self.scaled:
+            return values
+        if values.size and not (values.min() >= 0 and values.max() <= 1):
+            outside = values[(values < 0) | (values > 1)].flat[0]
+            rule = "be probabilities of the right label for LiRA (scaled=True if they are logits)"
+            _checks.refuse("scores", rule, float(outside))
+        return logits(values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from tellapart.audit._choice import best_rank
 from tellapart.audit._lira import Inclusion
 from tellapart.audit._many_runs import Favoured, at_ranks
 from tellapart.audit._played import Played, column_scores
+from tellapart.audit._rmia import Rmia
 from tellapart.audit._together import together
 from tellapart.audit.attacks import Attack
 from tellapart.audit.bounds import LowerBound
@@ -59,8 +60,7 @@ def game_evidence(
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
     at = _checks.probability(delta=delta)
-    if attack is not None and not hasattr(attack, "fit") and not callable(attack):
-        _checks.refuse("attack", "be a function of outputs, or have a method fit", attack)
+    check_attack(attack, played.game)
     aside = set_aside(played.game, attack, each_target=each_target)
     if played.game.models - aside < 2:
         _checks.refuse("models", "leave two or more beside those set aside", played.game.models)
@@ -72,6 +72,16 @@ def game_evidence(
         return at_ranks(column_scores(kept[:, 0], inside[:, 0]), level)
     first = _tried(played, attack, aside)
     return _chosen(played, first, kept, level, at)
+
+
+def check_attack(attack: Attacking, game: MembershipGame) -> None:
+    """Refuse what is no attack, or one that this game has too little for."""
+    usable = attack is None or callable(attack) or hasattr(attack, "fit")
+    if not usable or (isinstance(attack, type) and hasattr(attack, "fit")):
+        rule = "be a function of outputs, or an object with a method fit, as attacks.Lira() is"
+        _checks.refuse("attack", rule, attack)
+    if isinstance(attack, Rmia):
+        attack.check(len(game.population))
 
 
 def _attacked(played: Played, attack: Attacking, aside: int) -> Array:
@@ -182,6 +192,7 @@ def exposure(
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level, at = 1 - _checks.inside_unit(confidence=confidence), _checks.probability(delta=delta)
+    check_attack(attack, played.game)
     aside = set_aside(played.game, attack, each_target=True)
     parts = _each(played, _attacked(played, attack, aside), level).values()
     found = [

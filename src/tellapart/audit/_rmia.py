@@ -33,13 +33,19 @@ class Rmia:
         object.__setattr__(self, "gamma", _checks.finite_above_zero(gamma=self.gamma))
         object.__setattr__(self, "growth", _checks.probability(growth=self.growth))
 
+    @staticmethod
+    def check(population: int) -> None:
+        """Refuse a game that has no examples to compare with."""
+        if not population:
+            raise Unsupported(
+                "RMIA compares with examples that train no model: give the game a population, "
+                "places of examples as population=[...]"
+            )
+
     def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedRmia:
         """The usual probability of each target and of each example of the population."""
         values, others = (_checks.probabilities(confidences=part) for part in (raw, population))
-        if not others.shape[1]:
-            raise Unsupported(
-                "RMIA compares with examples that train no model: give the game a population"
-            )
+        self.check(others.shape[1])
         outside = ~inclusion
         if outside.sum(axis=0).min() < 1 or (self.online and inclusion.sum(axis=0).min() < 1):
             raise Unsupported("RMIA needs a model on each side of every target: play more models")

@@ -11,6 +11,8 @@ from tellapart import _checks
 from tellapart.fleet.architectures import Architecture
 from tellapart.fleet.canaries import Canaries
 
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 def examples(
     architecture: Architecture, loss: str, X: ArrayLike, y: ArrayLike
@@ -19,8 +21,9 @@ def examples(
     given = _checks.reals("be rows of numbers", X=X)
     if given.ndim < 2 or not len(given) or given[0].size != architecture.width:
         _checks.refuse("X", f"have rows of {architecture.width} numbers", given.shape)
-    if not np.isfinite(given).all():
-        _checks.refuse("X", "be finite", "an infinite number")
+    largest = float(np.abs(given).max())
+    if largest > _LARGEST:
+        _checks.refuse("X", f"lie within ±{_LARGEST:.3g}, as far as float32 goes", largest)
     inputs = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)
     targets = np.asarray(y)
     if loss == "squared_error" and targets.ndim == 2:
@@ -51,6 +54,8 @@ def models_of(
 ) -> tuple[range, NDArray[np.bool_] | None]:
     """The numbers of the models, and who is in the training set of each."""
     inside = None
+    if canaries is not None:
+        _checks.instance(Canaries, "fleet.Canaries", canaries=canaries)
     if inclusion is not None:
         inside = np.asarray(inclusion)
         if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != count:
@@ -75,6 +80,7 @@ def models_of(
 
 def check_start(architecture: Architecture, start: dict[str, Any]) -> None:
     """Weights for every tensor of the architecture, of its shape."""
+    _checks.instance(dict, "weights by name, as Fleet.model gives them", start=start)
     shapes = {name: np.shape(one) for name, one in start.items()}
     if shapes != architecture.shapes:
         _checks.refuse("start", f"have tensors of shapes {architecture.shapes}", shapes)

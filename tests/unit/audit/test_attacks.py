@@ -184,3 +184,17 @@ def test_tables_must_fit():
         attacks.lira(raw, inside[:, :2])
     with pytest.raises(InvalidArgument, match="True and False"):
         attacks.lira(raw, inside * 1.0)
+
+
+def test_lira_of_losses_says_what_it_reads():
+    game = audit.MembershipGame(3, models=40, seed=1)
+    played = game.with_outputs(np.linspace(0, 4, 40)[:, None])
+    with pytest.raises(
+        InvalidArgument, match=r"scores must be probabilities.*scaled=True.*got 1\."
+    ):
+        audit.game_evidence(played, attack=attacks.Lira())
+
+
+def test_confidences_of_labels_need_labels():
+    with pytest.raises(InvalidArgument, match=r"examples must be a pair \(X, y\)"):
+        attacks.label_confidences(None, np.ones((4, 2)))

@@ -115,6 +115,7 @@ def test_a_file_of_other_coins_is_none(form, tmp_path):
         ({"design": audit.Targets(1)}, r"its targets is \[2\], not \[1\]"),
         ({"design": audit.Targets(2, prior=0.4)}, r"its prior is 0\.5, not 0\.4"),
         ({"design": audit.Pool()}, "its design is 'Targets', not 'Pool'"),
+        ({"design": audit.Replaced(2, by=1)}, "its design is 'Targets', not 'Replaced'"),
     ],
     ids=str,
 )
@@ -124,6 +125,17 @@ def test_the_folder_of_another_game_is_refused_by_name(changes, said, tmp_path):
         game(**changes).play(train, folder=tmp_path)
     assert str(tmp_path) in str(caught.value)
     assert len(files(tmp_path)) == 10
+
+
+def test_another_stand_in_is_another_game(tmp_path):
+    game(design=audit.Replaced(2, by=1)).play(train, folder=tmp_path)
+    with pytest.raises(InvalidArgument, match=r"its by is \[1\], not \[0\]"):
+        game(design=audit.Replaced(2, by=0)).play(train, folder=tmp_path)
+
+
+def test_a_folder_is_a_path():
+    with pytest.raises(InvalidArgument, match="folder must be a path, got 3"):
+        game().play(train, folder=3)
 
 
 def test_another_training_function_has_another_folder(tmp_path):

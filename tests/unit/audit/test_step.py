@@ -111,6 +111,14 @@ def test_the_claim_may_be_told():
     assert not audited(step, 2_000, claim=ta.guarantee(5, 1e-5), only=["long canary"]).refuted
 
 
+def test_claims_about_replaced_records_need_a_public_size():
+    fixed = ta.Gaussian(1.0, sensitivity=2.0, neighbours=ta.Neighbours.REPLACE)
+    with pytest.raises(ta.Unsupported, match="use public_size=True"):
+        audited(KNOWN["flat"].step, claim=fixed)
+    told = {"claim": fixed, "only": ["canary at the clip"], "public_size": True}
+    assert not audited(KNOWN["flat"].step, **told).refuted
+
+
 def test_the_number_of_records_may_be_public():
     """Then division by it is no leak."""
     step = KNOWN["step-realised-batch"].step
@@ -191,6 +199,8 @@ def test_outputs_are_read_in_order():
     nested = {"a": [np.ones((2, 1)), (2.0, 3.0)], "b": 4}
     assert flat(nested).tolist() == [1, 1, 2, 3, 4]
     assert flat([]).size == 0
+    torch = pytest.importorskip("torch")
+    assert flat([torch.ones(2, requires_grad=True)]).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -206,6 +216,7 @@ def test_outputs_are_read_in_order():
         ({"expected_batch": 0}, "expected_batch must be"),
         ({"only": ["long"]}, "only must name some of one record or two, "),
         ({"only": "long canary"}, "only must name some of"),
+        ({"only": 3}, "only must name some of"),
         ({"samples": 3}, "samples must be"),
         ({"confidence": 1}, "confidence must lie"),
         ({"layers": (7, 6)}, "what step returns must release 13 numbers"),

@@ -13,6 +13,10 @@ from tellapart.errors import BadScores, InvalidArgument, Unsupported
 CLAIM = ta.guarantee(epsilon=1)
 
 
+def never(data, seed):
+    raise AssertionError("nothing is trained")
+
+
 def noisy_sum(scale):
     """Output perturbation: exactly Laplace, ε = 1 / scale for a person of value 1."""
 
@@ -65,6 +69,29 @@ def test_a_prior_that_is_not_a_half_is_sound_too():
     verdict = audit.training(noisy_sum(0.5), np.ones(2), claim=CLAIM, targets=rare, models=800)
     assert verdict.refuted
     assert verdict.epsilon_lower().value <= 2
+
+
+def test_a_replaced_record_is_judged_by_its_own_neighbours():
+    """The sum moves by 2 where 1 becomes -1: ε = 2 / scale, and 1 / scale is refuted."""
+    people, swap = np.array([1.0, 0.0, -1.0]), audit.Replaced(0, by=2)
+    claims = {
+        scale: ta.Laplace(scale, sensitivity=2.0, neighbours=ta.Neighbours.REPLACE)
+        for scale in (1.0, 3.0)
+    }
+    true = audit.training(noisy_sum(1.0), people, claim=claims[1.0], targets=swap, models=600)
+    assert not true.refuted
+    assert 1 < true.epsilon_lower(0.0).value <= 2
+    assert audit.training(
+        noisy_sum(1.0), people, claim=claims[3.0], targets=swap, models=600
+    ).refuted
+
+
+def test_claims_about_other_neighbours_are_not_judged():
+    fixed = ta.dp_sgd(1.0, 0.5, 2, scheme=ta.Sampling.WITHOUT_REPLACEMENT)
+    with pytest.raises(Unsupported, match=r"use targets=audit\.Replaced\(at, by\)"):
+        audit.training(never, np.ones(4), claim=fixed)
+    with pytest.raises(Unsupported, match=r"use audit\.Targets\(at\)"):
+        audit.training(never, np.ones(4), claim=ta.Laplace(1.0), targets=audit.Replaced(0, by=1))
 
 
 # -- trainings ----------------------------------------------------------------------------------
@@ -310,3 +337,22 @@ def test_attacks_must_be_attacks():
         audit.game_evidence(played(models=20), attack=lambda raw: raw[:, :1])
     with pytest.raises(InvalidArgument, match="played must be a game that was played"):
         audit.game_evidence([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("attack", "kind", "said"),
+    [
+        ("lira", InvalidArgument, "attack must be a function of outputs, or an object"),
+        (attacks.Lira, InvalidArgument, r"as attacks\.Lira\(\) is, got <class"),
+        (attacks.Rmia(), Unsupported, "give the game a population"),
+    ],
+    ids=["text", "class", "no population"],
+)
+def test_what_is_no_attack_is_told_before_anything_is_trained(attack, kind, said):
+    with pytest.raises(kind, match=said):
+        audit.training(never, np.ones(4), claim=CLAIM, attack=attack)
+    played = audit.MembershipGame(np.ones(4), models=30).with_outputs(np.zeros((30, 1)))
+    with pytest.raises(kind, match=said):
+        audit.exposure(played, attack=attack)
+    with pytest.raises(kind, match=said):
+        audit.game_evidence(played, attack=attack)
