@@ -44,18 +44,25 @@ class Lira:
     fixed_variance: bool = False
     scaled: bool = False
 
-    def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedLira:
-        """Means and spreads of each target's logits over these models."""
-        values = self._values(raw)
-        sides = (inclusion, ~inclusion) if self.online else (~inclusion,)
+    def check(self, inclusion: Inclusion, population: int) -> None:
+        """Refuse coins that leave a target too few models to fit, before any is trained."""
         need = 1 if self.fixed_variance else 2
-        for side in sides:
+        for side in self._sides(inclusion):
             few = side.sum(axis=0)
             if few.min() < need:
                 raise Unsupported(
                     f"LiRA needs {need} or more models on each side of every target, and target "
-                    f"{int(np.argmin(few))} has {int(few.min())}: play more models"
+                    f"{int(np.argmin(few))} has {int(few.min())} of the {len(side)} it would be "
+                    "fitted on: play more models"
                 )
+
+    def _sides(self, inclusion: Inclusion) -> tuple[Inclusion, ...]:
+        return (inclusion, ~inclusion) if self.online else (~inclusion,)
+
+    def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedLira:
+        """Means and spreads of each target's logits over these models."""
+        self.check(inclusion, population.shape[1])
+        values, sides = self._values(raw), self._sides(inclusion)
         centres = [_mean(values, side) for side in sides]
         each = zip(sides, centres, strict=True)
         spreads = [_spread(values, side, at, self.fixed_variance) for side, at in each]

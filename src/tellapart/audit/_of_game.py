@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._choice import best_rank
-from tellapart.audit._lira import Inclusion
+from tellapart.audit._lira import Inclusion, Lira
 from tellapart.audit._many_runs import Favoured, at_ranks
 from tellapart.audit._played import Played, column_scores
 from tellapart.audit._rmia import Rmia
@@ -60,7 +60,7 @@ def game_evidence(
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
     at = _checks.probability(delta=delta)
-    check_attack(attack, played.game)
+    check_attack(attack, played.game, each_target=each_target)
     aside = set_aside(played.game, attack, each_target=each_target)
     if played.game.models - aside < 2:
         _checks.refuse("models", "leave two or more beside those set aside", played.game.models)
@@ -74,14 +74,16 @@ def game_evidence(
     return _chosen(played, first, kept, level, at)
 
 
-def check_attack(attack: Attacking, game: MembershipGame) -> None:
+def check_attack(attack: Attacking, game: MembershipGame, *, each_target: bool = False) -> None:
     """Refuse what is no attack, or one that this game has too little for."""
     usable = attack is None or callable(attack) or hasattr(attack, "fit")
     if not usable or (isinstance(attack, type) and hasattr(attack, "fit")):
         rule = "be a function of outputs, or an object with a method fit, as attacks.Lira() is"
         _checks.refuse("attack", rule, attack)
-    if isinstance(attack, Rmia):
-        attack.check(len(game.population))
+    if isinstance(attack, Lira | Rmia):
+        first = game.inclusion[: set_aside(game, attack)]
+        for learnt in [first] if each_target else [first, *np.array_split(first, 2)]:
+            attack.check(learnt, len(game.population))
 
 
 def _attacked(played: Played, attack: Attacking, aside: int) -> Array:
@@ -192,7 +194,7 @@ def exposure(
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level, at = 1 - _checks.inside_unit(confidence=confidence), _checks.probability(delta=delta)
-    check_attack(attack, played.game)
+    check_attack(attack, played.game, each_target=True)
     aside = set_aside(played.game, attack, each_target=True)
     parts = _each(played, _attacked(played, attack, aside), level).values()
     found = [
