@@ -6,6 +6,7 @@ import atexit
 import importlib.util
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _COPY = (
     "copy (select example::bigint as example, member::boolean as member, score, seconds from kept)"
     " to $1 (format parquet)"
 )
+_WRAPPED = re.compile(r'"exception_message":("(?:[^"\\]|\\.)*")')
 _READ = "select * from read_parquet(?, file_row_number=true) order by file_row_number"
 
 
@@ -148,7 +150,15 @@ def _save_parquet(part: Path, rows: Array) -> None:
         try:
             ask.execute(_COPY, [str(part)])
         except duckdb.Error as error:
-            raise OSError(str(error).strip().splitlines()[0]) from error
+            raise OSError(_said(str(error))) from error
+
+
+def _said(message: str) -> str:
+    """The words of DuckDB's message, which may be wrapped as JSON."""
+    inner = _WRAPPED.search(message)
+    if inner is not None:
+        return str(json.loads(inner[1]))
+    return message.strip().splitlines()[0]
 
 
 def _load_parquet(file: Path) -> Array:

@@ -212,6 +212,12 @@ def test_a_full_disk_keeps_what_is_finished(form, tmp_path, monkeypatch):
     assert np.array_equal(game().play(train, folder=tmp_path).raw, game().play(train).raw)
 
 
+def test_what_the_database_says_is_read_out_of_its_json():
+    wrapped = 'Async write failed: {"exception_type":"IO","exception_message":"no \\"room\\" left"}'
+    assert _kept._said(f"IO Error: {wrapped}") == 'no "room" left'
+    assert _kept._said("IO Error: plain\nmore") == "IO Error: plain"
+
+
 def test_a_file_in_the_folder_s_place_is_told_of(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(TrainingStopped, match="nothing can be kept in"):
