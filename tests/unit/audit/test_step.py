@@ -236,3 +236,10 @@ def test_what_is_no_step_is_refused():
         audited(3)
     with pytest.raises(ta.InvalidArgument, match="step must be a function of gradients that"):
         audited(lambda gradients: "text")
+
+
+def test_what_is_not_a_number_does_not_hide_the_rest():
+    look = Look(np.array([1.0, 0.0]), noise=1.0, rate=1.0, unit=1.0)
+    found = dict(zip(look.names(1), look(np.array([[[np.nan, 3.0]]]))[0], strict=True))
+    assert found["mean square"] == 4.5
+    assert np.isnan(found["sum along the canary"])

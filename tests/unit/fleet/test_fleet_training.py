@@ -273,3 +273,14 @@ def test_models_that_went_wrong_are_named():
     for ask in (trained.scores, trained.accuracy):
         with pytest.raises(Unsupported, match="2 of 2 models have no finite weights, first 0, 1 "):
             ask(X, y)
+
+
+def test_sums_are_divided_by_the_expected_batch_also_where_it_is_less_than_one():
+    X, y = some_data()
+    start = {name: np.zeros(shape) for name, shape in NETS[0].shapes.items()}
+    moved = {}
+    for batch in (0.25, 1.0):
+        recipe = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=0.5, expected_batch=batch)
+        moved[batch] = fleet.train(NETS[0], recipe, X, y, models=2, seed=0, start=start).weights
+    assert moved[0.25] == pytest.approx(4 * moved[1.0], rel=1e-5)
+    assert np.abs(moved[1.0]).max() > 0
