@@ -86,6 +86,18 @@ def test_what_is_kept_is_not_trained_again(form, tmp_path):
     assert np.array_equal(np.delete(again.seconds, 4), np.delete(first.seconds, 4))
 
 
+def test_several_targets_come_back_in_their_order(form, tmp_path):
+    def scores(people, seed):
+        CALLS.append(seed)
+        return np.random.default_rng(seed).normal(size=5)
+
+    first = game(design=audit.Pool()).play(scores, folder=tmp_path)
+    CALLS.clear()
+    again = game(design=audit.Pool()).play(scores, folder=tmp_path)
+    assert CALLS == []
+    assert np.array_equal(again.raw, first.raw)
+
+
 def test_half_a_file_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
     broken, empty = files(tmp_path)[2], files(tmp_path)[6]

@@ -1,5 +1,7 @@
 """Audits of steps: which pair shows which mistake, and how steps may be written."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -243,3 +245,15 @@ def test_what_is_not_a_number_does_not_hide_the_rest():
     found = dict(zip(look.names(1), look(np.array([[[np.nan, 3.0]]]))[0], strict=True))
     assert found["mean square"] == 4.5
     assert np.isnan(found["sum along the canary"])
+
+
+def test_releases_are_read_in_units_of_what_one_gradient_adds(monkeypatch):
+    units, look = [], sys.modules["tellapart.audit._step"].Look
+
+    def noted(direction, noise, rate, unit):
+        units.append(unit)
+        return look(direction, noise, rate, unit)
+
+    monkeypatch.setattr("tellapart.audit._step.Look", noted)
+    audited(KNOWN["flat"].step, 60, clip=6.0, expected_batch=4.0, only=["canary at the clip"])
+    assert units == [1.5]
