@@ -215,6 +215,7 @@ GAMES = [
     "MembershipGame",
     "Played",
     "Pool",
+    "Replaced",
     "Targets",
     "attacks",
     "exposure",

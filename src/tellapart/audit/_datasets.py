@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -65,10 +65,10 @@ def _length(data: Any) -> int:
     shape = getattr(data, "shape", None)
     if shape is not None and len(shape):
         return int(shape[0])
-    if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
-        _checks.refuse(
-            "data", "be indexed examples: arrays, a tuple of them, a list, a frame", data
-        )
+    indexed = hasattr(data, "__len__") and hasattr(data, "__getitem__") and shape is None
+    if not indexed or isinstance(data, Mapping | str | bytes):
+        rule = "be indexed examples: arrays, a tuple of them, a list, a frame, or their number"
+        _checks.refuse("data", rule, data)
     return len(data)
 
 

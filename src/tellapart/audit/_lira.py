@@ -50,11 +50,15 @@ class Lira:
     fixed_variance: bool = False
     scaled: bool = False
 
+    def check(self, inclusion: Inclusion, population: int) -> None:
+        """Refuse coins that leave a target too few models to fit, before any is trained."""
+        for side in self._sides(inclusion):
+            self._enough(side.sum(axis=0), len(side))
+
     def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedLira:
         """Means and spreads of each target's logits over these models."""
+        self.check(inclusion, population.shape[1])
         values, sides = self._values(raw), self._sides(inclusion)
-        for side in sides:
-            self._enough(side.sum(axis=0))
         centres = [_mean(values, side) for side in sides]
         each = zip(sides, centres, strict=True)
         spreads = [_spread(values, side, at, self.fixed_variance) for side, at in each]
@@ -63,16 +67,24 @@ class Lira:
     def _sides(self, inclusion: Inclusion) -> tuple[Inclusion, ...]:
         return (inclusion, ~inclusion) if self.online else (~inclusion,)
 
-    def _enough(self, few: Array) -> None:
+    def _enough(self, few: Array, models: int) -> None:
         need = 1 if self.fixed_variance else 2
         if few.min() < need:
             raise Unsupported(
                 f"LiRA needs {need} or more models on each side of every target, and target "
-                f"{int(np.argmin(few))} has {int(few.min())}: play more models"
+                f"{int(np.argmin(few))} has {int(few.min())} of the {models} it would be fitted on: "
+                "play more models"
             )
 
     def _values(self, raw: ArrayLike) -> Array:
-        return _checks.reals(raw=raw) if self.scaled else logits(raw)
+        values = _checks.reals(raw=raw)
+        if self.scaled:
+            return values
+        if values.size and not (values.min() >= 0 and values.max() <= 1):
+            outside = values[(values < 0) | (values > 1)].flat[0]
+            rule = "be probabilities of the right label for LiRA (scaled=True if they are logits)"
+            _checks.refuse("scores", rule, float(outside))
+        return logits(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +179,7 @@ def _usual_without_each(attack: Lira, values: Array, side: Inclusion) -> Array:
     squares, free = np.zeros(len(values)), np.zeros(len(values))
     for some in _parts(values):
         rest = without_each(values[:, some], side[:, some])
-        attack._enough(rest.many.min(axis=0))
+        attack._enough(rest.many.min(axis=0), len(values) - 1)
         squares += rest.squares.sum(axis=1)
         free += (rest.many - 1).sum(axis=1)
     return np.asarray(np.sqrt(squares / np.maximum(free, 1)))

@@ -12,9 +12,10 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._choice import best_rank
-from tellapart.audit._lira import Inclusion
+from tellapart.audit._lira import Inclusion, Lira
 from tellapart.audit._many_runs import Favoured, at_ranks
 from tellapart.audit._played import Played, column_scores
+from tellapart.audit._rmia import Rmia
 from tellapart.audit._together import together
 from tellapart.audit.attacks import Attack
 from tellapart.audit.bounds import LowerBound
@@ -62,8 +63,7 @@ def game_evidence(
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
     at = _checks.probability(delta=delta)
-    if attack is not None and not hasattr(attack, "fit") and not callable(attack):
-        _checks.refuse("attack", "be a function of outputs, or have a method fit", attack)
+    check_attack(attack, played.game, each_target=each_target)
     aside = set_aside(played.game, attack, each_target=each_target)
     if played.game.models - aside < 2:
         _checks.refuse("models", "leave two or more beside those set aside", played.game.models)
@@ -75,6 +75,18 @@ def game_evidence(
         return at_ranks(column_scores(kept[:, 0], inside[:, 0]), level)
     first = _tried(played, attack, aside)
     return _chosen(played, first, kept, level, at)
+
+
+def check_attack(attack: Attacking, game: MembershipGame, *, each_target: bool = False) -> None:
+    """Refuse what is no attack, or one that this game has too little for."""
+    usable = attack is None or callable(attack) or hasattr(attack, "fit")
+    if not usable or (isinstance(attack, type) and hasattr(attack, "fit")):
+        rule = "be a function of outputs, or an object with a method fit, as attacks.Lira() is"
+        _checks.refuse("attack", rule, attack)
+    if isinstance(attack, Lira | Rmia):
+        first = game.inclusion[: set_aside(game, attack)]
+        for learnt in [first] if each_target else [first, *np.array_split(first, 2)]:
+            attack.check(learnt, len(game.population))
 
 
 def _attacked(played: Played, attack: Attacking, aside: int) -> Array:
@@ -203,6 +215,7 @@ def exposure(
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level, at = 1 - _checks.inside_unit(confidence=confidence), _checks.probability(delta=delta)
+    check_attack(attack, played.game, each_target=True)
     aside = set_aside(played.game, attack, each_target=True)
     parts = _each(played, _attacked(played, attack, aside), level).values()
     found = [

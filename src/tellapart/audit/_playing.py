@@ -78,7 +78,10 @@ class Playing:
         """One finite number for each example that is scored, or an error that names the model."""
         if hasattr(given, "detach"):
             given = given.detach().cpu().numpy()
-        array = np.asarray(given)
+        try:
+            array = np.asarray(given)
+        except ValueError:  # rows of different lengths
+            array = np.empty(0, dtype=object)
         if array.dtype.kind not in "iuf":
             hint = "" if self.score else " (give score=, which makes numbers of a model)"
             self._bad(model, f"be numbers{hint}, got {type(given).__name__}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellapart import _checks, run
-from tellapart.audit._neighbours import refuse_replacing
 from tellapart.audit._probe import probe
 from tellapart.audit._step_pairs import Setting, StepPair, family
 from tellapart.audit._step_scores import Look, Watched, releases_of
@@ -17,6 +16,8 @@ from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Finding
 from tellapart.audit.verdict import Verdict, describe
 from tellapart.blackbox.signature import asked_for
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.base import Mechanism, Neighbours
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.mechanisms.training import dp_sgd
 
@@ -124,8 +125,7 @@ def step(
     unit = setting.clip / _checks.finite_above_zero(expected_batch=expected_batch)
     promise = dp_sgd(noise, rate, many) if claim is None else claim
     curve_of(promise, "claim")
-    if not setting.public_size:
-        refuse_replacing(promise, "say public_size=True")
+    _same_neighbours(promise, setting)
     calls = _checks.whole(_FEWEST, 10**9, samples=samples)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
@@ -159,11 +159,21 @@ def _setting(
     return Setting(sizes, norm, _checks.whole(2, records=records), bool(public_size), bool(nan))
 
 
+def _same_neighbours(claim: Subject, setting: Setting) -> None:
+    replaces = isinstance(claim, Mechanism) and claim.neighbours is Neighbours.REPLACE
+    if replaces and not setting.public_size:
+        raise Unsupported(
+            "the claim is about neighbours that replace a record, and these have one record more: "
+            "use public_size=True, where a gradient of zeros is replaced"
+        )
+
+
 def _kept(pairs: tuple[StepPair, ...], only: Collection[str] | None) -> tuple[StepPair, ...]:
     if only is None:
         return pairs
     names = [pair.name for pair in pairs]
-    if isinstance(only, str) or not only or not set(only) <= set(names):
+    some = isinstance(only, Collection) and not isinstance(only, str) and len(only) > 0
+    if not some or not set(only) <= set(names):
         _checks.refuse("only", f"name some of {', '.join(names)}", only)
     return tuple(pair for pair in pairs if pair.name in only)
 

@@ -91,6 +91,8 @@ def flat(output: Any) -> Array:
         output = list(output.values())
     if isinstance(output, Iterable) and isinstance(output, list | tuple):
         return np.concatenate([flat(one) for one in output]) if output else np.zeros(0)
+    if hasattr(output, "detach"):  # PyTorch's, which may carry a gradient
+        output = output.detach().cpu().numpy()
     return np.asarray(output, dtype=np.float64).ravel()
 
 

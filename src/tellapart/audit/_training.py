@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks, run
-from tellapart.audit._neighbours import refuse_replacing
-from tellapart.audit._of_game import Attacking, game_evidence, set_aside
+from tellapart.audit._designs import Design, Targets, same_neighbours
+from tellapart.audit._of_game import Attacking, check_attack, game_evidence, set_aside
 from tellapart.audit._played import Played
 from tellapart.audit._reach import enough_models, outlook
-from tellapart.audit.game import MembershipGame, Pool, Score, Targets, Train
+from tellapart.audit.game import MembershipGame, Score, Train
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -24,9 +24,6 @@ _SAME = (
     "does not show it, or they do not use the seed they are handed; in the last case this verdict "
     "is of one seed alone."
 )
-_STAND_IN = (
-    "let train put another record in the place of a target that is out, and give claim.curve()"
-)
 
 
 def training(
@@ -34,7 +31,7 @@ def training(
     data: Any,
     *,
     claim: Subject,
-    targets: int | Iterable[int] | Targets | Pool = 0,
+    targets: int | Iterable[int] | Design = 0,
     models: int = 1_000,
     score: Score | None = None,
     attack: Attacking = None,
@@ -61,10 +58,12 @@ def training(
     True
     """
     promise = curve_of(claim, "claim")
-    refuse_replacing(claim, _STAND_IN)
     sure = _checks.inside_unit(confidence=confidence)
-    design = targets if isinstance(targets, Targets | Pool) else Targets(targets)
+    design = targets if isinstance(targets, Design) else Targets(targets)
+    same_neighbours(claim, design)
+    _checks.instance(Iterable, "places of examples, listed", population=population)
     game = MembershipGame(data, design, models, seed, tuple(population))
+    check_attack(attack, game)
     enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
     played = game.play(train, score, folder=folder, progress=progress)
     delta = promise.claimed_delta if isinstance(promise, GuaranteeCurve) else 0.0

@@ -58,6 +58,8 @@ def models_of(
 ) -> tuple[range, NDArray[np.bool_] | None]:
     """The numbers of the models, and who is in the training set of each."""
     inside = None
+    if canaries is not None:
+        _checks.instance(Canaries, "fleet.Canaries", canaries=canaries)
     if inclusion is not None:
         inside = np.asarray(inclusion)
         if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != count:
@@ -82,6 +84,7 @@ def models_of(
 
 def check_start(architecture: Architecture, start: dict[str, Any]) -> None:
     """Weights for every tensor of the architecture, of its shape."""
+    _checks.instance(dict, "weights by name, as Fleet.model gives them", start=start)
     shapes = {name: np.shape(one) for name, one in start.items()}
     if shapes != architecture.shapes:
         _checks.refuse("start", f"have tensors of shapes {architecture.shapes}", shapes)

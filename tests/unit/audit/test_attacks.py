@@ -224,3 +224,46 @@ def test_tables_must_fit():
         attacks.lira(raw, inside[:, :2])
     with pytest.raises(InvalidArgument, match="True and False"):
         attacks.lira(raw, inside * 1.0)
+
+
+def test_lira_of_losses_says_what_it_reads():
+    game = audit.MembershipGame(3, models=40, seed=1)
+    played = game.with_outputs(np.linspace(0, 4, 40)[:, None])
+    with pytest.raises(
+        InvalidArgument, match=r"scores must be probabilities.*scaled=True.*got 1\."
+    ):
+        audit.game_evidence(played, attack=attacks.Lira())
+
+
+def test_confidences_of_labels_need_labels():
+    with pytest.raises(InvalidArgument, match=r"examples must be a pair \(X, y\)"):
+        attacks.label_confidences(None, np.ones((4, 2)))
+
+
+def test_each_target_is_judged_by_the_coins_of_the_models_that_count():
+    """Fitted on the first half, every example is told apart on the second, by its own coins."""
+    game = audit.MembershipGame(3, audit.Pool(), models=200, seed=6)
+    noise = np.random.default_rng(7).normal(size=(200, 3))
+    played = game.with_outputs(noise + 9.0 * game.inclusion)
+    found = audit.exposure(played, attack=attacks.Lira(scaled=True))
+    assert all(one.epsilon.value > 1.5 for one in found)
+    each = audit.game_evidence(played, attack=attacks.Lira(scaled=True), each_target=True)
+    assert each.epsilon_lower(0.0).value == max(one.epsilon.value for one in found)
+
+
+def test_a_spread_of_none_does_not_decide_alone():
+    """One target's outputs hardly move: its spread is a thousandth of the usual one."""
+    inside = np.arange(8)[:, None] % 2 == [0, 0]
+    raw = np.column_stack([np.zeros(8), np.tile([-1.0, 3.0, 1.0, 5.0], 2)])
+    fitted = attacks.Lira(online=False, scaled=True).fit(raw, inside, np.empty((8, 0)))
+    usual = math.sqrt(4 / 6)  # four zeros and 3, 5, 3, 5, less one for each mean
+    assert fitted.spreads[0] == pytest.approx([1e-3 * usual, math.sqrt(4 / 3)])
+
+
+def test_a_target_that_gains_as_much_as_the_population_outgrows_it():
+    """Zarifzadeh et al. count ratios of at least gamma."""
+    inside = np.array([[True], [False], [True], [False]])
+    raw, population = np.full((4, 1), 0.5), np.full((4, 3), 0.25)
+    fitted = attacks.Rmia().fit(raw, inside, population)
+    assert fitted(raw, population).tolist() == [[1.0]] * 4
+    assert fitted(raw - 0.01, population).tolist() == [[0.0]] * 4

@@ -87,6 +87,18 @@ def test_what_is_kept_is_not_trained_again(form, tmp_path):
     assert np.array_equal(np.delete(again.seconds, 4), np.delete(first.seconds, 4))
 
 
+def test_several_targets_come_back_in_their_order(form, tmp_path):
+    def scores(people, seed):
+        CALLS.append(seed)
+        return np.random.default_rng(seed).normal(size=5)
+
+    first = game(design=audit.Pool()).play(scores, folder=tmp_path)
+    CALLS.clear()
+    again = game(design=audit.Pool()).play(scores, folder=tmp_path)
+    assert CALLS == []
+    assert np.array_equal(again.raw, first.raw)
+
+
 def test_half_a_file_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
     broken, empty = files(tmp_path)[2], files(tmp_path)[6]
@@ -138,6 +150,7 @@ def test_a_file_of_something_else_is_none(form, tmp_path):
         ({"design": audit.Targets(1)}, r"its targets is \[2\], not \[1\]"),
         ({"design": audit.Targets(2, prior=0.4)}, r"its prior is 0\.5, not 0\.4"),
         ({"design": audit.Pool()}, "its design is 'Targets', not 'Pool'"),
+        ({"design": audit.Replaced(2, by=1)}, "its design is 'Targets', not 'Replaced'"),
     ],
     ids=str,
 )
@@ -147,6 +160,17 @@ def test_the_folder_of_another_game_is_refused_by_name(changes, said, tmp_path):
         game(**changes).play(train, folder=tmp_path)
     assert str(tmp_path) in str(caught.value)
     assert len(files(tmp_path)) == 10
+
+
+def test_another_stand_in_is_another_game(tmp_path):
+    game(design=audit.Replaced(2, by=1)).play(train, folder=tmp_path)
+    with pytest.raises(InvalidArgument, match=r"its by is \[1\], not \[0\]"):
+        game(design=audit.Replaced(2, by=0)).play(train, folder=tmp_path)
+
+
+def test_a_folder_is_a_path():
+    with pytest.raises(InvalidArgument, match="folder must be a path, got 3"):
+        game().play(train, folder=3)
 
 
 def test_another_training_function_has_another_folder(tmp_path):
@@ -299,6 +323,12 @@ def test_a_full_disk_keeps_what_is_finished(form, tmp_path, monkeypatch):
     assert f"4 finished models are kept in {tmp_path}" in str(caught.value)
     assert not list(tmp_path.glob(".part-*"))
     assert np.array_equal(game().play(train, folder=tmp_path).raw, game().play(train).raw)
+
+
+def test_what_the_database_says_is_read_out_of_its_json():
+    wrapped = 'Async write failed: {"exception_type":"IO","exception_message":"no \\"room\\" left"}'
+    assert _kept._said(f"IO Error: {wrapped}") == 'no "room" left'
+    assert _kept._said("IO Error: plain\nmore") == "IO Error: plain"
 
 
 def test_a_file_in_the_folder_s_place_is_told_of(tmp_path):

@@ -116,6 +116,8 @@ COINS = np.array([True, False, True])
         (lambda: canaries.mislabelled([[1], [2]], [1, 0], 3, 0), "count must be"),
         (lambda: MADE.included([1, 0, 1]), "inclusion must say True or False of each of 3"),
         (lambda: MADE.scores([1, 2], COINS), "values must be one number for each of 3"),
+        (lambda: MADE.scores("abc", COINS), "values must be numbers"),
+        (lambda: canaries.mislabelled("abc", [1, 0], 1, 0), "X must be rows of examples"),
         (lambda: MADE.along(np.zeros((2, 5))), "updates must be rows of 4 numbers"),
         (lambda: MADE.inclusion(-1), "seed must be"),
         (

@@ -1,5 +1,7 @@
 """Audits of steps: which pair shows which mistake, and how steps may be written."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -121,7 +123,7 @@ def test_the_number_of_records_may_be_public():
 def test_claims_about_replacing_a_record_need_a_public_size():
     step = KNOWN["step-realised-batch"].step
     claim = ta.Gaussian(1.0, 2.0, neighbours=ta.Neighbours.REPLACE)
-    with pytest.raises(Unsupported, match="say public_size=True"):
+    with pytest.raises(Unsupported, match="use public_size=True"):
         audited(step, claim=claim)
     assert not audited(step, claim=claim, public_size=True).refuted
 
@@ -216,6 +218,8 @@ def test_outputs_are_read_in_order():
     nested = {"a": [np.ones((2, 1)), (2.0, 3.0)], "b": 4}
     assert flat(nested).tolist() == [1, 1, 2, 3, 4]
     assert flat([]).size == 0
+    torch = pytest.importorskip("torch")
+    assert flat([torch.ones(2, requires_grad=True)]).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +235,7 @@ def test_outputs_are_read_in_order():
         ({"expected_batch": 0}, "expected_batch must be"),
         ({"only": ["long"]}, "only must name some of one record or two, "),
         ({"only": "long canary"}, "only must name some of"),
+        ({"only": 3}, "only must name some of"),
         ({"samples": 3}, "samples must be"),
         ({"confidence": 1}, "confidence must lie"),
         ({"layers": (7, 6)}, "what step returns must release 13 numbers"),
@@ -250,3 +255,22 @@ def test_what_is_no_step_is_refused():
         audited(3)
     with pytest.raises(ta.InvalidArgument, match="step must be a function of gradients that"):
         audited(lambda gradients: "text")
+
+
+def test_what_is_not_a_number_does_not_hide_the_rest():
+    look = Look(np.array([1.0, 0.0]), noise=1.0, rate=1.0, unit=1.0)
+    found = dict(zip(look.names(1), look(np.array([[[np.nan, 3.0]]]))[0], strict=True))
+    assert found["mean square"] == 4.5
+    assert np.isnan(found["sum along the canary"])
+
+
+def test_releases_are_read_in_units_of_what_one_gradient_adds(monkeypatch):
+    units, look = [], sys.modules["tellapart.audit._step"].Look
+
+    def noted(direction, noise, rate, unit):
+        units.append(unit)
+        return look(direction, noise, rate, unit)
+
+    monkeypatch.setattr("tellapart.audit._step.Look", noted)
+    audited(KNOWN["flat"].step, 60, clip=6.0, expected_batch=4.0, only=["canary at the clip"])
+    assert units == [1.5]
