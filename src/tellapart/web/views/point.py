@@ -14,7 +14,7 @@ from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
-from tellapart.web._controls import Choice, Control, Dial, Group, Private, Scale
+from tellapart.web._controls import Choice, Control, Dial, Group, Scale
 from tellapart.web._view import View
 from tellapart.web.views import _attack_code
 from tellapart.web.views._attack import Sample, Seen, allowed, failures, seen
@@ -49,15 +49,15 @@ class State:
 
 
 def _controls_of(state: State) -> list[Control]:
-    rate = (Scale.LINEAR, Private.NEITHER)
+    sure = ("less sure", "more sure")
     attack = Group(
         "The attack that was seen",
         (
-            Dial("fpr", "FPR: share of the others it accused", state.fpr, 0, 1, *rate),
-            Dial("tpr", "TPR: share of the members it accused", state.tpr, 0, 1, *rate),
+            _rate("fpr", "FPR: share of the others it accused", state.fpr),
+            _rate("tpr", "TPR: share of the members it accused", state.tpr),
             _count("members", "members it was tried on", state.members),
             _count("others", "others it was tried on", state.others),
-            Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR),
+            Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
         ),
     )
     picture = Choice("picture", "Picture", state.picture, _KINDS, as_buttons=True)
@@ -65,6 +65,10 @@ def _controls_of(state: State) -> list[Control]:
     if isinstance(named(state.claim), GuaranteeCurve):
         return found
     return [*found, Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1)]
+
+
+def _rate(field: str, label: str, value: float) -> Dial:
+    return Dial(field, label, value, 0, 1, Scale.LINEAR, ends=("none", "all"))
 
 
 def _count(field: str, label: str, value: int) -> Dial:
