@@ -87,8 +87,8 @@ def test_each_line_meets_the_limit_at_its_epsilon() -> None:
 
 
 def test_coefficients_that_no_probability_has_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="as no probability exceeds 1"):
-        shown(rho_p=0, rho_c=0.6, rho_t=0)
+    with pytest.raises(InvalidArgument, match=r"no probability exceeds 1, got \(0.0, 0.6, 0.1\)"):
+        shown(rho_p=0, rho_c=0.6)
 
 
 @pytest.mark.parametrize("measure", ["posterior", "ppv", "f_score"])

@@ -97,6 +97,7 @@ def answer(asked: Asked) -> Answer:
 
 
 def _rows(asked: Asked) -> list[Row]:
+    Adversary.with_coefficients(asked.rho_p, asked.rho_c, asked.rho_t)  # refused as a whole
     found = []
     for knows, given in asked.levels:
         prior = Adversary.with_coefficients(*given).prior
