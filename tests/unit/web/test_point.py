@@ -2,13 +2,16 @@
 
 import contextlib
 import io
+import json
 import math
+import shlex
 
 import numpy as np
 import pytest
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.cli import main
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import curve_of
@@ -138,6 +141,24 @@ def test_commands_say_where_the_point_lies() -> None:
     promise, laplace = shown(), shown(claim="laplace:epsilon=1")
     assert promise.command == "tellapart region --epsilon 1.0 --delta 0.0 --fpr 0.1 --tpr 0.35"
     assert laplace.command == "tellapart risk laplace:epsilon=1 --fpr 0.1"
+    told = [getattr(one.parts[0], "note", "") for one in (promise, laplace, shown(members=0))]
+    assert ["Commands take no counts" in one for one in told] == [True, False, False]
+    assert ["which TPR is allowed" in one for one in told] == [False, True, False]
+
+
+def test_the_commands_agree_with_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    promise, laplace = shown(members=0), shown(claim="laplace:epsilon=1", fpr=0.02)
+    assert main([*shlex.split(promise.command)[1:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["possible"] is False
+    assert f"fails by {told['failures'][0]['excess']:.4g}." in promise.sentences[0]
+    assert float(row(promise, "ε that it needs")[2:]) == pytest.approx(
+        told["least_epsilon"], abs=1e-4
+    )
+    assert main([*shlex.split(laplace.command)[1:], "--json"]) == 0
+    readings = json.loads(capsys.readouterr().out)["readings"]
+    allowed = next(one["value"] for one in readings if one["key"] == "tpr")
+    assert float(row(laplace, "TPR that is allowed")[2:]) == pytest.approx(allowed, abs=1e-4)
 
 
 def test_every_picture_has_the_point_where_it_can_be_dragged() -> None:

@@ -33,6 +33,9 @@ _NOTE = (
     "Clopper-Pearson's; the verdict comes from a finer test, which may refute a little more."
 )
 
+_ONLY_WHERE = "Commands take no counts: the one below says where the point lies, Python all of it."
+_ALLOWED = "The command below says which TPR is allowed, Python all of it."
+
 
 @dataclass(frozen=True)
 class State:
@@ -170,10 +173,11 @@ def _numbers(curve: TradeoffCurve, one: Seen, delta: float) -> Table:
         ("TPR that is allowed", f"≤ {most}", "at this FPR, if the claim is true"),
         ("ε that it needs", f"≥ {fixed(needs, False)}", f"of any mechanism, at δ = {delta:g}"),
     ]
+    note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
     if one.sample is not None:
         rows += _limits(one.sample, delta)
-    note = "" if one.sample is None else _NOTE
-    return Table("In numbers", ("number", "value", "what it is"), tuple(rows), note)
+        note = [_NOTE, _ONLY_WHERE if isinstance(curve, GuaranteeCurve) else _ALLOWED]
+    return Table("In numbers", ("number", "value", "what it is"), tuple(rows), " ".join(note))
 
 
 def _limits(sample: Sample, delta: float) -> list[tuple[str, str, str]]:
