@@ -72,8 +72,8 @@ class Lira:
         if few.min() < need:
             raise Unsupported(
                 f"LiRA needs {need} or more models on each side of every target, and target "
-                f"{int(np.argmin(few))} has {int(few.min())} of the {models} it would be fitted on: "
-                "play more models"
+                f"{int(np.argmin(few))} has {int(few.min())} of the {models} it would be fitted "
+                "on: play more models"
             )
 
     def _values(self, raw: ArrayLike) -> Array:
