@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import auditing, choosing, founding, modelling, probing, show, theory
+from tellapart.cli import auditing, choosing, founding, modelling, probing, reporting, show, theory
 from tellapart.cli.options import typed
 from tellapart.errors import TellapartError
 
@@ -29,6 +29,8 @@ app = App(
         "        --epsilon 1 --delta 1e-5 --report audit.html\n"
         "    tellapart probe release.py:noisy_count \\\n"
         "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n"
+        "    tellapart report gaussian out.html --sigma 2 \\\n"
+        "        --unit 'one patient' --prior 0.001\n"
         "    tellapart frameworks chain.toml\n\n"
         "Every command takes --json, and --debug for a full traceback."
     ),
@@ -42,6 +44,7 @@ for command in (
     theory.region,
     auditing.audit,
     probing.probe,
+    reporting.report,
     modelling.frameworks,
     modelling.noise,
     founding.reproduce,
