@@ -7,11 +7,11 @@ import stat
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
-from html.parser import HTMLParser
 from importlib.resources import files
 
 import numpy as np
 import pytest
+from parsed_page import Page
 
 import tellapart as ta
 from tellapart import audit, report
@@ -55,40 +55,6 @@ FOUND = {
     "together": audit.together({"a<b": EVIDENCE, "c": audit.many_runs(SCORES)}),
 }
 UNPICTURED = {"one model"}  # no claim, and no evidence that has a curve
-
-
-class Page(HTMLParser):
-    """The tags, the attributes and the text of a page; tags must nest."""
-
-    EMPTY = ("meta", "br", "path", "use", "rect", "circle", "link", "img")
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.values, self.words, self.open = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.values += [(name, value) for name, value in attrs]
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append(tag)
-        self.values += [(name, value) for name, value in attrs]
-
-    def handle_endtag(self, tag):
-        if tag not in self.EMPTY:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
 
 
 @pytest.fixture(scope="module", params=FOUND)

@@ -109,7 +109,11 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
         drawn[f"all that keeps {describe(promise)}"] = promise
     report = Report(
         headline=f"CLAIM: {called}, with no evidence for or against it",
-        reasons=(_sum(found), _NO_EVIDENCE),
+        reasons=(
+            f"{'' if found.budget == called else f'{found.budget}. '}"
+            f"These numbers hold {found.meaning.holds}.",
+            _NO_EVIDENCE,
+        ),
         made=made,
         curves=_curves.claimed(
             found.curve, found.meaning.errs, promise, describe(promise) if promise else ""
@@ -120,10 +124,6 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
         traced=drawn,
     )
     return _finished(report, subject, _known(subject, found), filed)
-
-
-def _sum(found: Told) -> str:
-    return f"{found.budget}. These numbers hold {found.meaning.holds}."
 
 
 def _judged(

@@ -41,12 +41,12 @@ def traced(evidence: Evidence, claim: TradeoffCurve | None) -> Mapping[str, Trac
     """What evidence shows, and what the claim allows."""
     found = {}
     shown, rates = shown_by(evidence)
+    if claim is not None:
+        found["claim"] = _traced(CLAIM, claim, rates, CLAIMED)
     if shown is not None:
         sure = f"some attacker does at least this well, with {percent(evidence.confidence)} "
         kind = "confidence" if evidence.can_refute else "probability under the prior"
         found["evidence"] = _traced("shown by the evidence", shown, rates, sure + kind)
-    if claim is not None:
-        found["claim"] = _traced(CLAIM, claim, rates, CLAIMED)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tellapart import _checks, risk
 from tellapart._numeric.rounding import fixed
+from tellapart.audit.verdict import describe
 from tellapart.choose.limit import FORMULAS
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -28,7 +29,7 @@ _SOURCE = "Noise comes from a sound source of randomness, and floats act as the 
 _SEEN = "The attacker sees all outputs, and outputs alone: no timings, no errors, no logs."
 _ALONE = "Other releases from the same data are not counted here: they add to the risk."
 _UNIT = (
-    "All that one protected unit contributes is what the neighbours above differ in; whoever "
+    "All that one protected unit contributes is what neighbouring data differ in; whoever "
     "contributes more is protected less."
 )
 _SAMPLES = "Samples are drawn as described, and nobody learns who is in them."
@@ -69,7 +70,9 @@ class Told(NamedTuple):
 
     @property
     def budget(self) -> str:
-        """ε at the δ of most interest, in words."""
+        """The promise itself, or ε at the δ of most interest, in words."""
+        if isinstance(self.curve, GuaranteeCurve) and self.delta == self.curve.claimed_delta:
+            return describe(self.curve)
         one = self.meaning.budgets[0]
         return f"{one.what}: {one.words}"
 
@@ -130,11 +133,12 @@ def _errs(curve: TradeoffCurve) -> str:
 def _budgets(curve: TradeoffCurve, delta: float) -> tuple[Shown, ...]:
     """ε at the δ of most interest first, then at others that have one."""
     relation = "=" if curve.bound is Bound.EXACT else "≤"
-    rows = []
+    rows: list[Shown] = []
     for one in (delta, *(other for other in (0.0, *_DELTAS) if other != delta)):
         epsilon = float(curve.epsilon(one))
-        if one == delta or epsilon < _MOST:
-            shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
+        shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
+        new = epsilon < _MOST and shown not in [row.words for row in rows]
+        if one == delta or new:
             rows.append(Shown(f"ε at δ = {one:g}", epsilon, shown, "read off the curve"))
     return tuple(rows)
 

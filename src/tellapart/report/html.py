@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -17,7 +18,7 @@ from tellapart.report.parts import Item, Traced
 
 try:
     import matplotlib as _matplotlib  # noqa: F401
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, StrictUndefined, Template
 except ImportError as missing:
     raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
@@ -25,21 +26,14 @@ except ImportError as missing:
 _LINES = 24
 # What no page may hold, or what turns the order of letters round.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_MARKS = {"established": "✓", "refuted": "✗", "stated": "“”", "open": "☐"}
+_MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"}
 
 
 def page(report: Report) -> str:
     """The whole page as text, every word of it escaped."""
     from tellapart.report._picture import picture
 
-    template = files("tellapart.report").joinpath("template.html").read_text(encoding="utf-8")
-    made = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_visible
-    )
-    made.filters["percent"] = percent
-    made.filters["digits"] = lambda value: f"{value:.3g}"
-    made.filters["count"] = lambda value: f"{value:,}"
-    return made.from_string(template).render(
+    return _template().render(
         report=report,
         state={None: "none", True: "refuted", False: "standing"}[report.refuted],
         picture=picture(report),
@@ -49,6 +43,18 @@ def page(report: Report) -> str:
         entries=() if report.ledger is None else report.ledger.entries[:_LINES],
         more=() if report.ledger is None else report.ledger.entries[_LINES:],
     )
+
+
+@cache
+def _template() -> Template:
+    text = files("tellapart.report").joinpath("template.html").read_text(encoding="utf-8")
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_visible
+    )
+    made.filters["percent"] = percent
+    made.filters["digits"] = lambda value: f"{value:.3g}"
+    made.filters["count"] = lambda value: f"{value:,}"
+    return made.from_string(text)
 
 
 def _visible(value: Any) -> Any:
