@@ -22,6 +22,7 @@ SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 3
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
 STANDING = audit.judge(ta.Gaussian(0.1), EVIDENCE)
+BELIEF = audit.many_runs(SCORES, method=audit.Credible(1.0))
 TRAINING = ta.dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
 
 
@@ -136,7 +137,8 @@ def test_a_claim_that_cannot_be_read_changes_no_verdict(monkeypatch):
     assert told.refuted
     assert told.meaning is None
     assert told.reasons[-1] == "What the claim means is not told: no digits."
-    assert "evidence" not in told.curves
+    assert list(told.curves) == ["evidence"]
+    assert "<svg" in report.page(told)
     assert states(told)["epsilon"] == "refuted"
     assert "no digits" in Page(without_picture(told)).text
     with pytest.raises(ta.NotCertified):
@@ -154,12 +156,14 @@ def test_nothing_is_ticked_that_was_not_established():
         "promise": (report.of(ta.Promise(1)), set()),
         "standing": (report.of(STANDING), {"epsilon", "utility", "tested"}),
         "refuted": (report.of(REFUTED), set()),
-        "no claim": (report.of(EVIDENCE), {"tested"}),
-        "one model": (report.of(audit.metrics(SCORES)), {"tested"}),
+        "no claim": (report.of(EVIDENCE), set()),
+        "one model": (report.of(audit.metrics(SCORES)), set()),
+        "belief": (report.of(audit.judge(ta.guarantee(9), BELIEF)), set()),
     }
     for name, (told, keys) in ticked.items():
         found = {key for key, state in states(told).items() if state == "established"}
         assert found == keys, name
+        assert (states(told)["tested"] == "open") == (told.design is None), name
     refuted = {key for key, state in states(report.of(REFUTED)).items() if state == "refuted"}
     assert refuted == {"epsilon", "tested"}
 

@@ -141,7 +141,7 @@ def _judged(
             *untold,
         ),
         made=made,
-        curves={} if brief or untold else _curves.traced(verdict.evidence, curve),
+        curves={} if brief else _curves.traced(verdict.evidence, None if untold else curve),
         claim=verdict.name,
         meaning=None if found is None else found.meaning,
         refuted=verdict.refuted,
@@ -229,8 +229,10 @@ def _finished(report: Report, subject: Subject | None, known: Known, filed: _Fil
     established, refuted = dict(known.established), {}
     if report.refuted:
         refuted = {"epsilon": f"{report.headline}.", "tested": _tested(report)}
-    elif report.design is not None:
+    elif report.refuted is False and not report.bayesian:
         established["tested"] = _tested(report)
+    elif report.design is not None:  # nothing that could have spoken against a claim
+        stated["tested"] = _tested(report)
     return replace(
         report,
         unit=filed.unit or None,

@@ -41,7 +41,10 @@ def _figure(report: Report) -> Figure | None:
     found = report.found
     try:
         if "evidence" in report.curves and isinstance(found, Verdict):
-            return plot.audit(replace(found, name=_short(found.name)))
+            if not report.traced:
+                return plot.audit(found.evidence)
+            (claim,) = report.traced.values()  # the curve that all numbers were read off
+            return plot.audit(replace(found, name=_short(found.name), claim=claim))
         if "evidence" in report.curves and isinstance(found, Evidence):
             return plot.audit(found)
         if report.traced:
