@@ -92,7 +92,7 @@ def test_bad_use_is_one_line_exit_code_two_and_no_file(run, folder, line, messag
 
 def test_an_audit_and_a_probe_file_what_people_say(parsed, folder):
     (folder / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)
-    (folder / "f.py").write_text("def f(data, rng, size):\n    return rng.random(size)\n")
+    (folder / "f.py").write_text("def f(data, rng, size):\n    return rng.random(size) < 0.5\n")
     said = "--epsilon 1 --unit 'one visit' --prior 0.01 --answer trust=Ourselves."
     for line in ("audit scores.csv --design many-runs", "probe f.py:f --d0 1 --d1 2 --samples 200"):
         data = parsed(f"{line} {said}")

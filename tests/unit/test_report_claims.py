@@ -319,8 +319,8 @@ def test_no_words_change_what_a_page_is_made_of(harmless, words):
 
 @pytest.mark.parametrize(
     "name",
-    ["患者 \x00 \ud800", "$x^2_", "--> <script>", "x" * 5000, "a\nb\tc", "_hidden"],
-    ids=["letters", "dollars", "comment", "long", "blanks", "underscore"],
+    ["患者 \x00 \ud800 --> <script>", "_$x^2_\na\tb", "x" * 5000],
+    ids=["letters", "mathematics", "long"],
 )
 def test_no_name_spoils_a_picture(name):
     """No warning, no text of anybody's, one picture."""
