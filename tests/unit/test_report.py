@@ -332,6 +332,10 @@ def test_a_refuted_claim_is_not_marked_by_colour_alone():
     assert "Not refuted is not proven" in Page(html.page(report.of(STANDING))).text
 
 
+def test_a_sum_is_printed_once_not_at_the_foot_of_every_page():
+    assert "tfoot { display: table-row-group; }" in html.page(report.of(EVIDENCE))
+
+
 def test_a_long_ledger_is_summed_up():
     many = audit.together({f"part {k}": audit.many_runs(SCORES, 0.999) for k in range(20)})
     text = Page(html.page(report.of(many))).text
