@@ -1,0 +1,112 @@
+"""What an audit found, as parts of a page: the curve it shows, its numbers, what it spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.audit import Evidence, Metrics, Verdict
+from tellapart.audit.bounds import percent
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.guarantees import guarantee
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import curve_of
+from tellapart.report import Shown
+from tellapart.report.model import Found
+from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
+
+KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
+_LEAST = 1e-4
+_LOG = np.geomspace(_LEAST, 1, 97)
+_RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 51)]))
+# Where ε is told, besides the claim's own δ.
+_DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
+# More lines of a ledger than these are summed up.
+_LINES = 12
+
+
+def picture(kind: str, found: Found) -> Drawing | None:
+    """What some attacker reaches, against what none does if the claim is true."""
+    if isinstance(found, Metrics):
+        fpr, tpr = (tuple(side) for side in zip(*found.roc, strict=True))
+        told = "One attack on one model: it describes these scores, and bounds nothing."
+        return _drawn("roc", told, [Trace("this attack", fpr, tpr, Ink.FIRST)])
+    if not isinstance(found, Verdict):
+        return None
+    rates = _LOG if kind == "roc-log" else _RATES
+    claim, (shown, words) = curve_of(found.claim), _shown(found)
+    if isinstance(shown, AtomicCurve):
+        rates = np.unique(np.concatenate([rates, shown.vertices()[0]]))
+    if kind == "roc-log":
+        rates = rates[rates >= _LEAST]
+    lines = [_line(f"claimed: {found.name}", claim, rates, Ink.PROMISE)]
+    told = "If the claim is true, no attacker gets above its line."
+    if shown is not None:
+        lines.append(_line(words, shown, rates, Ink.EVIDENCE))
+        told = f"{told} Where the evidence does, the claim is refuted."
+    return _drawn(kind, told, lines)
+
+
+def _shown(verdict: Verdict) -> tuple[TradeoffCurve | None, str]:
+    """The curve that the evidence shows; for evidence without one, the least promise left."""
+    sure = percent(verdict.confidence)
+    try:
+        return verdict.evidence.curve(), f"shown at {sure}: some attacker gets at least here"
+    except Unsupported:
+        pass
+    claim = curve_of(verdict.claim)
+    if not isinstance(claim, GuaranteeCurve):
+        return None, ""
+    least = verdict.epsilon_lower().value
+    words = f"shown at {sure}: a promise with this δ must allow at least this"
+    return guarantee(least, claim.claimed_delta), words
+
+
+def _line(name: str, curve: TradeoffCurve, rates: Array, ink: Ink) -> Trace:
+    return Trace(name, tuple(rates.tolist()), tuple(np.asarray(curve.tpr(rates)).tolist()), ink)
+
+
+def _drawn(kind: str, told: str, lines: Sequence[Trace]) -> Drawing:
+    log = kind == "roc-log"
+    low = _LEAST if log else 0.0
+    x = Axis("false accusations among the others (FPR)", low, 1, log)
+    y = Axis("members found (TPR)", low, 1, log)
+    rates = tuple(_LOG.tolist()) if log else (0.0, 1.0)
+    guess = Trace("a guess", rates, rates, Ink.CHANCE, dashed=True)
+    return Drawing("What an attacker finds", told, x, y, (guess, *lines))
+
+
+def numbers(found: Found, described: Sequence[Shown]) -> tuple[Table, ...]:
+    """What the scores show in numbers, each on its safe side."""
+    if isinstance(found, Metrics):
+        told = tuple((one.what, one.words, one.basis) for one in described)
+        return (Table("In numbers", ("of this attack", "value", "where"), told),)
+    if not isinstance(found, Verdict):
+        return ()
+    rows = tuple(
+        (f"ε at δ = {delta:g}", str(found.evidence.epsilon_lower(delta)))
+        for delta in sorted({found.delta, *_DELTAS})
+    )
+    return (Table("What any true promise must at least have", ("promise", "at least"), rows),)
+
+
+def spent(found: Found) -> tuple[Table | Words, ...]:
+    """Where the chance of a false claim went."""
+    evidence = found.evidence if isinstance(found, Verdict) else found
+    if not isinstance(evidence, Evidence):
+        return ()
+    ledger = evidence.ledger
+    few, rest = ledger.entries[:_LINES], ledger.entries[_LINES:]
+    rows = [(one.what, f"{one.looks:,}", f"{one.level:.3g}", f"{one.spent:.3g}") for one in few]
+    if rest:
+        looks, sum_ = sum(one.looks for one in rest), sum(one.spent for one in rest)
+        rows.append((f"{len(rest):,} more", f"{looks:,}", "", f"{sum_:.3g}"))
+    rows.append(("together, at most", "", "", f"{ledger.level:.3g}"))
+    head = ("look", "how many", "chance for each", "chance in all")
+    title = f"How the {percent(ledger.level)} were spent"
+    note = " ".join(f"Free: {one}." for one in ledger.free)
+    return (Table(title, head, tuple(rows), note),)
