@@ -86,6 +86,7 @@ def _layout() -> html.Div:
                         [
                             html.H2("Picture", className="unseen"),
                             html.P(id="trouble", role="alert"),
+                            html.P(id="working", role="status"),
                             html.Div(id="switches"),
                             html.Div(id="picture"),
                         ],

@@ -64,9 +64,12 @@
     const asking = String(resource.url || resource).includes("_dash-update-component");
     const asked = ask_server(resource, options);
     if (asking) {
+      const slow = setTimeout(() => { find("working").textContent = "Working…"; }, 700);
+      const done = () => { clearTimeout(slow); find("working").textContent = ""; };
+      asked.then(done, done);
       asked.then(
         (response) => { if (!response.ok) trouble(REFUSED[response.status] || `The server refused this (${response.status}).`); },
-        () => trouble("The server does not answer. If it was stopped, start it again with tellapart explore; nothing here is lost."),
+        () => trouble(`The server does not answer. If it was stopped, start it again: tellapart explore --port ${location.port}.`),
       );
     }
     return asked;
@@ -185,7 +188,8 @@
       const take = (file) => {
         if (!file) return;
         if (file.size > one.largest) {
-          said.textContent = `${file.name} has ${file.size.toLocaleString("en")} bytes, more than the ${one.largest.toLocaleString("en")} this page takes: use the command line.`;
+          const still = page.file ? ` What is shown is still of ${page.file.name}.` : "";
+          said.textContent = `${file.name} has ${file.size.toLocaleString("en")} bytes, more than the ${one.largest.toLocaleString("en")} this page takes: use the command line.${still}`;
           return;
         }
         const reader = new FileReader();

@@ -22,9 +22,10 @@ from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
 _LEAST = 1e-4
 _LOG = np.geomspace(_LEAST, 1, 97)
-_RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 51)]))
+_RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 201)]))
+_CLAIM = "If the claim is true, no attacker gets above its line."
 # Where ε is told, besides the claim's own δ.
-_DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
+DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
 # More lines of a ledger than these are summed up.
 _LINES = 12
 
@@ -37,18 +38,20 @@ def picture(kind: str, found: Found) -> Drawing | None:
         return _drawn("roc", told, [Trace("this attack", fpr, tpr, Ink.FIRST)])
     if not isinstance(found, Verdict):
         return None
-    rates = _LOG if kind == "roc-log" else _RATES
-    claim, (shown, words) = curve_of(found.claim), _shown(found)
+    rates = _RATES
+    shown, words = _shown(found)
     if isinstance(shown, AtomicCurve):
         rates = np.unique(np.concatenate([rates, shown.vertices()[0]]))
-    if kind == "roc-log":
-        rates = rates[rates >= _LEAST]
-    lines = [_line(f"claimed: {found.name}", claim, rates, Ink.PROMISE)]
-    told = "If the claim is true, no attacker gets above its line."
-    if shown is not None:
-        lines.append(_line(words, shown, rates, Ink.EVIDENCE))
-        told = f"{told} Where the evidence does, the claim is refuted."
-    return _drawn(kind, told, lines)
+    lines = [_line(f"claimed: {found.name}", curve_of(found.claim), kind, rates, Ink.PROMISE)]
+    if shown is None:
+        return _drawn(kind, _CLAIM, lines)
+    lines.append(_line(words, shown, kind, rates, Ink.EVIDENCE))
+    return _drawn(kind, f"{_CLAIM} Where the evidence does, the claim is refuted.", lines)
+
+
+def claimed(kind: str, curve: TradeoffCurve, name: str) -> Drawing:
+    """The claim alone, before there is any evidence."""
+    return _drawn(kind, _CLAIM, [_line(f"claimed: {name}", curve, kind, _RATES, Ink.PROMISE)])
 
 
 def _shown(verdict: Verdict) -> tuple[TradeoffCurve | None, str]:
@@ -66,7 +69,8 @@ def _shown(verdict: Verdict) -> tuple[TradeoffCurve | None, str]:
     return guarantee(least, claim.claimed_delta), words
 
 
-def _line(name: str, curve: TradeoffCurve, rates: Array, ink: Ink) -> Trace:
+def _line(name: str, curve: TradeoffCurve, kind: str, every: Array, ink: Ink) -> Trace:
+    rates = every[every >= _LEAST] if kind == "roc-log" else every
     return Trace(name, tuple(rates.tolist()), tuple(np.asarray(curve.tpr(rates)).tolist()), ink)
 
 
@@ -89,7 +93,7 @@ def numbers(found: Found, described: Sequence[Shown]) -> tuple[Table, ...]:
         return ()
     rows = tuple(
         (f"ε at δ = {delta:g}", str(found.evidence.epsilon_lower(delta)))
-        for delta in sorted({found.delta, *_DELTAS})
+        for delta in sorted({found.delta, *DELTAS})
     )
     return (Table("What any true promise must at least have", ("promise", "at least"), rows),)
 

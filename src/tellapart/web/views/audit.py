@@ -13,26 +13,28 @@ from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.table import Names
 from tellapart.mechanisms.named import named
+from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
 from tellapart.report.model import Found
 from tellapart.web import _controls, _scores
-from tellapart.web._answer import Answer, Mark, Table, Words
+from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
 from tellapart.web._controls import Choice, Control, Dial, File, Group, Line, Scale, Tick
 from tellapart.web._server import example
 from tellapart.web._view import Dropped, View
 from tellapart.web.views import _evidence
 
 _DESIGNS = {
-    "many-runs": "many runs: every score is of a run of its own",
-    "one-run": "one run: each canary in or out by a fair coin",
-    "one-model": "one model: a description, no verdict",
+    "many-runs": "many runs, one score each",
+    "one-run": "one run, canaries by fair coins",
+    "one-model": "one model: no verdict",
 }
 _ORIENTATIONS = {
-    "higher": "higher scores speak for membership",
-    "lower": "lower scores do, as a loss",
-    "either": "not known: look both ways, and pay for it",
+    "higher": "higher ones",
+    "lower": "lower ones, as of a loss",
+    "either": "not known: look both ways",
 }
 _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
+_SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
 _MEGABYTES = _scores.LARGEST_FILE // 2**20
 _LOOKED = (
     "Design, direction, confidence and columns were settled before the verdict was seen: whoever "
@@ -69,11 +71,16 @@ def _controls_of(state: State) -> list[Control]:
         "Scores",
         (
             file,
-            Tick("example", "use the example scores", state.example),
+            Tick(
+                "example",
+                "use the example scores",
+                state.example,
+                "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
+            ),
             Choice("design", "How they came about", state.design, tuple(_DESIGNS.items())),
             Choice(
                 "orientation",
-                "Which scores accuse",
+                "Which scores speak for membership",
                 state.orientation,
                 tuple(_ORIENTATIONS.items()),
                 "Say it before you look: the verdict holds for a choice made without these scores.",
@@ -175,11 +182,12 @@ def _wanted(state: State) -> Answer:
     return Answer(
         headline="No scores yet",
         sentences=(
-            "Pick or drop a file with one row for each score of an attack, and tell below how the "
-            "scores came about; or use the example scores.",
+            "Pick or drop a file with one row for each score of an attack, and say how the scores "
+            "came about; or use the example scores.",
             "The audit then says whether they refute the claim, how sure that is, and what it "
             "rests on. It never says that a claim is true.",
         ),
+        drawing=None if state.design == "one-model" else _claim(state),
         parts=(
             Table(
                 "Such a file",
@@ -197,6 +205,10 @@ def _wanted(state: State) -> Answer:
     )
 
 
+def _claim(state: State) -> Drawing:
+    return _evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
+
+
 def _python(state: State, held: Dropped) -> str:
     where, first = repr(held.name), ""
     if state.example:
@@ -207,7 +219,11 @@ def _python(state: State, held: Dropped) -> str:
     accuse = f"audit.Orientation.{state.orientation.upper()}"
     read = f"scores = audit.Scores.read({where}{given}, orientation={accuse})\n"
     if state.design == "one-model":
-        return f"from tellapart import audit\n{first}\n{read}print(audit.metrics(scores))\n"
+        return (
+            f"from tellapart import audit, report\n{first}\n{read}"
+            "told = report.of(audit.metrics(scores), scores=scores)\n"
+            f"{_SAY}for one in told.shown:\n    print(one.what, one.words, one.basis)\n"
+        )
     name = "" if _name(state) is None else f", name={state.mechanism!r}"
     design = state.design.replace("-", "_")
     return f"""\
@@ -217,7 +233,8 @@ from tellapart.mechanisms.named import named
 {read}evidence = audit.{design}(scores, {state.confidence!r})
 verdict = audit.judge(named({state.mechanism!r}), evidence{name})
 told = report.of(verdict, scores=scores, brief=True)
-print(told.headline, *told.reasons, sep="\\n")
+{_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, _evidence.DELTAS))}}}):
+    print(f"ε at δ = {{delta:g}}", evidence.epsilon_lower(delta))
 """
 
 
