@@ -174,6 +174,8 @@ def _npz(file: Path, content: bytes, names: Names) -> Slice:
                 raise BadScores(f"{file} must unpack to at most {LARGEST_OPENED:,} bytes{_ELSE}")
             arrays = {name: np.empty(0) for name in inside}  # those not asked for stay packed
             for name in wanted & set(inside):
+                if inside[name].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ValueError("an archive that NumPy did not write")
                 with packed.open(inside[name]) as member:
                     arrays[name] = _array(file, member, inside[name].file_size)
     except BadScores:
@@ -187,11 +189,14 @@ def _npz(file: Path, content: bytes, names: Names) -> Slice:
 
 def _array(file: Path, member: IO[bytes], size: int) -> NDArray[Any]:
     """One array, whose shape and type must fit the bytes there are before room is made for it."""
-    shape, _, kind = _HEADERS[npy.read_magic(member)](member)
-    if kind.hasobject or kind.itemsize == 0 or math.prod(shape) * kind.itemsize > size:
-        raise ValueError("an array that is larger than its file, or no plain numbers")
-    _few(file, math.prod(shape))
+    header = _HEADERS.get(npy.read_magic(member))
+    if header is None:
+        raise ValueError("an array with named fields")
+    shape, _, kind = header(member)
     count = math.prod(shape)
+    if kind.hasobject or min(shape, default=0) < 0 or count * kind.itemsize > size:
+        raise ValueError("an array that is larger than its file, or no plain numbers")
+    _few(file, count)
     held = member.read(count * kind.itemsize)
     return np.frombuffer(held, dtype=kind, count=count).reshape(shape)
 

@@ -24,6 +24,11 @@ _LEAST = 1e-4
 _LOG = np.geomspace(_LEAST, 1, 97)
 _RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 201)]))
 _CLAIM = "If the claim is true, no attacker gets above its line."
+# A line bounds two rates, each by itself; the test of a claim looks at both together.
+_EVIDENCE = (
+    "Where the evidence does, the claim is refuted; the test behind the verdict is sharper than "
+    "the line, and may refute a claim that lies just above it."
+)
 # Where ε is told, besides the claim's own δ.
 DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
 # More lines of a ledger than these are summed up.
@@ -46,7 +51,7 @@ def picture(kind: str, found: Found) -> Drawing | None:
     if shown is None:
         return _drawn(kind, _CLAIM, lines)
     lines.append(_line(words, shown, kind, rates, Ink.EVIDENCE))
-    return _drawn(kind, f"{_CLAIM} Where the evidence does, the claim is refuted.", lines)
+    return _drawn(kind, f"{_CLAIM} {_EVIDENCE}", lines)
 
 
 def claimed(kind: str, curve: TradeoffCurve, name: str) -> Drawing:
