@@ -216,7 +216,7 @@ def test_a_copied_command_says_what_is_on_screen(case, run):
     assert [told["headline"], *told["reasons"]] == [answer.headline, *answer.sentences]
 
 
-@pytest.mark.parametrize("name", ["-o.csv", "it's.csv", "a b.csv", "$HOME`x`.csv"])
+@pytest.mark.parametrize("name", ["-o.csv", "$HOME `x` it's.csv"])
 def test_a_command_names_any_file(name, folder, run):
     (folder / name).write_bytes(MINE.content)
     answer = VIEW.answer(OF_MINE, replace(MINE, name=name))
