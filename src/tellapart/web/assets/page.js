@@ -18,21 +18,21 @@
 
   // ---- asking: one question at a time; what changes meanwhile is asked together afterwards
 
+  // Whoever watches can tell whether all that was asked is shown.
+  function next() {
+    page.number += 1;
+    page.busy = setTimeout(free, PATIENCE);
+    document.documentElement.dataset.asked = page.number;
+  }
+
   function ask(changed) {
     if (page.busy) {
       page.waiting = changed;
       return;
     }
     page.waiting = null;
-    page.number += 1;
-    page.busy = setTimeout(free, PATIENCE);
+    next();
     set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number, file: file() } });
-  }
-
-  // A file stays in this window, and goes along only where a view reads it.
-  function file() {
-    const link = [...document.querySelectorAll("nav a[data-view]")].find((one) => one.dataset.view === page.view);
-    return link && link.dataset.file === "yes" ? page.file : null;
   }
 
   function free() {
@@ -46,9 +46,19 @@
     page.shape = null;
     page.waiting = null;
     clearTimeout(page.busy);
-    page.number += 1;
-    page.busy = setTimeout(free, PATIENCE);
+    next();
     return { view: path, query, number: page.number, file: file() };
+  }
+
+  function change(field, value) {
+    page.values[field] = value;
+    ask(field);
+  }
+
+  // A file stays in this window, and goes along only where a view reads it.
+  function file() {
+    const link = [...document.querySelectorAll("nav a[data-view]")].find((one) => one.dataset.view === page.view);
+    return link && link.dataset.file === "yes" ? page.file : null;
   }
 
   // ---- trouble: questions that the server did not take, or never heard
@@ -78,11 +88,6 @@
   function trouble(words) {
     find("trouble").textContent = words ? `${words} What is shown is from before.` : "";
     if (words) free();
-  }
-
-  function change(field, value) {
-    page.values[field] = value;
-    ask(field);
   }
 
   // ---- controls
