@@ -129,12 +129,12 @@ def test_a_server_that_refuses_or_is_gone_is_told_of_and_survived(visit, fault, 
     def fail(route):
         route.abort() if fault is None else route.fulfill(status=fault, body="")
 
-    screen.page.route("**/_dash-update-component", fail)
+    screen.page.route("**/_dash-update-component*", fail)
     screen.number("mechanism.0.epsilon").fill("2")
     screen.page.wait_for_selector("#trouble:not(:empty)")
     assert said in trouble(screen)
     assert screen.headline == before
-    screen.page.unroute("**/_dash-update-component")
+    screen.page.unroute("**/_dash-update-component*")
     screen.number("mechanism.0.epsilon").fill("4")
     screen.settle()
     assert (trouble(screen), "NOT REFUTED: the claim ε = 4" in screen.headline) == ("", True)
