@@ -91,6 +91,7 @@ class File:
     accept: str
     largest: int  # bytes
     help: str = ""
+    instead_of: str = ""  # the tick that a file takes off
     kind: str = made(default="file", init=False)
 
 

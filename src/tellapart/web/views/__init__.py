@@ -3,6 +3,8 @@
 from typing import Any
 
 from tellapart.web._view import View
-from tellapart.web.views import auxiliary, explore, point
+from tellapart.web.views import audit, auxiliary, explore, point
 
-VIEWS: dict[str, View[Any]] = {one.path: one for one in (explore.VIEW, point.VIEW, auxiliary.VIEW)}
+VIEWS: dict[str, View[Any]] = {
+    one.path: one for one in (explore.VIEW, point.VIEW, auxiliary.VIEW, audit.VIEW)
+}
