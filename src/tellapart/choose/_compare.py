@@ -101,11 +101,12 @@ def compare(subjects: Mapping[str, Subject], **arguments: float) -> Comparison:
         names=tuple(curves),
         scopes=tuple(scope(one) for one in subjects.values()),
         readings=tuple(summary(curve, **arguments) for curve in curves.values()),
-        pairs=tuple(_pair(a, b, curves[a], curves[b]) for a, b in combinations(curves, 2)),
+        pairs=tuple(pair(a, b, curves[a], curves[b]) for a, b in combinations(curves, 2)),
     )
 
 
-def _pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
+def pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
+    """How two curves with these names stand to each other."""
     more, less = dominates(a, b), dominates(b, a)
     where = () if more or less else crossings(a, b)
     return Pair(first, second, (a.bound, b.bound), more, less, where, gap(a, b), gap(b, a))
