@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from tellapart import _checks, risk
 from tellapart._numeric.rounding import fixed
@@ -114,12 +116,15 @@ def limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
 
 def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
     """The frontier at those values that the family has, and has an answer for."""
-    return frontier(
-        family.make,
-        [value for value in values if _answers(family, limits, value)],
-        {limit.name: limit.value for limit in limits},
-        name=family.parameter,
-    )
+    measures = {limit.name: limit.value for limit in limits}
+    found: dict[float, Frontier] = {}
+    for value in values:
+        with suppress(InvalidArgument, NotCertified):
+            found[value] = frontier(family.make, [value], measures, name=family.parameter)
+    if len({one.bound for one in found.values()}) != 1:
+        return frontier(family.make, list(found), measures, name=family.parameter)
+    first, *_ = found.values()
+    return replace(first, rows=tuple(one.rows[0] for one in found.values()))
 
 
 def cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
@@ -127,13 +132,3 @@ def cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
     if cost.rows[0].margin is None:
         return [(row[0], *row[3:]) for row in cost.cells()]
     return list(cost.cells())
-
-
-def _answers(family: NamedFamily, limits: Sequence[Limit], value: float) -> bool:
-    try:
-        curve = curve_of(family.make(value))
-        for limit in limits:
-            limit.value(curve)
-    except (InvalidArgument, NotCertified):
-        return False
-    return True

@@ -14,6 +14,12 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curves_of, scope
 from tellapart.risk import Reading, summary
 
+# How to read the table of `Comparison.gaps`.
+GAPS = (
+    "How much less often an attacker errs against the column than against the row, at most. 0: "
+    "the row leaks at least as much to every attacker."
+)
+
 
 @dataclass(frozen=True)
 class Pair:
