@@ -41,7 +41,7 @@ class Pair:
 
     def __str__(self) -> str:
         a, b = (
-            (name, f"{name} {_VERBS[bound]}")
+            (name, f"{name} {VERBS[bound]}")
             for name, bound in zip((self.first, self.second), self.bounds, strict=True)
         )
         if self.first_leaks and self.second_leaks:
@@ -58,7 +58,7 @@ class Pair:
 
 
 # A promise allows what a mechanism that keeps it need not leak.
-_VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
+VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
         return None
     label = _controls.label_of(around.parameter)
     if noisy:
-        label = f"95 % of the noise lies within ± this; with {around.parameter}"
+        label = "error: 95 % of the noise lies within ± this"
     traces = [_limit_line(placed[0][0], placed[-1][0])]
     spots = []
     for k, limit in enumerate(limits):

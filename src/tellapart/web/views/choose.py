@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tellapart import _checks, risk
 from tellapart.choose import Choice as Chosen
@@ -84,7 +85,7 @@ def _answer(state: State) -> Answer:
     certify = state.certified or not family.slow
     command = _choose_code.command(state, family)
     try:
-        found, doubt = answering.chosen(family, limits, certify)
+        found, doubt, anyone = _found(state.mechanism, state.parameter, tuple(limits), certify)
     except Infeasible as why:
         said = f"No {family.parameter} keeps these limits"
         python = _choose_code.python(state, family, limits, certify, ())
@@ -93,12 +94,28 @@ def _answer(state: State) -> Answer:
         said = f"no limit binds: every {family.parameter} of {state.mechanism} keeps them"
         python = _choose_code.python(state, family, limits, certify, ())
         return Answer(said, python=python, command=command)
-    return replace(_chosen(state, family, limits, found, doubt), command=command)
+    sentences = answering.explained(family, found, anyone, doubt)
+    if not certify:
+        sentences.append("The command below confirms it, and may move it to the private side.")
+    mark = Mark.PLAIN if doubt else Mark.GOOD
+    made = _chosen(state, family, limits, found)
+    return replace(made, sentences=tuple(sentences), mark=mark, command=command)
 
 
-def _chosen(
-    state: State, family: NamedFamily, limits: Sequence[Limit], found: Chosen, doubt: str
-) -> Answer:
+@lru_cache(maxsize=64)
+def _found(
+    mechanism: str, parameter: str, limits: tuple[Limit, ...], certify: bool
+) -> tuple[Chosen, str, float | None]:
+    """The choice, what is in doubt about it, and ε for any mechanism.
+
+    Kept, since many dials leave the choice as it is.
+    """
+    family = _families.family(mechanism, parameter)
+    anyone = answering.for_any_mechanism(family, limits)
+    return *answering.chosen(family, limits, certify), anyone
+
+
+def _chosen(state: State, family: NamedFamily, limits: Sequence[Limit], found: Chosen) -> Answer:
     value = found.short
     subject = family.make(value)
     around = answering.cost(family, limits, _values(family, value, state.picture))
@@ -106,24 +123,21 @@ def _chosen(
     rows = [row for row in around.rows if row.parameter in [value * one for one in factors]]
     spent = replace(around, rows=tuple(rows))
     head, *cells = answering.cost_cells(spent)
-    limit_head, *limit_rows = answering.limit_cells(found, subject)
+    _, *limit_rows = answering.limit_cells(found, subject)
     readings = risk.summary(curve_of(subject), **state.attacker)
-    anyone = answering.for_any_mechanism(family, limits)
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise that is added to one answer."
     return Answer(
         headline=f"{family.parameter} = {value:.10g} for {state.mechanism}",
-        sentences=tuple(answering.explained(family, found, anyone, doubt)),
-        mark=Mark.GOOD,
         drawing=_drawing(state, limits, around, value, curve_of(subject)),
         parts=(
-            Table("Your limits", tuple(limit_head), tuple(limit_rows)),
+            Table("Your limits", ("limit", "achieved", "what binds"), tuple(limit_rows)),
             Table(
                 "What it costs, and what more or less would"
                 if noisy
                 else "What more or less means",
-                (*head, ""),
+                (*head, "choice"),
                 tuple((*row, word) for row, word in zip(cells, marked, strict=True)),
                 note if noisy else "",
             ),
@@ -145,7 +159,7 @@ def _values(family: NamedFamily, value: float, picture: str) -> list[float]:
     """Where to look around the choice: as the command does, and more finely for the picture."""
     asked = {value * factor for factor in answering.AROUND}
     if picture == "cost":
-        count = 4 if family.slow else 16
+        count = 4 if family.slow or family.name.startswith("discrete") else 8
         finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
         asked |= {float(round(one)) for one in finer if one >= 1} if family.whole else finer
     return sorted(asked)

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from tellapart import _checks, risk
 from tellapart.choose import Comparison, Pair
-from tellapart.choose._compare import GAPS, pair
+from tellapart.choose._compare import GAPS, VERBS, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
 from tellapart.mechanisms.named import NAMED, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
@@ -206,7 +206,8 @@ def _headline(found: Comparison) -> str:
     beaten |= {(one.second, one.first): one.second_leaks for one in found.pairs}
     for name in found.names:
         if all(beaten[name, other] for other in found.names if other != name):
-            return f"{name} leaves at least as much to every attacker as each of the others"
+            verb = VERBS[curve_of(_subject(name)).bound]
+            return f"{name} {verb} at least as much as each of the others, to every attacker"
     return "Which of them leaks most depends on the attacker"
 
 
