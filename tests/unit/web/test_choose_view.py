@@ -8,7 +8,7 @@ from tellapart.choose import at_least, at_most
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.named import NAMED, named_family
 from tellapart.web import _families, _state
-from tellapart.web._answer import Ink, Mark
+from tellapart.web._answer import Mark
 from tellapart.web._controls import Group
 from tellapart.web.views import _choose_pictures
 from tellapart.web.views._choose_state import State
@@ -194,7 +194,8 @@ def test_limits_lie_where_they_are_reached(key, measured):
 def test_limits_on_advantage_and_epsilon_are_lines_that_the_curve_keeps_beneath():
     drawing = VIEW.answer(asked(picture="roc-log", on_max_epsilon=True)).drawing
     _, curve, *bounds = drawing.traces
-    assert [one.ink for one in bounds] == [Ink.PROMISE, Ink.PROMISE]
+    assert [one.name for one in bounds] == ["advantage ≤ 0.1", "epsilon(delta=1e-05) ≤ 1"]
+    assert len({curve.ink, *(one.ink for one in bounds)}) == 3
     for bound in bounds:
         assert bound.x == curve.x
         assert np.all(np.array(curve.y) <= np.array(bound.y) + 1e-12)

@@ -72,7 +72,8 @@ def curve(
     drawn = _pictures.draw(kind, {name: found}, prior)
     if kind not in ("roc", "roc-log"):
         return drawn
-    lines, spots = [], []
+    lines: list[Trace] = []
+    spots: list[Spot] = []
     for limit in limits:
         arguments = dict(limit.arguments)
         place = _place(limit, arguments)
@@ -82,7 +83,8 @@ def curve(
         if bound is not None:
             x = drawn.traces[0].x
             y = [float(one) for one in bound.tpr(x)]
-            lines.append(Trace(str(limit), x, tuple(y), Ink.PROMISE, dashed=True))
+            ink = _pictures.INKS[1 + len(lines)]
+            lines.append(Trace(str(limit), x, tuple(y), ink, dashed=True))
     return replace(drawn, traces=(*drawn.traces, *lines), spots=tuple(spots))
 
 
