@@ -197,6 +197,11 @@ def title_of(name: str) -> str:
     return NAMES.get(name, name.replace("-", " ").capitalize())
 
 
+def label_of(key: str) -> str:
+    """A parameter's name for people."""
+    return _PARAMETERS[key][0]
+
+
 def parameter(field_name: str, key: str, value: float) -> Dial:
     """The dial for one parameter of a mechanism."""
     label, low, high, scale, private = _PARAMETERS[key]
