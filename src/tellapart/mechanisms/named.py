@@ -9,6 +9,7 @@ also takes ``sampled`` and ``repeated``, and ``+`` puts one after another:
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -161,7 +162,8 @@ def terms(text: str) -> tuple[Term, ...]:
 
 def _short(value: float) -> str:
     """The shortest text that reads back as the same number."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e6 else repr(float(value))
+    whole = abs(value) < 1e6 and value == int(value)
+    return str(int(value)) if whole else repr(float(value))
 
 
 def named(text: str, **given: float) -> Subject:
@@ -268,9 +270,12 @@ def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]
 def _number(key: str, value: str, text: str) -> float:
     for kind in (int, float):
         try:
-            return kind(value)
+            found = kind(value)
         except ValueError:
             continue
+        if abs(found) > sys.float_info.max:
+            _checks.refuse("mechanism", f"have a {key} that a double can hold", text[:80])
+        return found
     rule = "be written as name:key=number,key=number"
     return _checks.refuse("mechanism", f"{rule} ({key or value!r} has no number)", text)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import TradeoffCurve
 from tellapart.risk import precision
@@ -31,6 +32,8 @@ def draw(
     kind: str, curves: Mapping[str, TradeoffCurve], prior: float, spots: Sequence[Spot] = ()
 ) -> Drawing:
     """The curves in one of the KINDS, each with what a guess would do beside it."""
+    if kind not in dict(KINDS):
+        _checks.refuse("picture", f"be one of {', '.join(dict(KINDS))}", kind)
     inks = dict(zip(curves, INKS * (len(curves) // len(INKS) + 1), strict=False))
     if kind == "precision":
         return _precision(curves, prior, inks)

@@ -88,6 +88,8 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
     is no mechanism.
     """
     text = values.get(field)
+    if text is not None:
+        text = _value(field, text, str)
     if not text or changed == field:
         return text
     found: list[Term] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from tellapart import _checks, risk
+from tellapart import _checks, report, risk
 from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.web import _controls, _pictures
@@ -44,7 +44,7 @@ def fpr_dial(value: float) -> Dial:
         "FPR: share of the others it accuses",
         value,
         1e-6,
-        1,
+        0.5,
         ends=("careful attacker", "reckless attacker"),
     )
 
@@ -106,6 +106,24 @@ def _command(state: State) -> str:
     )
 
 
+def _report(state: State) -> report.Report:
+    return report.of(
+        named(state.mechanism),
+        name=state.mechanism,
+        prior=state.prior,
+        fpr=state.fpr,
+        delta=state.at_delta,
+        command=_report_command(state),
+    )
+
+
+def _report_command(state: State) -> str:
+    return (
+        f"tellapart report {shlex.quote(state.mechanism)} report.html --prior {state.prior!r} "
+        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}"
+    )
+
+
 VIEW = View(
     "/",
     "Explore",
@@ -113,5 +131,6 @@ VIEW = View(
     State,
     _controls_of,
     _answer,
+    _report,
     mechanisms=("mechanism",),
 )

@@ -1,0 +1,91 @@
+"""Explore: what the view says is what the library says, and code for it says the same."""
+
+import contextlib
+import io
+import shlex
+
+import pytest
+
+import tellapart as ta
+from tellapart import risk
+from tellapart.cli import main
+from tellapart.web.views.explore import VIEW
+
+TEXTS = [
+    "laplace:epsilon=1",
+    "any:epsilon=0.5,delta=1e-06",
+    "gaussian:sigma=2,sampled=0.1,repeated=9+laplace:epsilon=0.2",
+]
+
+
+def printed(run):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        run()
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_copied_code_says_what_the_screen_says(text):
+    state = VIEW.read({"mechanism": text, "prior": 0.01, "fpr": 0.002, "at_delta": 1e-6})
+    shown = VIEW.answer(state)
+    words, table = shown.parts
+    python = printed(lambda: exec(shown.python, {}))  # noqa: S102
+    command = " ".join(printed(lambda: main(shlex.split(shown.command)[1:])).split())
+    for name, value, _ in table.rows:
+        assert f"{name} {value}" in python
+        assert f"{name} {value}" in command
+    for sentence in words.sentences:
+        assert sentence in python
+        assert sentence in command
+
+
+def test_dials_settle_the_numbers_of_the_text():
+    values = {"mechanism": "gaussian:sigma=2+laplace:epsilon=1", "mechanism.0.sigma": 3}
+    values |= {"mechanism.1.repeated": 5, "mechanism.0.repeated": 1}
+    state = VIEW.read(values, changed="mechanism.0.sigma")
+    assert state.mechanism == "gaussian:sigma=3+laplace:epsilon=1,repeated=5"
+    assert VIEW.read(values, changed="mechanism").mechanism == values["mechanism"]
+    added = {**values, "mechanism.add": "laplace:epsilon=2"}
+    assert VIEW.read(added, changed="mechanism.add").mechanism.endswith("+laplace:epsilon=2")
+    dropped = VIEW.read({**values, "mechanism.drop": "0"}, changed="mechanism.drop")
+    assert dropped.mechanism == "laplace:epsilon=1,repeated=5"
+
+
+def test_the_report_is_of_what_is_on_screen():
+    found = VIEW.report(VIEW.read({"mechanism": "laplace:epsilon=2", "prior": 0.1}))
+    assert found.claim is not None
+    assert found.made.command.startswith("tellapart report laplace:epsilon=2 report.html")
+    assert risk.advantage(ta.Laplace(0.5).curve()) == pytest.approx(0.632121, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "precision", "region"])
+def test_every_picture_is_that_of_the_curve(kind):
+    state = VIEW.read({"mechanism": "laplace:epsilon=1", "picture": kind, "prior": 0.2})
+    drawing = VIEW.answer(state).drawing
+    line = next(one for one in drawing.traces if one.name == "laplace:epsilon=1")
+    curve = ta.Laplace(1).curve()
+    for x, y in list(zip(line.x, line.y, strict=True))[3:30]:
+        if kind in ("roc", "roc-log"):
+            assert y == pytest.approx(curve.tpr(x), abs=1e-12)
+        elif kind == "precision":
+            assert y == pytest.approx(risk.precision(curve, recall=x, prior=0.2), abs=1e-12)
+        else:
+            assert y == pytest.approx(curve.beta(x), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"prior": "often"}, "prior must be a number"),
+        ({"prior": 0}, "prior must"),
+        ({"mechanism": "laplace:epsilon=-1"}, "epsilon must"),
+        ({"picture": "pie"}, "picture must be one of"),
+        ({"mechanism": "laplace:epsilon=1" + "0" * 3000}, "at most 2,000 letters"),
+        ({"mechanism": "laplace:epsilon=1" + "0" * 400}, "epsilon that a double can hold"),
+        ({"mechanism": "laplace:epsilon=1e999"}, "epsilon that a double can hold"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(values, message):
+    with pytest.raises(ta.TellapartError, match=message):
+        VIEW.answer(VIEW.read(values))
