@@ -100,10 +100,10 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
             if key != name:
                 numbers[key] = _number(name, given, whole=False)
         found.append(Term(term.name, {key: one for key, one in numbers.items() if _says(key, one)}))
-    if changed == f"{field}.add":
+    if changed == f"{field}.add" and values.get(changed):
         found += terms(str(values[changed]))
     if changed == f"{field}.drop" and len(found) > 1:
-        del found[int(_number(changed, values[changed], whole=True))]
+        found = [one for k, one in enumerate(found) if str(k) != str(values.get(changed))]
     return "+".join(map(str, found))
 
 
