@@ -76,6 +76,19 @@ class PanelsCurve(SymmetricCurve):
                 found = found + np.where(start[..., 0] < high, part.sum(axis=-1), 0.0)
         return np.asarray(found)
 
+    def _area(self) -> float:
+        """∫ FNR over the losses under h0, half of every tie: no threshold is searched."""
+        half = np.diff(self.edges)[:, None] / 2
+        x = self.edges[:-1, None] + half * (1 + _NODES)
+        shares = np.polynomial.polynomial.polyval(
+            (1 + _NODES) / 2, self.powers[..., None].swapaxes(0, 1), tensor=False
+        )
+        between = half * _WEIGHTS * shares * np.exp(_down(x) - self.top / 2)
+        ties = self.atoms * np.exp(_up(self.places) - self.top / 2)
+        at = self.atoms * np.exp(_down(self.places) - self.top / 2)
+        errs = self._above(-self.places, _down, strict=False) - ties / 2
+        return float((between * self._above(-x, _down, strict=False)).sum() + (at * errs).sum())
+
     def _largest_loss(self) -> float:
         return self.top
 
