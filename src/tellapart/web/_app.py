@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import flask
@@ -153,6 +154,8 @@ def tell(asked: Any, sent: Any) -> tuple[Any, Any, Any]:
         controls = view.controls(state)
         extra = (_dropped(sent),) if view.takes_file else ()
         answer = view.answer(state, *extra)
+        if view.report is None:
+            answer = replace(answer, reports=False)
     except TellapartError as error:
         problem = str(error)
         try:
@@ -162,8 +165,9 @@ def tell(asked: Any, sent: Any) -> tuple[Any, Any, Any]:
         answer = Answer("This cannot be shown", (problem,), Mark.BAD)
         state = None
     shape = "" if controls is None else _controls.shape(controls)
+    number = int(asked.get("number", 0))
     told = {
-        "number": asked.get("number", 0),
+        "number": number,
         "view": view.path,
         "controls": None if controls is None else _controls.as_data(controls),
         "shape": shape,
@@ -171,7 +175,7 @@ def tell(asked: Any, sent: Any) -> tuple[Any, Any, Any]:
         "drawing": None if answer.drawing is None else answer.drawing.data(),
         "problem": problem,
     }
-    return told, _render.answer(answer), view.question
+    return told, _render.answer(answer, number), view.question
 
 
 def report(_wanted: Any, asked: Any, sent: Any) -> Any:

@@ -18,14 +18,20 @@
 
   // ---- asking: one question at a time; what changes meanwhile is asked together afterwards
 
+  // Whoever watches can tell whether all that was asked is shown.
+  function next() {
+    page.number += 1;
+    page.busy = setTimeout(free, PATIENCE);
+    document.documentElement.dataset.asked = page.number;
+  }
+
   function ask(changed) {
     if (page.busy) {
       page.waiting = changed;
       return;
     }
     page.waiting = null;
-    page.number += 1;
-    page.busy = setTimeout(free, PATIENCE);
+    next();
     set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number } });
   }
 
@@ -40,8 +46,7 @@
     page.shape = null;
     page.waiting = null;
     clearTimeout(page.busy);
-    page.number += 1;
-    page.busy = setTimeout(free, PATIENCE);
+    next();
     return { view: path, query, number: page.number };
   }
 
@@ -82,15 +87,24 @@
       slider.setAttribute("aria-labelledby", id + "-label");
       const say = (value) => slider.setAttribute("aria-valuetext", shown(value));
       say(one.value);
+      let before = Number(slider.value);
       slider.addEventListener("input", () => {
-        const value = valueAt(one, Number(slider.value));
+        let place = Number(slider.value);
+        const step = place - before;
+        // Among whole numbers many places hold the same one: a key goes on to the next.
+        if (one.scale === "whole" && Math.abs(step) === 1) {
+          while (place > 0 && place < STEPS && valueAt(one, place) === valueAt(one, before)) place += step;
+          slider.value = place;
+        }
+        before = place;
+        const value = valueAt(one, place);
         exact.value = shown(value);
         say(value);
         change(one.field, value);
       });
       exact.addEventListener("input", () => {
         if (exact.value === "" || !exact.validity.valid) return;
-        slider.value = position(one, Number(exact.value));
+        before = Number(slider.value = position(one, Number(exact.value)));
         say(Number(exact.value));
         change(one.field, Number(exact.value));
       });
@@ -104,7 +118,7 @@
       }
       node.follow = (next) => {
         if (document.activeElement !== exact) exact.value = shown(next.value);
-        if (document.activeElement !== slider) slider.value = position(one, next.value);
+        if (document.activeElement !== slider) before = Number(slider.value = position(one, next.value));
         say(next.value);
       };
       return node;
