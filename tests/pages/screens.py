@@ -123,3 +123,32 @@ class Screen:
 def plain(text: str) -> str:
     """Text without its line breaks and boxes, as one line."""
     return re.sub(r"[\s│┃╭╮╰╯─━]+", " ", text)
+
+
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?", re.I)
+
+
+def numbers(text: str) -> list[tuple[str, float, float]]:
+    """Every number of a text: how it is written, what it is, and what its last digit is worth."""
+    found = []
+    for written in NUMBER.findall(text):
+        digits, _, power = written.rstrip(" %").replace(",", "").replace("−", "-").partition("e")
+        decimals = len(digits.partition(".")[2])
+        size = 10.0 ** (int(power or 0) - (2 if written.endswith("%") else 0))
+        worth = size * 10.0**-decimals if decimals or power else 0.0
+        found.append((written, float(digits) * size, worth))
+    return found
+
+
+def unsaid(shown: list[str], printed: str) -> list[str]:
+    """The numbers shown that are not printed, to the digits that are shown.
+
+    What is shown may be rounded up or down, whichever does not flatter.
+    """
+    known = [value for _, value, _ in numbers(printed)]
+    return [
+        written
+        for cell in shown
+        for written, value, worth in numbers(cell)
+        if not any(abs(one - value) <= worth + 1e-9 * abs(value) for one in known)
+    ]
