@@ -41,7 +41,7 @@ app = App(
         "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n"
         "    tellapart frameworks chain.toml\n"
         "    tellapart explore\n\n"
-        "Every command takes --json, and --debug for a full traceback."
+        "Every command that answers takes --json, and any --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",
