@@ -22,7 +22,7 @@ import psutil
 from _timing import print_rows, told, versions
 from playwright.sync_api import Browser, Page, sync_playwright
 
-MOVES, VISITS = 6, 2
+MOVES, VISITS = 60, 9
 CLOSED_MS, TRAINING_MS, READY_MS = 60.0, 120.0, 1_500.0
 CLOSED = {
     "any (ε, δ)": "any:epsilon=1,delta=1e-05",

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Locator, Page
 
-# All that was asked is shown: controls and picture (html), and the answer beside them.
+# All that was asked is shown: controls, picture and URL (html), and the answer beside them.
 ANSWERED = """() => {
   const html = document.documentElement.dataset, head = document.querySelector("#answer .headline");
-  return html.asked && html.asked === html.shown && head && head.dataset.number === html.shown;
+  return html.asked && html.asked === html.shown && html.shown === html.kept
+    && head && head.dataset.number === html.shown;
 }"""
 FOCUSED = "() => document.activeElement && document.activeElement.id"
 

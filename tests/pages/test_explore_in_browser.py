@@ -235,6 +235,40 @@ def test_what_changes_while_an_answer_is_on_its_way_is_asked_afterwards(visit):
     assert asked(screen) == {"mechanism": f"laplace:epsilon={epsilon}"}
 
 
+def test_the_url_follows_once_the_hand_rests(visit):
+    """Browsers allow few changes of it: a long drag changes it once, a link takes it along."""
+    screen = visit().open("/")
+    screen.page.evaluate(
+        """() => {
+          window.kept = 0;
+          const own = history.replaceState.bind(history);
+          history.replaceState = (...given) => { window.kept += 1; own(...given); };
+        }"""
+    )
+    screen.slider("mechanism.0.epsilon").evaluate(
+        """async (one) => {
+          for (let place = 500; place < 530; place++) {
+            one.value = place;
+            one.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise(requestAnimationFrame);
+          }
+        }"""
+    )
+    screen.settle()
+    assert 1 <= screen.page.evaluate("window.kept") < 15
+    first = screen.url
+    screen.slider("mechanism.0.epsilon").press("ArrowRight")
+    screen.page.wait_for_function(  # shown, and the URL is still to come
+        "() => document.documentElement.dataset.asked === document.documentElement.dataset.shown"
+    )
+    screen.page.locator(".brand").click()
+    screen.settle()
+    screen.page.go_back()
+    screen.settle()
+    assert screen.url != first
+    assert asked(screen)["mechanism"] == screen.headline
+
+
 def test_a_strange_address_is_refused(visit):
     screen = visit()
     answer = screen.page.context.request.get(screen.address, headers={"Host": "evil.example"})

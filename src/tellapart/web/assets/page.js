@@ -2,7 +2,8 @@
 (function () {
   "use strict";
   const PATIENCE = 30000; // after so many ms without an answer the next question is asked
-  const page = { view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [] };
+  const REST = 120; // ms without a change, after which the URL is set
+  const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [] };
   const find = (id) => document.getElementById(id);
   const set = (id, props) => window.dash_clientside.set_props(id, props);
 
@@ -45,6 +46,7 @@
     page.view = path;
     page.shape = null;
     page.waiting = null;
+    page.address = null;
     clearTimeout(page.busy);
     next();
     return { view: path, query, number: page.number };
@@ -252,17 +254,27 @@
     }
   }
 
+  // The URL follows once the hand rests: browsers allow few changes of it in a second.
+  function keep() {
+    clearTimeout(page.keeping);
+    if (page.address !== null) history.replaceState(null, "", page.address);
+    page.address = null;
+    document.documentElement.dataset.kept = document.documentElement.dataset.shown;
+  }
+
   function show(told) {
     if (told.view === page.view && told.number === page.number) {
       page.told = told;
       if (told.controls) controls(told);
-      if (told.query !== null) history.replaceState(null, "", told.view + (told.query ? "?" + told.query : ""));
       picture();
       for (const link of document.querySelectorAll("nav a")) {
         if (link.dataset.view === page.view) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
       document.documentElement.dataset.shown = told.number;
+      if (told.query !== null) page.address = told.view + (told.query ? "?" + told.query : "");
+      clearTimeout(page.keeping);
+      page.keeping = setTimeout(keep, REST);
       free();
     }
     return window.dash_clientside.no_update;
@@ -278,6 +290,7 @@
     const link = event.target.closest("a[data-view]");
     if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0) {
       event.preventDefault();
+      keep();
       history.pushState(null, "", link.dataset.view);
       set("asked", { data: go(link.dataset.view, "") });
       find("question").focus();
@@ -293,6 +306,7 @@
     }
     if (event.target.closest("#report-button")) set("wanted", { data: Date.now() });
   });
+  window.addEventListener("pagehide", keep);
   window.addEventListener("popstate", () => set("asked", { data: go(location.pathname, location.search) }));
   let resized = null;
   window.addEventListener("resize", () => {
