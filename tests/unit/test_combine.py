@@ -272,3 +272,28 @@ def test_the_bound_on_laplace_moments_holds_all_the_way(shift, c):
 def test_gaussian_steps_add_up_however_quiet_or_loud(sigma):
     both = ta.compose([ta.Gaussian(sigma)] * 4).curve()
     assert both.mu == pytest.approx(2 / sigma, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ta.dp_sgd(1, 0.01, 1_000).then(ta.Laplace.with_epsilon(0.5)),
+        ta.compose([ta.Gaussian(2).sampled(0.2).repeated(5), ta.Laplace(1).sampled(0.3)]),
+        ta.compose([ta.Laplace(2).sampled(0.1).repeated(20), ta.Gaussian(3)]),
+    ],
+)
+def test_unlike_steps_have_a_curve_that_is_the_conjugate_of_its_profile(mechanism):
+    """Of steps that leak more in one order here and in the other there, at every rate."""
+    curve = mechanism.curve()
+    alpha = np.concatenate([np.geomspace(1e-4, 0.2, 12), np.linspace(0.22, 0.98, 39)])
+    beta = curve.beta(alpha)
+    epsilon = np.linspace(0, 12, 1_201)
+    delta = curve.delta(epsilon)
+    lines = np.maximum(
+        1 - delta[:, None] - np.exp(epsilon)[:, None] * alpha,
+        np.exp(-epsilon)[:, None] * (1 - delta[:, None] - alpha),
+    )
+    supported = np.maximum(lines.max(axis=0), 0)
+    assert np.all(beta >= supported - 1e-9)
+    assert np.max(beta - supported) < 2e-5  # lines are 0.01 apart
+    assert np.all(np.diff(beta) < 0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -182,24 +183,23 @@ class EitherOrder(ThresholdCurve):
         tpr = start.delta[0] + fpr[between]
         found[:, between] = [fpr[between], tpr, 1 - tpr, 1 - fpr[between], tpr * 0, tpr * 0]
         few, many = fpr < knots[0], fpr > knots[1]
+        beaten = np.zeros(fpr.shape, dtype=bool)
         if few.any():
-            found[:, few] = self._one_side(fpr[few], off_fpr(fpr[few]))
+            found[:, few], beaten[few] = self._by_present(fpr[few], off_fpr(fpr[few]))
         if many.any():
             # In the mirror the FNR is what was the FPR.
-            seen = self._one_side(fpr[many], off_tpr(1 - fpr[many]))
+            seen, beaten[many] = self._by_present(fpr[many], off_tpr(1 - fpr[many]))
             found[:, many] = seen[[2, 3, 0, 1, 4, 5]]
+        if beaten.any():
+            found[:, beaten] = super()._solved_fpr(fpr[beaten])
         return found
 
-    def _one_side(self, fpr: Array, off: Off) -> Array:
-        """By the order that usually leaks more; where it does not, by both."""
+    def _by_present(self, fpr: Array, off: Off) -> tuple[Array, NDArray[np.bool_]]:
+        """By the order that usually leaks more, and where it does not."""
         present, mirror = self.present, self.present.mirrored()
         guess, top = present._guess_fpr(np.minimum(fpr, 1 - fpr)), self._largest_loss()
         t, found, _ = present._newton(off, guess, 0.0, top)
-        beaten = np.flatnonzero(mirror._tails(t).delta > found[4] * (1 + 1e-12))
-        if beaten.size:
-            part = super()._solved_fpr(fpr[beaten])
-            found[:, beaten] = part if fpr[beaten[0]] < 0.5 else part[[2, 3, 0, 1, 4, 5]]
-        return found
+        return found, mirror._tails(t).delta > found[4] * (1 + 1e-12)
 
     def _epsilon(self, delta: Array) -> Array:
         """That of one order, unless the other has a larger δ there."""

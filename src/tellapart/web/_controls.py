@@ -95,6 +95,15 @@ class File:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """A value that nothing on the page shows now, and that must not be lost meanwhile."""
+
+    field: str
+    value: str | float
+    kind: str = made(default="kept", init=False)
+
+
+@dataclass(frozen=True)
 class Group:
     """Controls that belong together; ``folded`` ones are for those who ask."""
 
@@ -104,7 +113,7 @@ class Group:
     kind: str = made(default="group", init=False)
 
 
-Control = Dial | Choice | Line | Tick | File | Group
+Control = Dial | Choice | Line | Tick | File | Kept | Group
 
 
 def as_data(controls: Sequence[Control]) -> list[dict[str, Any]]:

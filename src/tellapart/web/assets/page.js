@@ -188,6 +188,11 @@
       node.follow = () => {};
       return node;
     },
+    kept() {
+      const node = element("div", { hidden: true });
+      node.follow = () => {};
+      return node;
+    },
     group(one, id) {
       const inside = one.controls.map((each, k) => control(each, `${id}-${k}`));
       const node = one.folded

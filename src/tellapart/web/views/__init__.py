@@ -3,6 +3,6 @@
 from typing import Any
 
 from tellapart.web._view import View
-from tellapart.web.views import explore
+from tellapart.web.views import auxiliary, explore, point
 
-VIEWS: dict[str, View[Any]] = {one.path: one for one in (explore.VIEW,)}
+VIEWS: dict[str, View[Any]] = {one.path: one for one in (explore.VIEW, point.VIEW, auxiliary.VIEW)}
