@@ -166,7 +166,9 @@ def main() -> int:
     head = ["mechanism", "median", "p90", "server CPU", "browser CPU", "target"]
     print_rows(head, [row(name, *one) for name, one in times.items()])
     ready = statistics.median(visits)
-    print(f"Page ready: median {ready:.0f} ms, slowest {max(visits):.0f} ms of {VISITS} first visits")
+    print(
+        f"Page ready: median {ready:.0f} ms, slowest {max(visits):.0f} ms of {VISITS} first visits"
+    )
     missed = told(f"page ready in {READY_MS:g} ms", ready < READY_MS)
     for mechanisms, target in kinds:
         worst = max(times[name][0].median for name in mechanisms)
