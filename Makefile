@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 
-.PHONY: demo test test-all lint types contract bench detection zoo training-bugs picture clean
+.PHONY: demo test test-all chromium lint types contract bench detection zoo training-bugs picture \
+	screenshot clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -15,11 +16,20 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
-test: lint types contract
+test: chromium lint types contract
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test-all: lint types contract
+test-all: chromium lint types contract
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow'
+
+# Pages are tried in a real browser: Debian's, installed where it is missing.
+AS_ROOT := $(shell test "$$(id -u)" = 0 || echo sudo)
+chromium:
+	@command -v chromium >/dev/null || command -v apt-get >/dev/null || \
+		{ echo 'Install Chromium, as a command `chromium`: pages are tried in it.' >&2; exit 1; }
+	command -v chromium >/dev/null || $(AS_ROOT) apt-get update
+	command -v chromium >/dev/null || $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive \
+		apt-get install --yes --no-install-recommends chromium
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -35,7 +45,7 @@ $(PEERS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
 	touch $(PEERS)
 
-bench: $(PEERS)
+bench: chromium $(PEERS)
 	$(BIN)/python benchmarks/_page.py docs/benchmarks.md
 
 # Checkouts of peers that are on no package index: make detection BESIDE='path/one path/two'
@@ -50,6 +60,9 @@ training-bugs: $(PEERS)
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
+
+screenshot: chromium $(STAMP)
+	$(BIN)/python docs/screenshot.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

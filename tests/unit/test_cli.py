@@ -365,8 +365,10 @@ def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     (tmp_path / "release.py").write_text(release)
     chain = Path(__file__).resolve().parents[2] / "examples" / "chain.toml"
     shutil.copy(chain, tmp_path)
+    monkeypatch.setattr("tellapart.web.serve", lambda *_, **_given: None)
     _, out, _ = run("--help")
     examples = shown_examples(out)
+    assert "explore" in examples
     assert any("dpsgd" in one for one in examples)
     assert any("probe" in one for one in examples)
     assert any("frameworks" in one for one in examples)

@@ -44,7 +44,7 @@ app = App(
         "        --unit 'one patient' --prior 0.001\n"
         "    tellapart frameworks chain.toml\n"
         "    tellapart explore\n\n"
-        "Every command takes --json, and --debug for a full traceback."
+        "Every command that answers takes --json, and any --debug for a full traceback."
     ),
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import flask
@@ -164,6 +165,8 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
         state = view.read(values, changed)
         controls = view.controls(state)
         answer = view.answer(state, *_dropped(view, asked))
+        if view.report is None:
+            answer = replace(answer, reports=False)
     except TellapartError as error:
         problem = str(error)
         try:
@@ -173,8 +176,9 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
         answer = Answer("This cannot be shown", (problem,), Mark.BAD)
         state = None
     shape = "" if controls is None else _controls.shape(controls)
+    number = int(asked.get("number", 0))
     told = {
-        "number": asked.get("number", 0),
+        "number": number,
         "view": view.path,
         "controls": None if controls is None else _controls.as_data(controls),
         "shape": shape,
@@ -182,7 +186,7 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
         "drawing": None if answer.drawing is None else answer.drawing.data(),
         "problem": problem,
     }
-    return told, _render.answer(answer), view.question
+    return told, _render.answer(answer, number), view.question
 
 
 def report(_wanted: Any, asked: Any) -> Any:

@@ -15,8 +15,8 @@ ASSETS = str(files("tellapart.web").joinpath("assets"))
 _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 
 
-def answer(given: Answer) -> list[Any]:
-    """The headline, what explains it, and code that says the same."""
+def answer(given: Answer, number: int = 0) -> list[Any]:
+    """The headline, what explains it, and code that says the same, for this question."""
     found: list[Any] = [
         html.Div(
             [
@@ -24,6 +24,7 @@ def answer(given: Answer) -> list[Any]:
                 *(html.P(sentence) for sentence in given.sentences),
             ],
             className=f"headline {given.mark}",
+            **{"data-number": str(number)},
         )
     ]
     found += [_part(one) for one in given.parts]

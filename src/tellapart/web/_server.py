@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import webbrowser
@@ -47,6 +48,7 @@ def serve(
         from tellapart.web._app import LARGEST_REQUEST, create
     except ImportError as missing:
         raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
+    _try(where)
     server = create_server(
         create(where).server,
         host=HOST,
@@ -57,11 +59,28 @@ def serve(
         inbuf_overflow=2 * LARGEST_REQUEST,
         outbuf_overflow=2 * LARGEST_REQUEST,
     )
-    if ready is not None:
-        ready()
-    if browser:
-        threading.Timer(0.3, webbrowser.open, [address(where)]).start()
     try:
+        if ready is not None:
+            ready()
+        if browser:
+            threading.Timer(0.3, webbrowser.open, [address(where)]).start()
         server.run()
+    except KeyboardInterrupt:
+        pass  # that is how it ends, however early it comes
     finally:
         server.close()
+
+
+def _try(port: int) -> None:
+    """Refuse a port that cannot be had, in words."""
+    with socket.socket() as one:
+        if os.name == "posix":  # where a page was served a moment ago, one may be served again
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((HOST, port))
+        except PermissionError as refused:
+            why = f"port {port} is for administrators: choose one from 1024 on"
+            raise Unsupported(why) from refused
+        except OSError as refused:
+            why = f"port {port} is in use: choose another, or leave it out for a free one"
+            raise Unsupported(why) from refused

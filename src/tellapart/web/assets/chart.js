@@ -54,9 +54,9 @@
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e6 || size < 1e-3) {
-      const [digits, power] = value.toExponential(1).split("e");
+      const [digits, power] = value.toExponential(2).split("e");
       const raised = String(Number(power)).replace(/./g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
-      return (digits === "1.0" ? "" : digits.replace(".0", "") + "·") + "10" + raised;
+      return (Number(digits) === 1 ? "" : Number(digits) + "·") + "10" + raised;
     }
     return String(Number(value.toPrecision(6)));
   }
@@ -69,11 +69,13 @@
     return text;
   }
 
-  function at(trace, value) {
+  // Where the line, as it is drawn, has this value of x.
+  function at(trace, value, x, y) {
     const xs = trace.x, ys = trace.y;
     for (let k = 1; k < xs.length; k++) {
       if ((xs[k - 1] <= value && value <= xs[k]) && xs[k] > xs[k - 1]) {
-        return ys[k - 1] + ((ys[k] - ys[k - 1]) * (value - xs[k - 1])) / (xs[k] - xs[k - 1]);
+        const from = y(ys[k - 1]), share = (x(value) - x(xs[k - 1])) / (x(xs[k]) - x(xs[k - 1]));
+        return y.back(from + (y(ys[k]) - from) * share);
       }
     }
     return null;
@@ -185,7 +187,7 @@
       cursor.setAttribute("x2", pixel);
       cursor.setAttribute("visibility", "visible");
       for (const one of readout) {
-        const found = one.trace.filled ? null : at(one.trace, value);
+        const found = one.trace.filled ? null : at(one.trace, value, x, y);
         one.value.textContent = found === null ? "" : ` ≈ ${number(Number(found.toPrecision(3)))} at ${number(Number(value.toPrecision(3)))}`;
       }
     });

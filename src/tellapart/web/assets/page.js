@@ -2,7 +2,8 @@
 (function () {
   "use strict";
   const PATIENCE = 30000; // after so many ms without an answer the next question is asked
-  const page = { view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null };
+  const REST = 120; // ms without a change, after which the URL is set
+  const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null };
   const find = (id) => document.getElementById(id);
   const set = (id, props) => window.dash_clientside.set_props(id, props);
 
@@ -45,6 +46,7 @@
     page.view = path;
     page.shape = null;
     page.waiting = null;
+    page.address = null;
     clearTimeout(page.busy);
     next();
     return { view: path, query, number: page.number, file: file() };
@@ -122,15 +124,24 @@
       slider.setAttribute("aria-labelledby", id + "-label");
       const say = (value) => slider.setAttribute("aria-valuetext", shown(value));
       say(one.value);
+      let before = Number(slider.value);
       slider.addEventListener("input", () => {
-        const value = valueAt(one, Number(slider.value));
+        let place = Number(slider.value);
+        const step = place - before;
+        // Among whole numbers many places hold the same one: a key goes on to the next.
+        if (one.scale === "whole" && Math.abs(step) === 1) {
+          while (place > 0 && place < STEPS && valueAt(one, place) === valueAt(one, before)) place += step;
+          slider.value = place;
+        }
+        before = place;
+        const value = valueAt(one, place);
         exact.value = shown(value);
         say(value);
         change(one.field, value);
       });
       exact.addEventListener("input", () => {
         if (exact.value === "" || !exact.validity.valid) return;
-        slider.value = position(one, Number(exact.value));
+        before = Number(slider.value = position(one, Number(exact.value)));
         say(Number(exact.value));
         change(one.field, Number(exact.value));
       });
@@ -144,7 +155,7 @@
       }
       node.follow = (next) => {
         if (document.activeElement !== exact) exact.value = shown(next.value);
-        if (document.activeElement !== slider) slider.value = position(one, next.value);
+        if (document.activeElement !== slider) before = Number(slider.value = position(one, next.value));
         say(next.value);
       };
       return node;
@@ -290,18 +301,28 @@
     }
   }
 
+  // The URL follows once the hand rests: browsers allow few changes of it in a second.
+  function keep() {
+    clearTimeout(page.keeping);
+    if (page.address !== null) history.replaceState(null, "", page.address);
+    page.address = null;
+    document.documentElement.dataset.kept = document.documentElement.dataset.shown;
+  }
+
   function show(told) {
     if (told.view === page.view && told.number === page.number) {
       page.told = told;
       trouble("");
       if (told.controls) controls(told);
-      if (told.query !== null) history.replaceState(null, "", told.view + (told.query ? "?" + told.query : ""));
       picture();
       for (const link of document.querySelectorAll("nav a")) {
         if (link.dataset.view === page.view) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
       document.documentElement.dataset.shown = told.number;
+      if (told.query !== null) page.address = told.view + (told.query ? "?" + told.query : "");
+      clearTimeout(page.keeping);
+      page.keeping = setTimeout(keep, REST);
       free();
     }
     return window.dash_clientside.no_update;
@@ -317,6 +338,7 @@
     const link = event.target.closest("a[data-view]");
     if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0) {
       event.preventDefault();
+      keep();
       history.pushState(null, "", link.dataset.view);
       set("asked", { data: go(link.dataset.view, "") });
       find("question").focus();
@@ -332,6 +354,7 @@
     }
     if (event.target.closest("#report-button")) set("wanted", { data: Date.now() });
   });
+  window.addEventListener("pagehide", keep);
   window.addEventListener("popstate", () => set("asked", { data: go(location.pathname, location.search) }));
   let resized = null;
   window.addEventListener("resize", () => {

@@ -198,13 +198,14 @@ from tellapart.worlds import Adversary
 for known in [
     {knows},
 ]:
-    prior = Adversary.with_coefficients(*known).prior
+    attacker = Adversary.with_coefficients(*known)
+    prior, gamma = attacker.prior, attacker.gamma
     limit = choose.at_most({asked.bound!r}, risk.{called}, prior=prior{more})
     try:
         found = choose.largest({FAMILIES[asked.mechanism][2]}, [limit])
-        print(known, prior, found.rounded(4), found)
+        print(known, prior, gamma, found.rounded(4), found)
     except choose.Infeasible as reason:
-        print(known, prior, reason)
+        print(known, prior, gamma, reason)
 """
 
 

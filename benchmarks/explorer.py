@@ -1,0 +1,180 @@
+"""Is the explorer quick enough to drag? A slider in a real browser, from its event to the paint.
+
+A move is timed in the page: from the slider's input event until picture, numbers and URL have
+changed and the next frame is painted. Targets: a median of at most 60 ms for mechanisms with a
+formula, 120 ms for DP-SGD of 100,000 steps, and a page that is ready within 1.5 s of a first visit.
+CPU times beside it, of the server and of the browser, tell where the time goes; wall times depend
+on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psutil
+from _timing import print_rows, told, versions
+from playwright.sync_api import Browser, Page, sync_playwright
+
+MOVES, VISITS = 60, 9
+CLOSED_MS, TRAINING_MS, READY_MS = 60.0, 120.0, 1_500.0
+CLOSED = {
+    "any (ε, δ)": "any:epsilon=1,delta=1e-05",
+    "Laplace": "laplace:epsilon=1",
+    "Gaussian": "gaussian:sigma=1",
+    "exponential": "exponential:epsilon=1",
+    "randomised response": "randomized-response:epsilon=1",
+    "staircase": "staircase:epsilon=1",
+    "discrete Laplace": "discrete-laplace:epsilon=1",
+}
+TRAINING = {
+    "DP-SGD, 100,000 steps": "dpsgd:noise_multiplier=1,sampling_rate=0.001,steps=100000",
+    "DP-SGD, 100,000 steps of 1 %": "dpsgd:noise_multiplier=4,sampling_rate=0.01,steps=100000",
+}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+# Calls `then` with the time of the first frame painted after all that was asked is shown.
+WATCH = """
+  const answered = () => {
+    const html = document.documentElement;
+    const head = document.querySelector("#answer .headline");
+    return html.dataset.asked && html.dataset.asked === html.dataset.shown
+      && head && head.dataset.number === html.dataset.shown;
+  };
+  const watch = new MutationObserver(() => {
+    if (!answered()) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => then(performance.now()), 0));
+  });
+  watch.observe(document, { subtree: true, childList: true, attributes: true });
+"""
+MOVE = f"""([selector, place]) => new Promise((then) => {{
+  {WATCH}
+  const slider = document.querySelector(selector), start = performance.now();
+  const done = then;
+  then = (end) => done(end - start);
+  slider.value = place;
+  slider.dispatchEvent(new Event("input", {{ bubbles: true }}));
+}})"""
+READY = f"window.ready = new Promise((then) => {{ {WATCH} }});"
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Milliseconds of each move, and the CPU time of one on both sides."""
+
+    wall: Sequence[float]
+    server: float
+    browser: float
+
+    @property
+    def median(self) -> float:
+        """The move in the middle."""
+        return statistics.median(self.wall)
+
+    @property
+    def slow(self) -> float:
+        """Nine of ten moves are quicker."""
+        return statistics.quantiles(self.wall, n=10)[-1]
+
+
+@contextmanager
+def serving() -> Iterator[tuple[str, psutil.Process]]:
+    """The page as anyone starts it: its address, and the process behind it."""
+    command = [sys.executable, "-m", "tellapart", "explore", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as server:
+        words = server.stdout.readline().split() if server.stdout else []
+        yield next(word for word in words if word.startswith("http")), psutil.Process(server.pid)
+        server.terminate()
+
+
+def cpu(processes: Sequence[psutil.Process]) -> float:
+    """CPU milliseconds that these processes have spent."""
+    times = [one.cpu_times() for one in processes if one.is_running()]
+    return 1e3 * sum(one.user + one.system for one in times)
+
+
+def chromium_processes() -> list[psutil.Process]:
+    """The browser that this process started, all of it."""
+    below = psutil.Process().children(recursive=True)
+    return [one for one in below if "chrom" in one.name()]
+
+
+def moved(page: Page, url: str, server: psutil.Process) -> Moves:
+    """The first dial, pulled to and fro."""
+    page.goto(url)
+    page.wait_for_selector("html[data-shown]")
+    selector = "#controls input[type=range]"
+    middle = int(page.locator(selector).first.input_value())
+    places = [middle + (7 * k if k % 2 else -7 * k) % 150 - 75 for k in range(MOVES + 5)]
+    for place in places[:5]:  # caches are filled
+        page.evaluate(MOVE, [selector, place])
+    seen = chromium_processes()
+    before = cpu([server]), cpu(seen)
+    wall = [page.evaluate(MOVE, [selector, place]) for place in places[5:]]
+    return Moves(wall, (cpu([server]) - before[0]) / MOVES, (cpu(seen) - before[1]) / MOVES)
+
+
+def first_visits(browser: Browser, address: str) -> list[float]:
+    """Milliseconds from the start of a navigation to the paint, with nothing cached."""
+    found = []
+    for _ in range(VISITS):
+        context = browser.new_context()
+        page = context.new_page()
+        page.add_init_script(READY)
+        page.goto(address)
+        found.append(page.evaluate("window.ready"))
+        context.close()
+    return found
+
+
+def row(name: str, moves: Moves, target: float) -> list[str]:
+    """A line of the table."""
+    numbers = (moves.median, moves.slow, moves.server, moves.browser)
+    return [name, *(f"{one:.1f}" for one in numbers), f"≤ {target:g}"]
+
+
+def main() -> int:
+    """Print every time; 1 if a target is missed."""
+    found = shutil.which("chromium")
+    if found is None:
+        print("Chromium is missing: `make chromium` installs it")
+        return 1
+    with serving() as (address, server), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        print(versions("tellapart", "dash", "waitress", "numpy"), end=", ")
+        print(f"Chromium {browser.version}")
+        load = os.getloadavg()[0]
+        print(f"{os.cpu_count()} cores, load average {load:.1f} when this began\n")
+        visits = first_visits(browser, address)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(30_000)
+        kinds = ((CLOSED, CLOSED_MS), (TRAINING, TRAINING_MS))
+        times = {
+            name: (moved(page, f"{address}?mechanism={text}", server), target)
+            for mechanisms, target in kinds
+            for name, text in mechanisms.items()
+        }
+        browser.close()
+    print(f"A slider's move to its paint, ms over {MOVES} moves")
+    head = ["mechanism", "median", "p90", "server CPU", "browser CPU", "target"]
+    print_rows(head, [row(name, *one) for name, one in times.items()])
+    ready = statistics.median(visits)
+    print(
+        f"Page ready: median {ready:.0f} ms, slowest {max(visits):.0f} ms of {VISITS} first visits"
+    )
+    missed = told(f"page ready in {READY_MS:g} ms", ready < READY_MS)
+    for mechanisms, target in kinds:
+        worst = max(times[name][0].median for name in mechanisms)
+        missed |= told(f"every median at most {target:g} ms ({worst:.1f})", worst <= target)
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
