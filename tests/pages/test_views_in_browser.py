@@ -60,10 +60,10 @@ def test_a_view_is_named_and_linked(visit, path):
     assert current.all_inner_texts() == [VIEWS[path].title]
     links = screen.page.locator("nav a").evaluate_all("all => all.map((one) => one.pathname)")
     assert links == list(VIEWS)
-    for other in VIEWS:
-        screen.page.locator(f'nav a[data-view="{other}"]').click()
-        screen.settle()
-        assert (screen.url, screen.page.inner_text("h1")) == (other, VIEWS[other].question)
+    other = links[links.index(path) - 1]  # each is come to from one, and left for another
+    screen.page.locator(f'nav a[data-view="{other}"]').click()
+    screen.settle()
+    assert (screen.url, screen.page.inner_text("h1")) == (other, VIEWS[other].question)
 
 
 @pytest.mark.parametrize("path", OWN)
