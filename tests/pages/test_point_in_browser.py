@@ -17,7 +17,7 @@ REGION = ta.PrivacyRegion(1, 0.01)
 
 def judged(screen):
     """The headline's sign, the point's, and the words about what fails."""
-    spot = screen.page.locator("#picture .spot")
+    spot = screen.page.locator("#picture svg[role=img] .spot")
     drawn = "✓" if "good" in spot.get_attribute("class").split() else "✗"
     assert spot.locator(".sign").get_attribute("d") != ""
     return screen.headline[0], drawn, screen.page.locator("#answer .headline p").first.inner_text()
@@ -56,7 +56,7 @@ def test_a_point_on_the_edge_is_inside_and_a_hair_beyond_it_is_not(visit):
 def test_a_point_can_be_dragged_across(visit):
     screen = visit().open(f"/point?{CLAIM}&fpr=0.5&tpr=0.5")
     assert screen.headline[0] == "✓"
-    dot = screen.page.locator("#picture .spot .dot").bounding_box()
+    dot = screen.page.locator("#picture svg[role=img] .spot .dot").bounding_box()
     x, y = dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2
     screen.page.mouse.move(x, y)
     screen.page.mouse.down()
