@@ -55,10 +55,10 @@ def test_the_demo_tells_its_story(demo):
     advantage = choose.at_most(0.05, risk.advantage)
     laplace = choose.largest(ta.Laplace.with_epsilon, [advantage]).rounded(4)
     noise = choose.least(lambda one: ta.dp_sgd(one, 0.01, 1_000), [advantage])
-    epsilon = 2 * math.atanh(0.05)
+    anything = math.floor(2 * math.atanh(0.05) * 1e4) / 1e4
     for line in (
         "Of 1,000 people, 10 are members.",
-        f"Any mechanism up to ε = {math.floor(epsilon * 1e4) / 1e4}; Laplace noise up to {laplace}.",
+        f"Any mechanism up to ε = {anything}; Laplace noise up to {laplace}.",
         f"It takes a noise multiplier of {noise.rounded(4)}, certified.",
         "13 cells of its Table 1: exact",
     ):
