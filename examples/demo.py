@@ -56,9 +56,8 @@ def choosing() -> None:
         limit = choose.at_most(0.05, risk.advantage)
         anything = choose.largest(ta.guarantee, [limit])
         noise = choose.largest(ta.Laplace.with_epsilon, [limit])
-        say(
-            f"Any mechanism up to ε = {anything.rounded(4)}; Laplace noise up to {noise.rounded(4)}."
-        )
+        any_one, laplace = anything.rounded(4), noise.rounded(4)
+        say(f"Any mechanism up to ε = {any_one}; Laplace noise up to {laplace}.")
 
 
 def training() -> None:
