@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.blackbox.columns import MISSING, NOT_A_NUMBER, NUMBER, UNSEEN, Path
-from tellapart.blackbox.outputs import Broken
+from tellapart.blackbox.outputs import EXACT, Broken
 from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, leaf
 
 Codes = NDArray[np.int32]
 
 _SCALARS = (float, int, str, bytes, type(None), Enum, Broken, np.generic)
 _MOST_CELLS = 50_000_000
-_FITS = 2**1000  # whole numbers that a double holds, if not to the last digit
 _FIRST_WORDS = (MISSING, NUMBER, NOT_A_NUMBER, UNSEEN, "is False", "is True")
 UNREAD = Broken("")  # stands where a list does, until that is read
 MISSING_CODE, NUMBER_CODE, NAN_CODE, UNSEEN_CODE, FALSE_CODE, TRUE_CODE = range(6)
@@ -71,22 +70,20 @@ class Frame:
 def leaves_of(values: Iterable[Any], words: Words) -> Cells:
     """The code and the number of each of these, of which none is a container."""
     codes, found = list[int](), list[float]()
-    known: dict[Any, int] = {}
+    known: dict[Any, tuple[int, float]] = {}
     for value in values:
         kind = type(value)
-        if (kind is float and value == value) or (kind is int and abs(value) < _FITS):
+        if (kind is float and value == value) or (kind is int and abs(value) <= EXACT):
             codes.append(NUMBER_CODE)
             found.append(value)
             continue
         key = (kind, value)
-        code = known.get(key)
-        if code is None or code in (NUMBER_CODE, NAN_CODE):
+        if key not in known:
             read_off = Leaf(UNSEEN) if value is UNREAD else leaf(item(value))
-            code = known[key] = words.code(read_off.words)
-            found.append(read_off.number)
-        else:
-            found.append(math.nan)
+            known[key] = words.code(read_off.words), read_off.number
+        code, number = known[key]
         codes.append(code)
+        found.append(number)
     return Cells(np.array(codes, dtype=np.int32), np.array(found, dtype=np.float64))
 
 

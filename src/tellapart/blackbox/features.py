@@ -2,8 +2,8 @@
 
 Which columns there are is learnt from a part of the outputs, of both inputs together, and fixed:
 what is certified later is read off in the same way, output by output. Numbers are read as they
-are, floats as real numbers. Whatever is not a number is a category, and one not seen when the
-columns were fixed is "something not seen before".
+are, floats as real numbers, whole ones to the last digit. Whatever is not a number is a category,
+and one not seen when the columns were fixed is "something not seen before".
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _at_places(frames: tuple[Frame, ...], counts: tuple[int, ...]) -> Iterator[C
     places = list(dict.fromkeys(path for frame in frames for path in frame.leaves))
     for path in places[:_MOST_PLACES]:
         kinds = _kinds(path, frames, counts)
-        if NUMBER in kinds:
+        if any(_has_numbers(frame.leaves.get(path)) for frame in frames):
             yield Column(What.VALUE, path)
         words = _categories(kinds, once=any(path in frame.sequences for frame in frames))
         # That a list is too short is said by its length.
@@ -118,6 +118,10 @@ def _kinds(path: Path, frames: tuple[Frame, ...], counts: tuple[int, ...]) -> Co
         cells = frame.leaves.get(path)
         found += _count(cells, frame) if cells is not None else Counter({MISSING: count})
     return found
+
+
+def _has_numbers(cells: Cells | None) -> bool:
+    return cells is not None and not np.isnan(cells.numbers).all()
 
 
 def _count(cells: Cells, frame: Frame) -> Counter[str]:
@@ -154,9 +158,10 @@ def _of_sequences(frames: tuple[Frame, ...]) -> Iterator[Column]:
         for frame in frames:
             if path in frame.sequences:
                 kinds += _count(frame.sequences[path].cells, frame)
-        if NUMBER in kinds:
+        numbers = any(_has_numbers(one.cells) for one in found)
+        if numbers:
             yield from (Column(what, path) for what in SUMMARIES)
-        if NUMBER in kinds and varies:
+        if numbers and varies:
             yield Column(What.MEAN, path)
         for word in _sought(kinds):
             yield Column(What.COUNT, path, of=word)

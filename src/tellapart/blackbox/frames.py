@@ -34,7 +34,7 @@ from tellapart.blackbox.cells import (
 )
 from tellapart.blackbox.columns import Path
 from tellapart.blackbox.nested import by_shape
-from tellapart.blackbox.outputs import Outputs, looking
+from tellapart.blackbox.outputs import Outputs, beyond_doubles, looking
 from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, shown, whole
 
 
@@ -56,10 +56,13 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
 # -- arrays --------------------------------------------------------------------------------------
 
 
-def _cells(values: NDArray[Any]) -> Cells:
+def _cells(values: NDArray[Any], words: Words) -> Cells:
     if values.dtype.kind == "b":
         codes = np.where(values, np.int32(TRUE_CODE), np.int32(FALSE_CODE))
         return Cells(codes, np.broadcast_to(math.nan, values.shape))
+    if beyond_doubles(values):
+        flat = leaves_of(values.ravel().tolist(), words)
+        return Cells(flat.codes.reshape(values.shape), flat.numbers.reshape(values.shape))
     numbers = values.astype(np.float64, copy=False)
     absent = np.isnan(numbers)
     if not absent.any():
@@ -68,14 +71,15 @@ def _cells(values: NDArray[Any]) -> Cells:
 
 
 def _of_scalars(values: NDArray[Any]) -> Frame:
-    return Frame(Words(), {(): _cells(values)}, {})
+    words = Words()
+    return Frame(words, {(): _cells(values, words)}, {})
 
 
 def _of_rows(values: NDArray[Any]) -> Frame:
     words, count = Words(), len(values)
     rows = values.reshape(count, math.prod(values.shape[1:]))
     # Cut off where lists are: rows may lie beside lists on one input alone.
-    cells = _cells(rows[:, : row_width(rows.shape[1], count)])
+    cells = _cells(rows[:, : row_width(rows.shape[1], count)], words)
     steps: list[Any] = list(np.ndindex(values.shape[1:]))[:MOST_COMPONENTS]
     if values.ndim == 2:
         steps = [place for (place,) in steps]

@@ -18,6 +18,9 @@ from tellapart.errors import TellapartError, Unsupported
 
 _NUMBERS = (float, int, np.floating, np.integer)
 _FLAGS = {bool, np.bool_}
+# Whole numbers up to this one are doubles, all of them.
+EXACT = 2**53
+_DOUBLE = 8  # bytes
 
 
 @dataclass(frozen=True, order=True)
@@ -102,7 +105,8 @@ def looking() -> Iterator[None]:
 def _packed(found: list[Any]) -> Outputs:
     kinds = {type(one) for one in found}
     if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
-        return Outputs(_array(found))
+        array = _array(found)
+        return Outputs(found if array is None else array)
     # What a mask hides would show in an array, and not beside outputs of other kinds.
     masked = any(issubclass(kind, np.ma.MaskedArray) for kind in kinds)
     if not masked and kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
@@ -113,10 +117,17 @@ def _packed(found: list[Any]) -> Outputs:
 def joined(parts: Sequence[Outputs]) -> Outputs:
     """Outputs one after the other."""
     arrays = [part.values for part in parts if isinstance(part.values, np.ndarray)]
-    alike = len({(array.shape[1:], array.dtype.kind == "b") for array in arrays}) <= 1
-    if arrays and len(arrays) == len(parts) and alike:
+    shapes = {(array.shape[1:], array.dtype.kind == "b") for array in arrays}
+    if arrays and len(arrays) == len(parts) and len(shapes) == 1 and _alike(arrays):
         return Outputs(np.concatenate(arrays))
     return Outputs([one for part in parts for one in _objects(part.values)])
+
+
+def _alike(arrays: Sequence[NDArray[Any]]) -> bool:
+    """Whether one array holds them all, whole numbers to the last digit."""
+    if np.result_type(*{array.dtype for array in arrays}).kind != "f":
+        return True
+    return not any(beyond_doubles(array) for array in arrays)
 
 
 def _objects(values: NDArray[Any] | list[Any]) -> list[Any]:
@@ -132,20 +143,27 @@ def _all_numbers(kinds: set[type]) -> bool:
     )
 
 
-def _array(found: list[Any]) -> NDArray[Any]:
-    """Numbers in one array; whole numbers that fit none become the nearest doubles."""
+def _array(found: list[Any]) -> NDArray[Any] | None:
+    """Numbers in one array; None where whole numbers fit none to the last digit."""
     try:
         array = np.asarray(found)
     except OverflowError:
-        array = np.asarray(None)
-    return array if array.dtype.kind in "biuf" else np.array([_double(one) for one in found])
+        return None
+    if array.dtype.kind == "f" and any(_lost(one) for one in found):
+        return None
+    return array if array.dtype.kind in "biuf" else None
 
 
-def _double(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+def _lost(value: Any) -> bool:
+    """Whether it is a whole number that a double may not hold."""
+    return isinstance(value, int | np.integer) and not -EXACT <= value <= EXACT
+
+
+def beyond_doubles(values: NDArray[Any]) -> bool:
+    """Whether there are whole numbers that doubles may not hold."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < _DOUBLE or not values.size:
+        return False
+    return bool(values.max() > EXACT or values.min() < -EXACT)
 
 
 def _stacked(found: list[Any]) -> Outputs:
@@ -154,10 +172,11 @@ def _stacked(found: list[Any]) -> Outputs:
         return Outputs(found)
     if all(isinstance(one, np.ndarray) for one in found):
         flags = {one.dtype.kind for one in found}
-        if flags == {"b"} or flags <= set("iuf"):
+        if flags == {"b"} or (flags <= set("iuf") and _alike(found)):
             return Outputs(np.stack([np.asarray(one) for one in found]))
         return Outputs(found)
     inner = {type(entry) for one in found for entry in one}
     if not (_all_numbers(inner) or (inner and inner <= _FLAGS)):
         return Outputs(found)
-    return Outputs(_array([entry for one in found for entry in one]).reshape(len(found), -1))
+    array = _array([entry for one in found for entry in one])
+    return Outputs(found if array is None else array.reshape(len(found), -1))

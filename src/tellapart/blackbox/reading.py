@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tellapart.blackbox.columns import NOT_A_NUMBER, NUMBER, UNSEEN, Attribute, Member, Path
-from tellapart.blackbox.outputs import Broken
+from tellapart.blackbox.outputs import EXACT, Broken
 
 # Beyond these an output is only summed up: components of one sequence, and how deep they lie.
 MOST_COMPONENTS = 64
 DEEPEST = 3
-_EXACT = 2.0**53
+_MOST_BITS = 1024
 _EPOCH = dt.datetime(1970, 1, 1)
 _NO_TIME = dt.timedelta()
 
@@ -138,7 +138,7 @@ def leaf(value: Any) -> Leaf:
     if kind is float and value == value:
         return Leaf(NUMBER, value)
     if kind is int:
-        return Leaf(NUMBER, _double(value))
+        return _whole_number(value)
     if kind in _LISTS:
         return _LEAVES[kind]
     if isinstance(value, Broken):
@@ -152,6 +152,17 @@ def leaf(value: Any) -> Leaf:
     if value is None or isinstance(value, bool | str | bytes | Enum):
         return Leaf(f"is {shown(value)}")
     return Leaf(f"is a {type(value).__name__}")
+
+
+def _whole_number(value: int) -> Leaf:
+    """What no double holds to the last digit is a kind of its own, beside the nearest double."""
+    number = _double(value)
+    return Leaf(NUMBER if number == value else f"is {_digits(value)}", number)
+
+
+def _digits(value: int) -> str:
+    """In base 16 where Python may refuse to write so many digits in base 10."""
+    return str(value) if value.bit_length() < _MOST_BITS else hex(value)
 
 
 def _seconds(value: dt.date | dt.timedelta) -> float:
@@ -192,4 +203,6 @@ def shown(value: Any) -> str:
 def _shown_number(value: float) -> str:
     """The same for 2 and 2.0: beside a fraction, an array makes the one of the other."""
     number = _double(value)
-    return repr(int(number) if abs(number) < _EXACT and number.is_integer() else number)
+    if type(value) is int and number != value:
+        return _digits(value)
+    return repr(int(number) if abs(number) < EXACT and number.is_integer() else number)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart.blackbox.outputs import Broken, Outputs, looking, packed
+from tellapart.blackbox.outputs import Broken, Outputs, beyond_doubles, looking, packed
 
 Codes = NDArray[np.uint64]
 
@@ -60,8 +60,11 @@ def codes_of(outputs: Outputs) -> Codes:
         return _of_numbers(values)
     found = np.empty(len(values), dtype=np.uint64)
     plain = np.array([type(one) in (float, int) for one in values], dtype=bool)
-    if plain.any():
-        found[plain] = codes_of(packed([values[place] for place in np.flatnonzero(plain)]))
+    numbers = packed([values[place] for place in np.flatnonzero(plain)])
+    if isinstance(numbers.values, np.ndarray):
+        found[plain] = _of_numbers(numbers.values)
+    else:
+        plain[:] = False
     with looking():
         for place in np.flatnonzero(~plain):
             found[place] = _code(values[place])
@@ -69,11 +72,20 @@ def codes_of(outputs: Outputs) -> Codes:
 
 
 def _of_numbers(values: NDArray[Any]) -> Codes:
-    rows = values.reshape(len(values), -1).astype(np.float64) + 0.0
+    rows = values.reshape(len(values), -1)
     found = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
-        found = _mixed(found * np.uint64(_ODD) + np.ascontiguousarray(column).view(np.uint64))
+        bits = np.ascontiguousarray(column.astype(np.float64) + 0.0).view(np.uint64)
+        found = _mixed(found * np.uint64(_ODD) + bits + _rest(column))
     return found
+
+
+def _rest(column: NDArray[Any]) -> Codes | np.uint64:
+    """What the nearest doubles leave out of whole numbers."""
+    if not beyond_doubles(column):
+        return np.uint64(0)
+    left = ((one - int(float(one))) % 2**64 for one in column.tolist())
+    return np.fromiter(left, dtype=np.uint64, count=len(column))
 
 
 def _mixed(codes: Codes) -> Codes:

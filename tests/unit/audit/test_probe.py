@@ -87,6 +87,19 @@ def test_a_rare_fraction_does_not_rename_whole_numbers():
     assert sum(found) < 2
 
 
+@pytest.mark.parametrize(("rate", "broken"), [(1, False), (2, True)])
+def test_whole_numbers_beyond_what_doubles_hold_are_told_apart(rate, broken):
+    """Around 2^60 doubles are 256 apart: read as doubles, all of these would be the same."""
+
+    def mechanism(data, rng, size=None):
+        p = 1 - np.exp(-rate)
+        return 2**60 + len(data) + rng.geometric(p, size) - rng.geometric(p, size)
+
+    verdict = probe(mechanism)
+    assert verdict.refuted is broken
+    assert verdict.epsilon_lower().value > 0.8 * rate
+
+
 def test_infinite_numbers_are_said_to_be():
     def mechanism(data, rng, size=None):
         noise = rng.normal(size=size)

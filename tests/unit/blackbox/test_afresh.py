@@ -89,7 +89,7 @@ _AWKWARD = [
     np.array(True),
     np.array(1.5),
     np.ma.masked_array([1, 2], [False, True]),
-    np.matrix([[1, 2]]),
+    np.array([[1, 2]]).view(np.matrix),  # to make one of it warns
     np.timedelta64(3, "s"),
 ]
 

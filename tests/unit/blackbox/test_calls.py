@@ -345,7 +345,8 @@ def test_if_one_input_has_values_all_is_well():
         ([1, 2], (2,), "i"),
         ([1, 2.5, np.float32(3)], (3,), "f"),
         ([True, np.False_], (2,), "b"),
-        ([10**400, -(10**400), 1], (3,), "f"),
+        ([2**53, -(2**53), 0.5], (3,), "f"),
+        ([2**60 + 1, -1], (2,), "i"),
         ([(1, 2), [3, 4]], (2, 2), "i"),
         ([(1.0, 2), (3, 4)], (2, 2), "f"),
         ([np.zeros((2, 3))] * 4, (4, 2, 3), "f"),
@@ -360,8 +361,29 @@ def test_numbers_are_packed(values, shape, kind):
     assert found.values.dtype.kind == kind
 
 
-def test_whole_numbers_beyond_all_doubles_are_infinite():
-    assert packed([10**400, -(10**400), 1]).listed() == [np.inf, -np.inf, 1.0]
+@pytest.mark.parametrize(
+    "values",
+    [
+        [10**400, -(10**400), 1],
+        [2**64 + 1, 1],
+        [2**63, -1],
+        [2**60 + 1, 0.5],
+        [[2**60 + 1, 0.5], [1, 2]],
+        [np.array([2**60 + 1]), np.array([0.5])],
+        [np.array([2**63], dtype=np.uint64), np.array([-1])],
+    ],
+    ids=["huge", "more bits", "signs", "a fraction", "a list", "arrays", "arrays of signs"],
+)
+def test_whole_numbers_that_no_array_holds_stay_as_they_are(values):
+    found = packed(values)
+    assert not found.numeric
+    assert found.values == values
+
+
+def test_whole_numbers_beside_fractions_are_joined_to_the_last_digit():
+    large, small = packed([2**60 + 1, 1]), packed([0.5])
+    assert joined([large, small]).listed() == [2**60 + 1, 1, 0.5]
+    assert joined([packed([3, 1]), small]).numeric
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,37 @@ def test_numbers_of_other_kinds_are_numbers():
     assert column_of(values, "output") == [0.5, 0.25, math.inf, 1.0]
 
 
+LARGE = 2**60 + 1  # between two doubles
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [LARGE, LARGE + 1],
+        [LARGE, 0.5],
+        [np.uint64(2**63 + 1), np.uint64(2**63 + 2)],
+        [2**64 + 1, -(2**64)],
+        [2**5000 + 1, 2**5000],
+        [[LARGE, 1], [LARGE + 1, 1]],
+        [[LARGE], [LARGE + 1, 2]],
+        [{"a": LARGE}, {"a": LARGE + 1}],
+    ],
+    ids=["int64", "a fraction", "unsigned", "more bits", "huge", "rows", "lists", "dictionaries"],
+)
+def test_whole_numbers_are_read_to_the_last_digit(values):
+    found = features_of(values)
+    assert any(len(set(column)) == 2 for column in found.matrix.T)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        assert_the_same_slowly(packed(values * 2), monkeypatch)
+
+
+def test_whole_numbers_that_are_doubles_are_what_doubles_are():
+    assert features_of([2**60, 2.0**60]).names == ("output",)
+    words = ["output is 1152921504606846977", "output is a number"]
+    assert said([LARGE, 2.0**60]) == words
+    assert column_of([LARGE, 2.0**60], "output") == [2.0**60] * 2
+
+
 def test_nan_is_a_category_beside_the_numbers():
     found = features_of([1.0, NAN, 3.0, NAN])
     assert found.names == ("output", "kind of output")

@@ -249,6 +249,15 @@ def test_equal_outputs_have_equal_codes_and_others_do_not():
     assert len(set(codes)) == len(mixed) - 1
 
 
+def test_equal_whole_numbers_have_equal_codes_however_large():
+    large = [2**60, 2**60 + 1, -(2**63), 2**63 - 1]
+    of_array = codes_of(Outputs(np.array(large)))
+    assert len(set(of_array.tolist())) == len(large)
+    assert codes_of(Outputs([*large, 0.5]))[:-1].tolist() == of_array.tolist()
+    assert codes_of(Outputs(np.array([2.0**60])))[0] == of_array[0]
+    assert len(set(codes_of(Outputs([10**400, 10**400 + 1, 10**400])).tolist())) == 2
+
+
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_stretches_are_the_naive_windows(length):
     codes = np.random.default_rng(0).integers(0, 2, 40).astype(np.uint64)
