@@ -50,7 +50,7 @@ training-bugs: $(PEERS)
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
-	$(BIN)/python docs/theory_pictures.py
+	$(BIN)/python docs/lessons.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

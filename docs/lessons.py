@@ -1,4 +1,4 @@
-"""Draw the pictures of the page on theory: `make picture`.
+"""Draw the pictures of the pages on theory and on choosing ε: `make picture`.
 
 The SVGs are deterministic: the same numbers give the same files, and a test compares them.
 """
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import tellapart as ta
-from tellapart import plot, risk
+from tellapart import choose, plot, risk
 from tellapart.plot.numbers import plain
 from tellapart.plot.style import GREY, pen
 
@@ -20,6 +20,11 @@ HERE = Path(__file__).parent
 ABSENT, PRESENT = pen(0), pen(1)
 # A count of 10 without you, Laplace noise of ε = 1, and a test that accuses one outsider in ten.
 COUNT, FPR = 10.0, 0.1
+# Who might accuse a patient: prior, false accusations, the limit on what an accusation is worth.
+ATTACKERS = (
+    (0.001, 0.001, 0.01, "a stranger, prior 1 in 1,000"),
+    (0.1, 0.01, 0.25, "someone who suspects, prior 1 in 10"),
+)
 
 
 @plot.styled
@@ -176,12 +181,56 @@ def limits() -> Figure:
     return figure
 
 
+def worth(axes: Axes) -> None:
+    """What an accusation is worth by ε, to a stranger and to someone who suspects you."""
+    epsilon = np.linspace(0.01, 4, 200)
+    for index, (prior, fpr, limit, name) in enumerate(ATTACKERS):
+        look = pen(index)
+        right = [risk.ppv(ta.guarantee(e), fpr=fpr, prior=prior) for e in epsilon]
+        axes.plot(epsilon, right, color=look.colour, ls=look.dashes, label=name)
+        most = choose.largest(ta.guarantee, [choose.at_most(limit, risk.ppv, fpr=fpr, prior=prior)])
+        axes.plot([0, most.parameter], [limit, limit], color=GREY, lw=1, ls=":")
+        axes.plot(most.parameter, limit, "o", color=look.colour, ms=7)
+        axes.text(0.08, limit * 1.12, f"limit {limit:g}", fontsize=9, color=GREY)
+    axes.set(yscale="log", xlim=(0, 4), ylim=(8e-4, 1), xlabel="ε")
+    axes.set(ylabel="accusations that are right, at most", title="What an accusation is worth")
+    plain(axes)
+    axes.legend(loc="lower right")
+
+
+def price(axes: Axes) -> None:
+    """How far off each published count is, by how many are published, under the same limits."""
+    limits = [choose.at_most(b, risk.ppv, fpr=f, prior=p) for p, f, b, _ in ATTACKERS]
+    releases = [1, 2, 3, 4, 6, 9, 12, 18, 24]
+    for index, noise in enumerate((ta.DiscreteLaplace, ta.Gaussian)):
+        look = pen(index)
+        found = [choose.least(lambda x, n=n, m=noise: m(x).repeated(n), limits) for n in releases]
+        off = [noise(one.parameter).margin(0.95) for one in found]
+        name = "discrete Laplace noise" if index == 0 else "Gaussian noise"
+        axes.plot(
+            releases, off, color=look.colour, ls=look.dashes, marker="os"[index], ms=4, label=name
+        )
+    axes.set(xlabel="counts published", ylabel="95 % of the noise is within ±")
+    axes.set(xlim=(0, 25), ylim=(0, None), title="What keeping both limits costs")
+    axes.legend(loc="upper left")
+
+
+@plot.styled
+def choice() -> Figure:
+    """Two attackers with a limit each, and the noise that keeps both."""
+    figure, (left, right) = plot.panels(2, height=4.2)
+    worth(left)
+    price(right)
+    return figure
+
+
 PICTURES = {
     "theory-coin.svg": coin,
     "theory-test.svg": test,
     "theory-promise.svg": promise,
     "theory-base-rates.svg": base_rates,
     "theory-limits.svg": limits,
+    "choosing.svg": choice,
 }
 
 
