@@ -46,4 +46,5 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_show_sphinx = False
+html_show_copyright = False
 html_theme_options = {"source_repository": "", "top_of_page_buttons": []}
