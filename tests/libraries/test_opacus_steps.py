@@ -4,6 +4,7 @@ Steps draw from seeds of the audit, so that every run gives the same verdicts. T
 spared are audited at a level of 1e-8 each.
 """
 
+import numpy as np
 import pytest
 
 pytest.importorskip("opacus")
@@ -104,3 +105,26 @@ def test_batches_without_poisson_sampling_are_refuted():
 def test_the_size_of_the_data_is_not_hidden():
     """Version 1.6.0, see docs/findings.md: sum and noise are divided by what the size says."""
     assert audited(ONE, "one record or two", public_size=False).refuted
+
+
+def test_a_gradient_that_is_not_a_number_is_not_clipped():
+    """Version 1.6.0: one such record makes every update NaN, and so tells that it is there."""
+
+    def told(gradients, rng):
+        released = ONE(gradients, rng)
+        # As a number that is drawn: outputs that never change are asked for in other processes.
+        return np.where(np.isnan(released), rng.normal(1e6, 1.0, released.shape), released)
+
+    found = audit.step(
+        told,
+        clip=1.0,
+        noise_multiplier=1.0,
+        layers=LAYERS,
+        expected_batch=ONE.batch,
+        public_size=True,
+        nan=True,
+        only=["canary that is not a number"],
+        samples=100,
+        confidence=SURE,
+    )
+    assert found.refuted

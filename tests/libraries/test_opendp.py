@@ -3,8 +3,8 @@
 Nothing here has a seed: OpenDP draws from the system. All tests of releases that keep their
 promise fail together with probability below 1e-6: fewer than 20 probes, each refuting a true claim
 with probability 1e-8 at most and misjudging independence with 1e-8 at most. Those of releases that
-break it have calls enough: over dozens of probes, what they show of ε exceeds the claim by more
-than 7 standard deviations, and no single probe came near it.
+break it have calls enough: over 15 probes of each or more, what they show of ε exceeds the claim
+by more than 7 standard deviations, and no single probe came near it.
 """
 
 import pytest

@@ -215,6 +215,7 @@ GAMES = [
     "MembershipGame",
     "Played",
     "Pool",
+    "Replaced",
     "Targets",
     "attacks",
     "exposure",
@@ -316,10 +317,9 @@ def documented():
     names |= {f"worlds.streams.{name}": getattr(streams, name) for name in streams.__all__}
     names |= {f"worlds.{name}": getattr(worlds, name) for name in fitting.__all__}
     for name, thing in names.items():
-        # A tuple, a union, a mapping and modules: what they hold speaks for itself.
-        if name in ("MECHANISMS", "audit.Method", "fleet.Recipe", "report.DESIGNS") or isinstance(
-            thing, types.ModuleType
-        ):
+        # A tuple, unions, mappings and modules: what they hold speaks for itself.
+        held = ("MECHANISMS", "audit.Method", "fleet.Recipe", "report.DESIGNS", "report.QUESTIONS")
+        if name in held or isinstance(thing, types.ModuleType):
             continue
         yield name, thing
         if not inspect.isclass(thing):

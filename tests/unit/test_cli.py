@@ -340,7 +340,7 @@ def shown_examples(out):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "risk", "choose", "compare", "region", "audit", "reproduce"]
+    "command", ["", "risk", "choose", "compare", "region", "audit", "report", "reproduce"]
 )
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_no_example_is_cut_off_by_a_narrow_terminal(run, monkeypatch, command, columns):
@@ -370,6 +370,7 @@ def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     assert any("dpsgd" in one for one in examples)
     assert any("probe" in one for one in examples)
     assert any("frameworks" in one for one in examples)
+    assert any("report gaussian" in one for one in examples)
     for example in examples:
         assert run(*shlex.split(example))[::2] == (0, "")
 

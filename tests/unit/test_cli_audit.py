@@ -132,9 +132,10 @@ def test_a_threshold_that_was_fixed_beforehand(run):
 def test_json_holds_all_that_a_reader_needs(parsed, folder):
     found = parsed(f"{MANY} --epsilon 20")
     assert list(found) == [
-        "headline", "reasons", "refuted", "claim", "design", "unit", "members", "others",
-        "calls", "confidence", "method", "shown", "finding", "ledger", "power", "detectable",
-        "samples_needed", "assumptions", "curves", "made",
+        "headline", "reasons", "refuted", "claim", "unit", "neighbours", "meaning", "design",
+        "sample", "members", "others", "calls", "confidence", "method", "shown", "finding",
+        "ledger", "power", "detectable", "samples_needed", "assumptions", "checklist", "curves",
+        "made",
     ]  # fmt: skip
     assert found["samples_needed"] == "inf"
     assert found["made"]["command"] == f"tellapart {MANY} --epsilon 20 --json"
@@ -143,7 +144,7 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
     assert found["made"]["seed"] is None  # nothing was drawn
     assert parsed(f"{MANY} --epsilon 20 --method split --seed 5")["made"]["seed"] == 5
     assert set(found["made"]["versions"]) == {"tellapart", "Python", "NumPy", "SciPy"}
-    claim, shown = (np.array(found["curves"][one]) for one in ("claim", "evidence"))
+    claim, shown = (np.array(found["curves"][one]["points"]) for one in ("claim", "evidence"))
     assert np.array_equal(claim[:, 1], ta.guarantee(20).tpr(claim[:, 0]))
     assert np.array_equal(shown[:, 1], audit.many_runs(read()).curve().tpr(shown[:, 0]))
 
@@ -334,7 +335,7 @@ def test_bad_use_is_one_line_exit_code_two_and_no_file(run, folder, command, mes
 
 def test_every_design_is_offered_in_words():
     assert list(DESIGNS) == ["many-runs", "one-run", "one-model"]
-    assert all(words.meaning and words.unit for words in DESIGNS.values())
+    assert all(words.meaning and words.sample for words in DESIGNS.values())
 
 
 def test_one_model_takes_no_way_of_looking():

@@ -26,7 +26,7 @@ from tellapart.audit._training import training
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import Counts
 from tellapart.audit.evidence import Design, Evidence, Finding
-from tellapart.audit.game import MembershipGame, Pool, Targets
+from tellapart.audit.game import MembershipGame, Pool, Replaced, Targets
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import (
     Band,
@@ -67,6 +67,7 @@ __all__ = [
     "Prior",
     "Program",
     "Ranks",
+    "Replaced",
     "Scores",
     "Search",
     "Split",

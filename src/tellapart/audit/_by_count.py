@@ -76,10 +76,11 @@ class CountEvidence(Evidence):
         high = np.minimum(solve.climb(refuting, low, step), most)
         return float(solve.falling_root(refuting, low, high, narrow=_NARROW)[0])
 
-    def _excess(self, claim: Claim) -> float:
+    def _excess(self, claim: Claim, p: float | None = None) -> float:
         """Positive if the claim is refuted, by the test or by the corner; falls as it grows."""
         fpr, tpr = self._corner()
-        return max(self._level - self._p_value(claim), tpr - float(claim(np.array(fpr))))
+        known = self._p_value(claim) if p is None else p
+        return max(self._level - known, tpr - float(claim(np.array(fpr))))
 
     def _p_value(self, claim: Claim) -> float:
         return buehler_p_value(self.counts, claim, confidence=1 - self._level)
@@ -89,13 +90,14 @@ class CountEvidence(Evidence):
         return self.ledger.level * (1 - _CORNER)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        if self._excess(claim.tpr) <= 0:
+        p = self._p_value(claim.tpr)
+        if self._excess(claim.tpr, p) <= 0:
             return None
-        p = min(self._p_value(claim.tpr), self.ledger.level)
         told, roc = self._told, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
         allowed = float(roc(max(told.fpr, 1 / told.others)))
-        return Finding(self.telling(), told.tpr, allowed, p, self.ledger.level)
+        level = self.ledger.level
+        return Finding(self.telling(), told.tpr, allowed, min(p, level), level)
 
     @property
     def _told(self) -> Counts:

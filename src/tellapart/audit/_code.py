@@ -1,11 +1,19 @@
-"""What a function is called, and whether its code is still the same."""
+"""What a function is called, and whether its code and what it was told are still the same."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from types import CodeType
+import numbers
+from collections.abc import Iterator
+from types import CodeType, FunctionType
 from typing import Any
+
+import numpy as np
+
+from tellapart.audit import _datasets
+
+_PLAIN = (str, bytes, numbers.Number, range, type(None))
 
 
 def name(function: Any) -> str:
@@ -16,16 +24,16 @@ def name(function: Any) -> str:
 
 
 def code(function: Any) -> str:
-    """A short name for the function's own code; nothing where it has none that can be read.
+    """A short name for the function's code and its settings; nothing where it has none.
 
-    What it calls and what it closes over is not seen.
+    Settings are plain values and arrays: arguments bound to it, defaults, what it closes over,
+    what its object holds; of its module, plain values and the functions it names. Whatever else
+    it uses is not seen.
     """
-    bare = _bare(function)
-    own = getattr(bare, "__code__", None) or getattr(type(bare).__call__, "__code__", None)
-    if own is None:
+    if function is None or _own(_bare(function)) is None:
         return ""
     told = hashlib.sha256()
-    _feed(told, own)
+    _feed(told, function, set())
     return told.hexdigest()[:16]
 
 
@@ -35,13 +43,79 @@ def _bare(function: Any) -> Any:
     return getattr(function, "__func__", function)
 
 
-def _feed(told: Any, own: CodeType) -> None:
+def _own(bare: Any) -> CodeType | None:
+    return getattr(bare, "__code__", None) or getattr(type(bare).__call__, "__code__", None)
+
+
+def _feed(told: Any, function: Any, seen: set[int]) -> None:
+    while isinstance(function, functools.partial):
+        _settings(told, {"": function.args, **function.keywords}, seen)
+        function = function.func
+    _settings(told, _held(getattr(function, "__self__", None)), seen)
+    bare = getattr(function, "__func__", function)
+    own = _own(bare)
+    if own is None or id(own) in seen:
+        return
+    seen.add(id(own))
+    _feed_code(told, own)
+    if not isinstance(bare, FunctionType):
+        _settings(told, _held(bare), seen)
+        bare = getattr(type(bare).__call__, "__func__", type(bare).__call__)
+    if isinstance(bare, FunctionType):
+        _settings(told, {"": bare.__defaults__, **(bare.__kwdefaults__ or {})}, seen)
+        _settings(told, _closed_over(bare), seen)
+        _settings(told, _named(bare, own), seen)
+
+
+def _feed_code(told: Any, own: CodeType) -> None:
     told.update(own.co_code)
     told.update(repr((own.co_names, own.co_varnames, own.co_freevars)).encode())
     for one in own.co_consts:
         if isinstance(one, CodeType):
-            _feed(told, one)
+            _feed_code(told, one)
         elif isinstance(one, frozenset):  # in no order of its own
             told.update(repr(sorted(one, key=repr)).encode())
         else:
             told.update(repr(one).encode())
+
+
+def _settings(told: Any, values: dict[str, Any], seen: set[int]) -> None:
+    for name, value in sorted(values.items()):
+        if _plain(value) or isinstance(value, np.ndarray):
+            told.update(f"{name} {_datasets.fingerprint(value)};".encode())
+        elif isinstance(value, FunctionType | functools.partial):
+            told.update(f"{name} {value.__class__.__name__};".encode())
+            _feed(told, value, seen)
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, _PLAIN) or (
+        isinstance(value, tuple) and all(_plain(one) for one in value)
+    )
+
+
+def _held(thing: Any) -> dict[str, Any]:
+    return dict(getattr(thing, "__dict__", {})) if not isinstance(thing, type) else {}
+
+
+def _closed_over(function: FunctionType) -> dict[str, Any]:
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if cell != type(cell)()}
+
+
+def _named(function: FunctionType, own: CodeType) -> dict[str, Any]:
+    """What a function finds in its module: plain values, and functions made there."""
+    found = {name: function.__globals__.get(name) for name in _names(own)}
+    return {
+        name: value
+        for name, value in found.items()
+        if _plain(value)
+        or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
+    }
+
+
+def _names(own: CodeType) -> Iterator[str]:
+    yield from own.co_names
+    for one in own.co_consts:
+        if isinstance(one, CodeType):
+            yield from _names(one)

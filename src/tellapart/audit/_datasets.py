@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import numbers
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,10 @@ def _length(data: Any) -> int:
     shape = getattr(data, "shape", None)
     if shape is not None and len(shape):
         return int(shape[0])
-    if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
-        _checks.refuse(
-            "data", "be indexed examples: arrays, a tuple of them, a list, a frame", data
-        )
+    indexed = hasattr(data, "__len__") and hasattr(data, "__getitem__") and shape is None
+    if not indexed or isinstance(data, Mapping | str | bytes):
+        rule = "be indexed examples: arrays, a tuple of them, a list, a frame, or their number"
+        _checks.refuse("data", rule, data)
     return len(data)
 
 
@@ -90,11 +91,13 @@ def _feed(told: Any, data: Any) -> None:
     if isinstance(data, np.ndarray) and data.dtype.kind != "O":
         told.update(f"array {data.dtype.str} {data.shape}".encode())
         told.update(np.ascontiguousarray(data).tobytes())
-    elif isinstance(data, str | bytes | numbers.Number | None):
+    elif isinstance(data, str | bytes | numbers.Number | range | date | None):
         told.update(f"{type(data).__name__} {data!r};".encode())
     elif isinstance(data, np.ndarray):
         _feed(told, data.tolist())
-    elif isinstance(data, Sequence) and not isinstance(data, range):
+    elif isinstance(data, set | frozenset):  # in no order of their own
+        _feed(told, sorted(fingerprint(one) for one in data))
+    elif isinstance(data, Sequence):
         told.update(f"{type(data).__name__} {len(data)}".encode())
         for one in data:
             _feed(told, one)

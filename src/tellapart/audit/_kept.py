@@ -6,6 +6,7 @@ import atexit
 import importlib.util
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,13 +22,14 @@ from tellapart.data import duck
 from tellapart.errors import BadScores, InvalidArgument, TrainingStopped, Unsupported
 
 MANIFEST = "manifest.json"
-COLUMNS = ("example", "member", "score", "seconds")
+COLUMNS = ("example", "member", "seed", "score", "seconds")
 # What the manifest notes without comparing: files of another version are still the same scores.
 _NOTED = ("format", "versions")
 _COPY = (
-    "copy (select example::bigint as example, member::boolean as member, score, seconds from kept)"
-    " to $1 (format parquet)"
+    "copy (select example::bigint as example, member::boolean as member, seed::bigint as seed, "
+    "score, seconds from kept) to $1 (format parquet)"
 )
+_WRAPPED = re.compile(r'"exception_message":("(?:[^"\\]|\\.)*")')
 _READ = "select * from read_parquet(?, file_row_number=true) order by file_row_number"
 
 
@@ -45,6 +47,7 @@ class Kept:
     @classmethod
     def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> Kept:
         """The folder of this game, begun or gone on with; that of another is refused."""
+        _checks.instance(str | os.PathLike, "a path", folder=folder)
         where = Path(folder)
         try:
             where.mkdir(parents=True, exist_ok=True)
@@ -69,7 +72,7 @@ class Kept:
         return sum(1 for _ in self.folder.glob(f"model-*.{self.format}"))
 
     def write(self, model: int, rows: Array) -> None:
-        """Keep one model's rows: example, member, score, seconds."""
+        """Keep one model's rows: example, member, seed, score, seconds."""
         save = _save_parquet if self.format == "parquet" else _save_npy
         _whole(self.path(model), lambda part: save(part, rows))
 
@@ -80,9 +83,9 @@ class Kept:
             return None
         try:
             rows = _load_parquet(file) if self.format == "parquet" else np.load(file)
-        except (OSError, ValueError, EOFError, BadScores):
+            return np.asarray(rows, dtype=np.float64)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, BadScores):
             return None
-        return np.asarray(rows, dtype=np.float64)
 
 
 def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:
@@ -147,7 +150,15 @@ def _save_parquet(part: Path, rows: Array) -> None:
         try:
             ask.execute(_COPY, [str(part)])
         except duckdb.Error as error:
-            raise OSError(str(error).strip().splitlines()[0]) from error
+            raise OSError(_said(str(error))) from error
+
+
+def _said(message: str) -> str:
+    """The words of DuckDB's message, which may be wrapped as JSON."""
+    inner = _WRAPPED.search(message)
+    if inner is not None:
+        return str(json.loads(inner[1]))
+    return message.strip().splitlines()[0]
 
 
 def _load_parquet(file: Path) -> Array:

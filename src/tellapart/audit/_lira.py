@@ -6,6 +6,7 @@ their own for each example, both with it in and with it out of the training data
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.audit._canaries import fair_coins
+from tellapart.audit._left_out import without_each
 from tellapart.audit._metrics import Metrics, metrics
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
@@ -23,6 +26,9 @@ Inclusion = NDArray[np.bool_]
 _CLOSEST = 1e-8
 # A spread this much smaller than the usual one is chance, or training without randomness.
 _LEAST_SPREAD = 1e-3
+_SMALLEST = 1e-12
+# Numbers that are described at once.
+_AT_ONCE = 2**21
 
 
 def logits(confidences: ArrayLike) -> Array:
@@ -44,25 +50,41 @@ class Lira:
     fixed_variance: bool = False
     scaled: bool = False
 
+    def check(self, inclusion: Inclusion, population: int) -> None:
+        """Refuse coins that leave a target too few models to fit, before any is trained."""
+        for side in self._sides(inclusion):
+            self._enough(side.sum(axis=0), len(side))
+
     def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedLira:
         """Means and spreads of each target's logits over these models."""
-        values = self._values(raw)
-        sides = (inclusion, ~inclusion) if self.online else (~inclusion,)
-        need = 1 if self.fixed_variance else 2
-        for side in sides:
-            few = side.sum(axis=0)
-            if few.min() < need:
-                raise Unsupported(
-                    f"LiRA needs {need} or more models on each side of every target, and target "
-                    f"{int(np.argmin(few))} has {int(few.min())}: play more models"
-                )
+        self.check(inclusion, population.shape[1])
+        values, sides = self._values(raw), self._sides(inclusion)
         centres = [_mean(values, side) for side in sides]
         each = zip(sides, centres, strict=True)
         spreads = [_spread(values, side, at, self.fixed_variance) for side, at in each]
         return FittedLira(self, tuple(centres), tuple(spreads))
 
+    def _sides(self, inclusion: Inclusion) -> tuple[Inclusion, ...]:
+        return (inclusion, ~inclusion) if self.online else (~inclusion,)
+
+    def _enough(self, few: Array, models: int) -> None:
+        need = 1 if self.fixed_variance else 2
+        if few.min() < need:
+            raise Unsupported(
+                f"LiRA needs {need} or more models on each side of every target, and target "
+                f"{int(np.argmin(few))} has {int(few.min())} of the {models} it would be fitted "
+                "on: play more models"
+            )
+
     def _values(self, raw: ArrayLike) -> Array:
-        return _checks.reals(raw=raw) if self.scaled else logits(raw)
+        values = _checks.reals(raw=raw)
+        if self.scaled:
+            return values
+        if values.size and not (values.min() >= 0 and values.max() <= 1):
+            outside = values[(values < 0) | (values > 1)].flat[0]
+            rule = "be probabilities of the right label for LiRA (scaled=True if they are logits)"
+            _checks.refuse("scores", rule, float(outside))
+        return logits(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +97,15 @@ class FittedLira:
 
     def __call__(self, raw: Array, population: Array) -> Array:
         """The log of the likelihood ratio, or how unusual it is for models without the target."""
-        values = self.attack._values(raw)
-        z = [(values - at) / by for at, by in zip(self.centres, self.spreads, strict=True)]
-        if not self.attack.online:
-            return z[0]
-        inside, outside = (
-            -one * one / 2 - np.log(by) for one, by in zip(z, self.spreads, strict=True)
-        )
-        return np.asarray(inside - outside)
+        return _compared(self.attack._values(raw), self.centres, self.spreads)
+
+
+def _compared(values: Array, centres: Sequence[Array], spreads: Sequence[Array]) -> Array:
+    z = [(values - at) / by for at, by in zip(centres, spreads, strict=True)]
+    if len(z) == 1:
+        return z[0]
+    inside, outside = (-one * one / 2 - np.log(by) for one, by in zip(z, spreads, strict=True))
+    return np.asarray(inside - outside)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,8 +121,12 @@ class Described:
     inclusion: Inclusion
 
     def of_model(self, model: int) -> Scores:
-        """One model's scores of all targets, for `one_run` where the coins were fair."""
+        """One model's scores of all targets, for `one_run` where the coins were fair.
+
+        Coins that plainly were not, of all models together, are refused.
+        """
         at = _checks.whole(0, len(self.scores) - 1, model=model)
+        fair_coins(int(self.inclusion.sum()), self.inclusion.size)
         runs = np.full(self.scores.shape[1], at)
         return Scores.from_rows(self.scores[at], self.inclusion[at], runs)
 
@@ -132,13 +159,36 @@ def lira(
     certifies on others, as `game_evidence` does.
     """
     raw, inside = table(confidences, inclusion)
-    attack, none = Lira(online, fixed_variance, scaled), np.empty((len(raw), 0))
+    attack = Lira(online, fixed_variance, scaled)
+    values = attack._values(raw)
+    usual = [_usual_without_each(attack, values, side) for side in attack._sides(inside)]
     found = np.empty(raw.shape)
-    for model in range(len(raw)):
-        rest = np.arange(len(raw)) != model
-        fitted = attack.fit(raw[rest], inside[rest], none[rest])
-        found[model] = fitted(raw[[model]], none[[model]])[0]
+    for some in _parts(values):
+        sides = attack._sides(inside[:, some])
+        rest = [without_each(values[:, some], side) for side in sides]
+        spreads = [
+            _spread_of(one.squares, one.many - 1, at[:, None], fixed_variance)
+            for one, at in zip(rest, usual, strict=True)
+        ]
+        found[:, some] = _compared(values[:, some], [one.mean for one in rest], spreads)
     return Described(found, inside)
+
+
+def _usual_without_each(attack: Lira, values: Array, side: Inclusion) -> Array:
+    """For each model, the spread that is usual among all others."""
+    squares, free = np.zeros(len(values)), np.zeros(len(values))
+    for some in _parts(values):
+        rest = without_each(values[:, some], side[:, some])
+        attack._enough(rest.many.min(axis=0), len(values) - 1)
+        squares += rest.squares.sum(axis=1)
+        free += (rest.many - 1).sum(axis=1)
+    return np.asarray(np.sqrt(squares / np.maximum(free, 1)))
+
+
+def _parts(values: Array) -> list[slice]:
+    """Some targets at a time."""
+    step = max(_AT_ONCE // len(values), 1)
+    return [slice(first, first + step) for first in range(0, values.shape[1], step)]
 
 
 def table(raw: ArrayLike, inclusion: ArrayLike) -> tuple[Array, Inclusion]:
@@ -159,10 +209,15 @@ def _mean(values: Array, side: Inclusion) -> Array:
 
 
 def _spread(values: Array, side: Inclusion, centre: Array, fixed: bool) -> Array:
-    """Standard deviations around the centres; never so small that one model decides alone."""
     squares = np.where(side, (values - centre) ** 2, 0.0).sum(axis=0)
     free = side.sum(axis=0) - 1
     usual = np.sqrt(squares.sum() / max(free.sum(), 1))
+    return _spread_of(squares, free, usual, fixed)
+
+
+def _spread_of(squares: Array, free: Array, usual: Array, fixed: bool) -> Array:
+    """Standard deviations around the centres; never so small that one model decides alone."""
     if fixed:
-        return np.full(centre.shape, max(usual, 1e-12))
-    return np.asarray(np.maximum(np.sqrt(squares / free), max(_LEAST_SPREAD * usual, 1e-12)))
+        return np.asarray(np.broadcast_to(np.maximum(usual, _SMALLEST), squares.shape))
+    least = np.maximum(_LEAST_SPREAD * usual, _SMALLEST)
+    return np.asarray(np.maximum(np.sqrt(squares / free), least))

@@ -12,9 +12,10 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._choice import best_rank
-from tellapart.audit._lira import Inclusion
+from tellapart.audit._lira import Inclusion, Lira
 from tellapart.audit._many_runs import Favoured, at_ranks
 from tellapart.audit._played import Played, column_scores
+from tellapart.audit._rmia import Rmia
 from tellapart.audit._together import together
 from tellapart.audit.attacks import Attack
 from tellapart.audit.bounds import LowerBound
@@ -29,6 +30,9 @@ _TO_CHOOSE, _TO_FIT = 0.3, 0.5
 _FAVOUR = 0.5
 # Of so many targets the bound itself is asked, on models set aside.
 _SHORT_LIST = 8
+
+# Products of matrices round otherwise with fewer rows.
+_SAME = 1e-6
 
 Attacking = Attack | Callable[[Array], Array] | None
 
@@ -59,8 +63,7 @@ def game_evidence(
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
     at = _checks.probability(delta=delta)
-    if attack is not None and not hasattr(attack, "fit") and not callable(attack):
-        _checks.refuse("attack", "be a function of outputs, or have a method fit", attack)
+    check_attack(attack, played.game, each_target=each_target)
     aside = set_aside(played.game, attack, each_target=each_target)
     if played.game.models - aside < 2:
         _checks.refuse("models", "leave two or more beside those set aside", played.game.models)
@@ -72,6 +75,18 @@ def game_evidence(
         return at_ranks(column_scores(kept[:, 0], inside[:, 0]), level)
     first = _tried(played, attack, aside)
     return _chosen(played, first, kept, level, at)
+
+
+def check_attack(attack: Attacking, game: MembershipGame, *, each_target: bool = False) -> None:
+    """Refuse what is no attack, or one that this game has too little for."""
+    usable = attack is None or callable(attack) or hasattr(attack, "fit")
+    if not usable or (isinstance(attack, type) and hasattr(attack, "fit")):
+        rule = "be a function of outputs, or an object with a method fit, as attacks.Lira() is"
+        _checks.refuse("attack", rule, attack)
+    if isinstance(attack, Lira | Rmia):
+        first = game.inclusion[: set_aside(game, attack)]
+        for learnt in [first] if each_target else [first, *np.array_split(first, 2)]:
+            attack.check(learnt, len(game.population))
 
 
 def _attacked(played: Played, attack: Attacking, aside: int) -> Array:
@@ -93,11 +108,29 @@ def _tried(played: Played, attack: Attacking, aside: int) -> Array:
 
 def _scored(attack: Any, played: Played, learnt: Any, asked: Any) -> Array:
     fitted = attack.fit(played.raw[learnt], played.inclusion[learnt], played.population[learnt])
-    return _shaped(fitted(played.raw[asked], played.population[asked]), played.raw[asked])
+    raw, population = played.raw[asked], played.population[asked]
+    return _by_rows(lambda some: fitted(raw[some], population[some]), raw)
 
 
 def _plain(attack: Any, raw: Array) -> Array:
-    return raw if attack is None else _shaped(attack(raw), raw)
+    return raw if attack is None else _by_rows(lambda some: attack(raw[some]), raw)
+
+
+def _by_rows(attack: Callable[[slice], Any], raw: Array) -> Array:
+    """Scores of an attack; a few models are asked again by themselves, as none may tell of others.
+
+    An attack that reads other models that count, as their mean, would make scores depend on each
+    other, and so would one that looks up who was in.
+    """
+    scores = _shaped(attack(slice(None)), raw)
+    for model in {0, len(raw) // 2, len(raw) - 1}:
+        alone = slice(model, model + 1)
+        if not np.allclose(_shaped(attack(alone), raw[alone]), scores[alone], _SAME, _SAME):
+            raise BadScores(
+                "attack must score each model by its own outputs: asked of one model alone it "
+                "gives other scores than among others"
+            )
+    return scores
 
 
 def _shaped(given: Any, raw: Array) -> Array:
@@ -182,6 +215,7 @@ def exposure(
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level, at = 1 - _checks.inside_unit(confidence=confidence), _checks.probability(delta=delta)
+    check_attack(attack, played.game, each_target=True)
     aside = set_aside(played.game, attack, each_target=True)
     parts = _each(played, _attacked(played, attack, aside), level).values()
     found = [

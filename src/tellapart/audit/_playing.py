@@ -13,6 +13,7 @@ from tellapart import run
 from tellapart._checks import Array
 from tellapart.audit import _datasets
 from tellapart.audit._kept import Kept
+from tellapart.audit._seeded import put_back, seed_shared
 from tellapart.errors import BadScores, TrainingStopped
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Playing:
 
     def block(self, models: list[int], rng: np.random.Generator) -> Array:
         """Rows of several models; each depends on the game's seed and its own place alone."""
-        return np.array([self.one(model) for model in models])
+        with put_back():
+            return np.array([self.one(model) for model in models])
 
     def one(self, model: int) -> Array:
         """One model's scores of targets and population, and the seconds it took.
@@ -46,6 +48,7 @@ class Playing:
         seed = self.game.training_seed(model)
         started = time.perf_counter()
         try:
+            seed_shared(seed)
             given = self._scored(self.game.training_places(model), seed)
         except Exception as error:
             if isinstance(error, TrainingStopped):
@@ -75,7 +78,10 @@ class Playing:
         """One finite number for each example that is scored, or an error that names the model."""
         if hasattr(given, "detach"):
             given = given.detach().cpu().numpy()
-        array = np.asarray(given)
+        try:
+            array = np.asarray(given)
+        except ValueError:  # rows of different lengths
+            array = np.empty(0, dtype=object)
         if array.dtype.kind not in "iuf":
             hint = "" if self.score else " (give score=, which makes numbers of a model)"
             self._bad(model, f"be numbers{hint}, got {type(given).__name__}")
@@ -91,17 +97,19 @@ class Playing:
 
     def _rows(self, model: int, row: Array) -> Array:
         inside = np.append(self.game.coins(model), np.zeros(len(self.game.population), bool))
-        seconds = np.full(row.size - 1, row[-1])
-        return np.column_stack([self.asked, inside, row[:-1], seconds]).astype(np.float64)
+        seed, seconds = (
+            np.full(row.size - 1, one) for one in (self.game.training_seed(model), row[-1])
+        )
+        return np.column_stack([self.asked, inside, seed, row[:-1], seconds]).astype(np.float64)
 
     def resumed(self, model: int) -> Array | None:
-        """A kept model's row; None where it is missing, half-written or of other coins."""
+        """A kept model's row; None where it is missing, half-written or of another model."""
         rows = None if self.kept is None else self.kept.read(model)
-        if rows is None or rows.shape != (self.asked.size, 4):
+        if rows is None or rows.shape != (self.asked.size, 5):
             return None
-        row = np.append(rows[:, 2], rows[0, 3])
-        expected = self._rows(model, row)[:, :2]
-        same = np.array_equal(rows[:, :2], expected) and np.isfinite(row).all()
+        row = np.append(rows[:, 3], rows[0, 4])
+        expected = self._rows(model, row)[:, :3]
+        same = np.array_equal(rows[:, :3], expected) and np.isfinite(row).all()
         return row if same else None
 
     def _who(self, model: int) -> str:

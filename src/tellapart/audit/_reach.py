@@ -76,5 +76,6 @@ def outlook(
     ]
     return (
         f"More models would show, of ε at δ = {delta:g}: {', '.join(parts)}, if rates stay as "
-        "observed; chance alone may have raised them."
+        "observed; chance alone may have raised them. To audit again for this reason is a second "
+        "look: 1 - confidence must be shared out among all looks beforehand."
     )

@@ -33,16 +33,22 @@ class Rmia:
         object.__setattr__(self, "gamma", _checks.finite_above_zero(gamma=self.gamma))
         object.__setattr__(self, "growth", _checks.probability(growth=self.growth))
 
+    def check(self, inclusion: Inclusion, population: int) -> None:
+        """Refuse a game with nothing to compare with, before any model is trained."""
+        if not population:
+            raise Unsupported(
+                "RMIA compares with examples that train no model: give the game a population, "
+                "places of examples as population=[...]"
+            )
+        sides = (inclusion, ~inclusion) if self.online else (~inclusion,)
+        if any(side.sum(axis=0).min() < 1 for side in sides):
+            raise Unsupported("RMIA needs a model on each side of every target: play more models")
+
     def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedRmia:
         """The usual probability of each target and of each example of the population."""
         values, others = (_checks.probabilities(confidences=part) for part in (raw, population))
-        if not others.shape[1]:
-            raise Unsupported(
-                "RMIA compares with examples that train no model: give the game a population"
-            )
+        self.check(inclusion, others.shape[1])
         outside = ~inclusion
-        if outside.sum(axis=0).min() < 1 or (self.online and inclusion.sum(axis=0).min() < 1):
-            raise Unsupported("RMIA needs a model on each side of every target: play more models")
         without, theirs = _mean(values, outside), others.mean(axis=0)
         if self.online:
             return FittedRmia(self.gamma, (_mean(values, inclusion) + without) / 2, theirs)

@@ -16,6 +16,8 @@ from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence import Finding
 from tellapart.audit.verdict import Verdict, describe
 from tellapart.blackbox.signature import asked_for
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.base import Mechanism, Neighbours
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.mechanisms.training import dp_sgd
 
@@ -100,9 +102,9 @@ def step(
     divided by.
 
     The claim is that of `dp_sgd` unless told. Neighbours have one record more, of ``records``;
-    with ``public_size``, one whose gradient is not zero. ``nan`` tries a gradient that is NaN;
-    ``only`` keeps the pairs of these names. Every pair is probed with ``samples`` calls on each
-    input, for an equal share of the level.
+    with ``public_size``, one whose gradient is not zero, as where records are replaced. ``nan``
+    tries a gradient that is NaN; ``only`` keeps the pairs of these names. Every pair is probed
+    with ``samples`` calls on each input, for an equal share of the level.
 
     >>> import numpy as np
     >>> def release(gradients, rng, size=None):              # forgets to clip
@@ -123,6 +125,7 @@ def step(
     unit = setting.clip / _checks.finite_above_zero(expected_batch=expected_batch)
     promise = dp_sgd(noise, rate, many) if claim is None else claim
     curve_of(promise, "claim")
+    _same_neighbours(promise, setting)
     calls = _checks.whole(_FEWEST, 10**9, samples=samples)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
@@ -156,11 +159,21 @@ def _setting(
     return Setting(sizes, norm, _checks.whole(2, records=records), bool(public_size), bool(nan))
 
 
+def _same_neighbours(claim: Subject, setting: Setting) -> None:
+    replaces = isinstance(claim, Mechanism) and claim.neighbours is Neighbours.REPLACE
+    if replaces and not setting.public_size:
+        raise Unsupported(
+            "the claim is about neighbours that replace a record, and these have one record more: "
+            "use public_size=True, where a gradient of zeros is replaced"
+        )
+
+
 def _kept(pairs: tuple[StepPair, ...], only: Collection[str] | None) -> tuple[StepPair, ...]:
     if only is None:
         return pairs
     names = [pair.name for pair in pairs]
-    if isinstance(only, str) or not only or not set(only) <= set(names):
+    some = isinstance(only, Collection) and not isinstance(only, str) and len(only) > 0
+    if not some or not set(only) <= set(names):
         _checks.refuse("only", f"name some of {', '.join(names)}", only)
     return tuple(pair for pair in pairs if pair.name in only)
 

@@ -77,7 +77,7 @@ class Watched:
         size = asked.get("size")
         if size is None:
             return self.look(flat(output).reshape(1, -1, dimension))[0]
-        return self.look(flat(output).reshape(size, -1, dimension))
+        return self.look(rows(output, size).reshape(size, -1, dimension))
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
@@ -91,7 +91,25 @@ def flat(output: Any) -> Array:
         output = list(output.values())
     if isinstance(output, Iterable) and isinstance(output, list | tuple):
         return np.concatenate([flat(one) for one in output]) if output else np.zeros(0)
+    if hasattr(output, "detach"):  # PyTorch's, which may carry a gradient
+        output = output.detach().cpu().numpy()
     return np.asarray(output, dtype=np.float64).ravel()
+
+
+def rows(output: Any, size: int) -> Array:
+    """The numbers of many outputs, a row each: a batch, one of each layer, or a list of outputs."""
+    if isinstance(output, Mapping):
+        output = list(output.values())
+    if isinstance(output, list | tuple) and not _one_by_one(output, size):
+        return np.hstack([rows(one, size) for one in output])
+    return flat(output).reshape(size, -1)
+
+
+def _one_by_one(output: Any, size: int) -> bool:
+    """Whether a list holds outputs; otherwise it holds the batches of layers."""
+    return len(output) == size and not all(
+        getattr(one, "shape", ())[:1] == (size,) for one in output
+    )
 
 
 def releases_of(step: Callable[..., Any], pair: StepPair, asked: dict[str, Any]) -> int:

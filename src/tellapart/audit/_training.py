@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks, run
-from tellapart.audit._of_game import Attacking, game_evidence, set_aside
+from tellapart.audit._designs import Design, Targets, same_neighbours
+from tellapart.audit._of_game import Attacking, check_attack, game_evidence, set_aside
 from tellapart.audit._played import Played
 from tellapart.audit._reach import enough_models, outlook
-from tellapart.audit.game import MembershipGame, Pool, Score, Targets, Train
+from tellapart.audit.game import MembershipGame, Score, Train
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -30,7 +31,7 @@ def training(
     data: Any,
     *,
     claim: Subject,
-    targets: int | Iterable[int] | Targets | Pool = 0,
+    targets: int | Iterable[int] | Design = 0,
     models: int = 1_000,
     score: Score | None = None,
     attack: Attacking = None,
@@ -45,6 +46,7 @@ def training(
     It trains ``models`` models, each target in or out by a coin of its own, as
     ``train(dataset, seed)``; ``score(model, examples)`` says how much each target looks like a
     member, or ``train`` returns these numbers itself. An ``attack`` makes better scores of them.
+    The claim must be about adding or removing a record.
     Of several targets the most exposed is sought on models that are not counted. With ``folder``
     finished models are kept and a killed audit goes on. See `MembershipGame.play`.
 
@@ -57,8 +59,11 @@ def training(
     """
     promise = curve_of(claim, "claim")
     sure = _checks.inside_unit(confidence=confidence)
-    design = targets if isinstance(targets, Targets | Pool) else Targets(targets)
+    design = targets if isinstance(targets, Design) else Targets(targets)
+    same_neighbours(claim, design)
+    _checks.instance(Iterable, "places of examples, listed", population=population)
     game = MembershipGame(data, design, models, seed, tuple(population))
+    check_attack(attack, game)
     enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
     played = game.play(train, score, folder=folder, progress=progress)
     delta = promise.claimed_delta if isinstance(promise, GuaranteeCurve) else 0.0

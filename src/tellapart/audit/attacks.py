@@ -72,6 +72,8 @@ def label_confidences(model: Any, examples: tuple[Any, Any]) -> Array:
     ``examples`` is (X, y); the model has ``predict_proba`` and ``classes_``, as those of
     scikit-learn do. A label that the model never saw has probability 0.
     """
+    if not isinstance(examples, tuple) or len(examples) != 2:
+        _checks.refuse("examples", "be a pair (X, y), so that the data must be one", examples)
     features, labels = examples
     chances = np.asarray(model.predict_proba(features), dtype=np.float64)
     hit = np.asarray(labels)[:, None] == np.asarray(model.classes_)[None, :]

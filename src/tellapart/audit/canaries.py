@@ -60,10 +60,11 @@ class Canaries:
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
         """What an attack said of each canary after the one training, as `one_run` takes it."""
-        coins, found = self._coins(inclusion), np.asarray(values, dtype=np.float64)
+        coins, found = self._coins(inclusion), _checks.reals("be numbers", values=values)
         if found.shape != (self.count,):
             _checks.refuse("values", f"be one number for each of {self.count} canaries", values)
-        return Scores.from_rows(found, coins, orientation=orientation)
+        one = np.zeros(self.count, dtype=np.intp)  # all are of one run, and not independent
+        return Scores.from_rows(found, coins, one, orientation=orientation)
 
     def along(self, updates: ArrayLike) -> Array:
         """How much of each gradient canary the updates hold: the sum of their dot products.
@@ -109,7 +110,9 @@ def mislabelled(X: ArrayLike, y: ArrayLike, count: int, seed: int) -> Canaries:
     other one being as likely. Take them out of the training data, or give rows that are not in it.
     """
     records, labels = np.asarray(X), np.asarray(y)
-    if records.ndim < 1 or labels.ndim != 1 or len(records) != len(labels):
+    if records.ndim < 1:
+        _checks.refuse("X", "be rows of examples", X)
+    if labels.ndim != 1 or len(records) != len(labels):
         _checks.refuse("y", f"have a label for each of {len(records)} rows", labels.shape)
     known, own = np.unique(labels, return_inverse=True)
     if len(known) < 2:

@@ -22,50 +22,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
-from tellapart.audit import _code, _coins, _datasets, _playing
+from tellapart.audit import _code, _coins, _datasets, _designs, _playing
 from tellapart.audit._bar import shown
+from tellapart.audit._designs import Design, Pool, Replaced, Targets
 from tellapart.audit._kept import Kept
 from tellapart.audit._played import Played
 
 Train = Callable[[Any, int], Any]
 Score = Callable[[Any, Any], ArrayLike]
 
+__all__ = ["Design", "MembershipGame", "Pool", "Replaced", "Score", "Targets", "Train"]
+
 # What is drawn for different purposes shares nothing.
 _COINS, _SEEDS = 0, 1
 # Odd, so that no two models of a game share a seed.
 _STRIDE = 2654435761
-
-
-@dataclass(frozen=True, init=False)
-class Targets:
-    """Some named examples go in or out by coins of their own; all others are always in.
-
-    ``at`` is the place of one example or of several; each is in with probability ``prior``.
-    """
-
-    at: tuple[int, ...]
-    prior: float
-
-    def __init__(self, at: int | Iterable[int] = 0, prior: float = 0.5) -> None:
-        places = tuple(at) if isinstance(at, Iterable) else (at,)
-        checked = tuple(_checks.whole(0, targets=one) for one in places)
-        if not checked or len(set(checked)) < len(checked):
-            _checks.refuse("targets", "be places of examples, each named once", list(checked))
-        object.__setattr__(self, "at", checked)
-        object.__setattr__(self, "prior", _checks.inside_unit(prior=prior))
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Every example goes in or out by a coin of its own, and all of them are targets."""
-
-    prior: float = 0.5
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", _checks.inside_unit(prior=self.prior))
-
-
-Design = Targets | Pool
+_FIRST = Targets(0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,23 +50,26 @@ class MembershipGame:
     """
 
     data: Any
-    design: Design = Targets(0)
+    design: Design = _FIRST
     models: int = 1_000
     seed: int = 0
     population: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         count = _datasets.size(self.data)
-        _checks.instance(Design, "audit.Targets(...) or audit.Pool()", design=self.design)
+        kinds = "audit.Targets(...), audit.Replaced(...) or audit.Pool()"
+        _checks.instance(Design, kinds, design=self.design)
         object.__setattr__(self, "models", _checks.whole(1, 10**7, models=self.models))
         object.__setattr__(self, "seed", _checks.whole(0, 2**62, seed=self.seed))
+        _checks.instance(Iterable, "places of examples, listed", population=self.population)
         aside = tuple(_checks.whole(0, population=one) for one in self.population)
         object.__setattr__(self, "population", aside)
-        named = self.design.at if isinstance(self.design, Targets) else ()
-        for name, places in (("targets", named), ("population", aside)):
+        named = _designs.named(self.design)
+        for name, places in (named | {"population": aside}).items():
             if places and max(places) >= count:
                 _checks.refuse(name, f"be places below {count}, the number of examples", places)
-        if set(named) & set(aside) or len(set(aside)) < len(aside):
+        others = {place for places in named.values() for place in places}
+        if others & set(aside) or len(set(aside)) < len(aside):
             _checks.refuse("population", "name examples once that are no targets", aside)
         if not self.targets.size:
             _checks.refuse("population", "leave some examples to be targets", len(aside))
@@ -107,7 +82,7 @@ class MembershipGame:
     @cached_property
     def targets(self) -> NDArray[np.intp]:
         """The places of the examples that are in or out by a coin, in order of the scores."""
-        if isinstance(self.design, Targets):
+        if not isinstance(self.design, Pool):
             return np.array(self.design.at, dtype=np.intp)
         return np.setdiff1d(np.arange(self.size), np.array(self.population, dtype=np.intp))
 
@@ -116,7 +91,8 @@ class MembershipGame:
 
         An example's coin depends on the seed, the model and the example's place alone.
         """
-        return np.asarray(self._inside(range(model, model + 1))[0])
+        place = self._of(model)
+        return np.asarray(self._inside(range(place, place + 1))[0])
 
     @property
     def inclusion(self) -> NDArray[np.bool_]:
@@ -129,15 +105,16 @@ class MembershipGame:
 
     def training_places(self, model: int) -> NDArray[np.intp]:
         """The places of the examples that train one model, in order."""
-        inside = np.full(self.size, isinstance(self.design, Targets))
-        inside[list(self.population)] = False
-        inside[self.targets] = self.coins(model)
-        return np.flatnonzero(inside)
+        coins = self.coins(model)
+        return _designs.trained_on(self.design, self.size, self.targets, coins, self.population)
 
     def training_seed(self, model: int) -> int:
         """The whole number below 2³² that one training is handed; no two models share it."""
         first = int(run.generator((self.seed, _SEEDS)).integers(2**32))
-        return (first + model * _STRIDE) % 2**32
+        return (first + self._of(model) * _STRIDE) % 2**32
+
+    def _of(self, model: int) -> int:
+        return _checks.whole(0, self.models - 1, model=model)
 
     def play(
         self,
@@ -153,8 +130,8 @@ class MembershipGame:
         number for each target, larger where it looks like a member; without ``score`` it gives
         these numbers itself. With ``folder`` every finished model is kept, and a game that was
         killed goes on where it stopped; all workers must see it. It belongs to one training
-        function, known by its name and its own code, not by what that calls. ``progress=True``
-        shows a bar; a function is told which share of the models was begun, and 1 at the end.
+        function, known by its name, its code and its plain settings. ``progress=True`` shows a
+        bar; a function is told which share of the models was begun, and 1 at the end.
         """
         _callable(train=train)
         if score is not None:
@@ -192,7 +169,8 @@ class MembershipGame:
             "game": "membership",
             "design": type(self.design).__name__,
             "prior": self.design.prior,
-            "targets": list(self.design.at) if isinstance(self.design, Targets) else "all",
+            "targets": "all",
+            **{name: list(places) for name, places in _designs.named(self.design).items()},
             "population": list(self.population),
             "models": self.models,
             "seed": self.seed,

@@ -14,6 +14,12 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curves_of, scope
 from tellapart.risk import Reading, summary
 
+# How to read the table of `Comparison.gaps`.
+GAPS = (
+    "How much less often an attacker errs against the column than against the row, at most. 0: "
+    "the row leaks at least as much to every attacker."
+)
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -35,7 +41,7 @@ class Pair:
 
     def __str__(self) -> str:
         a, b = (
-            (name, f"{name} {_VERBS[bound]}")
+            (name, f"{name} {VERBS[bound]}")
             for name, bound in zip((self.first, self.second), self.bounds, strict=True)
         )
         if self.first_leaks and self.second_leaks:
@@ -52,7 +58,7 @@ class Pair:
 
 
 # A promise allows what a mechanism that keeps it need not leak.
-_VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
+VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
 
 
 @dataclass(frozen=True)
@@ -101,11 +107,12 @@ def compare(subjects: Mapping[str, Subject], **arguments: float) -> Comparison:
         names=tuple(curves),
         scopes=tuple(scope(one) for one in subjects.values()),
         readings=tuple(summary(curve, **arguments) for curve in curves.values()),
-        pairs=tuple(_pair(a, b, curves[a], curves[b]) for a, b in combinations(curves, 2)),
+        pairs=tuple(pair(a, b, curves[a], curves[b]) for a, b in combinations(curves, 2)),
     )
 
 
-def _pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
+def pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
+    """How two curves with these names stand to each other."""
     more, less = dominates(a, b), dominates(b, a)
     where = () if more or less else crossings(a, b)
     return Pair(first, second, (a.bound, b.bound), more, less, where, gap(a, b), gap(b, a))

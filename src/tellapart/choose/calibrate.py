@@ -48,6 +48,14 @@ class Choice:
         places = _checks.whole(0, 300, digits=digits)
         return to_decimals(self.parameter, places, not self.rounds_down)
 
+    @property
+    def short(self) -> float:
+        """Four decimals to the private side; four digits where those would be too coarse."""
+        up = not self.rounds_down
+        if self.parameter < 0.01:
+            return to_digits(self.parameter, 4, up)
+        return to_decimals(self.parameter, 4, up)
+
     def summary(self, **arguments: float) -> tuple[Reading, ...]:
         """What the choice achieves on every other measure: `risk.summary` of its curve."""
         return summary(self.curve, **arguments)

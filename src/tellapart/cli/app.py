@@ -18,6 +18,7 @@ from tellapart.cli import (
     founding,
     modelling,
     probing,
+    reporting,
     show,
     theory,
 )
@@ -39,6 +40,8 @@ app = App(
         "        --epsilon 1 --delta 1e-5 --report audit.html\n"
         "    tellapart probe release.py:noisy_count \\\n"
         "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n"
+        "    tellapart report gaussian out.html --sigma 2 \\\n"
+        "        --unit 'one patient' --prior 0.001\n"
         "    tellapart frameworks chain.toml\n"
         "    tellapart explore\n\n"
         "Every command takes --json, and --debug for a full traceback."
@@ -53,6 +56,7 @@ for command in (
     theory.region,
     auditing.audit,
     probing.probe,
+    reporting.report,
     modelling.frameworks,
     modelling.noise,
     exploring.explore,

@@ -21,7 +21,7 @@ from tellapart.audit import (
 from tellapart.audit._metrics import WHY_NO_EPSILON
 from tellapart.cli import show, telling
 from tellapart.cli.looking import Columns, Looking
-from tellapart.cli.options import Claimed, Output, Page, Values, typed
+from tellapart.cli.options import Claimed, Filing, Knowledge, Output, Page, Values, typed
 from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
@@ -44,6 +44,8 @@ def audit(
     values: Values = Values(),
     columns: Columns = Columns(),
     looking: Looking = Looking(),
+    knowledge: Knowledge = Knowledge(),
+    filing: Filing = Filing(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -80,6 +82,7 @@ def audit(
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
     page = None if report is None else reporting.target(report)
+    prior, answers = knowledge.prior_inside(), filing.answers()
     with show.working("reading scores") as progress:
         scores = Scores.read(
             files,
@@ -99,6 +102,9 @@ def audit(
             seed=looking.seed if looking.method == "split" else None,
             command=shlex.join(["tellapart", *typed.get()]),
             brief=page is None and not output.as_json,
+            unit=filing.unit,
+            prior=prior,
+            answers=answers,
         )
     output.draw(lambda: _picture(found))
     if page is not None:

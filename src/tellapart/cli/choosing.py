@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
 
-from tellapart import _checks, risk
-from tellapart import choose as choosing
+from tellapart import risk
 from tellapart._checks import refuse
-from tellapart._numeric.rounding import fixed, to_decimals, to_digits
-from tellapart.choose import Choice, Frontier, Infeasible, Limit, at_least, at_most
+from tellapart.choose import Limit
+from tellapart.choose._answering import (
+    AROUND,
+    accepted,
+    chosen,
+    cost,
+    cost_cells,
+    explained,
+    for_any_mechanism,
+    limit_cells,
+    unbound,
+)
 from tellapart.cli import show
 from tellapart.cli.options import Knowledge, Option, Output, Values
 from tellapart.cli.theory import Fpr, Mechanism, label, reading
-from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument, NotCertified
-from tellapart.mechanisms.combine import Combined
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.named import NamedFamily, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
@@ -46,23 +52,15 @@ class Limits:
         self, prior: float, fpr: float, recall: float, weight: float, at_delta: float
     ) -> list[Limit]:
         """The limits that were given, for this attacker."""
-        known: list[tuple[float | None, Any, dict[str, float]]] = [
-            (self.max_advantage, risk.advantage, {}),
-            (self.max_tpr, risk.tpr, {"fpr": fpr}),
-            (self.max_ppv, risk.ppv, {"fpr": fpr, "prior": prior}),
-            (self.max_precision, risk.precision, {"recall": recall, "prior": prior}),
-            (self.max_f_score, risk.f_score, {"weight": weight, "prior": prior}),
-            (self.max_posterior, risk.max_posterior, {"prior": prior}),
-            (self.max_success, risk.success, {"prior": prior}),
-            (self.max_auc, risk.auc, {}),
-            (self.max_epsilon, risk.epsilon, {"delta": at_delta}),
-        ]
-        for option, bound in asdict(self).items():
-            if bound is not None and option != "max_epsilon":
-                _checks.probability(**{f"--{option.replace('_', '-')}": bound})
-        found = [at_most(bound, f, **args) for bound, f, args in known if bound is not None]
-        if self.min_bayes_error is not None:
-            found.append(at_least(self.min_bayes_error, risk.bayes_error, prior=prior))
+        attacker = {
+            "prior": prior,
+            "fpr": fpr,
+            "recall": recall,
+            "weight": weight,
+            "delta": at_delta,
+        }
+        given = {key: bound for key, bound in asdict(self).items() if bound is not None}
+        found = accepted(given, attacker, lambda key: f"--{key.replace('_', '-')}")
         if not found:
             raise InvalidArgument("limits must hold at least one, such as --max-advantage 0.1")
         return found
@@ -113,37 +111,36 @@ def choose(
     mechanism = label(mechanism, given)
     prior = knowledge.prior_inside()
     asked = limits.listed(prior, fpr, recall, weight, at_delta)
-    search = choosing.least if family.grows_private else choosing.largest
     with show.working(f"choosing {family.parameter}"):
-        found, doubt = _found(search, family, asked)
-    if found.binding is None and not 1e-11 < found.parameter < 1e11:
+        found, doubt = chosen(family, asked)
+    if unbound(found):
         _unbound(family, mechanism, asked, output)
         return
-    value = _rounded(found)
+    value = found.short
     subject = family.make(value)
     with show.working("reading every other risk off the curve"):
         others = risk.summary(
             curve_of(subject), prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
         )
-        cost = _cost(family, asked, [value * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)])
-        anyone = _for_any_mechanism(family, asked)
+        spent = cost(family, asked, [value * factor for factor in AROUND])
+        anyone = for_any_mechanism(family, asked)
 
     def text(console: Console) -> None:
         show.title(console, f"{family.parameter} = {value:.10g}", f"for {mechanism}")
-        for sentence in _explained(family, found, anyone, doubt):
+        for sentence in explained(family, found, anyone, doubt):
             show.line(console, sentence)
         console.print()
-        show.table(console, _limit_cells(found, subject))
+        show.table(console, limit_cells(found, subject))
         console.print()
         show.title(console, "What else an attacker gains", f"with prior {prior:g}")
         show.readings(console, others)
         console.print()
-        if cost.rows[0].margin is None:
+        if spent.rows[0].margin is None:
             show.title(console, "What more or less", "would mean")
         else:
             show.title(console, "What it costs", "and what more or less would")
-        at = [row.parameter for row in cost.rows].index(value)
-        show.table(console, _cost_cells(cost), marked=at)
+        at = [row.parameter for row in spent.rows].index(value)
+        show.table(console, cost_cells(spent), marked=at)
 
     def picture() -> Any:
         return _picture(mechanism, subject, family, value, asked)
@@ -166,9 +163,9 @@ def choose(
                 "value": row.parameter,
                 "deviation": row.deviation,
                 "margin": row.margin,
-                "risks": dict(zip(cost.measures, row.risks, strict=True)),
+                "risks": dict(zip(spent.measures, row.risks, strict=True)),
             }
-            for row in cost.rows
+            for row in spent.rows
         ],
     }
     output.give(data, text, picture)
@@ -185,97 +182,10 @@ def _unbound(family: NamedFamily, mechanism: str, limits: list[Limit], output: O
     output.give(data, lambda console: show.title(console, said), picture)
 
 
-def _rounded(found: Choice) -> float:
-    """Four decimals to the private side; four digits where those would be too coarse."""
-    up = not found.rounds_down
-    if found.parameter < 0.01:
-        return to_digits(found.parameter, 4, up)
-    return to_decimals(found.parameter, 4, up)
-
-
-def _for_any_mechanism(family: NamedFamily, limits: list[Limit]) -> float | None:
-    """The ε that is safe whatever the mechanism, where the question makes sense."""
-    if family.parameter != "epsilon" or family.name == "any" or family.composed:
-        return None
-    delta = family.fixed.get("delta", 0.0)
-    try:
-        return _rounded(choosing.largest(lambda epsilon: guarantee(epsilon, delta), limits))
-    except Infeasible:
-        return None
-
-
-def _found(
-    search: Callable[..., Choice], family: NamedFamily, limits: list[Limit]
-) -> tuple[Choice, str]:
-    """The choice, confirmed by certified curves; or why it is not."""
-    try:
-        return search(family.make, limits, whole=family.whole, certified=True), ""
-    except NotCertified as doubt:
-        return search(family.make, limits, whole=family.whole), str(doubt)
-
-
-def _explained(family: NamedFamily, found: Choice, anyone: float | None, doubt: str) -> list[str]:
-    least = family.grows_private
-    said = [
-        f"The {'least' if least else 'largest'} {family.parameter} that keeps every limit, "
-        f"rounded {'up' if least else 'down'} from {found.parameter:.10g}."
-    ]
-    if found.binding is None:
-        said.append("No limit binds: the mechanism is not defined beyond.")
-    else:
-        said.append(f"What binds is {found.binding}.")
-    said.append(f"This number is {found.scope}.")
-    if doubt:
-        said.append(f"It is right to about nine digits, but not certified: {doubt}.")
-    elif isinstance(found.subject, Combined):
-        said.append("Certified: curves with every error counted keep the limits, too.")
-    if anyone is not None:
-        delta = family.fixed.get("delta", 0.0)
-        promise = f"(ε, δ = {delta:g})-DP" if delta else "ε-DP"
-        said.append(f"Whatever the mechanism, {promise} with ε = {anyone:.10g} keeps the limits.")
-    return said
-
-
-def _limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
-    curve = curve_of(subject)
-    rows = [
-        (str(one), fixed(one.value(curve), not one.least), "binds" * (one is found.binding))
-        for one, _ in found.achieved
-    ]
-    return [("limit", "achieved", ""), *rows]
-
-
-def _cost(family: NamedFamily, limits: list[Limit], values: list[float]) -> Frontier:
-    """The frontier at those values that the family has, and has an answer for."""
-    return choosing.frontier(
-        family.make,
-        [value for value in values if _answers(family, limits, value)],
-        {limit.name: limit.value for limit in limits},
-        name=family.parameter,
-    )
-
-
-def _cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
-    """The table, without its errors where there are none."""
-    if cost.rows[0].margin is None:
-        return [(row[0], *row[3:]) for row in cost.cells()]
-    return list(cost.cells())
-
-
-def _answers(family: NamedFamily, limits: list[Limit], value: float) -> bool:
-    try:
-        curve = curve_of(family.make(value))
-        for limit in limits:
-            limit.value(curve)
-    except (InvalidArgument, NotCertified):
-        return False
-    return True
-
-
 def _picture(name: str, subject: Subject, family: NamedFamily, value: float, limits: Any) -> Any:
     from tellapart import plot
 
-    around = _cost(family, limits, [value * 2 ** (step / 4) for step in range(-16, 17)])
+    around = cost(family, limits, [value * 2 ** (step / 4) for step in range(-16, 17)])
     rows = tuple(row for row in around.rows if row.margin)  # no error has no place on a log axis
     if len(rows) < 2:
         return plot.compare({name: subject})

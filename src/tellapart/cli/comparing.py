@@ -9,6 +9,7 @@ from rich.console import Console
 
 from tellapart import _checks, choose
 from tellapart._checks import refuse
+from tellapart.choose._compare import GAPS
 from tellapart.cli import deployed, show
 from tellapart.cli.options import Knowledge, Output
 from tellapart.cli.theory import Fpr, Mechanism, reading
@@ -77,11 +78,7 @@ def compare(
             show.line(console, f"{pair}.")
         console.print()
         show.title(console, "By how much", "(Δ-divergence)")
-        show.line(
-            console,
-            "How much less often an attacker errs against the column than against the row, at "
-            "most. 0: the row leaks at least as much to every attacker.",
-        )
+        show.line(console, GAPS)
         show.table(console, found.gaps())
 
     def picture() -> Any:

@@ -15,6 +15,7 @@ from rich.console import Console
 from tellapart import _checks
 from tellapart.cli import show
 from tellapart.mechanisms.named import NAMED
+from tellapart.report.checklist import QUESTIONS, checked
 from tellapart.report.model import plain
 from tellapart.worlds import Adversary
 
@@ -112,6 +113,38 @@ class Knowledge:
             told = {name: value for name, value in asdict(self).items() if value is not None}
             _checks.refuse("the prior", "lie strictly between 0 and 1", told)
         return found
+
+
+@Parameter(name="*", group=Group("What people say, for a report", sort_key=5))
+@dataclass(frozen=True)
+class Filing:
+    """What only people know of a release, and a report should say."""
+
+    unit: Annotated[
+        str, Parameter(help='What is protected: "one patient".', show_default=False)
+    ] = ""
+    answer: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="An answer to the checklist, as key=text; may be given often. The keys: "
+            f"{', '.join(one for one in QUESTIONS if one != 'unit')}.",
+            show_default=False,
+            negative="",
+        ),
+    ] = ()
+
+    def answers(self) -> dict[str, str]:
+        """The answers by their keys."""
+        found: dict[str, str] = {}
+        for one in self.answer:
+            key, equals, text = one.partition("=")
+            key = key.strip()
+            if not equals:
+                _checks.refuse("--answer", "be written as key=text", one)
+            if key in found:
+                _checks.refuse("--answer", f"be given once for {key}", one)
+            found[key] = text
+        return checked(found)
 
 
 @Parameter(name="*", group=OUTPUT)

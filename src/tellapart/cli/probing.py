@@ -15,7 +15,16 @@ from tellapart import audit
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.cli import loading, show, telling
-from tellapart.cli.options import Claimed, Option, Output, Page, Values, typed
+from tellapart.cli.options import (
+    Claimed,
+    Filing,
+    Knowledge,
+    Option,
+    Output,
+    Page,
+    Values,
+    typed,
+)
 from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
@@ -78,6 +87,8 @@ def probe(
     mechanism: Claimed = None,
     values: Values = Values(),
     calling: Calling = Calling(),
+    knowledge: Knowledge = Knowledge(),
+    filing: Filing = Filing(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -110,6 +121,7 @@ def probe(
         rule = "be left out with --until-decided, which shows no curve"
         refuse("--plot", rule, str(output.plot))
     page = None if report is None else reporting.target(report)
+    prior, answers = knowledge.prior_inside(), filing.answers()
     with show.working("calling") as progress, _probed(function, command) as probed:
         verdict = audit.probe(
             probed,
@@ -132,6 +144,9 @@ def probe(
             seed=calling.seed,
             command=shlex.join(["tellapart", *typed.get()]),
             brief=page is None and not output.as_json,
+            unit=filing.unit,
+            prior=prior,
+            answers=answers,
         )
     output.draw(lambda: _picture(verdict))
     if page is not None:

@@ -33,7 +33,8 @@ def text(console: Console, told: Report, page: Path | None) -> None:
             show.item(console, line)
     console.print()
     show.title(console, "What this rests on", f"{told.design}, {told.counted}")
-    show.line(console, f"{told.unit[0].upper()}{told.unit[1:]}.")
+    if told.sample is not None:
+        show.line(console, f"{told.sample[0].upper()}{told.sample[1:]}.")
     for sentence in told.assumptions:
         show.item(console, sentence)
     if page is not None:

@@ -10,16 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart._numeric import hull
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import SymmetricCurve
 
 # Beyond this many folds the polynomials of a panel lose digits, and contours do not.
 MOST_FOLDS = 10
 LogWeight = Callable[[Array], Array]
+# An area is taken at so many thresholds, most of them where the losses nearly all are.
+_AREA_POINTS, _NEAR, _STEEPEST = 1 << 12, 20.0, 600.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -43,11 +48,50 @@ class PanelsCurve(SymmetricCurve):
         # Under h0 the measure is tilted by e^(−loss/2), under h1 by e^(loss/2); what is not above
         # is, seen in the mirror, at or above.
         return (
-            self._above(t, _down, strict=True),
-            self._above(t, _up, strict=True),
-            self._above(-t, _down, strict=False),
-            self._above(-t, _up, strict=False),
+            self._beyond(t, -0.5, self._lighter, strict=True),
+            self._beyond(t, 0.5, self._heavier, strict=True),
+            self._beyond(-t, -0.5, self._lighter, strict=False),
+            self._beyond(-t, 0.5, self._heavier, strict=False),
         )
+
+    @cached_property
+    def _lighter(self) -> Array:
+        return self._from_each_edge(-0.5)
+
+    @cached_property
+    def _heavier(self) -> Array:
+        return self._from_each_edge(0.5)
+
+    def _from_each_edge(self, tilt: float) -> Array:
+        """The mass of the density beyond each edge, tilted by e^(tilt·loss)."""
+        every = np.arange(len(self.powers))
+        masses = self._in_panel(every, self.edges[:-1], tilt)
+        return np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+
+    def _in_panel(self, panel: NDArray[np.intp], start: Array, tilt: float) -> Array:
+        """The tilted mass of the density from a start to the end of its panel."""
+        low, high = self.edges[panel][..., None], self.edges[panel + 1][..., None]
+        half = (high - start[..., None]) / 2
+        x = start[..., None] + half * (1 + _NODES)
+        with np.errstate(all="ignore"):
+            at, powers = (x - low) / (high - low), self.powers[panel]
+            density = np.zeros_like(x)
+            for k in reversed(range(self.powers.shape[1])):
+                density = density * at + powers[..., k, None]
+            part = half * _WEIGHTS * density * np.exp(tilt * x - self.top / 2)
+        # Two steps of the same shift have a panel of no width.
+        return np.where(start < high[..., 0], part.sum(axis=-1), 0.0)
+
+    def _beyond(self, t: Array, tilt: float, beyond: Array, strict: bool) -> Array:
+        """The tilted mass of losses above t, or at it if not strict: whole panels are known."""
+        edge = t[..., None]
+        inside = self.places > edge if strict else self.places >= edge
+        with np.errstate(all="ignore"):
+            atoms = self.atoms * np.exp(tilt * self.places - self.top / 2)
+            found = np.where(inside, atoms, 0.0).sum(axis=-1)
+        panel = np.clip(np.searchsorted(self.edges, t, side="right") - 1, 0, len(self.powers) - 1)
+        start = np.clip(t, self.edges[panel], self.edges[panel + 1])
+        return np.asarray(found + self._in_panel(panel, start, tilt) + beyond[panel + 1])
 
     def _profile(self, epsilon: Array) -> Array:
         """∫ (e^(x/2) − e^(ε − x/2)) over losses x > ε, a sum of positive terms."""
@@ -57,12 +101,12 @@ class PanelsCurve(SymmetricCurve):
         def log_gain(x: Array) -> Array:
             return np.asarray(x / 2 + np.log(-np.expm1(np.minimum(inside - x, -0.0))))
 
-        return np.where(at >= self.top, 0.0, self._above(np.minimum(at, self.top), log_gain, True))
+        return np.where(at >= self.top, 0.0, self._above(np.minimum(at, self.top), log_gain))
 
-    def _above(self, t: Array, log_weight: LogWeight, strict: bool) -> Array:
-        """The weighted mass of losses above t, or at it if not strict."""
+    def _above(self, t: Array, log_weight: LogWeight) -> Array:
+        """The weighted mass of losses above t."""
         edge = t[..., None]
-        inside = self.places > edge if strict else self.places >= edge
+        inside = self.places > edge
         with np.errstate(all="ignore"):
             logs = log_weight(self.places + 0 * edge) - self.top / 2
             found = np.where(inside, self.atoms * np.exp(logs), 0.0).sum(axis=-1)
@@ -79,16 +123,19 @@ class PanelsCurve(SymmetricCurve):
     def _largest_loss(self) -> float:
         return self.top
 
+    def _area(self) -> float:
+        """From thresholds where possible: their points need no root, and slopes are known."""
+        if self.bound is Bound.UPPER or self.top > _STEEPEST:
+            return super()._area()
+        least = np.nextafter(-self.top, -np.inf)
+        near = np.linspace(-min(self.top, _NEAR), min(self.top, _NEAR), _AREA_POINTS)
+        far = np.linspace(-self.top, self.top, _AREA_POINTS // 8)
+        t = np.append(np.unique(np.concatenate([near, far, self.places]))[::-1], least)
+        fpr, _, fnr, _ = self._rates(t)
+        return hull.area_under_tangents(fpr, fnr, -np.exp(t))
+
     def _delta_at_infinity(self) -> float:
         return 0.0
-
-
-def _down(x: Array) -> Array:
-    return -x / 2
-
-
-def _up(x: Array) -> Array:
-    return x / 2
 
 
 def laplace_folds(shift: float, folds: int, bound: Bound = Bound.EXACT) -> PanelsCurve:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,11 @@ from tellapart.errors import BadScores
 
 def slices(files: Sequence[Path], names: Names) -> list[Slice]:
     """The rows of each file: arrays `members` and `others`, or one array for each column."""
-    return [_slice(file, names) for file in files]
+    return [slice_of(_arrays(file), names, file) for file in files]
 
 
-def _slice(file: Path, names: Names) -> Slice:
-    arrays = _arrays(file)
+def slice_of(arrays: Mapping[str, NDArray[Any]], names: Names, file: Path) -> Slice:
+    """The rows that these arrays of a file hold."""
     plain = names.run is None and names.group is None
     if plain and {"members", "others"} <= set(arrays):
         members = _scores("members", arrays["members"], file)

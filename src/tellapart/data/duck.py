@@ -20,8 +20,8 @@ MEMORY = "1GB"
 PARQUET = "read_parquet(?, file_row_number=true, hive_partitioning=false)"
 
 
-def connected(folder: Path) -> duckdb.DuckDBPyConnection:
-    """A database of our own that writes only into this folder."""
+def connected(folder: Path | None) -> duckdb.DuckDBPyConnection:
+    """A database of our own that writes only into this folder; without one, nowhere."""
     try:
         import duckdb
     except ImportError as missing:
@@ -33,7 +33,7 @@ def connected(folder: Path) -> duckdb.DuckDBPyConnection:
         ":memory:",
         config={
             "memory_limit": MEMORY,
-            "temp_directory": str(folder),
+            "temp_directory": "" if folder is None else str(folder),
             "autoinstall_known_extensions": False,
         },
     )

@@ -22,9 +22,9 @@ def found(paths: Paths) -> tuple[str, list[Path]]:
     if not files:
         raise InvalidArgument("path must name at least one file, got an empty list")
     _once(files)
-    kind = _kind(files[0])
+    kind = kind_of(files[0])
     for file in files:
-        if _kind(file) != kind:
+        if kind_of(file) != kind:
             raise BadScores(f"files must be of one kind, got {files[0]} and {file}")
     return kind, files
 
@@ -57,7 +57,8 @@ def _once(files: list[Path]) -> None:
             raise BadScores(f"files must each be named once, got {first} and {file}")
 
 
-def _kind(file: Path) -> str:
+def kind_of(file: Path) -> str:
+    """What a file is by the end of its name: csv, parquet or npz."""
     for ending, kind in KINDS.items():
         if file.name.lower().endswith(ending):
             return kind

@@ -15,7 +15,7 @@ from tellapart.data import columns, duck
 from tellapart.data.frames import listed
 from tellapart.data.ranked import Mask, Progress
 from tellapart.data.runs import PrivateFolder
-from tellapart.errors import BadScores
+from tellapart.errors import BadScores, Unsupported
 
 SLICE = 2**22
 
@@ -61,7 +61,10 @@ class _Part:
 
 
 class Table:
-    """Score files of one kind, checked and read without holding them in memory."""
+    """Score files of one kind, checked and read without holding them in memory.
+
+    With ``on_disk`` false nothing is written anywhere; Parquet files alone can be read so.
+    """
 
     def __init__(
         self,
@@ -69,12 +72,14 @@ class Table:
         files: Sequence[Path],
         names: Names | None = None,
         progress: Progress | None = None,
+        *,
+        on_disk: bool = True,
     ) -> None:
         self.files = tuple(files)
         self.names = names or Names()
         self._tell: Progress = progress or (lambda what, share: None)
-        self._folder = PrivateFolder()
-        self._ask = duck.connected(self._folder.path)
+        self._folder = PrivateFolder() if on_disk else None
+        self._ask = duck.connected(None if self._folder is None else self._folder.path)
         try:
             self._parts = self._opened(kind, files)
         except BaseException:
@@ -95,7 +100,8 @@ class Table:
     def close(self) -> None:
         """Let go of the files and remove what was written."""
         self._ask.close()
-        self._folder.remove()
+        if self._folder is not None:
+            self._folder.remove()
 
     @property
     def rows(self) -> int:
@@ -179,6 +185,8 @@ class Table:
 
     def _csv(self, file: Path) -> tuple[_Part, dict[str, str]]:
         """Copied to Parquet once, so that its rows have numbers and are parsed only once."""
+        if self._folder is None:
+            raise Unsupported("a CSV file is copied to disk: read it with on_disk=True")
         read = duck.read_csv(file)
         self._types(file, read)
         text = {part: duck.quoted(name) for part, name in self.names.wanted.items()}

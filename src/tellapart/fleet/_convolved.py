@@ -14,6 +14,13 @@ from tellapart.fleet._dense import Batch, less, squares, through
 from tellapart.fleet._torch import torch
 from tellapart.fleet.architectures import CNN
 
+_STRIDE = 2
+
+
+def halved(size: tuple[int, int]) -> tuple[int, int]:
+    """The height and width of what a convolution gives."""
+    return (size[0] + 1) // 2, (size[1] + 1) // 2
+
 
 @dataclass(frozen=True)
 class _Convolution:
@@ -22,15 +29,22 @@ class _Convolution:
     weight: Any  # models × out × (in · kernel²)
     bias: Any  # models × out
     size: tuple[int, int]
-    options: dict[str, Any]
+    kernel: int
 
     @property
     def maps(self) -> int:
         return int(self.weight.shape[1])
 
     def patches(self, maps: Any) -> Any:
-        """From (models · examples) × in × height × width to … × (in · kernel²) × places."""
-        return torch.nn.functional.unfold(maps, **self.options)
+        """From (models · examples) × in × height × width to … × (in · kernel²) × places.
+
+        By views and one copy: PyTorch's own unfold goes from example to example on a GPU.
+        """
+        around, kernel = self.kernel // 2, self.kernel
+        padded = torch.nn.functional.pad(maps, (around,) * 4)
+        seen = padded.unfold(2, kernel, _STRIDE).unfold(3, kernel, _STRIDE)
+        places = seen.shape[2] * seen.shape[3]
+        return seen.permute(0, 1, 4, 5, 2, 3).reshape(len(maps), -1, places)
 
     def forward(self, patches: Any, examples: int) -> Any:
         """The outputs, (models · examples) × out × places."""
@@ -44,7 +58,18 @@ class _Convolution:
         models, places = self.weight.shape[0], errors.shape[-1]
         read = errors.view(models, examples, -1, places).transpose(1, 2).flatten(2)
         below = _by_example(torch.bmm(self.weight.transpose(1, 2), read), examples)
-        return torch.nn.functional.fold(below, self.size, **self.options)
+        kernel, around = self.kernel, self.kernel // 2
+        height, width = halved(self.size)
+        parts = below.view(len(below), -1, kernel, kernel, height, width)
+        edge = (self.size[0] + 2 * around, self.size[1] + 2 * around)
+        found = parts.new_zeros(parts.shape[:2] + edge)
+        for row in range(kernel):
+            for column in range(kernel):
+                rows = slice(row, row + _STRIDE * (height - 1) + 1, _STRIDE)
+                columns = slice(column, column + _STRIDE * (width - 1) + 1, _STRIDE)
+                found[:, :, rows, columns] += parts[:, :, row, column]
+        inside = slice(around, around + self.size[0]), slice(around, around + self.size[1])
+        return found[:, :, *inside].contiguous()
 
 
 def _by_example(stacked: Any, examples: int) -> Any:
@@ -53,13 +78,11 @@ def _by_example(stacked: Any, examples: int) -> Any:
 
 
 def _convolutions(architecture: CNN, weights: dict[str, Any]) -> list[_Convolution]:
-    kernel = architecture.kernel
-    options = {"kernel_size": kernel, "padding": kernel // 2, "stride": 2}
     size, found = architecture.inputs[1:], []
     for place in range(1, len(architecture.channels) + 1):
         weight, bias = weights[f"conv{place}.weight"], weights[f"conv{place}.bias"]
-        found.append(_Convolution(weight.flatten(2), bias, size, options))
-        size = ((size[0] + 1) // 2, (size[1] + 1) // 2)
+        found.append(_Convolution(weight.flatten(2), bias, size, architecture.kernel))
+        size = halved(size)
     return found
 
 
@@ -75,7 +98,7 @@ def _forward(
         maps = one.forward(read[-1], examples)
         maps = maps.relu_() if architecture.activation == "relu" else maps.tanh_()
         given.append(maps)
-        maps = maps.unflatten(2, ((one.size[0] + 1) // 2, (one.size[1] + 1) // 2))
+        maps = maps.unflatten(2, halved(one.size))
     features = maps.reshape(models, examples, -1).transpose(1, 2)
     bias = weights["layer1.bias"].unsqueeze(2)
     return read, given, torch.baddbmm(bias, weights["layer1.weight"], features)

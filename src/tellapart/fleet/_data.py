@@ -11,6 +11,9 @@ from tellapart import _checks
 from tellapart.fleet.architectures import Architecture
 from tellapart.fleet.canaries import Canaries
 
+# Squares of norms must be numbers of 32 bits, or what is clipped is not as long as told.
+_FURTHEST = 1e9
+
 
 def examples(
     architecture: Architecture, loss: str, X: ArrayLike, y: ArrayLike
@@ -21,6 +24,8 @@ def examples(
         _checks.refuse("X", f"have rows of {architecture.width} numbers", given.shape)
     if not np.isfinite(given).all():
         _checks.refuse("X", "be finite", "an infinite number")
+    if np.abs(given).max() > _FURTHEST:
+        _checks.refuse("X", f"lie within ±{_FURTHEST:g}: scale it", float(np.abs(given).max()))
     inputs = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)
     targets = np.asarray(y)
     if loss == "squared_error" and targets.ndim == 2:
@@ -28,6 +33,8 @@ def examples(
         if wanted.shape != (len(inputs), architecture.classes):
             rule = f"have {len(inputs)} rows of {architecture.classes} numbers"
             _checks.refuse("y", rule, wanted.shape)
+        if not np.abs(wanted).max() <= _FURTHEST:
+            _checks.refuse("y", f"lie within ±{_FURTHEST:g}: scale it", float(np.abs(wanted).max()))
         return inputs, np.ascontiguousarray(wanted, dtype=np.float32)
     labels = _labels(architecture, len(inputs), targets)
     if loss == "squared_error":
@@ -51,6 +58,8 @@ def models_of(
 ) -> tuple[range, NDArray[np.bool_] | None]:
     """The numbers of the models, and who is in the training set of each."""
     inside = None
+    if canaries is not None:
+        _checks.instance(Canaries, "fleet.Canaries", canaries=canaries)
     if inclusion is not None:
         inside = np.asarray(inclusion)
         if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != count:
@@ -75,6 +84,7 @@ def models_of(
 
 def check_start(architecture: Architecture, start: dict[str, Any]) -> None:
     """Weights for every tensor of the architecture, of its shape."""
+    _checks.instance(dict, "weights by name, as Fleet.model gives them", start=start)
     shapes = {name: np.shape(one) for name, one in start.items()}
     if shapes != architecture.shapes:
         _checks.refuse("start", f"have tensors of shapes {architecture.shapes}", shapes)

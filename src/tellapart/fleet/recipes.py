@@ -9,6 +9,9 @@ from tellapart import _checks
 
 Loss = Literal["cross_entropy", "squared_error"]
 
+# Squares of norms are numbers of 32 bits: much smaller ones would round to nothing.
+_LEAST_CLIP = 1e-9
+
 
 @dataclass(frozen=True, kw_only=True)
 class SGD:
@@ -71,7 +74,10 @@ class DPSGD(SGD):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "clip", _checks.finite_above_zero(clip=self.clip))
+        clip = _checks.finite_above_zero(clip=self.clip)
+        if not _LEAST_CLIP <= clip <= 1 / _LEAST_CLIP:
+            _checks.refuse("clip", f"lie in {_LEAST_CLIP:g} to {1 / _LEAST_CLIP:g}", self.clip)
+        object.__setattr__(self, "clip", clip)
         noise = _checks.finite_at_least_zero(noise_multiplier=self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", noise)
 

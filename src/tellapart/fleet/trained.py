@@ -69,17 +69,24 @@ class Fleet:
             _checks.refuse("kind", "be 'loss', 'logit' or 'confidence'", kind)
         if self.recipe.loss == "squared_error" and kind != "loss":
             raise Unsupported("models trained by squared error have no probabilities: ask the loss")
-        if self.failed.size:
-            which = ", ".join(map(str, self.failed[:5].tolist()))
-            raise Unsupported(f"{self.failed.size} models have no finite weights, first {which}")
+        self._all_trained()
         inputs, targets = _data.examples(self.architecture, self.recipe.loss, X, y)
         return self._over_models(inputs, lambda given: _score(given, targets, kind))
 
     def accuracy(self, X: ArrayLike, y: ArrayLike) -> Numbers:
         """The share of examples that each model labels rightly."""
+        self._all_trained()
         inputs, labels = _data.examples(self.architecture, "cross_entropy", X, y)
         right = self._over_models(inputs, lambda given: _right(given, labels))
         return np.asarray(right.mean(axis=1), dtype=np.float32)
+
+    def _all_trained(self) -> None:
+        if self.failed.size:
+            which = ", ".join(map(str, self.failed[:5].tolist()))
+            raise Unsupported(
+                f"{self.failed.size} of {len(self)} models have no finite weights, first {which} "
+                "(all of them in failed): train with a smaller learning_rate or smaller X"
+            )
 
     def _over_models(self, inputs: Numbers, measure: Any) -> Numbers:
         from tellapart.fleet._layout import stacked

@@ -70,6 +70,8 @@ def train(
     rate, batch = recipe.schedule(len(inputs))
     if rate < _LEAST_RATE:
         _checks.refuse("sampling_rate", f"be at least {_LEAST_RATE:g}", rate)
+    if progress is not None and not callable(progress):
+        _checks.refuse("progress", "be callable", progress)
     where = _device(device)
     job = _chunks.Job(
         architecture=architecture,

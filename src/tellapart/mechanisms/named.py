@@ -128,6 +128,11 @@ class NamedFamily:
         return any(key in self.fixed for key in _OFTEN)
 
     @property
+    def slow(self) -> bool:
+        """Whether what it makes are compositions, which take more than a formula."""
+        return self.composed or self.name == "dpsgd"
+
+    @property
     def whole(self) -> bool:
         """Whether the parameter comes in whole numbers only."""
         return self.parameter in _WHOLE

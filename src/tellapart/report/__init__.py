@@ -1,12 +1,31 @@
-"""What an audit found as one file to read, print and keep, and as one for other programs.
+"""A claim, what it means and what an audit found, as one file to read, print and keep.
 
-``of`` turns a verdict into a report, plain data; ``write`` writes it as a web page that needs
-nothing else (extra ``report``), with the same data as JSON beside it.
+``of`` turns a mechanism, a promise or a verdict into a report, plain data; ``write`` writes it as
+a web page that needs nothing else (extra ``report``), with the same data as JSON beside it;
+``page`` gives the page as text.
 """
 
 from tellapart.report._building import of
-from tellapart.report._writing import target, write
+from tellapart.report._writing import page, target, write
+from tellapart.report.checklist import QUESTIONS, Question
 from tellapart.report.designs import DESIGNS, DesignWords
-from tellapart.report.model import Input, Made, Report, Shown
+from tellapart.report.model import Report
+from tellapart.report.parts import Input, Item, Made, Meaning, Shown, Traced
 
-__all__ = ["DESIGNS", "DesignWords", "Input", "Made", "Report", "Shown", "of", "target", "write"]
+__all__ = [
+    "DESIGNS",
+    "QUESTIONS",
+    "DesignWords",
+    "Input",
+    "Item",
+    "Made",
+    "Meaning",
+    "Question",
+    "Report",
+    "Shown",
+    "Traced",
+    "of",
+    "page",
+    "target",
+    "write",
+]

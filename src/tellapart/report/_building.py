@@ -1,61 +1,90 @@
-"""From a verdict, evidence or metrics to a report."""
+"""From a claim, a verdict, evidence or metrics to a report."""
 
 from __future__ import annotations
 
-import math
 import platform
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tellapart import _checks
-from tellapart._checks import Array
-from tellapart._numeric.rounding import fixed
 from tellapart.audit._metrics import WHY_NO_EPSILON, Metrics
-from tellapart.audit.bounds import LowerBound, percent
+from tellapart.audit.bounds import percent
 from tellapart.audit.evidence import Design, Evidence
-from tellapart.audit.scores import Orientation, Scores
-from tellapart.audit.verdict import REFUTES_NOTHING, Verdict
-from tellapart.curve.atomic import AtomicCurve
-from tellapart.curve.base import TradeoffCurve
+from tellapart.audit.scores import Scores
+from tellapart.audit.verdict import REFUTES_NOTHING, Verdict, describe
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
-from tellapart.mechanisms.subject import curve_of
-from tellapart.report.designs import CALLS, DESIGNS, NAMES, RUNS_CHECKED, RUNS_ON_TRUST
-from tellapart.report.model import Found, Input, Made, Report, Shown
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.report import _curves, _shown, checklist
+from tellapart.report._meaning import Asked, Told, promised, told
+from tellapart.report.checklist import Known
+from tellapart.report.designs import DESIGNS
+from tellapart.report.model import Found, Report
+from tellapart.report.parts import Input, Made, Shown, Traced
 
-# The δ at which ε is always told, besides the claim's own.
-_DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
-_RATES = np.concatenate([[0.0], np.geomspace(1e-4, 1, 81)])
+_NO_EVIDENCE = (
+    "This says what is claimed and what that means. It holds no evidence that any code keeps the "
+    "claim: an audit of attack scores, or a probe of the code, looks for evidence against it."
+)
+
+
+@dataclass(frozen=True)
+class _Filed:
+    """What people said besides: what is protected, and answers to the checklist."""
+
+    unit: str
+    answers: Mapping[str, str]
+    asked: Asked
 
 
 def of(
-    found: Found,
+    found: Found | Subject,
     *,
+    name: str = "",
+    unit: str = "",
+    prior: float = 0.5,
+    fpr: float = 0.01,
+    delta: float | None = None,
+    out_of: int = 1_000,
+    answers: Mapping[str, str] | None = None,
     scores: Scores | None = None,
     files: Iterable[str | Path] = (),
     seed: int | None = None,
     command: str = "",
     brief: bool = False,
 ) -> Report:
-    """Everything someone needs to believe, or to doubt, what an audit says.
+    """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
-    ``found`` is a verdict, or evidence or metrics without one. What else is given is told along:
-    the scores it was made from, their files, the seed and the command line. ``brief`` leaves out
-    the bounds beside a verdict, which names one itself: some take long to compute.
+    ``found`` is a verdict, or evidence or metrics without one; or a mechanism or a promise, of
+    which nothing but the claim is told. ``name`` is what people call a mechanism or promise;
+    ``unit`` is what it protects, such as "one patient". ``prior`` is the chance that an attacker
+    gives membership beforehand, ``fpr`` the share of others it accuses, ``delta`` where ε is told
+    first, ``out_of`` the number of people that sentences speak of. ``answers`` are a person's, by
+    the keys of ``QUESTIONS``. What else is given is told along: the scores a verdict was made
+    from, their files, the seed and the command line. ``brief`` leaves out all that a verdict does
+    not need: some of it takes long to compute.
     """
+    _checks.instance(str, "a text", unit=unit)
+    _checks.instance(str, "a text", name=name)
+    asked = Asked(prior, fpr, delta, out_of).checked()
+    filed = _Filed(unit.strip(), checklist.checked(answers or {}), asked)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, _versions())
+    if isinstance(found, Mechanism | TradeoffCurve):
+        return _claimed(found, name.strip(), made, filed)
     if isinstance(found, Metrics):
-        return _described(found, made)
+        return _finished(_described(found, made), None, Known(), filed)
     evidence = found.evidence if isinstance(found, Verdict) else found
-    _checks.instance(Evidence, "a verdict, evidence or metrics of audit", found=evidence)
+    rule = "a verdict, evidence or metrics of audit, a mechanism or a promise"
+    _checks.instance(Evidence, rule, found=evidence)
     if isinstance(found, Verdict):
-        return _judged(found, scores, made, brief)
-    return _unjudged(evidence, scores, made)
+        return _judged(found, scores, made, filed, brief)
+    return _finished(_unjudged(evidence, scores, made), None, Known(), filed)
 
 
 def _versions() -> dict[str, str]:
@@ -69,23 +98,73 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _judged(verdict: Verdict, scores: Scores | None, made: Made, brief: bool) -> Report:
-    power, detectable = _power(verdict)
-    return Report(
+def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
+    if curve_of(subject).bound is Bound.UPPER:
+        _checks.refuse("found", "be a claim, not what an attack has shown (Bound.UPPER)", subject)
+    found = told(subject, filed.asked)
+    called = name or describe(subject).removeprefix("of ")
+    promise = found.promise()
+    drawn = {called: found.curve}
+    if promise is not None:
+        drawn[f"all that keeps {describe(promise)}"] = promise
+    report = Report(
+        headline=f"CLAIM: {called}, with no evidence for or against it",
+        reasons=(
+            f"{'' if found.budget == called else f'{found.budget}. '}"
+            f"These numbers hold {found.meaning.holds}.",
+            _NO_EVIDENCE,
+        ),
+        made=made,
+        curves=_curves.claimed(
+            found.curve, found.meaning.errs, promise, describe(promise) if promise else ""
+        ),
+        claim=called,
+        meaning=found.meaning,
+        found=subject,
+        traced=drawn,
+    )
+    return _finished(report, subject, _known(subject, found), filed)
+
+
+def _judged(
+    verdict: Verdict, scores: Scores | None, made: Made, filed: _Filed, brief: bool
+) -> Report:
+    power, detectable = _shown.power(verdict)
+    found, untold = (None, ()) if brief else _told(verdict.claim, filed.asked)
+    rows = {verdict.delta, *_shown.DELTAS}
+    curve = curve_of(verdict.claim) if found is None else found.curve
+    report = Report(
         headline=verdict.headline,
-        reasons=(*verdict.reasons(), *(() if verdict.refuted else _against(scores))),
-        refuted=verdict.refuted,
+        reasons=(
+            *verdict.reasons(),
+            *(() if verdict.refuted else _shown.against(scores)),
+            *untold,
+        ),
+        made=made,
+        curves={} if brief else _curves.traced(verdict.evidence, None if untold else curve),
         claim=verdict.name,
-        shown=() if brief else _bounds(verdict.evidence, {verdict.delta, *_DELTAS}),
+        meaning=None if found is None else found.meaning,
+        refuted=verdict.refuted,
+        shown=() if brief else _shown.bounds(verdict.evidence, rows),
         finding=verdict.finding,
         power=power,
         detectable=detectable,
-        samples_needed=_needed(verdict),
-        curves=_curves(verdict.evidence, curve_of(verdict.claim)),
-        made=made,
+        samples_needed=_shown.needed(verdict),
         found=verdict,
-        **_common(verdict.evidence, scores),
+        traced={} if untold else {f"the claim: {verdict.name}": curve},
+        **_shown.common(verdict.evidence, scores),
     )
+    if brief:
+        return replace(report, unit=filed.unit or None, neighbours=_neighbours(verdict.claim))
+    return _finished(report, verdict.claim, _known(verdict.claim, found), filed)
+
+
+def _told(claim: Subject, asked: Asked) -> tuple[Told | None, tuple[str, ...]]:
+    """What a claim means; or why nobody can say, which changes no verdict."""
+    try:
+        return told(claim, asked), ()
+    except (NotCertified, Unsupported) as error:
+        return None, (f"What the claim means is not told: {error}.",)
 
 
 def _unjudged(evidence: Evidence, scores: Scores | None, made: Made) -> Report:
@@ -93,20 +172,15 @@ def _unjudged(evidence: Evidence, scores: Scores | None, made: Made) -> Report:
     reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
     if not evidence.can_refute:
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
+    samples = "outputs" if evidence.design is Design.CALLS else "scores"
     return Report(
-        headline=f"NO CLAIM: what the {_samples(evidence)} show, {sure}",
-        reasons=(*reasons, *_against(scores)),
-        refuted=None,
-        claim=None,
-        shown=_bounds(evidence, _DELTAS),
-        finding=None,
-        power=None,
-        detectable=None,
-        samples_needed=None,
-        curves=_curves(evidence, None),
+        headline=f"NO CLAIM: what the {samples} show, {sure}",
+        reasons=(*reasons, *_shown.against(scores)),
         made=made,
+        curves=_curves.traced(evidence, None),
+        shown=_shown.bounds(evidence, _shown.DELTAS),
         found=evidence,
-        **_common(evidence, scores),
+        **_shown.common(evidence, scores),
     )
 
 
@@ -120,126 +194,59 @@ def _described(metrics: Metrics, made: Made) -> Report:
     rates = f"TPR {at.tpr:.4g} at FPR {at.fpr:.4g}"
     rows.append(Shown("largest TPR − FPR", metrics.advantage, f"{metrics.advantage:.4f}", rates))
     looked = ("The direction of the scores was chosen after looking both ways.",)
+    errs = "rates of this attack on these scores: nothing follows for any other"
     return Report(
         headline="NO VERDICT: one attack on one model, described",
         reasons=(
             f"{WHY_NO_EPSILON[0].upper()}{WHY_NO_EPSILON[1:]}.",
             *(looked if metrics.looked_both_ways else ()),
         ),
-        refuted=None,
-        claim=None,
+        made=made,
+        curves={"attack": Traced("the attack, as measured", "measured", errs, metrics.roc)},
         design="one-model",
-        unit=DESIGNS["one-model"].unit,
+        sample=DESIGNS["one-model"].sample,
         members=metrics.members,
         others=metrics.others,
-        calls=None,
-        confidence=None,
-        method=None,
         shown=tuple(rows),
-        finding=None,
-        ledger=None,
-        power=None,
-        detectable=None,
-        samples_needed=None,
-        assumptions=(),
-        curves={"attack": metrics.roc},
-        made=made,
         found=metrics,
     )
 
 
-def _common(evidence: Evidence, scores: Scores | None) -> dict[str, Any]:
-    design = NAMES[evidence.design]
-    words = CALLS if evidence.design is Design.CALLS else DESIGNS[design]
-    trust = words.assumptions
-    if scores is not None and design == "many-runs":
-        known = scores.independent is not None
-        trust = (*trust, RUNS_CHECKED if known else RUNS_ON_TRUST)
-    return {
-        "design": design,
-        "unit": words.unit,
-        "members": None if scores is None else scores.members.count,
-        "others": None if scores is None else scores.others.count,
-        "calls": evidence.calls,
-        "confidence": evidence.confidence,
-        "method": evidence.method,
-        "ledger": evidence.ledger,
-        "assumptions": trust,
-    }
+def _known(subject: Subject, found: Told | None) -> Known:
+    """What the claim itself says of the checklist."""
+    stated = checklist.described(subject)
+    if found is None:
+        return Known(stated=stated)
+    if promised(subject):
+        return Known(stated={**stated, "epsilon": f"Promised: {found.budget}."})
+    computed = f"Computed from the mechanism as described: {found.budget}."
+    return Known({"epsilon": computed, **checklist.error_of(subject)}, stated=stated)
 
 
-def _samples(evidence: Evidence) -> str:
-    return "outputs" if evidence.design is Design.CALLS else "scores"
-
-
-def _power(verdict: Verdict) -> tuple[str | None, float | None]:
-    """What would have been found; nothing where the evidence cannot say."""
-    if not verdict.evidence.can_refute:
-        return None, None
-    with suppress(Unsupported):
-        return verdict.power, verdict.detectable
-    return None, None
-
-
-def _against(scores: Scores | None) -> tuple[str, ...]:
-    """A word to those whose scores may point the other way."""
-    if scores is None or scores.orientation is Orientation.EITHER:
-        return ()
-    members, others = scores.sides
-    beyond = int(members.above(float(others.descending((others.count + 1) // 2)))) / members.count
-    # Three deviations: chance alone rarely says so.
-    if beyond > 0.5 - 1.5 * math.sqrt(1 / members.count + 1 / others.count):
-        return ()
-    told = scores.orientation.value
-    found = "lower" if scores.orientation is Orientation.HIGHER else "higher"
-    return (
-        f"Orientation: {told} scores were to speak for membership, but members mostly score "
-        f"{found} than others. If that was a slip, correct it; if it is a surprise, draw new "
-        "scores.",
+def _finished(report: Report, subject: Subject | None, known: Known, filed: _Filed) -> Report:
+    """With what people said, and the checklist."""
+    stated = {**known.stated, **({"unit": filed.unit} if filed.unit else {})}
+    established, refuted = dict(known.established), {}
+    if report.refuted:
+        refuted = {"epsilon": f"{report.headline}.", "tested": _tested(report)}
+    elif report.refuted is False and not report.bayesian:
+        established["tested"] = _tested(report)
+    elif report.design is not None:  # nothing that could have spoken against a claim
+        stated["tested"] = _tested(report)
+    return replace(
+        report,
+        unit=filed.unit or None,
+        neighbours=_neighbours(subject) or filed.answers.get("neighbours"),
+        checklist=checklist.items(Known(established, refuted, stated), filed.answers),
     )
 
 
-def _bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
-    rows = []
-    for delta in sorted(deltas):
-        with suppress(Unsupported):  # some evidence speaks of one δ alone
-            rows.append(_row(f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)))
-    with suppress(Unsupported):  # and some of (ε, δ) alone
-        rows.append(_row("μ of Gaussian DP", evidence.mu_lower()))
-    return tuple(rows)
+def _tested(report: Report) -> str:
+    """What a test came to; only its having been done is established."""
+    counted = f", {report.counted}" if report.counted else ""
+    proof = " Not refuted is not proven." if report.refuted is False else ""
+    return f"{report.headline} (design {report.design}{counted}).{proof}"
 
 
-def _row(what: str, bound: LowerBound) -> Shown:
-    basis = bound.basis.value
-    if bound.false_claims is not None:
-        basis += f", overclaims in {100 * bound.false_claims:.2g} % of audits"
-    return Shown(what, bound.value, f"≥ {fixed(bound.value, up=False)}", basis)
-
-
-def _needed(verdict: Verdict) -> float | None:
-    try:
-        return verdict.samples_needed
-    except (Unsupported, NotCertified):
-        return None
-
-
-def _curves(
-    evidence: Evidence, claim: TradeoffCurve | None
-) -> dict[str, tuple[tuple[float, float], ...]]:
-    found = {}
-    rates = _RATES
-    try:
-        shown = evidence.curve()
-    except Unsupported:
-        shown = None
-    if shown is not None:
-        if isinstance(shown, AtomicCurve):
-            rates = np.unique(np.concatenate([rates, shown.vertices()[0]]))
-        found["evidence"] = _points(shown, rates)
-    if claim is not None:
-        found["claim"] = _points(claim, rates)
-    return found
-
-
-def _points(curve: TradeoffCurve, rates: Array) -> tuple[tuple[float, float], ...]:
-    return tuple(zip(rates.tolist(), np.asarray(curve.tpr(rates)).tolist(), strict=True))
+def _neighbours(subject: Subject | None) -> str | None:
+    return subject.neighbours.value if isinstance(subject, Mechanism) else None

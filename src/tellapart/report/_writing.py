@@ -17,14 +17,22 @@ def target(path: str | Path) -> Path:
     """Where the page would go, checked before anything is computed for it."""
     from tellapart.report import html  # noqa: F401 - says which extra is missing
 
-    page = Path(path)
-    if page.suffix.lower() not in (".html", ".htm"):
+    place = Path(path)
+    if place.suffix.lower() not in (".html", ".htm"):
         _checks.refuse("path", "end in .html", str(path))
-    if not page.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(page))
-    if page.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
-    return page
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+    return place
+
+
+def page(report: Report) -> str:
+    """The whole report as one HTML text that needs nothing else, every word of it escaped."""
+    _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
+    from tellapart.report import html
+
+    return html.page(report)
 
 
 def write(report: Report, path: str | Path) -> tuple[Path, Path]:
@@ -33,13 +41,11 @@ def write(report: Report, path: str | Path) -> tuple[Path, Path]:
     Both are complete when they appear: they are written under other names first.
     """
     _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
-    page = target(path)
-    from tellapart.report import html
-
-    beside = page.with_suffix(".json")
+    place = target(path)
+    beside = place.with_suffix(".json")
     data = json.dumps(report.data(), ensure_ascii=False, indent=2) + "\n"
-    _replace_all({page: html.page(report), beside: data})
-    return page, beside
+    _replace_all({place: page(report), beside: data})
+    return place, beside
 
 
 def _replace_all(texts: Mapping[Path, str]) -> None:

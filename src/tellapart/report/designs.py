@@ -13,7 +13,7 @@ class DesignWords:
     """One design: what it means, what one score is of, and what is taken on trust."""
 
     meaning: str
-    unit: str
+    sample: str
     assumptions: tuple[str, ...]
 
 

@@ -2,54 +2,76 @@
 
 from __future__ import annotations
 
-import io
+import re
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
+from itertools import groupby
+from typing import Any
 
-from tellapart.audit._metrics import Metrics
+from tellapart._numeric.rounding import fixed
 from tellapart.audit.bounds import percent
 from tellapart.errors import Unsupported
+from tellapart.report._curves import TOLD
 from tellapart.report.model import Report
+from tellapart.report.parts import Item, Traced
 
 try:
     import matplotlib as _matplotlib  # noqa: F401
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
+    from jinja2 import Environment, StrictUndefined, Template
 except ImportError as missing:
     raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
 # More lines of a ledger than these are summed up; all of them are in the data.
 _LINES = 24
+# What no page may hold, or what turns the order of letters round.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"}
 
 
 def page(report: Report) -> str:
     """The whole page as text, every word of it escaped."""
-    template = files("tellapart.report").joinpath("template.html").read_text(encoding="utf-8")
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    made.filters["percent"] = percent
-    made.filters["digits"] = lambda value: f"{value:.3g}"
-    made.filters["count"] = lambda value: f"{value:,}"
-    return made.from_string(template).render(
+    from tellapart.report._picture import picture
+
+    return _template().render(
         report=report,
         state={None: "none", True: "refuted", False: "standing"}[report.refuted],
-        picture=_picture(report),
+        picture=picture(report),
+        rates=_rates(report.curves),
+        layers=_layers(report.checklist),
+        marks=_MARKS,
         entries=() if report.ledger is None else report.ledger.entries[:_LINES],
         more=() if report.ledger is None else report.ledger.entries[_LINES:],
     )
 
 
-def _picture(report: Report) -> Markup | None:
-    """The picture as part of the page; None where the evidence has none."""
-    from tellapart import plot
+@cache
+def _template() -> Template:
+    text = files("tellapart.report").joinpath("template.html").read_text(encoding="utf-8")
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_visible
+    )
+    made.filters["percent"] = percent
+    made.filters["digits"] = lambda value: f"{value:.3g}"
+    made.filters["count"] = lambda value: f"{value:,}"
+    return made.from_string(text)
 
-    if isinstance(report.found, Metrics):
-        return None
-    try:
-        with plot.style():
-            figure = plot.audit(report.found)
-            written = io.StringIO()
-            unsaid = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-            figure.savefig(written, format="svg", metadata=unsaid)
-    except Unsupported:
-        return None
-    drawn = written.getvalue()
-    return Markup(drawn[drawn.index("<svg") :])  # noqa: S704 - matplotlib escapes what it writes
+
+def _visible(value: Any) -> Any:
+    """Text without what a page cannot hold; markup of our own as it is."""
+    return _UNSEEN.sub("\ufffd", value) if type(value) is str else value
+
+
+def _rates(curves: Mapping[str, Traced]) -> list[tuple[str, list[str]]]:
+    """What the picture shows, in numbers: the TPR of each curve at a few rates."""
+    held = [(dict(one.points), one.side) for one in curves.values()]
+    if any(rate not in points for points, _ in held for rate in TOLD):
+        return []
+    return [
+        (f"{rate:g}", [fixed(points[rate], up=side != "upper") for points, side in held])
+        for rate in TOLD
+    ]
+
+
+def _layers(items: tuple[Item, ...]) -> list[tuple[str, list[Item]]]:
+    return [(layer, list(some)) for layer, some in groupby(items, key=lambda item: item.layer)]

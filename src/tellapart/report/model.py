@@ -1,4 +1,4 @@
-"""A report: everything an audit found and everything needed to check it, as plain data."""
+"""A report: what is claimed, what that means, what was found, and how to check it; plain data."""
 
 from __future__ import annotations
 
@@ -12,68 +12,49 @@ from tellapart.audit._metrics import Metrics
 from tellapart.audit.evidence import Evidence, Finding
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.verdict import Verdict
+from tellapart.curve.base import TradeoffCurve
+from tellapart.mechanisms.subject import Subject
+from tellapart.report.parts import Item, Made, Meaning, Shown, Traced
 
 Found = Verdict | Evidence | Metrics
 
 
-@dataclass(frozen=True)
-class Shown:
-    """One number the samples show, with the side it errs on in words."""
-
-    what: str
-    value: float
-    words: str
-    basis: str
-
-
-@dataclass(frozen=True)
-class Input:
-    """One file of scores, and how many bytes it had when it was read."""
-
-    file: str
-    bytes: int
-
-
-@dataclass(frozen=True)
-class Made:
-    """How to make the report again: the command, its inputs, the seed and the versions used."""
-
-    command: str
-    inputs: tuple[Input, ...]
-    seed: int | None
-    versions: Mapping[str, str]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
-    """What an audit says of a claim, what that rests on, and how it was computed.
+    """What is claimed and what it means, what an audit says of it, and what that rests on.
 
-    ``refuted`` is None where no claim was judged. ``curves`` holds (FPR, TPR) points of the claim,
-    which no attacker exceeds if it is true, and of the evidence, which some attacker reaches.
+    ``unit`` is what is protected and ``neighbours`` which data sets must look alike, where
+    anybody said so. ``refuted`` is None where no claim was judged; what belongs to evidence alone
+    is empty where there is none. ``curves`` holds (FPR, TPR) points, each curve with its side.
     """
 
     headline: str
     reasons: tuple[str, ...]
-    refuted: bool | None
-    claim: str | None
-    design: str
-    unit: str
-    members: int | None
-    others: int | None
-    calls: int | None  # on each input, where a mechanism was called
-    confidence: float | None
-    method: str | None
-    shown: tuple[Shown, ...]
-    finding: Finding | None
-    ledger: Ledger | None
-    power: str | None
-    detectable: float | None
-    samples_needed: float | None
-    assumptions: tuple[str, ...]
-    curves: Mapping[str, tuple[tuple[float, float], ...]] = field(repr=False)
+    refuted: bool | None = None
+    claim: str | None = None
+    unit: str | None = None
+    neighbours: str | None = None
+    meaning: Meaning | None = None
+    design: str | None = None
+    sample: str | None = None  # what one score, or one output, is of
+    members: int | None = None
+    others: int | None = None
+    calls: int | None = None  # on each input, where a mechanism was called
+    confidence: float | None = None
+    method: str | None = None
+    shown: tuple[Shown, ...] = ()
+    finding: Finding | None = None
+    ledger: Ledger | None = None
+    power: str | None = None
+    detectable: float | None = None
+    samples_needed: float | None = None
+    assumptions: tuple[str, ...] = ()
+    checklist: tuple[Item, ...] = ()
+    curves: Mapping[str, Traced] = field(repr=False)
     made: Made
     # What it was made from, for a picture; not part of its data.
-    found: Found = field(repr=False, compare=False)
+    found: Found | Subject | None = field(default=None, repr=False, compare=False)
+    traced: Mapping[str, TradeoffCurve] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def bayesian(self) -> bool:
@@ -92,7 +73,7 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """The report as JSON can hold it."""
-        kept = (one.name for one in fields(self) if one.name != "found")
+        kept = (one.name for one in fields(self) if one.name not in ("found", "traced"))
         return {name: plain(getattr(self, name)) for name in kept}
 
 

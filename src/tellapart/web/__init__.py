@@ -4,6 +4,6 @@ It computes nothing: views ask the library and say what to show, as plain data; 
 Nothing comes from elsewhere, so it works with the network off (extra ``web``).
 """
 
-from tellapart.web._server import address, free_port, serve
+from tellapart.web._server import address, example, free_port, serve
 
-__all__ = ["address", "free_port", "serve"]
+__all__ = ["address", "example", "free_port", "serve"]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from typing import Any
 
 import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
+from tellapart import _checks
 from tellapart.errors import TellapartError
 from tellapart.web import _controls, _render, _state
 from tellapart.web._answer import Answer, Mark
 from tellapart.web._controls import Control
+from tellapart.web._scores import LARGEST_FILE
 from tellapart.web._view import Dropped, View
 from tellapart.web.views import VIEWS
 
-# More than a file of scores and what is sent along with it: 32 MB of base64.
-LARGEST_REQUEST = 48 * 1024 * 1024
+# A file of scores in base64, and what is asked along with it.
+LARGEST_REQUEST = LARGEST_FILE * 4 // 3 + 2**20
 
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -56,7 +57,14 @@ def create(port: int) -> Dash:
 
 
 def _layout() -> html.Div:
-    links = [html.A(one.title, href=one.path, **{"data-view": one.path}) for one in VIEWS.values()]
+    links = [
+        html.A(
+            one.title,
+            href=one.path,
+            **{"data-view": one.path, "data-file": "yes" if one.takes_file else "no"},
+        )
+        for one in VIEWS.values()
+    ]
     return html.Div(
         [
             html.A("Skip to the answer", href="#answer", className="skip"),
@@ -76,6 +84,8 @@ def _layout() -> html.Div:
                     html.Section(
                         [
                             html.H2("Picture", className="unseen"),
+                            html.P(id="trouble", role="alert"),
+                            html.P(id="working", role="status"),
                             html.Div(id="switches"),
                             html.Div(id="picture"),
                         ],
@@ -84,10 +94,10 @@ def _layout() -> html.Div:
                     html.Section(id="answer", tabIndex="-1", **{"aria-live": "polite"}),
                 ]
             ),
-            # What the page asks (view, values, what changed) and what it is told.
+            # What the page asks (view, values, what changed, a file) and what it is told. Both
+            # live in this window alone: the server keeps nothing between two questions.
             dcc.Store(id="asked"),
             dcc.Store(id="told"),
-            dcc.Store(id="file"),
             dcc.Store(id="wanted"),
             dcc.Store(id="ready", data=0),
             dcc.Download(id="download"),
@@ -110,14 +120,12 @@ def _callbacks(app: Dash) -> None:
         Output("answer", "children"),
         Output("question", "children"),
         Input("asked", "data"),
-        Input("file", "data"),
         prevent_initial_call=True,
     )(tell)
     app.callback(
         Output("download", "data"),
         Input("wanted", "data"),
         State("asked", "data"),
-        State("file", "data"),
         prevent_initial_call=True,
     )(report)
 
@@ -132,18 +140,22 @@ def _asked_values(asked: Any) -> dict[str, Any]:
     return dict(asked.get("values", {}))
 
 
-def _dropped(sent: Any) -> Dropped | None:
-    """The file as it came from the browser: a data URL."""
+def _dropped(view: View[Any], asked: Any) -> tuple[Dropped | None, ...]:
+    """The file as it came from the browser, a data URL, for a view that takes one."""
+    if not view.takes_file:
+        return ()
+    sent = asked.get("file")
     if not sent:
-        return None
+        return (None,)
+    name = str(sent["name"])
     try:
         content = base64.b64decode(sent["content"].partition(",")[2], validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return Dropped(str(sent["name"])[:200], content)
+    except ValueError:  # no base64, or not even ASCII
+        return _checks.refuse("file", "arrive as it was sent: drop it again", name[:80])
+    return (Dropped(name, content),)
 
 
-def tell(asked: Any, sent: Any) -> tuple[Any, Any, Any]:
+def tell(asked: Any) -> tuple[Any, Any, Any]:
     """What the page shows for what it asks: controls, picture, answer, and the URL of it."""
     view, problem = _view(asked), ""
     values, changed = _asked_values(asked), asked.get("changed")
@@ -151,8 +163,7 @@ def tell(asked: Any, sent: Any) -> tuple[Any, Any, Any]:
     try:
         state = view.read(values, changed)
         controls = view.controls(state)
-        extra = (_dropped(sent),) if view.takes_file else ()
-        answer = view.answer(state, *extra)
+        answer = view.answer(state, *_dropped(view, asked))
     except TellapartError as error:
         problem = str(error)
         try:
@@ -174,16 +185,19 @@ def tell(asked: Any, sent: Any) -> tuple[Any, Any, Any]:
     return told, _render.answer(answer), view.question
 
 
-def report(_wanted: Any, asked: Any, sent: Any) -> Any:
-    """The report of what is on screen, as a file to keep."""
+def report(_wanted: Any, asked: Any) -> Any:
+    """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
     from tellapart.report.html import page
 
     view = _view(asked)
     if view.report is None:
         return no_update
-    state = view.read(_asked_values(asked), asked.get("changed"))
-    extra = (_dropped(sent),) if view.takes_file else ()
-    return dcc.send_string(page(view.report(state, *extra)), "tellapart-report.html")
+    try:
+        state = view.read(_asked_values(asked), asked.get("changed"))
+        found = view.report(state, *_dropped(view, asked))
+    except TellapartError:
+        return no_update
+    return dcc.send_string(page(found), "tellapart-report.html")
 
 
 def _guarded(app: Dash, port: int) -> None:
@@ -191,6 +205,7 @@ def _guarded(app: Dash, port: int) -> None:
     server.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
     scripts = " ".join(app.csp_hashes())
+    # Dash's parts bring styles of their own; scripts come from here, but for the one it starts by.
     policy = (
         f"default-src 'none'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "
         "img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'none'; "
@@ -200,12 +215,18 @@ def _guarded(app: Dash, port: int) -> None:
     @server.before_request
     def own_address_alone() -> None:
         # Another site may make its name lead here; what a browser then sends still names it.
-        if flask.request.host not in hosts:
+        host = flask.request.headers.get("Host", "")
+        if host not in hosts:
             flask.abort(421, "this page answers at its own address alone")
+        # Nor may another site's page have a browser ask for it.
+        origin = flask.request.headers.get("Origin")
+        if origin is not None and origin != f"http://{host}":
+            flask.abort(403, "this page answers its own questions alone")
 
     @server.after_request
     def sealed(response: flask.Response) -> flask.Response:
         response.headers["Content-Security-Policy"] = policy
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         return response

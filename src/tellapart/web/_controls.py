@@ -91,7 +91,17 @@ class File:
     accept: str
     largest: int  # bytes
     help: str = ""
+    instead_of: str = ""  # the tick that a file takes off
     kind: str = made(default="file", init=False)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A value that nothing on the page shows now, and that must not be lost meanwhile."""
+
+    field: str
+    value: str | float
+    kind: str = made(default="kept", init=False)
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,7 @@ class Group:
     kind: str = made(default="group", init=False)
 
 
-Control = Dial | Choice | Line | Tick | File | Group
+Control = Dial | Choice | Line | Tick | File | Kept | Group
 
 
 def as_data(controls: Sequence[Control]) -> list[dict[str, Any]]:
@@ -185,6 +195,11 @@ NAMES = {
 def title_of(name: str) -> str:
     """A mechanism's name for people."""
     return NAMES.get(name, name.replace("-", " ").capitalize())
+
+
+def label_of(key: str) -> str:
+    """A parameter's name for people."""
+    return _PARAMETERS[key][0]
 
 
 def parameter(field_name: str, key: str, value: float) -> Dial:

@@ -44,7 +44,7 @@ def draw(
         lines = [_trace(name, rates, one.beta(rates), inks[name]) for name, one in curves.items()]
         guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
         if kind == "region":
-            lines = [_region(line) for line in lines]
+            lines = [all_round(line) for line in lines]
         told = "The lower a curve, the less an attacker errs: no attacker gets below it."
         if kind == "region":
             told = "Inside its outline a promise allows any pair of error rates, and none outside."
@@ -61,8 +61,8 @@ def _trace(name: str, x: Array, y: Array, ink: Ink) -> Trace:
     return Trace(name, tuple(map(float, x)), tuple(map(float, y)), ink, dashed=dashed)
 
 
-def _region(line: Trace) -> Trace:
-    """All round: what answering the other way makes of it, too."""
+def all_round(line: Trace) -> Trace:
+    """A curve and what answering the other way makes of it: the outline of all there is."""
     around = tuple(1 - one for one in line.x), tuple(1 - one for one in line.y)
     x = (*line.x, *around[0], line.x[0])
     y = (*line.y, *around[1], line.y[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -38,10 +39,10 @@ def answer(given: Answer) -> list[Any]:
 def _part(one: Table | Words) -> html.Section:
     if isinstance(one, Words):
         return html.Section([html.H3(one.title), *(html.P(text) for text in one.sentences)])
-    head = html.Thead(html.Tr([html.Th(cell, scope="col") for cell in one.head]))
+    head = html.Thead(html.Tr([html.Th(_breakable(cell), scope="col") for cell in one.head]))
     body = html.Tbody(
         [
-            html.Tr([html.Th(row[0], scope="row"), *(html.Td(cell) for cell in row[1:])])
+            html.Tr([html.Th(_breakable(row[0]), scope="row"), *map(_cell, row[1:])])
             for row in one.rows
         ]
     )
@@ -54,6 +55,17 @@ def _part(one: Table | Words) -> html.Section:
     )
     note = [html.P(one.note, className="quiet")] if one.note else []
     return html.Section([html.H3(one.title), table, *note])
+
+
+def _breakable(text: str) -> list[Any]:
+    """A text that may go on in the next line after the signs within a mechanism's name."""
+    first, *later = re.split(r"(?<=[,:(])(?=\S)", text)
+    return [first, *(part for each in later for part in (html.Wbr(), each))]
+
+
+def _cell(text: str) -> html.Td:
+    """A number stays on one line with its sign."""
+    return html.Td(text, className="number" if re.fullmatch(r"[≈≤≥=]? ?[\d.e+-]+", text) else None)
 
 
 def _code(label: str, text: str) -> html.Details:

@@ -6,6 +6,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from importlib.resources import files
 
 from tellapart import _checks
 from tellapart.errors import Unsupported
@@ -25,6 +26,11 @@ def address(port: int) -> str:
     return f"http://{HOST}:{port}/"
 
 
+def example() -> str:
+    """Where the example scores lie: Laplace noise that is half as large as ε = 1 needs."""
+    return str(files("tellapart.web").joinpath("scores.csv"))
+
+
 def serve(
     port: int | None = None, *, browser: bool = True, ready: Callable[[], object] | None = None
 ) -> None:
@@ -38,10 +44,19 @@ def serve(
     try:
         from waitress import create_server
 
-        from tellapart.web._app import create
+        from tellapart.web._app import LARGEST_REQUEST, create
     except ImportError as missing:
         raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
-    server = create_server(create(where).server, host=HOST, port=where, threads=8)
+    server = create_server(
+        create(where).server,
+        host=HOST,
+        port=where,
+        threads=8,
+        max_request_body_size=LARGEST_REQUEST,
+        # What is sent, and what is answered, stays in memory instead of a temporary file.
+        inbuf_overflow=2 * LARGEST_REQUEST,
+        outbuf_overflow=2 * LARGEST_REQUEST,
+    )
     if ready is not None:
         ready()
     if browser:

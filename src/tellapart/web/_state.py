@@ -84,10 +84,11 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
 
     A dial is called ``field.k.parameter``, for the k-th mechanism of the text. When the text is
     what changed, dials still show the mechanism before: they are not asked. ``field.add`` holds a
-    mechanism to put after the others, ``field.drop`` the number of one to leave out.
+    mechanism to put after the others, ``field.drop`` the number of one to leave out. An empty text
+    is no mechanism.
     """
     text = values.get(field)
-    if text is None or changed == field:
+    if not text or changed == field:
         return text
     found: list[Term] = []
     for place, term in enumerate(terms(str(text))):

@@ -26,7 +26,8 @@ class Dropped:
 class View(Generic[State]):
     """One page of the explorer.
 
-    ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials. A view
+    ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
+    ``settle`` makes values agree that depend on each other, given which of them changed. A view
     that ``takes_file`` is given what was dropped, or None, beside its state.
     """
 
@@ -39,6 +40,7 @@ class View(Generic[State]):
     report: Callable[..., Report] | None = None
     mechanisms: tuple[str, ...] = ()
     takes_file: bool = False
+    settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
 
     def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
         """The state that the page's controls, or a URL's query, describe."""
@@ -47,4 +49,6 @@ class View(Generic[State]):
             text = _state.with_dials(values, field, changed)
             if text is not None:
                 settled[field] = text
+        if self.settle is not None:
+            settled = dict(self.settle(settled, changed))
         return _state.read(self.state, settled)

@@ -1,6 +1,8 @@
 """The membership game: who is in depends on the seed alone, whatever is trained and by whom."""
 
 import functools
+import random
+from datetime import date
 
 import joblib
 import numpy as np
@@ -88,8 +90,30 @@ def test_in_a_pool_only_those_are_in_whose_coin_says_so():
         assert one.training_places(model).tolist() == one.targets[one.coins(model)].tolist()
 
 
+def test_another_example_stands_in_a_target_s_own_place():
+    one = game(data=7, design=audit.Replaced([1, 4], by=[6, 0]), population=(2,), models=40)
+    assert np.array_equal(
+        one.inclusion, game(data=7, design=audit.Targets([1, 4]), models=40).inclusion
+    )
+    seen = set()
+    for model in range(40):
+        first, second = one.coins(model)
+        expected = [1 if first else 6, 3, 4 if second else 0, 5]
+        assert one.training_places(model).tolist() == expected
+        seen.add((first, second))
+    assert len(seen) == 4
+
+
+def test_a_model_is_named_by_its_number():
+    for ask in (game().coins, game().training_places, game().training_seed):
+        for wrong, said in ((-1, "at least 0"), (12, "at most 11"), (1.5, "a whole number")):
+            with pytest.raises(InvalidArgument, match=f"model must be {said}"):
+                ask(wrong)
+
+
 def test_no_two_models_share_a_seed():
-    seeds = {game(models=5_000).training_seed(model) for model in range(5_000)}
+    many = game(models=5_000)
+    seeds = {many.training_seed(model) for model in range(5_000)}
     assert len(seeds) == 5_000
     assert max(seeds) < 2**32
 
@@ -162,6 +186,10 @@ def test_other_numbers_have_another_fingerprint():
     sparse = [csr_array(one[:, None]) for one in (PEOPLE, changed)]
     assert _datasets.fingerprint(sparse[0]) != _datasets.fingerprint(sparse[1])
     assert _datasets.fingerprint(["a", "b"]) != _datasets.fingerprint(["ab", ""])
+    assert _datasets.fingerprint(range(5)) != _datasets.fingerprint(range(5, 10))
+    assert _datasets.fingerprint([date(2020, 1, 1)]) != _datasets.fingerprint([date(2021, 1, 1)])
+    assert _datasets.fingerprint([{1}, {2}]) != _datasets.fingerprint([{1}, {3}])
+    assert _datasets.fingerprint({"b", "a"}) == _datasets.fingerprint({"a", "b"})
 
 
 def test_the_population_is_scored_and_never_in():
@@ -179,6 +207,49 @@ def test_workers_give_the_same_scores(backend):
         played = one.play(noisy_sum)
     assert np.array_equal(played.raw, one.play(noisy_sum).raw)
     assert (played.seconds >= 0).all()
+
+
+def draws_from_what_is_shared(people, seed):
+    return [np.random.normal() + random.random()]  # noqa: S311
+
+
+def test_forked_workers_share_no_noise():
+    """They start from one state, and a training may draw from that and not from its seed."""
+    one = game(models=30)
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        played = one.play(draws_from_what_is_shared)
+    assert np.unique(played.raw).size == 30
+    assert np.array_equal(played.raw, one.play(draws_from_what_is_shared).raw)
+
+
+def test_what_is_shared_is_put_back_as_it_was():
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    drawn = game(models=3).play(draws_from_what_is_shared).raw
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    np.random.normal()
+    assert np.array_equal(game(models=3).play(draws_from_what_is_shared).raw, drawn)
+
+
+def test_what_is_shared_is_not_what_the_seed_gives():
+    """Else a training that draws from both would use the same noise twice."""
+
+    def train(people, seed):
+        return [np.random.normal() - np.random.RandomState(seed).normal()]
+
+    assert game(models=3).play(train).raw.all()
+
+
+def test_pytorch_draws_the_same_whatever_was_drawn_before():
+    torch = pytest.importorskip("torch")
+
+    def train(people, seed):
+        return torch.randn(1)
+
+    state = torch.get_rng_state()
+    one = game(models=3).play(train).raw
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.randn(1)
+    assert np.array_equal(game(models=3).play(train).raw, one)
 
 
 def test_progress_ends_at_one_and_never_falls():
@@ -237,6 +308,12 @@ def test_outputs_of_models_trained_elsewhere_are_a_game_too():
         ({"data": (PEOPLE, PEOPLE[1:])}, "one length"),
         ({"data": object()}, "data must be indexed examples"),
         ({"data": 2.5}, "data must be a whole number"),
+        ({"data": "people"}, "data must be indexed examples"),
+        ({"data": {"x": PEOPLE, "y": PEOPLE}}, "data must be indexed examples"),
+        ({"data": np.array(3.0)}, "data must be indexed examples"),
+        ({"population": 3}, "population must be places of examples, listed"),
+        ({"design": audit.Replaced(0, by=6)}, "by must be places below 6"),
+        ({"design": audit.Replaced(0, by=1), "population": (1,)}, "no targets"),
         ({"design": 3}, "design must be audit.Targets"),
         ({"design": audit.Targets(6)}, "targets must be places below 6"),
         ({"models": 0}, "models must be at least 1"),
@@ -256,6 +333,13 @@ def test_targets_are_named_once_and_priors_are_chances():
         audit.Targets([1, 1])
     with pytest.raises(InvalidArgument, match="each named once"):
         audit.Targets([])
+    with pytest.raises(InvalidArgument, match="targets must be a whole number, got '0'"):
+        audit.Targets("0")
+    for by in ([1], [0, 1], [2, 2]):
+        with pytest.raises(InvalidArgument, match=r"by must (name another|be places)"):
+            audit.Replaced([0, 3], by)
+    with pytest.raises(InvalidArgument, match="strictly between 0 and 1"):
+        audit.Replaced(0, 1, prior=1.0)
     with pytest.raises(InvalidArgument, match="strictly between 0 and 1"):
         audit.Targets(0, prior=1.0)
     with pytest.raises(InvalidArgument, match="strictly between 0 and 1"):
@@ -282,6 +366,7 @@ def fails():
         (lambda: [np.nan], BadScores, "must be finite, got nan for example 0"),
         (lambda: [-np.inf], BadScores, "must be finite, got -inf"),
         (lambda: [1.0, 2.0], BadScores, "must be 1, one for each example asked, got 2"),
+        (lambda: [[1.0, 2.0], [3.0]], BadScores, r"must be numbers \(give score=.*got list"),
         (lambda: {"loss": 1}, BadScores, r"must be numbers \(give score=.*got dict"),
         (fails, TrainingStopped, "raised ZeroDivisionError: no gradient"),
     ],

@@ -1,6 +1,7 @@
 """A game that was killed goes on where it stopped, and gives the same numbers."""
 
 import errno
+import functools
 import importlib.util
 import json
 import os
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from tellapart import audit
-from tellapart.audit import _kept, _playing
+from tellapart.audit import _code, _kept, _playing
 from tellapart.errors import InvalidArgument, TrainingStopped, Unsupported
 
 SCRIPT = """
@@ -86,6 +87,18 @@ def test_what_is_kept_is_not_trained_again(form, tmp_path):
     assert np.array_equal(np.delete(again.seconds, 4), np.delete(first.seconds, 4))
 
 
+def test_several_targets_come_back_in_their_order(form, tmp_path):
+    def scores(people, seed):
+        CALLS.append(seed)
+        return np.random.default_rng(seed).normal(size=5)
+
+    first = game(design=audit.Pool()).play(scores, folder=tmp_path)
+    CALLS.clear()
+    again = game(design=audit.Pool()).play(scores, folder=tmp_path)
+    assert CALLS == []
+    assert np.array_equal(again.raw, first.raw)
+
+
 def test_half_a_file_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
     broken, empty = files(tmp_path)[2], files(tmp_path)[6]
@@ -106,6 +119,28 @@ def test_a_file_of_other_coins_is_none(form, tmp_path):
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
 
 
+def test_a_file_of_another_model_with_the_same_coins_is_none(form, tmp_path):
+    """Counted twice, a score would be no independent one."""
+    first = game().play(train, folder=tmp_path)
+    one = next(k for k in range(1, 10) if first.inclusion[k] == first.inclusion[0])
+    kept = _kept.Kept(tmp_path, form)
+    kept.path(0).write_bytes(kept.path(one).read_bytes())
+    assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
+
+
+def test_a_file_of_something_else_is_none(form, tmp_path):
+    first = game().play(train, folder=tmp_path)
+    kept = _kept.Kept(tmp_path, form)
+    if form == "parquet":
+        duckdb = pytest.importorskip("duckdb")
+        kept.path(3).unlink()
+        duckdb.sql(f"copy (select 1 as other) to '{kept.path(3)}' (format parquet)")
+    else:
+        np.save(kept.path(3), np.zeros(1, dtype=[("score", "f8"), ("name", "U3")]))
+    assert kept.read(3) is None
+    assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -115,6 +150,7 @@ def test_a_file_of_other_coins_is_none(form, tmp_path):
         ({"design": audit.Targets(1)}, r"its targets is \[2\], not \[1\]"),
         ({"design": audit.Targets(2, prior=0.4)}, r"its prior is 0\.5, not 0\.4"),
         ({"design": audit.Pool()}, "its design is 'Targets', not 'Pool'"),
+        ({"design": audit.Replaced(2, by=1)}, "its design is 'Targets', not 'Replaced'"),
     ],
     ids=str,
 )
@@ -124,6 +160,17 @@ def test_the_folder_of_another_game_is_refused_by_name(changes, said, tmp_path):
         game(**changes).play(train, folder=tmp_path)
     assert str(tmp_path) in str(caught.value)
     assert len(files(tmp_path)) == 10
+
+
+def test_another_stand_in_is_another_game(tmp_path):
+    game(design=audit.Replaced(2, by=1)).play(train, folder=tmp_path)
+    with pytest.raises(InvalidArgument, match=r"its by is \[1\], not \[0\]"):
+        game(design=audit.Replaced(2, by=0)).play(train, folder=tmp_path)
+
+
+def test_a_folder_is_a_path():
+    with pytest.raises(InvalidArgument, match="folder must be a path, got 3"):
+        game().play(train, folder=3)
 
 
 def test_another_training_function_has_another_folder(tmp_path):
@@ -142,6 +189,84 @@ def test_a_change_to_its_code_makes_it_another_function(tmp_path):
         game().play(made["train"], folder=folder)
     with pytest.raises(InvalidArgument, match="its code is"):
         game().play(made["train"], folder=folders[0])
+
+
+class Noisy:
+    """A training with a setting of its own."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, people, seed):
+        return [people.sum() + np.random.default_rng(seed).laplace(0, self.scale)]
+
+    fit = __call__
+
+
+def noisy(people, seed, scale):
+    return Noisy(scale)(people, seed)
+
+
+def by_default(scale):
+    def train(people, seed, scale=scale):
+        return noisy(people, seed, scale)
+
+    return train
+
+
+def closed_over(scale):
+    return lambda people, seed: noisy(people, seed, scale)
+
+
+def of_module(scale):
+    made = {"Noisy": Noisy, "__name__": "made", "SCALE": scale}
+    exec("def train(people, seed): return Noisy(SCALE)(people, seed)", made)  # noqa: S102
+    return made["train"]
+
+
+def calling(scale):
+    made = {"Noisy": Noisy, "__name__": "made"}
+    exec(f"def noise(people, seed): return Noisy({scale})(people, seed)", made)  # noqa: S102
+    exec("def train(people, seed): return noise(people, seed)", made)  # noqa: S102
+    return made["train"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Noisy,
+        lambda scale: Noisy(scale).fit,
+        lambda scale: functools.partial(noisy, scale=scale),
+        lambda scale: functools.partial(noisy, scale=np.array([scale])),
+        by_default,
+        closed_over,
+        of_module,
+        calling,
+    ],
+    ids=[
+        "object",
+        "method",
+        "bound argument",
+        "bound array",
+        "default",
+        "closed over",
+        "of its module",
+        "called",
+    ],
+)
+def test_another_setting_makes_it_another_function(make, tmp_path):
+    """Else what an old setting gave away would be held against a new one."""
+    kept = game().play(make(1.0), folder=tmp_path).raw
+    assert np.array_equal(game().play(make(1.0), folder=tmp_path).raw, kept)
+    with pytest.raises(InvalidArgument, match="its code is"):
+        game().play(make(2.0), folder=tmp_path)
+
+
+def test_functions_that_call_each_other_have_a_name():
+    made = {"__name__": "made"}
+    exec("def odd(n): return even(n)\ndef even(n): return odd(n)", made)  # noqa: S102
+    assert _code.code(made["odd"]) != _code.code(made["even"])
+    assert _code.code(len) == ""
 
 
 def test_after_a_worker_died_only_what_is_missing_is_trained(tmp_path):
@@ -198,6 +323,12 @@ def test_a_full_disk_keeps_what_is_finished(form, tmp_path, monkeypatch):
     assert f"4 finished models are kept in {tmp_path}" in str(caught.value)
     assert not list(tmp_path.glob(".part-*"))
     assert np.array_equal(game().play(train, folder=tmp_path).raw, game().play(train).raw)
+
+
+def test_what_the_database_says_is_read_out_of_its_json():
+    wrapped = 'Async write failed: {"exception_type":"IO","exception_message":"no \\"room\\" left"}'
+    assert _kept._said(f"IO Error: {wrapped}") == 'no "room" left'
+    assert _kept._said("IO Error: plain\nmore") == "IO Error: plain"
 
 
 def test_a_file_in_the_folder_s_place_is_told_of(tmp_path):

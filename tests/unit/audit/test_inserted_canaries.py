@@ -9,6 +9,7 @@ from scipy.stats import binom
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import canaries
+from tellapart.errors import Unsupported
 
 
 def trained(gradients, rng, noise=1.0, clip=1.0, steps=4):
@@ -91,6 +92,15 @@ def test_scores_go_with_their_coins():
     assert made.along(updates).tolist() == naive
 
 
+def test_canaries_of_one_training_are_no_independent_runs():
+    made = canaries.dirac_gradients(6, 6, norm=1.0)
+    coins = np.array([True, False, True, False, False, True])
+    scores = made.scores([6, 1, 5, 2, 3, 4], coins)
+    assert scores.independent is False
+    with pytest.raises(Unsupported, match="not independent"):
+        audit.many_runs(scores)
+
+
 MADE = canaries.dirac_gradients(3, 4, norm=1.0)
 COINS = np.array([True, False, True])
 
@@ -106,6 +116,8 @@ COINS = np.array([True, False, True])
         (lambda: canaries.mislabelled([[1], [2]], [1, 0], 3, 0), "count must be"),
         (lambda: MADE.included([1, 0, 1]), "inclusion must say True or False of each of 3"),
         (lambda: MADE.scores([1, 2], COINS), "values must be one number for each of 3"),
+        (lambda: MADE.scores("abc", COINS), "values must be numbers"),
+        (lambda: canaries.mislabelled("abc", [1, 0], 1, 0), "X must be rows of examples"),
         (lambda: MADE.along(np.zeros((2, 5))), "updates must be rows of 4 numbers"),
         (lambda: MADE.inclusion(-1), "seed must be"),
         (

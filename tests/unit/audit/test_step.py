@@ -1,12 +1,15 @@
 """Audits of steps: which pair shows which mistake, and how steps may be written."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import tellapart as ta
 from tellapart import audit, zoo
 from tellapart.audit._step_pairs import Setting, family
-from tellapart.audit._step_scores import Look, Watched, flat
+from tellapart.audit._step_scores import Look, Watched, flat, rows
+from tellapart.errors import Unsupported
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
 # What is plain to see in so many calls; the others are in the table of training bugs.
@@ -117,6 +120,14 @@ def test_the_number_of_records_may_be_public():
     assert not audited(step, 1_000, public_size=True).refuted
 
 
+def test_claims_about_replacing_a_record_need_a_public_size():
+    step = KNOWN["step-realised-batch"].step
+    claim = ta.Gaussian(1.0, 2.0, neighbours=ta.Neighbours.REPLACE)
+    with pytest.raises(Unsupported, match="use public_size=True"):
+        audited(step, claim=claim)
+    assert not audited(step, claim=claim, public_size=True).refuted
+
+
 def test_the_same_seed_gives_the_same_numbers():
     one, two, other = (
         audited(KNOWN["flat"].step, seed=seed, only=["long canary"]) for seed in (1, 1, 2)
@@ -187,10 +198,28 @@ def test_many_outputs_are_scored_as_one_by_one():
     assert np.array_equal(batch, single)
 
 
+def test_batches_may_come_layer_by_layer():
+    """Read one layer after another, calls would be mixed with each other."""
+    outputs = np.arange(42.0).reshape(7, 6)
+    layers = [outputs[:, :4], outputs[:, 4:]]
+    for batch in (outputs, layers, {"one": layers[0], "two": layers[1]}, list(outputs)):
+        assert np.array_equal(rows(batch, 7), outputs)
+    assert np.array_equal(rows([[one[:4], one[4:]] for one in outputs], 7), outputs)
+    assert np.array_equal(rows(layers, 7), rows([layers[0][:, :, None], layers[1]], 7))
+
+    def step(gradients, rng, size):
+        made = KNOWN["flat"].step(gradients, rng=rng, size=size)
+        return [made[:, :10], made[:, 10:]]
+
+    assert not audited(step, only=["canary in every layer"]).refuted
+
+
 def test_outputs_are_read_in_order():
     nested = {"a": [np.ones((2, 1)), (2.0, 3.0)], "b": 4}
     assert flat(nested).tolist() == [1, 1, 2, 3, 4]
     assert flat([]).size == 0
+    torch = pytest.importorskip("torch")
+    assert flat([torch.ones(2, requires_grad=True)]).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -206,6 +235,7 @@ def test_outputs_are_read_in_order():
         ({"expected_batch": 0}, "expected_batch must be"),
         ({"only": ["long"]}, "only must name some of one record or two, "),
         ({"only": "long canary"}, "only must name some of"),
+        ({"only": 3}, "only must name some of"),
         ({"samples": 3}, "samples must be"),
         ({"confidence": 1}, "confidence must lie"),
         ({"layers": (7, 6)}, "what step returns must release 13 numbers"),
@@ -225,3 +255,22 @@ def test_what_is_no_step_is_refused():
         audited(3)
     with pytest.raises(ta.InvalidArgument, match="step must be a function of gradients that"):
         audited(lambda gradients: "text")
+
+
+def test_what_is_not_a_number_does_not_hide_the_rest():
+    look = Look(np.array([1.0, 0.0]), noise=1.0, rate=1.0, unit=1.0)
+    found = dict(zip(look.names(1), look(np.array([[[np.nan, 3.0]]]))[0], strict=True))
+    assert found["mean square"] == 4.5
+    assert np.isnan(found["sum along the canary"])
+
+
+def test_releases_are_read_in_units_of_what_one_gradient_adds(monkeypatch):
+    units, look = [], sys.modules["tellapart.audit._step"].Look
+
+    def noted(direction, noise, rate, unit):
+        units.append(unit)
+        return look(direction, noise, rate, unit)
+
+    monkeypatch.setattr("tellapart.audit._step.Look", noted)
+    audited(KNOWN["flat"].step, 60, clip=6.0, expected_batch=4.0, only=["canary at the clip"])
+    assert units == [1.5]

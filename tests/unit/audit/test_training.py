@@ -7,10 +7,14 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit import attacks
+from tellapart.audit import _of_game, attacks
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 CLAIM = ta.guarantee(epsilon=1)
+
+
+def never(data, seed):
+    raise AssertionError("nothing is trained")
 
 
 def noisy_sum(scale):
@@ -58,6 +62,7 @@ def test_it_says_what_more_models_would_show():
     line = next(one for one in verdict.reasons() if one.startswith("More models would show"))
     assert f"4 times as many (1,600) about {more:.3g}" in line
     assert line in str(verdict)
+    assert "a second look" in line
 
 
 def test_a_prior_that_is_not_a_half_is_sound_too():
@@ -65,6 +70,29 @@ def test_a_prior_that_is_not_a_half_is_sound_too():
     verdict = audit.training(noisy_sum(0.5), np.ones(2), claim=CLAIM, targets=rare, models=800)
     assert verdict.refuted
     assert verdict.epsilon_lower().value <= 2
+
+
+def test_a_replaced_record_is_judged_by_its_own_neighbours():
+    """The sum moves by 2 where 1 becomes -1: ε = 2 / scale, and 1 / scale is refuted."""
+    people, swap = np.array([1.0, 0.0, -1.0]), audit.Replaced(0, by=2)
+    claims = {
+        scale: ta.Laplace(scale, sensitivity=2.0, neighbours=ta.Neighbours.REPLACE)
+        for scale in (1.0, 3.0)
+    }
+    true = audit.training(noisy_sum(1.0), people, claim=claims[1.0], targets=swap, models=600)
+    assert not true.refuted
+    assert 1 < true.epsilon_lower(0.0).value <= 2
+    assert audit.training(
+        noisy_sum(1.0), people, claim=claims[3.0], targets=swap, models=600
+    ).refuted
+
+
+def test_claims_about_other_neighbours_are_not_judged():
+    fixed = ta.dp_sgd(1.0, 0.5, 2, scheme=ta.Sampling.WITHOUT_REPLACEMENT)
+    with pytest.raises(Unsupported, match=r"use targets=audit\.Replaced\(at, by\)"):
+        audit.training(never, np.ones(4), claim=fixed)
+    with pytest.raises(Unsupported, match=r"use audit\.Targets\(at\)"):
+        audit.training(never, np.ones(4), claim=ta.Laplace(1.0), targets=audit.Replaced(0, by=1))
 
 
 # -- trainings ----------------------------------------------------------------------------------
@@ -303,6 +331,23 @@ def test_a_claim_that_no_number_of_models_reaches():
         audit.fewest_models(ta.guarantee(epsilon=40))
 
 
+def test_attacks_must_not_read_other_models():
+    """Shadow models that count make scores depend on each other."""
+    one = played(models=40)
+
+    def among_others(raw):
+        return raw - raw.mean(axis=0)
+
+    class Cheat:
+        def fit(self, raw, inclusion, population):
+            return lambda raw, population: raw + raw.std(axis=0)
+
+    for attack in (among_others, Cheat()):
+        with pytest.raises(BadScores, match="by its own outputs"):
+            audit.game_evidence(one, attack=attack)
+    audit.game_evidence(one, attack=lambda raw: raw - raw.mean(axis=1, keepdims=True))
+
+
 def test_attacks_must_be_attacks():
     with pytest.raises(InvalidArgument, match="attack must be a function"):
         audit.game_evidence(played(models=20), attack=3)
@@ -310,3 +355,83 @@ def test_attacks_must_be_attacks():
         audit.game_evidence(played(models=20), attack=lambda raw: raw[:, :1])
     with pytest.raises(InvalidArgument, match="played must be a game that was played"):
         audit.game_evidence([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("attack", "kind", "said"),
+    [
+        ("lira", InvalidArgument, "attack must be a function of outputs, or an object"),
+        (attacks.Lira, InvalidArgument, r"as attacks\.Lira\(\) is, got <class"),
+        (attacks.Rmia(), Unsupported, "give the game a population"),
+        (attacks.Lira(), Unsupported, "on each side of every target, and target 0 has 0 of the 3 "),
+    ],
+    ids=["text", "class", "no population", "few models"],
+)
+def test_what_is_no_attack_is_told_before_anything_is_trained(attack, kind, said):
+    with pytest.raises(kind, match=said):
+        audit.training(never, np.ones(4), claim=CLAIM, attack=attack, models=6)
+    played = audit.MembershipGame(np.ones(4), models=6).with_outputs(np.zeros((6, 1)))
+    with pytest.raises(kind, match=said):
+        audit.exposure(played, attack=attack)
+    with pytest.raises(kind, match=said):
+        audit.game_evidence(played, attack=attack)
+
+
+class Noting:
+    """An attack that notes which models it learns from, and which it scores with that."""
+
+    def __init__(self):
+        self.seen = []
+
+    def fit(self, raw, inclusion, population):
+        learnt = set(raw[:, 0].tolist())
+
+        def scores(asked, others):
+            self.seen.append((learnt, set(asked[:, 0].tolist())))
+            return asked
+
+        return scores
+
+
+def test_no_model_is_scored_by_what_it_taught():
+    numbered = np.arange(40.0)[:, None] + np.zeros(3)
+    played = audit.MembershipGame(3, audit.Pool(), models=40).with_outputs(numbered)
+    attack = Noting()
+    audit.game_evidence(played, attack=attack)
+    first, one, two = (set(map(float, part)) for part in (range(20), range(10), range(10, 20)))
+    rest = set(map(float, range(20, 40)))
+    together = [(taught, scored) for taught, scored in attack.seen if len(scored) > 1]
+    assert sorted(together, key=str) == sorted([(first, rest), (one, two), (two, one)], key=str)
+    # Some are asked again alone, to see that a score does not depend on the other models.
+    assert all(not taught & scored for taught, scored in attack.seen)
+
+
+def test_where_no_bound_tells_targets_apart_the_widest_gap_does():
+    game = audit.MembershipGame(4, audit.Pool(), models=40, seed=2)
+    raw = np.random.default_rng(0).normal(size=(40, 4))
+    raw[:, 2] = game.inclusion[:, 2]
+    assert audit.game_evidence(game.with_outputs(raw), 0.9999).about.startswith("About example 2,")
+
+
+def test_the_target_is_chosen_where_epsilon_is_asked_for():
+    """Some members of one target are plain to see; of the other more are, less surely."""
+    game = audit.MembershipGame(2, audit.Pool(), models=1_000, seed=4)
+    drawn = np.random.default_rng(1).random((1_000, 2))
+    shares = np.where(game.inclusion, (0.4, 0.8), (0.0, 0.1))
+    played = game.with_outputs((drawn < shares) * 1.0)
+    for delta, example in ((0.0, 0), (0.35, 1)):
+        assert f"About example {example}," in audit.game_evidence(played, delta=delta).about
+
+
+def test_thresholds_lie_between_scores_that_differ():
+    """Naively: every score that occurs is a threshold; scores that tie are accused together."""
+    rng = np.random.default_rng(8)
+    scores, inside = rng.integers(0, 4, (30, 6)) * 1.0, rng.random((30, 6)) < 0.4
+    naive = [
+        max(
+            0.0,
+            *((one[who] >= cut).mean() - (one[~who] >= cut).mean() for cut in np.unique(one)),
+        )
+        for one, who in zip(scores.T, inside.T, strict=True)
+    ]
+    assert _of_game._apart(scores, inside) == pytest.approx(naive)

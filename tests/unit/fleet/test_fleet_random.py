@@ -92,3 +92,12 @@ def test_a_limit_is_the_probability_in_32_bits():
 def test_too_many_numbers_are_refused():
     with pytest.raises(Unsupported, match="more than 33,554,432 random numbers"):
         counters(np.arange(2), 2**25 + 1, "cpu")
+
+
+def test_every_purpose_has_keys_of_its_own():
+    models = np.arange(3)
+    every = [
+        keys((7,), purpose, models, 2, "cpu").flatten().tolist()
+        for purpose in (_random.START, SAMPLING, NOISE, _random.CANARIES)
+    ]
+    assert len(set(map(tuple, every))) == 4

@@ -234,6 +234,10 @@ def test_bad_input_is_named():
 
     refused("X must have rows of 8", NETS[0], recipe, X[:, :5], y, models=1)
     refused("X must not contain NaN", NETS[0], recipe, X * np.nan, y, models=1)
+    refused("X must lie within ±1e\\+09", NETS[0], recipe, X * 1e20, y, models=1)
+    refused("X must lie within ±1e\\+09", NETS[0], recipe, X * 1e60, y, models=1)
+    squared = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=0.5, loss="squared_error")
+    refused("y must lie within ±1e\\+09", NETS[0], squared, X, np.full((40, 3), 1e40), models=1)
     refused("y must lie in 0 to 2", NETS[0], recipe, X, y + 1, models=1)
     refused("y must be 40 whole", NETS[0], recipe, X, y[:5], models=1)
     refused("models must be given", NETS[0], recipe, X, y)
@@ -242,6 +246,11 @@ def test_bad_input_is_named():
     refused("architecture must be", "MLP", recipe, X, y, models=1)
     refused("chunk must be at least 1", NETS[0], recipe, X, y, models=1, chunk=0)
     refused("start must have", NETS[0], recipe, X, y, models=1, start={})
+    refused("start must be weights by name", NETS[0], recipe, X, y, models=1, start=3)
+    refused("canaries must be fleet.Canaries", NETS[0], recipe, X, y, models=1, canaries=3)
+    refused("progress must be callable", NETS[0], recipe, X, y, models=1, progress=3)
+    refused("X must be finite", NETS[0], recipe, X * np.inf, y, models=1)
+    refused("X must lie within", NETS[0], recipe, X * 1e39, y, models=1)
     refused("device must be one", NETS[0], recipe, X, y, models=1, device="tpu9000")
     rare = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=1e-10)
     refused("sampling_rate must be at least", NETS[0], rare, X, y, models=1)
@@ -249,6 +258,9 @@ def test_bad_input_is_named():
     refused("expected_batch must be at most the 40", NETS[0], big, X, y, models=1)
     with pytest.raises(InvalidArgument, match="sampling_rate or expected_batch must be given"):
         fleet.SGD(steps=1, learning_rate=1.0)
+    for clip in (1e-22, 1e22):  # their squares are no numbers of 32 bits
+        with pytest.raises(InvalidArgument, match="clip must lie in"):
+            fleet.DPSGD(steps=1, learning_rate=1, sampling_rate=1, clip=clip, noise_multiplier=1)
     with pytest.raises(InvalidArgument, match="activation must be"):
         fleet.MLP(inputs=2, classes=2, activation="gelu")
 
@@ -265,5 +277,17 @@ def test_models_that_went_wrong_are_named():
     recipe = fleet.SGD(steps=30, learning_rate=1e9, sampling_rate=0.5, loss="squared_error")
     trained = fleet.train(NETS[0], recipe, X, y, models=2, seed=0)
     assert trained.failed.tolist() == [0, 1]
-    with pytest.raises(Unsupported, match="2 models have no finite weights, first 0, 1"):
-        trained.scores(X, y)
+    for ask in (trained.scores, trained.accuracy):
+        with pytest.raises(Unsupported, match="2 of 2 models have no finite weights, first 0, 1 "):
+            ask(X, y)
+
+
+def test_sums_are_divided_by_the_expected_batch_also_where_it_is_less_than_one():
+    X, y = some_data()
+    start = {name: np.zeros(shape) for name, shape in NETS[0].shapes.items()}
+    moved = {}
+    for batch in (0.25, 1.0):
+        recipe = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=0.5, expected_batch=batch)
+        moved[batch] = fleet.train(NETS[0], recipe, X, y, models=2, seed=0, start=start).weights
+    assert moved[0.25] == pytest.approx(4 * moved[1.0], rel=1e-5)
+    assert np.abs(moved[1.0]).max() > 0

@@ -34,7 +34,13 @@
       const step = Math.max(1, Math.ceil((high - low) / Math.max(2, room / 48)));
       const found = [];
       for (let power = high; power >= low; power -= step) found.unshift(Math.pow(10, power));
-      return found;
+      if (found.length > 2) return found;
+      // Few powers of ten fit: what lies between them is marked, too.
+      const between = [];
+      for (let power = low - 1; power <= high; power++) {
+        for (const factor of [1, 2, 5]) between.push(factor * Math.pow(10, power));
+      }
+      return between.filter((value) => value >= axis.low * (1 - 1e-9) && value <= axis.high * (1 + 1e-9));
     }
     const span = axis.high - axis.low, raw = span / Math.max(2, Math.min(10, room / 56));
     const size = Math.pow(10, Math.floor(Math.log10(raw)));
@@ -96,6 +102,7 @@
         make("rect", { class: "box", x: x(left), y: y(high), width: Math.max(1, x(right) - x(left)), height: Math.max(1, y(low) - y(high)) }, group);
       }
       const px = x(spot.x), py = y(spot.y);
+      make("title", {}, group, `${spot.name}: ${number(Number(spot.x.toPrecision(4)))}, ${number(Number(spot.y.toPrecision(4)))}`);
       make("circle", { class: "halo", cx: px, cy: py, r: 15 }, group);
       make("circle", { class: "dot", cx: px, cy: py, r: 8 }, group);
       const sign = { good: "M-3.5 0L-1 3L4 -3", bad: "M-3 -3L3 3M-3 3L3 -3", plain: "" }[spot.mark];
@@ -133,6 +140,14 @@
       item.append(sample, document.createTextNode(trace.name), value);
       list.appendChild(item);
       readout.push({ trace, value });
+    }
+    for (const name of new Set(drawing.spots.map((spot) => spot.name))) {
+      const spot = drawing.spots.find((one) => one.name === name);
+      const item = document.createElement("li");
+      const sample = make("svg", { width: 14, height: 14, "aria-hidden": "true" });
+      make("circle", { class: "dot", cx: 7, cy: 7, r: 6 }, make("g", { class: `spot ${spot.mark}` }, sample));
+      item.append(sample, document.createTextNode(name));
+      list.appendChild(item);
     }
     return list;
   }

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const PATIENCE = 30000; // after so many ms without an answer the next question is asked
-  const page = { view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [] };
+  const page = { view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null };
   const find = (id) => document.getElementById(id);
   const set = (id, props) => window.dash_clientside.set_props(id, props);
 
@@ -18,15 +18,21 @@
 
   // ---- asking: one question at a time; what changes meanwhile is asked together afterwards
 
+  // Whoever watches can tell whether all that was asked is shown.
+  function next() {
+    page.number += 1;
+    page.busy = setTimeout(free, PATIENCE);
+    document.documentElement.dataset.asked = page.number;
+  }
+
   function ask(changed) {
     if (page.busy) {
       page.waiting = changed;
       return;
     }
     page.waiting = null;
-    page.number += 1;
-    page.busy = setTimeout(free, PATIENCE);
-    set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number } });
+    next();
+    set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number, file: file() } });
   }
 
   function free() {
@@ -40,14 +46,48 @@
     page.shape = null;
     page.waiting = null;
     clearTimeout(page.busy);
-    page.number += 1;
-    page.busy = setTimeout(free, PATIENCE);
-    return { view: path, query, number: page.number };
+    next();
+    return { view: path, query, number: page.number, file: file() };
   }
 
   function change(field, value) {
     page.values[field] = value;
     ask(field);
+  }
+
+  // A file stays in this window, and goes along only where a view reads it.
+  function file() {
+    const link = [...document.querySelectorAll("nav a[data-view]")].find((one) => one.dataset.view === page.view);
+    return link && link.dataset.file === "yes" ? page.file : null;
+  }
+
+  // ---- trouble: questions that the server did not take, or never heard
+
+  const REFUSED = {
+    403: "The server refused this: it answers this page alone.",
+    413: "The server refused this: the file is too large for it. Use the command line.",
+    421: "The server refused this: it answers at its own address alone.",
+    500: "The server could not answer this.",
+  };
+  const ask_server = window.fetch.bind(window);
+  window.fetch = function (resource, options) {
+    const asking = String(resource.url || resource).includes("_dash-update-component");
+    const asked = ask_server(resource, options);
+    if (asking) {
+      const slow = setTimeout(() => { find("working").textContent = "Working…"; }, 700);
+      const done = () => { clearTimeout(slow); find("working").textContent = ""; };
+      asked.then(done, done);
+      asked.then(
+        (response) => { if (!response.ok) trouble(REFUSED[response.status] || `The server refused this (${response.status}).`); },
+        () => trouble(`The server does not answer. If it was stopped, start it again: tellapart explore --port ${location.port}.`),
+      );
+    }
+    return asked;
+  };
+
+  function trouble(words) {
+    find("trouble").textContent = words ? `${words} What is shown is from before.` : "";
+    if (words) free();
   }
 
   // ---- controls
@@ -146,16 +186,23 @@
     file(one, id) {
       const input = element("input", { type: "file", id, accept: one.accept });
       const said = element("p", { className: "said", role: "status" });
+      const tellFile = () => {
+        said.textContent = page.file ? `${page.file.name}, ${page.file.size.toLocaleString("en")} bytes` : "";
+      };
+      tellFile();
       const take = (file) => {
         if (!file) return;
         if (file.size > one.largest) {
-          said.textContent = `${file.name} has ${file.size.toLocaleString("en")} bytes, more than the ${one.largest.toLocaleString("en")} this page takes: use the command line.`;
+          const still = page.file ? ` What is shown is still of ${page.file.name}.` : "";
+          said.textContent = `${file.name} has ${file.size.toLocaleString("en")} bytes, more than the ${one.largest.toLocaleString("en")} this page takes: use the command line.${still}`;
           return;
         }
         const reader = new FileReader();
         reader.addEventListener("load", () => {
-          said.textContent = `${file.name}, ${file.size.toLocaleString("en")} bytes`;
-          set("file", { data: { name: file.name, content: reader.result } });
+          page.file = { name: file.name, size: file.size, content: reader.result };
+          if (one.instead_of) page.values[one.instead_of] = false;
+          tellFile();
+          ask(one.field);
         });
         reader.addEventListener("error", () => { said.textContent = `${file.name} cannot be read.`; });
         reader.readAsDataURL(file);
@@ -169,6 +216,11 @@
         node.classList.remove("over");
         take(event.dataTransfer.files[0]);
       });
+      node.follow = () => {};
+      return node;
+    },
+    kept() {
+      const node = element("div", { hidden: true });
       node.follow = () => {};
       return node;
     },
@@ -241,6 +293,7 @@
   function show(told) {
     if (told.view === page.view && told.number === page.number) {
       page.told = told;
+      trouble("");
       if (told.controls) controls(told);
       if (told.query !== null) history.replaceState(null, "", told.view + (told.query ? "?" + told.query : ""));
       picture();

@@ -3,6 +3,14 @@
 from typing import Any
 
 from tellapart.web._view import View
-from tellapart.web.views import explore
+from tellapart.web.views import audit, auxiliary, choose, compare, explore, point
 
-VIEWS: dict[str, View[Any]] = {one.path: one for one in (explore.VIEW,)}
+_ALL: tuple[View[Any], ...] = (
+    explore.VIEW,
+    point.VIEW,
+    choose.VIEW,
+    compare.VIEW,
+    auxiliary.VIEW,
+    audit.VIEW,
+)
+VIEWS: dict[str, View[Any]] = {one.path: one for one in _ALL}

@@ -1,0 +1,134 @@
+"""A choice as people ask for it: limits by name, then what binds, for whom, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from tellapart import _checks, risk
+from tellapart._numeric.rounding import fixed
+from tellapart.choose._frontier import Frontier, frontier
+from tellapart.choose._search import Infeasible
+from tellapart.choose.calibrate import Choice, largest, least
+from tellapart.choose.limit import Limit, Measure, at_least, at_most
+from tellapart.curve.guarantees import guarantee
+from tellapart.errors import InvalidArgument, NotCertified
+from tellapart.mechanisms.combine import Combined
+from tellapart.mechanisms.named import NamedFamily
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# Every risk that can be limited, and what it asks about the attacker.
+ACCEPTED: Mapping[str, tuple[Measure, tuple[str, ...]]] = {
+    "max_advantage": (risk.advantage, ()),
+    "max_tpr": (risk.tpr, ("fpr",)),
+    "max_ppv": (risk.ppv, ("fpr", "prior")),
+    "max_precision": (risk.precision, ("recall", "prior")),
+    "max_f_score": (risk.f_score, ("weight", "prior")),
+    "max_posterior": (risk.max_posterior, ("prior",)),
+    "max_success": (risk.success, ("prior",)),
+    "max_auc": (risk.auc, ()),
+    "max_epsilon": (risk.epsilon, ("delta",)),
+    "min_bayes_error": (risk.bayes_error, ("prior",)),
+}
+# Where the cost of a choice is told: at it, and at less and more.
+AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
+_UNASKED = "certified curves take longer, and were not asked for"
+
+
+def accepted(
+    bounds: Mapping[str, float], attacker: Mapping[str, float], called: Callable[[str], str] = str
+) -> list[Limit]:
+    """The limits with these bounds, for this attacker; ``called`` names a bound that is refused."""
+    for key, bound in bounds.items():
+        if key != "max_epsilon":
+            _checks.probability(**{called(key): bound})
+    return [
+        (at_least if key.startswith("min") else at_most)(
+            bounds[key], measure, **{name: attacker[name] for name in names}
+        )
+        for key, (measure, names) in ACCEPTED.items()
+        if key in bounds
+    ]
+
+
+def chosen(
+    family: NamedFamily, limits: Sequence[Limit], certify: bool = True
+) -> tuple[Choice, str]:
+    """The choice, confirmed by certified curves; or why it is not."""
+    search = least if family.grows_private else largest
+    if not certify:
+        return search(family.make, limits, whole=family.whole), _UNASKED
+    try:
+        return search(family.make, limits, whole=family.whole, certified=True), ""
+    except NotCertified as doubt:
+        return search(family.make, limits, whole=family.whole), str(doubt)
+
+
+def unbound(found: Choice) -> bool:
+    """Whether every parameter keeps the limits: there is nothing to choose."""
+    return found.binding is None and not 1e-11 < found.parameter < 1e11
+
+
+def for_any_mechanism(family: NamedFamily, limits: Sequence[Limit]) -> float | None:
+    """The ε that is safe whatever the mechanism, where the question makes sense."""
+    if family.parameter != "epsilon" or family.name == "any" or family.composed:
+        return None
+    delta = family.fixed.get("delta", 0.0)
+    try:
+        return largest(lambda epsilon: guarantee(epsilon, delta), limits).short
+    except Infeasible:
+        return None
+
+
+def explained(family: NamedFamily, found: Choice, anyone: float | None, doubt: str) -> list[str]:
+    """What was chosen, what binds it, for whom it holds and how sure it is, in sentences."""
+    low = family.grows_private
+    said = [
+        f"The {'least' if low else 'largest'} {family.parameter} that keeps every limit, "
+        f"rounded {'up' if low else 'down'} from {found.parameter:.10g}."
+    ]
+    if found.binding is None:
+        said.append("No limit binds: the mechanism is not defined beyond.")
+    else:
+        said.append(f"What binds is {found.binding}.")
+    said.append(f"This number is {found.scope}.")
+    if doubt:
+        said.append(f"It is right to about nine digits, but not certified: {doubt}.")
+    elif isinstance(found.subject, Combined):
+        said.append("Certified: curves with every error counted keep the limits, too.")
+    if anyone is not None:
+        delta = family.fixed.get("delta", 0.0)
+        promise = f"(ε, δ = {delta:g})-DP" if delta else "ε-DP"
+        said.append(f"Whatever the mechanism, {promise} with ε = {anyone:.10g} keeps the limits.")
+    return said
+
+
+def limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
+    """Every limit beside what the subject achieves, and whether it binds; the head first."""
+    curve = curve_of(subject)
+    rows = [
+        (str(one), fixed(one.value(curve), not one.least), "binds" * (one is found.binding))
+        for one, _ in found.achieved
+    ]
+    return [("limit", "achieved", ""), *rows]
+
+
+def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
+    """The frontier at those values that the family has, and has an answer for."""
+    measures = {limit.name: limit.value for limit in limits}
+    found: dict[float, Frontier] = {}
+    for value in values:
+        with suppress(InvalidArgument, NotCertified):
+            found[value] = frontier(family.make, [value], measures, name=family.parameter)
+    if len({one.bound for one in found.values()}) != 1:
+        return frontier(family.make, list(found), measures, name=family.parameter)
+    first, *_ = found.values()
+    return replace(first, rows=tuple(one.rows[0] for one in found.values()))
+
+
+def cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
+    """The table, without its errors where there are none."""
+    if cost.rows[0].margin is None:
+        return [(row[0], *row[3:]) for row in cost.cells()]
+    return list(cost.cells())

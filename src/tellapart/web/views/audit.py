@@ -1,0 +1,275 @@
+"""Audit: a file of attack scores against a claim, as a picture, a verdict and a report."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tellapart import report as reporting
+from tellapart._checks import refuse
+from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.data.table import Names
+from tellapart.mechanisms.named import named
+from tellapart.mechanisms.subject import curve_of
+from tellapart.report import DESIGNS, Input, Report
+from tellapart.report.model import Found
+from tellapart.web import _controls, _scores
+from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
+from tellapart.web._controls import Choice, Control, Dial, File, Group, Line, Scale, Tick
+from tellapart.web._server import example
+from tellapart.web._view import Dropped, View
+from tellapart.web.views import _evidence
+
+_DESIGNS = {
+    "many-runs": "many runs, one score each",
+    "one-run": "one run, canaries by fair coins",
+    "one-model": "one model: no verdict",
+}
+_ORIENTATIONS = {
+    "higher": "higher ones",
+    "lower": "lower ones, as of a loss",
+    "either": "not known: look both ways",
+}
+_PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
+_SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
+_MEGABYTES = _scores.LARGEST_FILE // 2**20
+_LOOKED = (
+    "Design, direction, confidence and columns were settled before the verdict was seen: whoever "
+    "tries others after it has looked more often than the ledger says. Claims are free."
+)
+
+
+@dataclass(frozen=True)
+class State:
+    """What the view shows, but for the file: that stays with the person."""
+
+    mechanism: str = _controls.STARTS["any"]
+    design: str = "many-runs"
+    orientation: str = "higher"
+    confidence: float = 0.95
+    score: str = "score"
+    member: str = "member"
+    run: str = ""
+    example: bool = False
+    picture: str = "roc"
+
+
+def _controls_of(state: State) -> list[Control]:
+    file = File(
+        "file",
+        "Scores: pick a file, or drop it here",
+        ".csv,.gz,.npz,.parquet",
+        _scores.LARGEST_FILE,
+        f".csv, .csv.gz, .npz or .parquet, up to {_MEGABYTES} MB. It is read in memory on this "
+        "machine, and kept nowhere but in this window.",
+        instead_of="example",
+    )
+    scores = Group(
+        "Scores",
+        (
+            file,
+            Tick(
+                "example",
+                "use the example scores",
+                state.example,
+                "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
+            ),
+            Choice("design", "How they came about", state.design, tuple(_DESIGNS.items())),
+            Choice(
+                "orientation",
+                "Which scores speak for membership",
+                state.orientation,
+                tuple(_ORIENTATIONS.items()),
+                "Say it before you look: the verdict holds for a choice made without these scores.",
+            ),
+        ),
+    )
+    held = Group(
+        "Columns of the file",
+        (
+            Line("score", "what the attack said", state.score),
+            Line("member", "whether the record was in: 1 or 0", state.member),
+            Line("run", "which run a row is of, where there is such a column", state.run),
+        ),
+        folded=True,
+    )
+    if state.design == "one-model":
+        return [scores, held]
+    sure = Dial(
+        "confidence",
+        "confidence: chance that nothing is falsely claimed",
+        state.confidence,
+        0.5,
+        0.999,
+        Scale.LINEAR,
+        ends=("quick to accuse", "slow to accuse"),
+    )
+    claim = _controls.mechanism("mechanism", state.mechanism, "Claim")
+    picture = Choice("picture", "Picture", state.picture, _evidence.KINDS, as_buttons=True)
+    return [scores, *claim, Group("How sure", (sure,)), held, picture]
+
+
+def _answer(state: State, dropped: Dropped | None) -> Answer:
+    _checked(state)
+    held = _held(state, dropped)
+    if held is None:
+        return _wanted(state)
+    scores = _read(state, held)
+    found = _found(state, scores)
+    told = reporting.of(found, scores=scores, brief=True)
+    return Answer(
+        headline=told.headline,
+        sentences=told.reasons,
+        mark=Mark.BAD if told.refuted else Mark.PLAIN,  # not refuted is not proven
+        drawing=_evidence.picture(state.picture, found),
+        parts=(
+            *_evidence.numbers(found, told.shown),
+            *_evidence.spent(found),
+            *_rests(state, told, held.name),
+        ),
+        python=_python(state, held),
+        command=_command(state, held),
+        reports=True,
+    )
+
+
+def _checked(state: State) -> None:
+    for field, known in (("design", _DESIGNS), ("orientation", _ORIENTATIONS)):
+        if getattr(state, field) not in known:
+            refuse(field, f"be one of {', '.join(known)}", getattr(state, field))
+
+
+def _held(state: State, dropped: Dropped | None) -> Dropped | None:
+    """The file to read, by its own name alone: where it lay is nobody's business."""
+    if state.example:
+        return Dropped("scores.csv", Path(example()).read_bytes())
+    if dropped is None:
+        return None
+    return Dropped(re.split(r"[/\\]", dropped.name)[-1], dropped.content)
+
+
+def _read(state: State, held: Dropped) -> Scores:
+    names = Names(state.score, state.member, state.run or None)
+    return _scores.read(held, names, Orientation(state.orientation))
+
+
+def _found(state: State, scores: Scores) -> Found:
+    if state.design == "one-model":
+        return metrics(scores)
+    audit = many_runs if state.design == "many-runs" else one_run
+    return judge(named(state.mechanism), audit(scores, state.confidence), name=_name(state))
+
+
+def _name(state: State) -> str | None:
+    """What people call the claim; None where it says so itself."""
+    plain = isinstance(named(state.mechanism), GuaranteeCurve | GaussianCurve)
+    return None if plain else state.mechanism
+
+
+def _rests(state: State, told: Report, name: str) -> tuple[Words, ...]:
+    counted = f"{name}: {told.counted}, {state.orientation} scores accuse."
+    if state.design == "one-model":
+        return (Words("What was read", (counted,)),)
+    design = f"{state.design}: {DESIGNS[state.design].meaning}."
+    return (Words("What this rests on", (counted, design, *told.assumptions, _LOOKED)),)
+
+
+def _wanted(state: State) -> Answer:
+    rows = (("2.31", "1"), ("0.98", "1"), ("0.41", "0"), ("-0.87", "0"))
+    return Answer(
+        headline="No scores yet",
+        sentences=(
+            "Pick or drop a file with one row for each score of an attack, and say how the scores "
+            "came about; or use the example scores.",
+            "The audit then says whether they refute the claim, how sure that is, and what it "
+            "rests on. It never says that a claim is true.",
+        ),
+        drawing=None if state.design == "one-model" else _claim(state),
+        parts=(
+            Table(
+                "Such a file",
+                (state.score, state.member),
+                rows,
+                f"{state.score}: what the attack said. {state.member}: whether the record was in "
+                "(1 or true) or not (0 or false). Other columns are not looked at. An .npz file "
+                "may hold arrays members and others instead.",
+            ),
+            Words(
+                "How scores come about",
+                tuple(f"{name}: {words.meaning}." for name, words in DESIGNS.items()),
+            ),
+        ),
+    )
+
+
+def _claim(state: State) -> Drawing:
+    return _evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
+
+
+def _python(state: State, held: Dropped) -> str:
+    where, first = repr(held.name), ""
+    if state.example:
+        where, first = "example()", "from tellapart.web import example\n"
+    columns = {"score": state.score, "member": state.member, "run": state.run}
+    usual = {"score": "score", "member": "member", "run": ""}
+    given = "".join(f", {key}={one!r}" for key, one in columns.items() if one != usual[key])
+    accuse = f"audit.Orientation.{state.orientation.upper()}"
+    read = f"scores = audit.Scores.read({where}{given}, orientation={accuse})\n"
+    if state.design == "one-model":
+        return (
+            f"from tellapart import audit, report\n{first}\n{read}"
+            "told = report.of(audit.metrics(scores), scores=scores)\n"
+            f"{_SAY}for one in told.shown:\n    print(one.what, one.words, one.basis)\n"
+        )
+    name = "" if _name(state) is None else f", name={state.mechanism!r}"
+    design = state.design.replace("-", "_")
+    return f"""\
+from tellapart import audit, report
+from tellapart.mechanisms.named import named
+{first}
+{read}evidence = audit.{design}(scores, {state.confidence!r})
+verdict = audit.judge(named({state.mechanism!r}), evidence{name})
+told = report.of(verdict, scores=scores, brief=True)
+{_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, _evidence.DELTAS))}}}):
+    print(f"ε at δ = {{delta:g}}", evidence.epsilon_lower(delta))
+"""
+
+
+def _command(state: State, held: Dropped) -> str:
+    file = f"./{held.name}" if held.name.startswith("-") else held.name
+    given = [_PATH if state.example else shlex.quote(file), "--design", state.design]
+    if state.design != "one-model":
+        given += ["--mechanism", shlex.quote(state.mechanism)]
+        given += ["--confidence", repr(state.confidence)]
+    given += ["--orientation", state.orientation]
+    for key, usual in (("score", "score"), ("member", "member"), ("run", "")):
+        if getattr(state, key) != usual:
+            given += [f"--{key}-column", shlex.quote(getattr(state, key))]
+    return " ".join(["tellapart audit", *given])
+
+
+def _report(state: State, dropped: Dropped | None) -> Report:
+    _checked(state)
+    held = _held(state, dropped)
+    if held is None:
+        return refuse("file", "be dropped, or the example used, for a report", None)
+    scores = _read(state, held)
+    told = reporting.of(_found(state, scores), scores=scores, command=_command(state, held))
+    inputs = (Input(held.name, len(held.content)),)
+    return replace(told, made=replace(told.made, inputs=inputs))
+
+
+VIEW = View(
+    "/audit",
+    "Audit",
+    "Do attack scores refute a claim?",
+    State,
+    _controls_of,
+    _answer,
+    _report,
+    mechanisms=("mechanism",),
+    takes_file=True,
+)

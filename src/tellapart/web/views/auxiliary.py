@@ -1,0 +1,118 @@
+"""Auxiliary: what an attacker knows besides, and what that does to the choice of ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tellapart import _checks
+from tellapart.web import _controls
+from tellapart.web._answer import Answer
+from tellapart.web._controls import Choice, Control, Dial, Group, Kept, Private, Scale
+from tellapart.web._view import View
+from tellapart.web.views import _chain, _coefficients, explore
+
+_ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
+_SHOWN = {
+    "coefficients": ("rho_p", "rho_c", "rho_t", "measure", "bound", "fpr", "mechanism"),
+    "chain": ("epsilon", "stay_0", "stay_1", "length"),
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """What the view shows: one of two kinds of knowledge, and the numbers of both."""
+
+    about: str = "coefficients"
+    rho_p: float = 0.2
+    rho_c: float = 0.1
+    rho_t: float = 0.1
+    measure: str = "posterior"
+    bound: float = 0.9
+    fpr: float = 0.01
+    mechanism: str = "any"
+    epsilon: float = 1.0
+    stay_0: float = 0.9
+    stay_1: float = 0.6
+    length: int = 100
+
+
+def _controls_of(state: State) -> list[Control]:
+    about = Choice("about", "The attacker knows", state.about, _ABOUT, as_buttons=True)
+    shown = _of_chain(state) if state.about == "chain" else _of_coefficients(state)
+    used = _used(shown)
+    kept = [one.name for one in fields(state) if one.name not in {*used, "about"}]
+    return [*shown, about, *(Kept(name, getattr(state, name)) for name in kept)]
+
+
+def _used(shown: list[Group]) -> set[str]:
+    return {one.field for group in shown for one in group.controls}
+
+
+def _of_coefficients(state: State) -> list[Group]:
+    says = ("nothing", "all")
+    known = Group(
+        "Known beforehand",
+        (
+            Dial("rho_p", "ρ_p: what the prior says", state.rho_p, 0, 1, Scale.LINEAR, ends=says),
+            Dial(
+                "rho_c",
+                "ρ_c: what others' records say",
+                state.rho_c,
+                0,
+                0.5,
+                Scale.LINEAR,
+                ends=says,
+            ),
+            Dial("rho_t", "ρ_t: what the past says", state.rho_t, 0, 0.5, Scale.LINEAR, ends=says),
+        ),
+    )
+    names = [(key, one[0]) for key, one in _coefficients.MEASURES.items()]
+    who = [(key, one[0]) for key, one in _coefficients.FAMILIES.items()]
+    smaller = Private.SMALLER
+    accepted: list[Dial | Choice] = [
+        Choice("measure", "risk that is limited", state.measure, names),
+        Dial("bound", "the most that is accepted", state.bound, 0.5, 1, Scale.LINEAR, smaller),
+        Choice("mechanism", "ε of", state.mechanism, who),
+    ]
+    if state.measure == "ppv":
+        accepted.insert(2, explore.fpr_dial(state.fpr))
+    return [known, Group("What is accepted", tuple(accepted))]
+
+
+def _of_chain(state: State) -> list[Group]:
+    stays = ("changes at random", "hardly changes")
+    zero = Dial(
+        "stay_0", "chance that 0 stays 0", state.stay_0, 0.5, 0.99, Scale.LINEAR, ends=stays
+    )
+    one = Dial("stay_1", "chance that 1 stays 1", state.stay_1, 0.5, 0.99, Scale.LINEAR, ends=stays)
+    ends = ("short", "long")
+    length = Dial("length", "records", state.length, 2, _chain.LONGEST, Scale.WHOLE, ends=ends)
+    promise = _controls.parameter("epsilon", "epsilon", state.epsilon)
+    return [Group("A chain of zeros and ones", (zero, one, length)), Group("Promise", (promise,))]
+
+
+def _answer(state: State) -> Answer:
+    about = _one_of("about", state.about, dict(_ABOUT))
+    given = {name: getattr(state, name) for name in _SHOWN[about]}
+    if about == "chain":
+        return _chain.answer(_chain.Asked(**given))
+    _one_of("measure", state.measure, _coefficients.MEASURES)
+    _one_of("mechanism", state.mechanism, _coefficients.FAMILIES)
+    return _coefficients.answer(_coefficients.Asked(**given))
+
+
+def _one_of(name: str, value: str, known: dict[str, Any]) -> str:
+    if value not in known:
+        _checks.refuse(name, f"be one of {', '.join(known)}", value)
+    return value
+
+
+VIEW = View(
+    "/auxiliary",
+    "Auxiliary",
+    "What does an attacker's knowledge do to the choice of ε?",
+    State,
+    _controls_of,
+    _answer,
+)

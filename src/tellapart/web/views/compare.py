@@ -1,0 +1,313 @@
+"""Compare: mechanisms and published deployments side by side, and where they change places."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from tellapart import _checks, risk
+from tellapart.choose import Comparison, Pair
+from tellapart.choose._compare import GAPS, VERBS, pair
+from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
+from tellapart.mechanisms.named import NAMED, named, terms
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk import Reading
+from tellapart.web import _controls, _pictures
+from tellapart.web._answer import Answer, Ink, Spot, Table, Words
+from tellapart.web._controls import Choice, Control, Dial, Group, Line, Tick
+from tellapart.web._view import View
+from tellapart.web.views.explore import fpr_dial, prior_dial
+
+_MOST = 5  # more curves than there are inks would look alike
+_PLACES = tuple(range(1, _MOST + 1))
+_KEYS = {one.key: one for one in DEPLOYMENTS}
+_NAMES = {one.name: one for one in DEPLOYMENTS}
+
+
+@dataclass(frozen=True)
+class State:
+    """What the view shows: mechanisms as text, deployments by their keys, "" for none."""
+
+    m1: str = "laplace:epsilon=1"
+    m2: str = "gaussian:sigma=1"
+    m3: str = ""
+    m4: str = ""
+    m5: str = ""
+    d1: str = ""
+    d2: str = ""
+    d3: str = ""
+    d4: str = ""
+    d5: str = ""
+    prior: float = 0.5
+    fpr: float = 0.01
+    at_delta: float = 1e-5
+    pairs: bool = True
+    picture: str = "roc"
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """The mechanisms that are compared, by their fields."""
+        every = {f"m{k}": getattr(self, f"m{k}") for k in _PLACES}
+        return {field: text for field, text in every.items() if text}
+
+    @property
+    def deployments(self) -> dict[str, Deployment]:
+        """The deployments that are compared, by their fields."""
+        every = {f"d{k}": getattr(self, f"d{k}") for k in _PLACES}
+        return {field: _deployment(key) for field, key in every.items() if key}
+
+    @property
+    def names(self) -> list[str]:
+        """What all that is compared is called."""
+        deployed = [one.name for one in self.deployments.values()]
+        return list(dict.fromkeys([*self.mechanisms.values(), *deployed]))
+
+
+def _deployment(key: str) -> Deployment:
+    if key not in _KEYS:
+        _checks.refuse("deployment", "be the key of one in the registry", key)
+    return _KEYS[key]
+
+
+# ---- controls
+
+
+def _controls_of(state: State) -> list[Control]:
+    slots = [_slot(k + 1, *one) for k, one in enumerate(state.mechanisms.items())]
+    deployed = [_picked(field, one) for field, one in state.deployments.items()]
+    if len(slots) + len(deployed) < _MOST:
+        more = next(f"m{k}" for k in _PLACES if f"m{k}" not in state.mechanisms)
+        slots.append(Choice(more, "Add a mechanism", "", [("", "none"), *_starts()]))
+        more = next(f"d{k}" for k in _PLACES if f"d{k}" not in state.deployments)
+        deployed.append(Choice(more, "Add a published deployment", "", _registry("none")))
+    attacker = Group(
+        "Attacker",
+        (
+            prior_dial(state.prior),
+            fpr_dial(state.fpr),
+            Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1),
+        ),
+    )
+    found: list[Control] = [*slots, Group("Published deployments", tuple(deployed)), attacker]
+    if any(map(_composed, state.mechanisms.values())):
+        label = "Work out who leaks more (takes seconds for compositions)"
+        found.append(Tick("pairs", label, state.pairs))
+    return [*found, Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)]
+
+
+def _starts() -> list[tuple[str, str]]:
+    every = _controls.STARTS.items()
+    return [(start, _controls.title_of(name)) for name, start in every if name in NAMED]
+
+
+def _registry(none: str) -> list[tuple[str, str]]:
+    every = sorted(DEPLOYMENTS, key=lambda one: (one.curator, one.name))
+    return [("", none), *((one.key, f"{one.curator}: {one.name}") for one in every)]
+
+
+def _picked(field: str, one: Deployment) -> Choice:
+    return Choice(field, "Deployment", one.key, _registry("none: leave it out"))
+
+
+def _slot(number: int, field: str, text: str) -> Control:
+    """One mechanism: which, its numbers, and as text."""
+    found = terms(text)
+    starts = _starts()
+    names = {start.split(":")[0]: start for start, _ in starts}
+    if len(found) > 1:
+        starts.append((text, "several, one after another"))
+    chosen = text if len(found) > 1 else names[found[0].name]
+    title = " + ".join(_controls.title_of(one.name) for one in found)
+    which = Choice(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
+    dials = [
+        _controls.parameter(f"{field}.{place}.{key}", key, value)
+        for place, term in enumerate(found)
+        for key, value in term.values.items()
+    ]
+    return Group(f"{number}. {title}", (which, *dials, Line(field, "As text", text)))
+
+
+def _composed(text: str) -> bool:
+    found = terms(text)
+    return len(found) > 1 or any(
+        one.name == "dpsgd" or {"sampled", "repeated"} & set(one.values) for one in found
+    )
+
+
+# ---- what is compared; pairs and readings are kept, since most dials leave them as they are
+
+
+@lru_cache(maxsize=64)
+def _subject(name: str) -> Subject:
+    return _NAMES[name].curve() if name in _NAMES else named(name)
+
+
+@lru_cache(maxsize=256)
+def _pair(first: str, second: str) -> Pair:
+    return pair(first, second, curve_of(_subject(first)), curve_of(_subject(second)))
+
+
+@lru_cache(maxsize=256)
+def _readings(name: str, prior: float, fpr: float, delta: float) -> tuple[Reading, ...]:
+    return risk.summary(curve_of(_subject(name)), prior=prior, fpr=fpr, delta=delta)
+
+
+def _compared(state: State) -> Comparison:
+    names = state.names
+    if not 2 <= len(names) <= _MOST:
+        _checks.refuse("what is compared", f"be two to {_MOST} different ones", names)
+    asked = state.pairs or not any(map(_composed, state.mechanisms.values()))
+    return Comparison(
+        names=tuple(names),
+        scopes=tuple(scope(_subject(one)) for one in names),
+        readings=tuple(_readings(one, state.prior, state.fpr, state.at_delta) for one in names),
+        pairs=tuple(_pair(*two) for two in combinations(names, 2)) if asked else (),
+    )
+
+
+# ---- the answer
+
+
+def _answer(state: State) -> Answer:
+    found = _compared(state)
+    curves = {name: curve_of(_subject(name)) for name in found.names}
+    deployed = list(state.deployments.values())
+    drawn = _pictures.draw(state.picture, curves, state.prior, _spots(found, state.picture))
+    head, *cells = found.cells()
+    parts: list[Table | Words] = []
+    if found.pairs:
+        parts.append(Words("Who leaks more", tuple(f"{one}." for one in found.pairs)))
+    parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells)))
+    if deployed:
+        parts += [_promises(deployed), Words("Before comparing", CAVEATS)]
+    if found.pairs:
+        head, *cells = found.gaps()
+        title = "By how much (Δ-divergence)"
+        parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
+    return Answer(
+        headline=_headline(found),
+        sentences=_sentences(found, deployed),
+        drawing=drawn,
+        parts=tuple(parts),
+        python=_python(state),
+        command=_command(state),
+    )
+
+
+def _headline(found: Comparison) -> str:
+    if not found.pairs:
+        return f"{len(found.names)} side by side"
+    if len(found.pairs) == 1:
+        return str(found.pairs[0])
+    beaten = {(one.first, one.second): one.first_leaks for one in found.pairs}
+    beaten |= {(one.second, one.first): one.second_leaks for one in found.pairs}
+    for name in found.names:
+        if all(beaten[name, other] for other in found.names if other != name):
+            verb = VERBS[curve_of(_subject(name)).bound]
+            return f"{name} {verb} at least as much as each of the others, to every attacker"
+    return "Which of them leaks most depends on the attacker"
+
+
+def _sentences(found: Comparison, deployed: Sequence[Deployment]) -> tuple[str, ...]:
+    said = []
+    if not found.pairs:
+        said.append("Who leaks more was not worked out: tick it, or run the code below.")
+    if len({one.per for one in deployed}) > 1:
+        units = "; ".join(f"{one.name}: {one.per}" for one in deployed)
+        said.append(f"Units differ, so that these numbers are about different things ({units}).")
+    elif deployed and len(deployed) < len(found.names):
+        said.append(f"Deployments are about {deployed[0].per}, mechanisms about one record.")
+    return tuple(said)
+
+
+def _promises(deployed: Sequence[Deployment]) -> Table:
+    return Table(
+        "What was promised",
+        ("deployment", "curator", "promise", "unit", "model", "status", "source"),
+        tuple(
+            (
+                one.name,
+                f"{one.curator}, {one.published[:4]}",
+                one.promise,
+                one.per,
+                one.model.lower(),
+                one.status,
+                one.source,
+            )
+            for one in deployed
+        ),
+    )
+
+
+def _spots(found: Comparison, picture: str) -> list[Spot]:
+    """Where two curves change places."""
+    least = 1e-6 if picture == "roc-log" else 0.0
+    return [
+        Spot("where two change places", one.fpr, _height(one.fnr, picture), Ink.PROMISE)
+        for each in found.pairs
+        for one in each.crossings
+        if one.fpr >= least
+    ]
+
+
+def _height(fnr: float, picture: str) -> float:
+    return 1 - fnr if picture.startswith("roc") else fnr
+
+
+# ---- code that says the same
+
+
+def _python(state: State) -> str:
+    named_ones = "".join(f"    {text!r}: named({text!r}),\n" for text in _texts(state))
+    deployed = "".join(
+        f"    {one.name!r}: deployments.find({one.key!r})[0].curve(),\n"
+        for one in dict.fromkeys(state.deployments.values())
+    )
+    imports = "choose, deployments" if deployed else "choose"
+    also = "from tellapart.mechanisms.named import named\n" if named_ones else ""
+    return f"""\
+from tellapart import {imports}
+{also}
+found = choose.compare(
+    {{
+{_indented(named_ones + deployed)}    }},
+    prior={state.prior!r},
+    fpr={state.fpr!r},
+    delta={state.at_delta!r},
+)
+print(found)
+for row in found.gaps():
+    print(*row, sep="  ")
+"""
+
+
+def _texts(state: State) -> list[str]:
+    return list(dict.fromkeys(state.mechanisms.values()))
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _command(state: State) -> str:
+    texts = [shlex.quote(text) for text in _texts(state)]
+    about = f"--prior {state.prior!r} --fpr {state.fpr!r}"
+    start = " ".join(["tellapart compare", *texts, about])
+    keys = list(dict.fromkeys(one.key for one in state.deployments.values()))
+    if not keys:
+        return f"{start} --at-delta {state.at_delta!r}"
+    return f"{start} --deployments {' '.join(keys)}"
+
+
+VIEW = View(
+    "/compare",
+    "Compare",
+    "Which of several leaks more, and to whom?",
+    State,
+    _controls_of,
+    _answer,
+    mechanisms=tuple(f"m{k}" for k in _PLACES),
+)

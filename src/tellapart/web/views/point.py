@@ -1,0 +1,208 @@
+"""Point: one attack that was seen, against a claim: inside, outside, and what that proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tellapart import audit, risk
+from tellapart._numeric.rounding import fixed
+from tellapart.audit.bounds import percent
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.region import PrivacyRegion
+from tellapart.mechanisms.named import named
+from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.web import _controls, _pictures
+from tellapart.web._answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web._controls import Choice, Control, Dial, Group, Scale
+from tellapart.web._view import View
+from tellapart.web.views import _attack_code
+from tellapart.web.views._attack import Sample, Seen, allowed, failures, seen
+
+_KINDS = (("roc", "All rates"), ("roc-log", "Rare accusations"))
+_CAVEAT = (
+    "The rates are taken as exact. Rates measured on samples prove nothing by themselves: "
+    "give both counts for a verdict."
+)
+_WORSE = (
+    "This attack is worse than a guess and proves nothing. Its opposite is an attack of its own, "
+    "at 1 − FPR and 1 − TPR, if it was decided upon beforehand."
+)
+_NOTE = (
+    "The attack, threshold included, must be fixed before these counts are drawn. Limits are "
+    "Clopper-Pearson's; the verdict comes from a finer test, which may refute a little more."
+)
+
+_ONLY_WHERE = "Commands take no counts: the one below says where the point lies, Python all of it."
+_ALLOWED = "The command below says which TPR is allowed, Python all of it."
+
+
+@dataclass(frozen=True)
+class State:
+    """What the view shows; without counts of both sides, rates are taken as exact."""
+
+    claim: str = "any:epsilon=1"
+    fpr: float = 0.1
+    tpr: float = 0.35
+    members: int = 1_000
+    others: int = 1_000
+    confidence: float = 0.95
+    at_delta: float = 1e-5
+    picture: str = "roc"
+
+
+def _controls_of(state: State) -> list[Control]:
+    sure = ("less sure", "more sure")
+    attack = Group(
+        "The attack that was seen",
+        (
+            _rate("fpr", "FPR: share of the others it accused", state.fpr),
+            _rate("tpr", "TPR: share of the members it accused", state.tpr),
+            _count("members", "members it was tried on", state.members),
+            _count("others", "others it was tried on", state.others),
+            Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
+        ),
+    )
+    picture = Choice("picture", "Picture", state.picture, _KINDS, as_buttons=True)
+    found = [attack, *_controls.mechanism("claim", state.claim, "Claim"), picture]
+    if isinstance(named(state.claim), GuaranteeCurve):
+        return found
+    return [*found, Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1)]
+
+
+def _rate(field: str, label: str, value: float) -> Dial:
+    return Dial(field, label, value, 0, 1, Scale.LINEAR, ends=("none", "all"))
+
+
+def _count(field: str, label: str, value: int) -> Dial:
+    said = "each in a run of its own; 0 if unknown"
+    ends = ("few", "many")
+    return Dial(field, label, value, 10, 1_000_000, Scale.WHOLE, ends=ends, help=said)
+
+
+def _answer(state: State) -> Answer:
+    subject = named(state.claim)
+    curve = curve_of(subject)
+    one = seen(state.fpr, state.tpr, state.members, state.others, state.confidence)
+    broken = failures(curve, one.fpr, one.tpr)
+    headline, mark, told = _told(state, subject, one, bool(broken))
+    signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
+    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else state.at_delta
+    return Answer(
+        headline,
+        (*signs, *told),
+        mark,
+        _drawing(state, curve, one, bool(broken)),
+        (_numbers(curve, one, delta),),
+        _attack_code.python(state.claim, curve, one, delta),
+        _attack_code.command(state.claim, curve, one),
+    )
+
+
+def _told(state: State, subject: Subject, one: Seen, outside: bool) -> tuple[str, Mark, list[str]]:
+    """The headline, how it is meant, and what explains it."""
+    where, mark = ("Outside", Mark.BAD) if outside else ("Inside", Mark.GOOD)
+    if one.sample is None:
+        said = "impossible if the claim is true" if outside else "possible under the claim"
+        return f"{where}: {said}", mark, [_CAVEAT]
+    evidence = audit.from_counts(one.sample.counts, confidence=state.confidence)
+    curve = curve_of(subject)
+    name = None if isinstance(curve, GuaranteeCurve) else state.claim
+    verdict = audit.judge(subject, evidence, name=name)
+    told = _proved(one, one.sample, curve, verdict)
+    if outside and not verdict.refuted:
+        return f"{where}, yet {verdict.headline}", Mark.PLAIN, told
+    return f"{where}. {verdict.headline}", mark, told
+
+
+def _proved(one: Seen, sample: Sample, curve: TradeoffCurve, verdict: audit.Verdict) -> list[str]:
+    some = sample.counts
+    said = [
+        f"In whole counts: {some.accused_members:,} of {some.members:,} members and "
+        f"{some.accused_others:,} of {some.others:,} others were accused."
+    ]
+    beyond = [bool(failures(curve, fpr, tpr)) for fpr, tpr in sample.corners]
+    if verdict.finding is not None:
+        return [*said, f"Where: {verdict.finding}."]
+    if one.tpr < one.fpr:
+        said.append(_WORSE)
+    elif any(beyond):
+        said.append("The box reaches outside: with more samples the claim might be refuted.")
+    else:
+        said.append("The whole box lies inside: no rates that the counts leave open are outside.")
+    return [*said, "This does not show that the claim is true."]
+
+
+def _drawing(state: State, curve: TradeoffCurve, one: Seen, outside: bool) -> Drawing:
+    mark = Mark.BAD if outside else Mark.GOOD
+    box = None if one.sample is None else one.sample.box
+    where = "✗ outside" if outside else "✓ inside"
+    spot = Spot("this attack", one.fpr, one.tpr, Ink.EVIDENCE, mark, ("fpr", "tpr"), box)
+    log = state.picture == "roc-log"
+    drawn = _pictures.draw("roc-log" if log else "roc", {state.claim: curve}, 0.5, [spot])
+    guess, line = drawn.traces
+    name = f"what the claim allows: {state.claim}"
+    outline = replace(line if log else _outline(curve, line), name=name, ink=Ink.PROMISE)
+    boxed = ""
+    if one.sample is not None:
+        boxed = f" The box holds its true rates, {_sure(one.sample)}."
+    told = f"The point is the attack, {where}: drag it, or use its dials.{boxed}"
+    return replace(drawn, title="One attack and a claim", told=told, traces=(guess, outline))
+
+
+def _outline(curve: TradeoffCurve, line: Trace) -> Trace:
+    """All round the claim, by its corners where it has only those."""
+    around, region = _pictures.all_round(line), allowed(curve)
+    if not isinstance(region, PrivacyRegion):
+        return around
+    fpr, fnr = region.vertices().T
+    x, y = (tuple(map(float, one)) for one in (fpr, 1 - fnr))
+    return replace(around, x=(*x, x[0]), y=(*y, y[0]))
+
+
+def _sure(sample: Sample) -> str:
+    return f"both together with {percent(sample.confidence)} confidence"
+
+
+def _numbers(curve: TradeoffCurve, one: Seen, delta: float) -> Table:
+    needs = float(risk.least_epsilon(fpr=one.fpr, tpr=one.tpr, delta=delta))
+    most = fixed(float(curve.tpr(one.fpr)), True)
+    rows = [
+        ("FPR", f"{one.fpr:.6g}", "share of the others accused"),
+        ("TPR", f"{one.tpr:.6g}", "share of the members accused"),
+        ("TPR that is allowed", f"≤ {most}", "at this FPR, if the claim is true"),
+        ("ε that it needs", f"≥ {fixed(needs, False)}", f"of any mechanism, at δ = {delta:g}"),
+    ]
+    note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
+    if one.sample is not None:
+        rows += _limits(one.sample, delta)
+        note = [_NOTE, _ONLY_WHERE if isinstance(curve, GuaranteeCurve) else _ALLOWED]
+    return Table("In numbers", ("number", "value", "what it is"), tuple(rows), " ".join(note))
+
+
+def _limits(sample: Sample, delta: float) -> list[tuple[str, str, str]]:
+    left, right, low, high = sample.box
+    shown = audit.intervals.clopper_pearson_epsilon(
+        sample.counts, delta=delta, confidence=sample.confidence
+    )
+    sure = percent(sample.confidence)
+    return [
+        ("true FPR", f"{fixed(left, False)} to {fixed(right, True)}", _sure(sample)),
+        ("true TPR", f"{fixed(low, False)} to {fixed(high, True)}", _sure(sample)),
+        (
+            "ε by such limits",
+            f"≥ {fixed(shown.value, False)}",
+            f"that the counts show at δ = {delta:g} with {sure} confidence",
+        ),
+    ]
+
+
+VIEW = View(
+    "/point",
+    "Point",
+    "Is this attack possible, if the claim is true?",
+    State,
+    _controls_of,
+    _answer,
+    mechanisms=("claim",),
+)

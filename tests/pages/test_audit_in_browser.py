@@ -1,0 +1,200 @@
+"""A score file in a browser: good and bad, its verdict and report, and nobody else's business."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tellapart.web import _scores
+
+ROWS = b"".join(b"%d,%d\n" % (k % 7 + 3 * (k % 2), k % 2) for k in range(400))
+GOOD = b"score,member\n" + ROWS
+QUIET = b"score,member\n" + b"".join(b"%d,%d\n" % (k % 9, k % 2) for k in range(360))
+REFUSED = "✗ This cannot be shown"
+
+
+def given(name, content):
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+def drop(screen, name, content):
+    screen.page.set_input_files("input[type=file]", given(name, content))
+    screen.page.wait_for_selector(f'.said:has-text("{name}")')
+    return screen.settle()
+
+
+def reasons(screen):
+    return screen.page.locator("#answer .headline p").all_inner_texts()
+
+
+def trouble(screen):
+    return screen.page.inner_text("#trouble")
+
+
+def printed(code):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "copied", "exec"), {})  # noqa: S102
+    return out.getvalue().splitlines()
+
+
+def test_a_file_is_judged_and_its_code_says_the_same(visit, tmp_path, monkeypatch):
+    screen = visit().open("/audit")
+    assert screen.headline == "No scores yet"
+    drop(screen, "mine.csv", GOOD)
+    assert screen.headline == "✗ REFUTED: the claim ε = 1, δ = 1e-05, at 95 % confidence"
+    (tmp_path / "mine.csv").write_bytes(GOOD)
+    monkeypatch.chdir(tmp_path)
+    head, *lines = printed(screen.code("Copy as Python"))
+    assert f"✗ {head}" == screen.headline
+    assert lines[: len(reasons(screen))] == reasons(screen)
+    assert screen.code("Copy as command").startswith("tellapart audit mine.csv --design many-runs ")
+
+
+def test_a_file_can_be_dropped_and_a_claim_changed_by_keys_alone(visit):
+    screen = visit().open("/audit")
+    screen.page.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "dropped.csv"));
+          const home = document.querySelector(".control.file");
+          home.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+        }""",
+        GOOD.decode(),
+    )
+    screen.page.wait_for_selector('.said:has-text("dropped.csv")')
+    assert "REFUTED: the claim ε = 1" in screen.settle().headline
+    screen.tab_to('[data-field="mechanism.0.epsilon"] input[type="number"]')
+    screen.page.keyboard.press("Control+A")
+    screen.page.keyboard.type("6")
+    screen.settle()
+    assert screen.headline.startswith("NOT REFUTED: the claim ε = 6")
+    assert "any%3Aepsilon%3D6" in screen.url
+
+
+BAD = {
+    "columns.csv": (b"a,b\n1,2\n", "columns.csv must have a column 'score', has 'a', 'b'"),
+    "binary.csv": (bytes(range(256)) * 20, "binary.csv must be readable"),
+    "binary.parquet": (bytes(range(256)) * 20, "binary.parquet must be readable"),
+    "binary.npz": (bytes(range(256)) * 20, "binary.npz must be an .npz file of plain arrays"),
+    "empty.csv": (b"", "empty.csv must not be empty"),
+    "bomb.csv.gz": (gzip.compress(bytes(_scores.LARGEST_OPENED + 1), 1), "must unpack to at most"),
+    "script.csv": (
+        b"score,member\n<script>document.title=1</script>,1\n",
+        "score must be a number, got '<script>document.title=1</script>' in data row 1",
+    ),
+    "<img src=x onerror=document.title=1>.csv": (b"a\n1\n", "<img src=x onerror=document.title=1>"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_told_of_and_the_next_one_is_read(visit, name):
+    content, said = BAD[name]
+    screen = visit().open("/audit")
+    title = screen.page.title()
+    drop(screen, name, content)
+    assert screen.headline == REFUSED
+    (told,) = reasons(screen)
+    assert said in told
+    assert screen.page.title() == title
+    assert screen.page.locator("#answer img, #controls img, #answer script").count() == 0
+    assert "REFUTED" in drop(screen, "good.csv", GOOD).headline
+
+
+def test_a_huge_file_never_leaves_the_browser(visit):
+    screen = visit().open("/audit")
+    drop(screen, "good.csv", GOOD)
+    before = screen.headline
+    asked = []
+    screen.page.on("request", lambda one: asked.append(one.url))
+    huge = given("huge.csv", bytes(_scores.LARGEST_FILE + 1))
+    screen.page.set_input_files("input[type=file]", huge)
+    screen.page.wait_for_selector('.said:has-text("more than the")')
+    assert "What is shown is still of good.csv." in screen.page.inner_text(".said")
+    assert (asked, screen.headline) == ([], before)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [(413, "too large"), (500, "could not answer"), (503, "(503)"), (None, "does not answer")],
+)
+def test_a_server_that_refuses_or_is_gone_is_told_of_and_survived(visit, fault, said):
+    screen = visit().open("/audit?example=yes")
+    before = screen.headline
+
+    def fail(route):
+        route.abort() if fault is None else route.fulfill(status=fault, body="")
+
+    screen.page.route("**/_dash-update-component*", fail)
+    screen.number("mechanism.0.epsilon").fill("2")
+    screen.page.wait_for_selector("#trouble:not(:empty)")
+    assert said in trouble(screen)
+    assert screen.headline == before
+    screen.page.unroute("**/_dash-update-component*")
+    screen.number("mechanism.0.epsilon").fill("4")
+    screen.settle()
+    assert (trouble(screen), "NOT REFUTED: the claim ε = 4" in screen.headline) == ("", True)
+    assert screen.errors  # the browser itself logs what failed, and that alone
+    screen.errors.clear()
+
+
+def test_two_visitors_see_their_own_files_alone(visit):
+    one, two, late = visit().open("/audit"), visit().open("/audit"), visit()
+    drop(one, "loud.csv", GOOD)
+    drop(two, "quiet.csv", QUIET)
+    one.number("confidence").fill("0.9")
+    assert "✗ REFUTED" in one.settle().headline
+    two.number("confidence").fill("0.9")
+    assert two.settle().headline.startswith("NOT REFUTED")
+    assert ("loud.csv" in two.said, "quiet.csv" in one.said) == (False, False)
+    assert late.open(one.url).headline == "No scores yet"
+
+
+def test_a_file_goes_along_with_no_other_view_and_is_still_there_afterwards(visit):
+    screen = visit().open("/audit")
+    drop(screen, "good.csv", GOOD)
+    verdict = screen.headline
+    sent = []
+    screen.page.on("request", lambda one: sent.append(one.post_data or ""))
+    screen.page.click('nav a[data-view="/"]')
+    screen.settle()
+    assert sent
+    assert not [one for one in sent if "good.csv" in one]
+    screen.page.click('nav a[data-view="/audit"]')
+    assert screen.settle().headline == verdict
+    assert "good.csv" in screen.page.inner_text(".said")
+
+
+def test_a_file_takes_the_place_of_the_example(visit):
+    screen = visit().open("/audit?example=yes")
+    tick = screen.page.locator('[data-field="example"] input')
+    assert tick.is_checked()
+    drop(screen, "quiet.csv", QUIET)
+    assert not tick.is_checked()
+    assert screen.headline.startswith("NOT REFUTED")
+    tick.check()
+    assert "✗ REFUTED" in screen.settle().headline
+
+
+def test_the_report_can_be_had(visit, tmp_path):
+    screen = visit().open("/audit")
+    drop(screen, "good.csv", GOOD)
+    with screen.page.expect_download() as found:
+        screen.page.click("#report-button")
+    found.value.save_as(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert screen.headline.removeprefix("✗ ") in page
+    assert "good.csv" in page
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_verdict_is_for_everyone(visit, dark, width):
+    screen = visit(width=width, dark=dark).open("/audit")
+    drop(screen, "good.csv", GOOD)
+    assert Axe().run(screen.page).response["violations"] == []
+    assert screen.overflow == 0

@@ -1,0 +1,190 @@
+"""What the page says of an attacker's knowledge, against formulas and enumeration."""
+
+import contextlib
+import io
+import itertools
+import json
+import math
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tellapart.cli import main
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.web._answer import Answer, Mark, Table
+from tellapart.web._controls import Control, Group
+from tellapart.web.views.auxiliary import VIEW, State
+
+
+def shown(**values: object) -> Answer:
+    return VIEW.answer(VIEW.read(values))
+
+
+def table(answer: Answer) -> Table:
+    found = answer.parts[0]
+    assert isinstance(found, Table)
+    return found
+
+
+def printed(code: str) -> list[str]:
+    found = io.StringIO()
+    with contextlib.redirect_stdout(found):
+        exec(code, {})  # noqa: S102
+    return found.getvalue().splitlines()
+
+
+def logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+def test_the_largest_epsilon_is_the_room_between_prior_and_limit() -> None:
+    rng = np.random.default_rng(3)
+    for p, c, t in (rng.random((12, 3)) * (0.4, 0.15, 0.15)).tolist():
+        answer = shown(rho_p=p, rho_c=c, rho_t=t, bound=0.95)
+        odds = (2 - p) * (1 - c) * (1 - t) - 1
+        *_, gamma, epsilon = table(answer).rows[-1]
+        assert float(gamma) == pytest.approx(odds, rel=1e-3)
+        room = logit(0.95) + math.log(odds)
+        assert float(epsilon) == pytest.approx(room, abs=1e-4)
+        assert float(epsilon) <= room + 1e-12
+
+
+def test_laplace_noise_under_an_f_score_is_as_in_the_papers_formula() -> None:
+    answer = shown(rho_p=0, rho_c=0, rho_t=0, measure="f_score", mechanism="laplace")
+    right = math.log(0.9 * 1.1 / (4 * 0.01))
+    assert table(answer).rows == (("nothing", "0.5", "1", f"{math.floor(right * 1e4) / 1e4:.4f}"),)
+
+
+def test_one_row_for_each_thing_that_is_known() -> None:
+    names = [row[0] for row in table(shown()).rows]
+    assert names == ["nothing", "the prior", "others' records, too", "the past, too"]
+    assert [row[0] for row in table(shown(rho_p=0, rho_c=0)).rows] == ["nothing", "the past"]
+
+
+def test_what_is_known_anyway_cannot_be_hidden() -> None:
+    answer = shown(bound=0.6)
+    assert answer.mark is Mark.BAD
+    assert answer.headline.startswith("No ε keeps the limit")
+    assert [row[-1] for row in table(answer).rows][-1] == "none"
+
+
+def test_ignoring_knowledge_breaks_the_limit_by_what_is_said() -> None:
+    answer = shown()
+    assert answer.headline == "ε = 1.4163 at most, not 2.1972"
+    ignored = 1 / (1 + 0.458 * math.exp(-2.1972))
+    assert f"{math.ceil(ignored * 1e4) / 1e4:.4f}" in answer.sentences[1]
+
+
+def test_each_line_meets_the_limit_at_its_epsilon() -> None:
+    drawing = shown(measure="ppv").drawing
+    assert drawing is not None
+    for line, row in zip(drawing.traces[1:], table(shown(measure="ppv")).rows, strict=True):
+        at = np.interp(math.log(float(row[-1])), np.log(line.x), line.y)
+        assert at == pytest.approx(0.9, abs=2e-3)
+    assert {spot.y for spot in drawing.spots} == {0.9}
+
+
+def test_coefficients_that_no_probability_has_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match=r"no probability exceeds 1, got \(0.0, 0.6, 0.1\)"):
+        shown(rho_p=0, rho_c=0.6)
+
+
+@pytest.mark.parametrize("measure", ["posterior", "ppv", "f_score"])
+def test_python_and_command_find_the_same_epsilon(
+    measure: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = shown(measure=measure, rho_c=0.05)
+    rows = table(answer).rows
+    for line, row in zip(printed(answer.python), rows, strict=True):
+        assert f" {float(row[-1])!r} " in line
+    assert main([*shlex.split(answer.command)[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == float(rows[-1][-1])
+
+
+def true_epsilon(stays: tuple[float, float], length: int, scale: float) -> float:
+    """By listing all data: ratios of Laplace mixtures are extreme at whole outputs."""
+    move = np.array([[stays[0], 1 - stays[0]], [1 - stays[1], stays[1]]])
+    first = np.array([move[1, 0], move[0, 1]]) / (move[1, 0] + move[0, 1])
+    outputs, worst = np.arange(length + 1), 0.0
+    for record in range(length):
+        seen = np.zeros((2, length + 1))
+        prior = np.zeros(2)
+        for data in itertools.product((0, 1), repeat=length):
+            chance = first[data[0]] * math.prod(move[a, b] for a, b in itertools.pairwise(data))
+            seen[data[record]] += chance * np.exp(-np.abs(outputs - sum(data)) / scale)
+            prior[data[record]] += chance
+        worst = max(worst, float(np.abs(np.log(seen[0] / prior[0] / (seen[1] / prior[1]))).max()))
+    return worst
+
+
+@pytest.mark.parametrize(("stays", "length"), [((0.9, 0.6), 5), ((0.5, 0.5), 3), ((0.7, 0.8), 2)])
+def test_noise_in_a_chain_gives_what_enumeration_finds(
+    stays: tuple[float, float], length: int
+) -> None:
+    answer = shown(about="chain", stay_0=stays[0], stay_1=stays[1], length=length, epsilon=0.7)
+    plain, enough, group = table(answer).rows
+    assert float(plain[3][2:]) == pytest.approx(true_epsilon(stays, length, 1 / 0.7), abs=1e-4)
+    scale = float(enough[1])
+    assert true_epsilon(stays, length, scale) <= 0.7 + 1e-12
+    assert true_epsilon(stays, length, scale - 2e-4) > 0.7
+    assert float(group[1]) == pytest.approx(length / 0.7, abs=1e-4)
+    assert answer.drawing is not None
+    (spot,), line = answer.drawing.spots, answer.drawing.traces[1]
+    assert line.y[line.x.index(spot.x)] == pytest.approx(spot.y, rel=1e-9)
+
+
+def test_independent_records_need_no_more_noise() -> None:
+    answer = shown(about="chain", stay_0=0.75, stay_1=0.25, length=20)
+    assert answer.headline == "Noise for ε = 1 keeps ε = 1"
+
+
+def test_a_chains_python_and_command_say_what_the_page_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = shown(about="chain", length=60)
+    first, *file, last = answer.command.splitlines()
+    assert (first, last) == ("tellapart noise /dev/stdin --epsilon 1.0 <<'END'", "END")
+    model = tmp_path / "chain.toml"
+    model.write_text("\n".join(file))
+    assert main(["noise", str(model), "--epsilon", "1.0", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["methods"]
+    methods = {one["method"]: (one["scale"], one["true_epsilon"]) for one in told}
+    lines = [[float(one) for one in line.split() if one != "="] for line in printed(answer.python)]
+    names = ("plain DP", "exact", "group privacy")
+    for name, row, line in zip(names, table(answer).rows, lines, strict=True):
+        scale, true = methods[name]
+        assert (float(row[1]), float(row[3][2:])) == pytest.approx((scale, true), abs=1e-4)
+        assert (line[0], line[2]) == pytest.approx((scale, true), rel=1e-9)
+
+
+def test_chains_that_a_page_has_no_time_for_are_refused() -> None:
+    with pytest.raises(Unsupported, match="tellapart noise"):
+        shown(about="chain", stay_0=0.3, stay_1=0.4)
+    with pytest.raises(InvalidArgument, match="length must"):
+        shown(about="chain", length=301)
+    with pytest.raises(InvalidArgument, match="stay_0 must"):
+        shown(about="chain", stay_0=1)
+
+
+def test_unknown_words_in_a_url_are_refused() -> None:
+    for values in ({"about": "x"}, {"measure": "x"}, {"mechanism": "x"}):
+        with pytest.raises(InvalidArgument, match="must be one of"):
+            shown(**values)
+
+
+def values_of(controls: list[Control]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for one in controls:
+        if isinstance(one, Group):
+            found |= values_of(list(one.controls))
+        else:
+            found[one.field] = getattr(one, "value", None)
+    return found
+
+
+@pytest.mark.parametrize("about", ["coefficients", "chain"])
+def test_what_is_not_shown_now_is_not_lost(about: str) -> None:
+    state = State(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
+    assert VIEW.read(values_of(list(VIEW.controls(state)))) == state

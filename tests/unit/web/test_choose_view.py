@@ -1,0 +1,201 @@
+"""The view that chooses: its numbers are the library's, and its code gives them again."""
+
+import numpy as np
+import pytest
+
+from tellapart import risk
+from tellapart.choose import at_least, at_most
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.named import NAMED, named_family
+from tellapart.web import _families, _state
+from tellapart.web._answer import Mark
+from tellapart.web._controls import Group
+from tellapart.web.views import _choose_pictures
+from tellapart.web.views._choose_state import State
+from tellapart.web.views.choose import LIMITS, VIEW
+
+
+def asked(changed=None, **values):
+    return VIEW.read(values, changed)
+
+
+def fields(controls):
+    found = []
+    for one in controls:
+        found += fields(one.controls) if isinstance(one, Group) else [one.field]
+    return found
+
+
+CASES = {
+    "laplace": {},
+    "noise, two limits": {
+        "mechanism": "gaussian:sensitivity=2",
+        "on_max_ppv": "yes",
+        "max_ppv": "0.05",
+        "prior": "0.001",
+    },
+    "every limit": {f"on_{key}": "yes" for key in LIMITS},
+    "any": {"mechanism": "any:delta=1e-05", "on_min_bayes_error": "yes"},
+    "no number": {"mechanism": "randomized-response:categories=4"},
+    "another parameter": {"mechanism": "laplace:sensitivity=1", "parameter": "scale"},
+    "certified": {"mechanism": "gaussian:sensitivity=1,repeated=3", "certified": "yes"},
+}
+
+
+@pytest.mark.parametrize("values", CASES.values(), ids=CASES)
+def test_what_is_copied_gives_what_is_shown(values, printed, table, parsed):
+    state = asked(**values)
+    answer = VIEW.answer(state)
+    out, data = printed(answer.python), parsed(answer.command.removeprefix("tellapart "))
+    shown = answer.headline.removesuffix(f" for {state.mechanism}")
+    assert shown in out.splitlines()
+    assert shown == f"{data['parameter']} = {data['value']:.10g}"
+    assert f"rounded {data['rounded']} from {data['unrounded']:.10g}." in answer.sentences[0]
+    rest = table(answer, "What else")
+    assert [f"{name} {value}" for name, value, _ in rest.rows] == [
+        line for line in out.splitlines() if line in {f"{x} {y}" for x, y, _ in rest.rows}
+    ]
+    told = [(one["name"], one["shown"], one["meaning"]) for one in data["readings"]]
+    assert told == list(rest.rows)
+    cost = table(answer, "What it costs" if data["frontier"][0]["margin"] else "What more")
+    assert [row[0] for row in cost.rows] == [f"{row['value']:g}" for row in data["frontier"]]
+    words = [line.split() for line in out.splitlines()]
+    for row in cost.rows:
+        assert list(filter(None, row[:-1])) in [[x for x in line if x != "–"] for line in words], (
+            row
+        )
+    binds = [row[0] for row in table(answer, "Your limits").rows if row[2]]
+    assert binds == [data["binding"]]
+    assert answer.mark is Mark.GOOD
+
+
+def test_a_composition_is_not_called_certified_unless_it_is():
+    state = asked(mechanism="gaussian:sensitivity=1,repeated=3")
+    answer = VIEW.answer(state)
+    assert any("not certified" in one for one in answer.sentences)
+    assert "The command below confirms it" in answer.sentences[-1]
+    assert answer.mark is Mark.PLAIN
+    assert "certified=False" in answer.python
+    assert "certified" in fields(VIEW.controls(state))
+    assert "certified" not in fields(VIEW.controls(State()))
+
+
+def test_dp_sgd_is_chosen_by_noise_steps_or_rate():
+    (start, *_) = _families.FAMILIES["dpsgd"].values()
+    state = asked(mechanism=start, **{"mechanism.0.steps": 500})
+    assert VIEW.answer(state).headline.startswith("noise_multiplier = ")
+    later = asked("parameter", mechanism=state.mechanism, parameter="steps")
+    assert later.mechanism == "dpsgd:noise_multiplier=1,sampling_rate=0.01"
+
+
+def test_what_is_left_open_follows_the_mechanism():
+    assert asked("mechanism", mechanism="gaussian", parameter="epsilon").parameter == ""
+    moved = asked(
+        "parameter",
+        mechanism="gaussian:sensitivity=1",
+        parameter="epsilon",
+        **{"mechanism.0.sensitivity": 3, "mechanism.0.repeated": 4},
+    )
+    assert moved.mechanism == "gaussian:delta=1e-05,sensitivity=3,repeated=4"
+    assert named_family(moved.mechanism, moved.parameter or None).parameter == "epsilon"
+    back = asked("parameter", mechanism=moved.mechanism, parameter="sigma")
+    assert back.mechanism == "gaussian:sensitivity=3,repeated=4"
+
+
+def test_every_start_leaves_open_what_it_says():
+    assert set(_families.FAMILIES) == set(NAMED)
+    for name, starts in _families.FAMILIES.items():
+        for parameter, text in starts.items():
+            assert named_family(text, parameter).parameter == parameter
+            assert named_family(text, parameter).name == name
+            assert "mechanism" in fields(_families.controls(text, parameter))
+
+
+def test_a_url_brings_the_view_back():
+    state = asked(mechanism="laplace:sensitivity=2", parameter="scale", on_max_tpr=True, fpr=0.1)
+    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert _state.to_query(State()) == ""
+
+
+def test_limits_have_a_dial_while_they_are_on():
+    found = fields(VIEW.controls(asked(on_max_advantage=False, on_max_precision=True)))
+    assert {"max_precision", "recall"} <= set(found)
+    assert not {"max_advantage", "weight", "at_delta"} & set(found)
+
+
+def test_what_cannot_be_kept_is_said(run):
+    answer = VIEW.answer(asked(mechanism="gaussian:sensitivity=1", on_max_posterior=True))
+    assert (answer.headline, answer.mark) == ("No sigma keeps these limits", Mark.BAD)
+    code, _, err = run(answer.command.removeprefix("tellapart "))
+    assert code != 0
+    assert answer.sentences[0].removesuffix(".") in " ".join(err.split())
+
+
+def test_what_never_binds_and_what_is_not_asked_is_said(run):
+    free = VIEW.answer(asked(max_advantage=1))
+    assert run(free.command.removeprefix("tellapart "))[1].strip() == free.headline
+    assert VIEW.answer(asked(on_max_advantage=False)).headline == "Switch on a limit"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"max_advantage": "1.5"},
+        {"max_advantage": "lots"},
+        {"prior": "0"},
+        {"mechanism": "laplace:sensitivity=1+gaussian"},
+        {"mechanism": "laplace:epsilon=1"},
+        {"mechanism": "nonsense"},
+    ],
+    ids=str,
+)
+def test_bad_values_are_refused(values):
+    with pytest.raises(InvalidArgument):
+        VIEW.answer(asked(**values))
+
+
+@pytest.mark.parametrize("mechanism", ["laplace:sensitivity=1", "randomized-response:categories=2"])
+def test_the_picture_of_the_cost_has_the_choice_at_its_limit(mechanism):
+    drawing = VIEW.answer(asked(mechanism=mechanism, on_max_f_score="yes")).drawing
+    (spot,) = drawing.spots
+    assert 0.999 < spot.y <= 1
+    for line in drawing.traces[1:]:
+        assert np.interp(spot.x, line.x, line.y) <= 1
+        assert max(line.y) <= drawing.y.high
+        assert list(line.x) == sorted(line.x)
+        assert drawing.x.low <= min(line.x) <= max(line.x) <= drawing.x.high
+
+
+def test_a_share_of_one_is_the_limit():
+    assert _choose_pictures.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
+    assert _choose_pictures.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
+    assert _choose_pictures.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("key", "measured"),
+    [
+        ("max_tpr", lambda x, y: y),
+        ("max_ppv", lambda x, y: 0.1 * y / (0.1 * y + 0.9 * x)),
+        ("max_precision", lambda x, y: 0.1 * y / (0.1 * y + 0.9 * x)),
+    ],
+    ids=["max_tpr", "max_ppv", "max_precision"],
+)
+def test_limits_lie_where_they_are_reached(key, measured):
+    values = {"on_max_advantage": False, f"on_{key}": True, key: 0.3, "prior": 0.1}
+    answer = VIEW.answer(asked(picture="roc", **values))
+    (spot,) = answer.drawing.spots
+    assert measured(spot.x, spot.y) == pytest.approx(0.3)
+    # The limit binds: the curve that is chosen goes through it, or just beneath.
+    line = answer.drawing.traces[1]
+    assert np.interp(spot.x, line.x, line.y) == pytest.approx(spot.y, abs=0.01)
+
+
+def test_limits_on_advantage_and_epsilon_are_lines_that_the_curve_keeps_beneath():
+    drawing = VIEW.answer(asked(picture="roc-log", on_max_epsilon=True)).drawing
+    _, curve, *bounds = drawing.traces
+    assert [one.name for one in bounds] == ["advantage ≤ 0.1", "epsilon(delta=1e-05) ≤ 1"]
+    assert len({curve.ink, *(one.ink for one in bounds)}) == 3
+    for bound in bounds:
+        assert bound.x == curve.x
+        assert np.all(np.array(curve.y) <= np.array(bound.y) + 1e-12)

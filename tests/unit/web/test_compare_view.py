@@ -1,0 +1,171 @@
+"""The view that compares: what it shows is the library's, and its code gives it again."""
+
+import pytest
+
+from tellapart import choose, deployments
+from tellapart.choose._compare import GAPS
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.named import named
+from tellapart.web import _state
+from tellapart.web._answer import Words
+from tellapart.web._controls import Group
+from tellapart.web.views.compare import VIEW, State
+
+EMOJIS = "apple_popular_emojis"
+
+
+def asked(changed=None, **values):
+    return VIEW.read(values, changed)
+
+
+def fields(controls):
+    found = []
+    for one in controls:
+        found += fields(one.controls) if isinstance(one, Group) else [one.field]
+    return found
+
+
+def words(answer, title):
+    return [x.sentences for x in answer.parts if isinstance(x, Words) and x.title == title]
+
+
+CASES = {
+    "two that cross": {},
+    "three, rare members": {"m3": "any:epsilon=1", "prior": "0.01", "fpr": "0.001"},
+    "the same mechanism twice counts once": {"m3": "laplace:epsilon=1"},
+    "another delta": {"m2": "staircase:epsilon=2", "at_delta": "0.001"},
+}
+
+
+@pytest.mark.parametrize("values", CASES.values(), ids=CASES)
+def test_what_is_copied_gives_what_is_shown(values, printed, table, parsed):
+    answer = VIEW.answer(asked(**values))
+    lines = [line.split() for line in printed(answer.python).splitlines()]
+    data = parsed(answer.command.removeprefix("tellapart "))
+    risks, gaps = table(answer, "Every risk"), table(answer, "By how much")
+    for row in (*risks.rows, *gaps.rows):
+        assert " ".join(row).split() in lines
+    shown = [[one["shown"] for one in each["readings"]] for each in data["mechanisms"]]
+    assert [list(column) for column in zip(*(row[1:] for row in risks.rows), strict=True)] == shown
+    assert risks.head[1:] == tuple(one["mechanism"] for one in data["mechanisms"])
+    (said,) = words(answer, "Who leaks more")
+    assert list(said) == [f"{one['words']}." for one in data["pairs"]]
+    assert gaps.note == GAPS
+
+
+def test_deployments_stand_beside_mechanisms(printed, table, parsed):
+    keys = [one.key for one in deployments.find("apple")[:2]]
+    answer = VIEW.answer(asked(m2="", d1=keys[0], d3=keys[1], prior=0.1))
+    risks = table(answer, "Every risk")
+    lines = [line.split() for line in printed(answer.python).splitlines()]
+    for row in risks.rows:
+        assert " ".join(row).split() in lines
+    data = parsed(answer.command.removeprefix("tellapart "))
+    assert len(data["rows"]) == 3
+    for row in data["rows"]:
+        column = risks.head.index(row["name"])
+        seen = {cells[0]: cells[column] for cells in risks.rows}
+        assert {one["name"]: one["shown"] for one in row["readings"]}.items() <= seen.items()
+    (said,) = words(answer, "Who leaks more")
+    assert {f"{one['words']}." for one in data["pairs"]} <= set(said)
+    assert words(answer, "Before comparing") == [deployments.CAVEATS]
+    promises = table(answer, "What was promised")
+    for key, row in zip(keys, promises.rows, strict=True):
+        (made,) = deployments.find(key)
+        assert {made.name, made.promise, made.per, made.source} <= set(row)
+
+
+def test_units_that_differ_are_said_at_once():
+    units = {}
+    for one in deployments.DEPLOYMENTS:
+        if one.rho is None:
+            units.setdefault(one.per, one)
+    first, second = list(units.values())[:2]
+    answer = VIEW.answer(asked(m1="", m2="", d1=first.key, d2=second.key))
+    assert answer.sentences[0].startswith("Units differ")
+    assert first.per in answer.sentences[0]
+    alone = VIEW.answer(asked(m2="", d1=first.key))
+    assert alone.sentences == (f"Deployments are about {first.per}, mechanisms about one record.",)
+
+
+def test_the_headline_names_who_leaks_most_or_that_it_depends():
+    def headline(*texts):
+        return VIEW.answer(asked(**{f"m{k + 1}": x for k, x in enumerate(texts)})).headline
+
+    pair = choose.compare({x: named(x) for x in ("laplace:epsilon=1", "gaussian:sigma=1")}).pairs[0]
+    assert headline() == str(pair)
+    most = headline("laplace:epsilon=1", "laplace:epsilon=3", "staircase:epsilon=2")
+    assert most.startswith("laplace:epsilon=3 leaks at least as much as each of the others")
+    promised = headline("laplace:epsilon=1", "any:epsilon=1", "staircase:epsilon=1")
+    assert promised.startswith("any:epsilon=1 allows at least as much")
+    depends = headline("laplace:epsilon=1", "gaussian:sigma=1", "laplace:epsilon=0.5")
+    assert depends == "Which of them leaks most depends on the attacker"
+
+
+@pytest.mark.parametrize("picture", ["roc", "roc-log", "tradeoff", "region"])
+def test_crossings_lie_on_both_curves(picture):
+    drawing = VIEW.answer(asked(picture=picture)).drawing
+    assert len(drawing.spots) == 2
+    for text in ("laplace:epsilon=1", "gaussian:sigma=1"):
+        curve = named(text).curve()
+        for spot in drawing.spots:
+            height = curve.tpr(spot.x) if picture.startswith("roc") else curve.beta(spot.x)
+            assert spot.y == pytest.approx(float(height), abs=1e-9)
+
+
+def test_a_crossing_beyond_the_picture_is_not_drawn_at_its_edge():
+    values = {"m1": "laplace:epsilon=8", "m2": "gaussian:sigma=0.75"}
+    everywhere = VIEW.answer(asked(**values)).drawing.spots
+    seen = VIEW.answer(asked(picture="roc-log", **values)).drawing.spots
+    assert min(one.x for one in everywhere) < 1e-6
+    assert min(one.x for one in seen) >= 1e-6
+
+
+def test_compositions_may_wait():
+    values = {"m2": "gaussian:sigma=4,repeated=9"}
+    assert "pairs" in fields(VIEW.controls(asked(**values)))
+    assert "pairs" not in fields(VIEW.controls(State()))
+    waiting = VIEW.answer(asked(pairs=False, **values))
+    assert waiting.headline == "2 side by side"
+    assert "not worked out" in waiting.sentences[0]
+    assert not waiting.drawing.spots
+    # Without a composition there is no such tick to have cleared.
+    assert VIEW.answer(asked(pairs=False)).drawing.spots
+
+
+def test_places_are_filled_and_left():
+    found = fields(VIEW.controls(State()))
+    assert {"m1", "m1.0.epsilon", "m2", "m2.0.sigma", "m3", "d1"} <= set(found)
+    assert not {"m4", "d2"} & set(found)
+    moved = asked("m2.0.sigma", m1="", m2="gaussian:sigma=1", m3="any:mu=1", **{"m2.0.sigma": 3})
+    assert list(moved.mechanisms.values()) == ["gaussian:sigma=3", "any:mu=1"]
+    assert "m1" in fields(VIEW.controls(moved))
+    full = asked(m3="any:mu=1", m4="any:mu=2", d1=EMOJIS)
+    assert not {"m5", "d2"} & set(fields(VIEW.controls(full)))
+
+
+def test_a_composition_that_was_typed_keeps_its_dials():
+    state = asked("m1", m1="gaussian:sigma=2,repeated=3+laplace:epsilon=1")
+    assert {"m1.0.sigma", "m1.0.repeated", "m1.1.epsilon"} <= set(fields(VIEW.controls(state)))
+
+
+def test_a_url_brings_the_view_back():
+    state = asked(m1="", m4="any:mu=1", d2=EMOJIS, prior=0.1, picture="tradeoff")
+    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"m2": ""},
+        {"m2": "laplace:epsilon=1"},
+        {"d1": "nowhere"},
+        {"m3": "any:mu=1", "m4": "any:mu=2", "m5": "any:mu=3", "d1": EMOJIS},
+        {"prior": "1"},
+        {"m1": "nonsense"},
+    ],
+    ids=str,
+)
+def test_bad_values_are_refused(values):
+    with pytest.raises(InvalidArgument):
+        VIEW.answer(asked(**values))

@@ -1,0 +1,192 @@
+"""The page's view of one attack agrees with the library, point by point."""
+
+import contextlib
+import io
+import json
+import math
+import shlex
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import audit
+from tellapart.cli import main
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.named import named
+from tellapart.mechanisms.subject import curve_of
+from tellapart.web._answer import Answer, Mark, Table
+from tellapart.web.views.point import VIEW, State
+
+
+def shown(**values: object) -> Answer:
+    return VIEW.answer(VIEW.read(values))
+
+
+def row(answer: Answer, name: str) -> str:
+    (table,) = answer.parts
+    assert isinstance(table, Table)
+    return next(one[1] for one in table.rows if one[0] == name)
+
+
+def printed(answer: Answer) -> list[str]:
+    found = io.StringIO()
+    with contextlib.redirect_stdout(found):
+        exec(answer.python, {})  # noqa: S102
+    return found.getvalue().splitlines()
+
+
+def test_random_points_are_judged_as_by_four_inequalities() -> None:
+    rng = np.random.default_rng(5)
+    sides = set()
+    for fpr, tpr, epsilon, delta in (rng.random((200, 4)) * (1, 1, 2, 0.1)).tolist():
+        answer = shown(
+            claim=f"any:epsilon={epsilon!r},delta={delta!r}", fpr=fpr, tpr=tpr, members=0
+        )
+        grows = math.exp(epsilon)
+        inside = all(
+            left <= grows * right + delta
+            for left, right in ((tpr, fpr), (fpr, tpr), (1 - tpr, 1 - fpr), (1 - fpr, 1 - tpr))
+        )
+        assert answer.headline.startswith("Inside" if inside else "Outside")
+        assert answer.mark is (Mark.GOOD if inside else Mark.BAD)
+        assert answer.drawing is not None
+        (spot,) = answer.drawing.spots
+        assert spot.mark is answer.mark
+        assert answer.sentences[0].startswith("✓" if inside else "✗")
+        sides.add(inside)
+    assert sides == {True, False}
+
+
+@pytest.mark.parametrize("claim", ["laplace:epsilon=1", "gaussian:sigma=1", "any:mu=0.5"])
+def test_random_points_are_judged_as_by_the_mechanisms_own_curve(claim: str) -> None:
+    curve, rng = curve_of(named(claim)), np.random.default_rng(6)
+    for fpr, tpr in rng.random((60, 2)):
+        allowed, least = curve.tpr(fpr), 1 - curve.tpr(1 - fpr)
+        answer = shown(claim=claim, fpr=fpr, tpr=tpr, others=0)
+        assert answer.headline.startswith("Inside") == (least <= tpr <= allowed)
+        if tpr > allowed:
+            assert answer.sentences[0] == f"✗ FNR ≥ β(FPR) fails by {tpr - allowed:.4g}."
+
+
+@pytest.mark.parametrize("rates", [(0.1, 0.2), (0.1, 0.3), (0.1, 0.4), (0.3, 0.1), (0.0, 0.05)])
+def test_a_claim_is_refuted_where_the_exact_test_of_counts_refutes_it(
+    rates: tuple[float, float],
+) -> None:
+    answer = shown(fpr=rates[0], tpr=rates[1], members=200, others=100)
+    counts = audit.Counts(round(200 * rates[1]), 200, round(100 * rates[0]), 100)
+    refuted = audit.from_counts(counts, confidence=0.95).refutes(ta.guarantee(epsilon=1))
+    outside = bool(ta.PrivacyRegion(1).failures(counts.fpr, tpr=counts.tpr))
+    assert (". REFUTED" in answer.headline) == refuted
+    assert answer.mark is (Mark.BAD if refuted else Mark.PLAIN if outside else Mark.GOOD)
+    assert refuted <= outside
+
+
+def test_rates_become_whole_counts_and_the_point_moves_there() -> None:
+    answer = shown(fpr=0.1004, tpr=0.34, members=10, others=1_000)
+    assert answer.drawing is not None
+    (spot,) = answer.drawing.spots
+    assert (spot.x, spot.y) == (0.1, 0.3)
+    assert "In whole counts: 3 of 10 members and 100 of 1,000 others were accused." in (
+        answer.sentences
+    )
+    assert row(answer, "TPR") == "0.3"
+
+
+def test_the_box_holds_both_rates_together() -> None:
+    answer = shown(fpr=0.1, tpr=0.9, members=100, others=100)
+    assert answer.drawing is not None
+    box = answer.drawing.spots[0].box
+    assert box is not None
+    # Of 5 % each of the four sides has a quarter: exact binomial tails beyond each limit.
+    for k, side in zip((10, 10, 90, 90), range(4), strict=True):
+        ways = range(k, 101) if side % 2 == 0 else range(k + 1)
+        tail = sum(math.comb(100, i) * box[side] ** i * (1 - box[side]) ** (100 - i) for i in ways)
+        assert tail == pytest.approx(0.0125, rel=1e-6)
+    low, high = (float(one) for one in row(answer, "true FPR").split(" to "))
+    assert box[0] - 1e-4 < low <= box[0] < box[1] <= high < box[1] + 1e-4
+
+
+def test_no_colour_stands_alone() -> None:
+    outside, inside = shown(members=0), shown(members=0, tpr=0.12)
+    assert outside.headline == "Outside: impossible if the claim is true"
+    assert outside.sentences[0] == "✗ TPR ≤ e^ε·FPR + δ fails by 0.07817."
+    assert inside.headline == "Inside: possible under the claim"
+    assert outside.drawing is not None
+    assert "✗ outside" in outside.drawing.told
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"members": 0}, {"claim": "laplace:epsilon=1", "members": 50, "others": 50}],
+)
+def test_the_python_prints_what_the_page_shows(values: dict[str, object]) -> None:
+    answer = shown(**values)
+    lines = printed(answer)
+    assert f"✗ {lines[0]}." == answer.sentences[0]
+    told = {
+        one.split(" ")[0]: one.split(" ")[-1] for one in lines if one.startswith(("TPR ≤ 0", "ε"))
+    }
+    assert (
+        row(answer, "TPR that is allowed") == f"≤ {math.ceil(float(told['TPR']) * 1e4) / 1e4:.4f}"
+    )
+    assert row(answer, "ε that it needs") == f"≥ {math.floor(float(told['ε']) * 1e4) / 1e4:.4f}"
+    if answer.drawing is not None and answer.drawing.spots[0].box is not None:
+        assert lines[-2] in answer.headline
+        assert str(answer.drawing.spots[0].box[:2]) in lines
+        assert f"Where: {lines[-1]}." in answer.sentences or lines[-1] == "None"
+
+
+def test_commands_say_where_the_point_lies() -> None:
+    promise, laplace = shown(), shown(claim="laplace:epsilon=1")
+    assert promise.command == "tellapart region --epsilon 1.0 --delta 0.0 --fpr 0.1 --tpr 0.35"
+    assert laplace.command == "tellapart risk laplace:epsilon=1 --fpr 0.1"
+    told = [getattr(one.parts[0], "note", "") for one in (promise, laplace, shown(members=0))]
+    assert ["Commands take no counts" in one for one in told] == [True, False, False]
+    assert ["which TPR is allowed" in one for one in told] == [False, True, False]
+
+
+def test_the_commands_agree_with_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    promise, laplace = shown(members=0), shown(claim="laplace:epsilon=1", fpr=0.02)
+    assert main([*shlex.split(promise.command)[1:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["possible"] is False
+    assert f"fails by {told['failures'][0]['excess']:.4g}." in promise.sentences[0]
+    assert float(row(promise, "ε that it needs")[2:]) == pytest.approx(
+        told["least_epsilon"], abs=1e-4
+    )
+    assert main([*shlex.split(laplace.command)[1:], "--json"]) == 0
+    readings = json.loads(capsys.readouterr().out)["readings"]
+    allowed = next(one["value"] for one in readings if one["key"] == "tpr")
+    assert float(row(laplace, "TPR that is allowed")[2:]) == pytest.approx(allowed, abs=1e-4)
+
+
+def test_every_picture_has_the_point_where_it_can_be_dragged() -> None:
+    for picture in ("roc", "roc-log"):
+        drawing = shown(picture=picture).drawing
+        assert drawing is not None
+        assert drawing.y.label == "members found (TPR)"
+        assert drawing.spots[0].drags == ("fpr", "tpr")
+        assert drawing.x.log == (picture == "roc-log")
+
+
+def test_the_outline_has_the_corners_of_the_promise() -> None:
+    drawing = shown().drawing
+    assert drawing is not None
+    outline = drawing.traces[1]
+    corner = 1 / (1 + math.e)
+    drawn = {(round(x, 12), round(y, 12)) for x, y in zip(outline.x, outline.y, strict=True)}
+    assert {(round(corner, 12), round(1 - corner, 12)), (0.0, 0.0), (1.0, 1.0)} <= drawn
+
+
+def test_rates_that_are_none_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="tpr must"):
+        shown(tpr=1.2)
+    with pytest.raises(InvalidArgument, match="confidence must"):
+        shown(confidence=1)
+
+
+def test_a_promise_has_its_own_delta_and_others_a_dial_for_it() -> None:
+    assert not any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(State()))
+    state = State(claim="gaussian:sigma=1")
+    assert any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(state))

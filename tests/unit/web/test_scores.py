@@ -1,0 +1,282 @@
+"""Files of scores in memory: read as from disk, refused in the same words, bounded, unwritten."""
+
+import gzip
+import io
+import pickle
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tellapart.audit import Orientation, Scores
+from tellapart.data.table import Names, Table
+from tellapart.errors import BadScores, Unsupported
+from tellapart.web import _scores
+from tellapart.web._view import Dropped
+
+duckdb = pytest.importorskip("duckdb")
+
+ROWS = "score,member,run\n0.5,1,a\n-1.25,0,b\n2e3,1,c\n0.5,0,d\n"
+
+
+def npz(**arrays):
+    held = io.BytesIO()
+    np.savez_compressed(held, **arrays)
+    return held.getvalue()
+
+
+def parquet(folder, select):
+    target = folder / "made.parquet"
+    duckdb.sql(f"COPY ({select}) TO '{target}' (FORMAT parquet)")
+    return target.read_bytes()
+
+
+ARRAYS = {"score": np.array([0.5, -1.25, 2e3]), "member": np.array([1, 0, 1]), "run": np.arange(3)}
+
+GOOD = {
+    "plain.csv": ROWS.encode(),
+    "marked.csv": b"\xef\xbb\xbf" + ROWS.encode(),
+    "windows.csv": ROWS.replace("\n", "\r\n").encode(),
+    "semicolons.csv": ROWS.replace(",", ";").encode(),
+    "tabs.csv": ROWS.replace(",", "\t").encode(),
+    "quoted.csv": b'score,"member",run\n"0.5","1","a,b"\n -2 ,False,"say ""b"""\n',
+    "blank lines.csv": ROWS.replace("\n", "\n\n").encode(),
+    "no end.csv": ROWS.rstrip("\n").encode(),
+    "words.csv": b"note,score,run,member\nx,1,r,TRUE\ny,.5,s,false\n",
+    "packed.csv.gz": gzip.compress(ROWS.encode()),
+    "arrays.npz": npz(**ARRAYS),
+}
+
+
+def same(one, two):
+    for side in ("members", "others"):
+        a, b = getattr(one, side), getattr(two, side)
+        ranks = np.arange(1, a.count + 1)
+        assert a.count == b.count
+        assert a.descending(ranks).tolist() == b.descending(ranks).tolist()
+    assert one.orientation is two.orientation
+    for runs in ("member_runs", "other_runs"):
+        a, b = getattr(one, runs), getattr(two, runs)
+        assert (a is None) == (b is None)
+        assert a is None or a.tolist() == b.tolist()
+
+
+@pytest.mark.parametrize("run", [None, "run"])
+@pytest.mark.parametrize("name", GOOD)
+def test_a_file_in_memory_is_read_as_from_disk(name, run, tmp_path):
+    (tmp_path / name).write_bytes(GOOD[name])
+    found = _scores.read(Dropped(name, GOOD[name]), Names(run=run), Orientation.LOWER)
+    same(found, Scores.read(tmp_path / name, run=run, orientation=Orientation.LOWER))
+
+
+def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
+    content = npz(members=[1.0, 2.0], others=[0.5])
+    (tmp_path / "two.npz").write_bytes(content)
+    found = _scores.read(Dropped("two.npz", content), Names(), Orientation.HIGHER)
+    same(found, Scores.read(tmp_path / "two.npz"))
+
+
+@pytest.mark.parametrize("run", [None, "run"])
+def test_parquet_in_memory_is_read_as_from_disk(run, tmp_path):
+    select = "SELECT x / 7 AS score, x % 3 = 0 AS member, 'r' || x AS run FROM range(50) t(x)"
+    content = parquet(tmp_path, select)
+    found = _scores.read(Dropped("x.parquet", content), Names(run=run), Orientation.HIGHER)
+    same(found, Scores.read(tmp_path / "made.parquet", run=run))
+
+
+BAD = {
+    "columns.csv": b"a,b\n1,1\n",
+    "word.csv": b"score,member\n1,1\nhigh,0\n",
+    "script.csv": b"score,member\n<script>alert(1)</script>,1\n",
+    "nan.csv": b"score,member\n1,1\nnan,0\n",
+    "infinite.csv": b"score,member\n1,1\n-inf,0\n",
+    "no score.csv": b"score,member\n1,1\n,0\n",
+    "no member.csv": b"score,member\n1,1\n2,\n",
+    "two.csv": b"score,member\n1,1\n2,2\n",
+    "all members.csv": b"score,member\n1,1\n2,1\n",
+    "no rows.csv": b"score,member\n",
+    "late.csv": b"score,member\n" + b"1,1\n2,0\n" * 5_000 + b"x,1\n",
+    "nan.npz": npz(score=[1.0, np.nan], member=[1, 0]),
+    "columns.npz": npz(a=[1.0]),
+    "no others.npz": npz(score=[1.0], member=[1]),
+    "lengths.npz": npz(score=[1.0, 2.0], member=[1]),
+    "objects.npz": npz(score=np.array([1.0, "x"], dtype=object), member=[1, 0]),
+    "junk.npz": bytes(range(256)) * 9,
+    "junk.txt": b"score,member\n1,1\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_refused_in_the_words_of_the_library(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(BAD[name])
+    with pytest.raises(BadScores) as from_disk:
+        Scores.read(path)
+    with pytest.raises(BadScores) as in_memory:
+        _scores.read(Dropped(name, BAD[name]), Names(), Orientation.HIGHER)
+    assert str(in_memory.value) == str(from_disk.value).replace(str(path), name)
+
+
+SELECTS = {
+    "nulls": "SELECT nullif(x, 3) AS score, x % 2 = 0 AS member FROM range(9) t(x)",
+    "columns": "SELECT 1 AS a",
+    "words": "SELECT 'x' AS score, true AS member",
+    "one side": "SELECT x AS score, true AS member FROM range(9) t(x)",
+}
+
+
+@pytest.mark.parametrize("case", SELECTS)
+def test_bad_parquet_is_refused_in_the_words_of_the_library(case, tmp_path):
+    content = parquet(tmp_path, SELECTS[case])
+    with pytest.raises(BadScores) as from_disk:
+        Scores.read(tmp_path / "made.parquet")
+    with pytest.raises(BadScores) as in_memory:
+        _scores.read(Dropped("x.parquet", content), Names(), Orientation.HIGHER)
+    said = str(from_disk.value).replace(str(tmp_path / "made.parquet"), "x.parquet")
+    assert str(in_memory.value) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.csv", b""),
+        ("empty.parquet", b""),
+        ("empty.npz", b""),
+        ("binary.csv", bytes(range(256)) * 20),
+        ("nul.csv", b"score,member\n\x00,1\n"),
+        ("binary.parquet", bytes(range(256)) * 20),
+        ("cut.csv.gz", gzip.compress(ROWS.encode())[:-12]),
+        ("binary.csv.gz", bytes(range(256))),
+        ("cut.npz", npz(**ARRAYS)[:-40]),
+        ("ragged.csv", b"score,member\n1,1\n2,0,3\n"),
+        ("open quote.csv", b'score,member\n"1,1\n2,0\n'),
+        ("long cell.csv", b"score,member\n" + b"1" * 200_000 + b",1\n"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_is_no_table_is_refused_by_its_own_name(name, content):
+    with pytest.raises(BadScores, match=name) as refused:
+        _scores.read(Dropped(name, content), Names(), Orientation.HIGHER)
+    assert "/proc" not in str(refused.value)
+
+
+# -- bounds --------------------------------------------------------------------------------------
+
+
+def refused(name, content, match, names=None):
+    with pytest.raises(BadScores, match=match):
+        _scores.read(Dropped(name, content), names or Names(), Orientation.HIGHER)
+
+
+def test_a_file_larger_than_the_limit_is_not_looked_at(monkeypatch):
+    monkeypatch.setattr(_scores, "LARGEST_FILE", 10)
+    refused("big.csv", ROWS.encode(), f"at most 10 bytes, has {len(ROWS)}")
+
+
+def test_more_rows_than_the_limit_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(_scores, "MOST_ROWS", 3)
+    select = "SELECT x AS score, x % 2 = 0 AS member FROM range(4) t(x)"
+    refused("rows.csv", ROWS.encode(), "at most 3 rows")
+    refused("rows.npz", npz(score=[1.0] * 4, member=[1, 0, 1, 0]), "at most 3 rows")
+    refused("rows.npz", npz(members=[1.0] * 2, others=[0.0] * 2), "at most 3 rows")
+    refused("rows.parquet", parquet(tmp_path, select), "at most 3 rows")
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused():
+    zeros = bytes(_scores.LARGEST_OPENED + 1)
+    bomb = gzip.compress(zeros, 1)
+    assert len(bomb) < _scores.LARGEST_FILE
+    refused("bomb.csv.gz", bomb, "must unpack to at most")
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        packed.writestr("score.npy", zeros)
+    assert len(held.getvalue()) < _scores.LARGEST_FILE
+    refused("bomb.npz", held.getvalue(), "must unpack to at most")
+
+
+@pytest.mark.parametrize("shape", ["(1099511627776,)", "(4, 1099511627776)", "(-1,)"])
+def test_no_room_is_made_for_an_array_that_only_says_it_is_large(shape):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    array = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(64)
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as packed:
+        packed.writestr("score.npy", array)
+    refused("says.npz", held.getvalue(), "must be an .npz file of plain arrays")
+
+
+@pytest.mark.parametrize(
+    ("start", "packing"),
+    [(b"\x93NUMPY\x03\x00", zipfile.ZIP_DEFLATED), (b"\x93NUMPY\x01\x00", zipfile.ZIP_LZMA)],
+)
+def test_archives_that_numpy_would_not_write_for_scores_are_refused(start, packing):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", packing) as packed:
+        packed.writestr("score.npy", start + bytes(64))
+    refused("odd.npz", held.getvalue(), "must be an .npz file of plain arrays")
+
+
+class _Touches:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_nothing_in_a_file_is_run(tmp_path):
+    mark = tmp_path / "was here"
+    trap = np.array([_Touches(mark), 1.0], dtype=object)
+    refused("trap.npz", npz(score=trap, member=[1, 0]), "plain arrays")
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as packed:
+        packed.writestr("score.npy", pickle.dumps(_Touches(mark)))
+    refused("trap.npz", held.getvalue(), "plain arrays")
+    assert not mark.exists()
+
+
+def test_a_label_written_once_and_meant_by_every_row_is_refused_while_it_is_small(tmp_path):
+    select = (
+        "SELECT x AS score, x % 2 = 0 AS member, repeat('y', 100_000) AS run FROM range(9000) t(x)"
+    )
+    content = parquet(tmp_path, select)
+    assert len(content) < 1_000_000
+    refused("labels.parquet", content, "run must hold short labels", Names(run="run"))
+
+
+def test_nothing_is_written(tmp_path, monkeypatch):
+    content = parquet(tmp_path, "SELECT x AS score, x % 2 = 0 AS member FROM range(9) t(x)")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    monkeypatch.setattr("tempfile.tempdir", str(empty))
+
+    def forbidden(*_, **__):
+        raise AssertionError("a folder was asked for")
+
+    monkeypatch.setattr("tempfile.mkdtemp", forbidden)
+    for name, one in {**GOOD, "x.parquet": content}.items():
+        _scores.read(Dropped(name, one), Names(), Orientation.HIGHER)
+    assert list(empty.iterdir()) == []
+
+
+def test_a_csv_table_says_that_it_needs_a_disk(tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_bytes(GOOD["plain.csv"])
+    with pytest.raises(Unsupported, match="on_disk=True"):
+        Table("csv", [file], on_disk=False)
+
+
+def test_parquet_is_refused_where_no_file_can_live_in_memory(monkeypatch):
+    monkeypatch.delattr("os.memfd_create")
+    with pytest.raises(Unsupported, match=r"save it as .csv or .npz"):
+        _scores.read(Dropped("x.parquet", b"PAR1"), Names(), Orientation.HIGHER)
+
+
+def test_names_of_columns_are_taken_as_they_are():
+    content = b'"a ""b""",in\n1,1\n0,0\n'
+    found = _scores.read(
+        Dropped("x.csv", content), replace(Names(), score='a "b"', member="in"), Orientation.HIGHER
+    )
+    assert found.members.count == 1
