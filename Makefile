@@ -60,6 +60,7 @@ training-bugs: $(PEERS)
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/lessons.py
 
 screenshot: chromium $(STAMP)
 	$(BIN)/python docs/screenshot.py

@@ -1,86 +1,121 @@
-"""What does ε = 1 mean? Run `make demo`.
+"""One story, end to end: what a promise means, what to promise, and whether code keeps it.
 
-Every number printed here is read off a curve; nothing is typed in.
+Run `make demo`. Every number printed here is computed here; nothing is typed in.
 """
 
 from __future__ import annotations
 
-import math
+import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
 
 import tellapart as ta
-from tellapart import choose, reproduce, risk
-from tellapart._numeric.rounding import to_decimals
+from tellapart import audit, choose, report, reproduce, risk
 
-RATES = (0.001, 0.01, 0.1)
-PEOPLE = 1_000
-FOLDER = "build/demo"
+sys.path.insert(0, str(Path(__file__).parent))
+import release
 
-
-def table(rows: dict[str, ta.TradeoffCurve]) -> None:
-    """The best attack on each curve at a few false-positive rates, rounded up."""
-    heads = [f"at FPR {rate:g}" for rate in RATES]
-    print(f"  {'TPR of the best attack, rounded up':44}" + "".join(f"{head:>14}" for head in heads))
-    for name, curve in rows.items():
-        print(f"  {name:44}" + "".join(f"{at_most(rate):>14.5f}" for rate in curve.tpr(RATES)))
+HERE = Path(__file__).parent
+FOLDER = Path("build/demo")
+CHAPTERS = 7
+_done: list[str] = []
 
 
-def at_most(rate: float) -> float:
-    """Five decimals that no attacker exceeds: the nearest ones might be less than the truth."""
-    nearest = round(float(rate), 5)
-    if math.isclose(nearest, rate, rel_tol=1e-12):  # the last bit of a double is no rate
-        return nearest
-    return to_decimals(rate, 5, up=True)
+@contextmanager
+def chapter(title: str) -> Iterator[None]:
+    """A numbered part of the story, with how long it took."""
+    _done.append(title)
+    print(f"\n[{len(_done)}/{CHAPTERS}] {title}", flush=True)
+    start = perf_counter()
+    yield
+    took = perf_counter() - start
+    if took > 0.5:
+        print(f"      ({took:.1f} s)", flush=True)
+
+
+def say(text: str) -> None:
+    """Print sentences that fit a terminal."""
+    for line in text.splitlines():
+        print(textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    "))
+
+
+def meaning() -> None:
+    """What someone's promise of ε = 1 lets an attacker do."""
+    with chapter("Someone promises ε = 1. What does that mean?"):
+        say("An attacker sees an output and must say whether your record was in the data.")
+        say("Suppose 1 person in 100 is a member. Then:")
+        say(risk.words(ta.guarantee(epsilon=1), prior=0.01, out_of=1_000))
+
+
+def choosing() -> None:
+    """ε from a risk that someone can accept."""
+    with chapter("You may accept an advantage of 5 %. Which ε keeps it?"):
+        limit = choose.at_most(0.05, risk.advantage)
+        anything = choose.largest(ta.guarantee, [limit])
+        noise = choose.largest(ta.Laplace.with_epsilon, [limit])
+        any_one, laplace = anything.rounded(4), noise.rounded(4)
+        say(f"Any mechanism up to ε = {any_one}; Laplace noise up to {laplace}.")
+
+
+def training() -> None:
+    """The same question about a model trained by DP-SGD."""
+    with chapter("The same for a model: 1,000 steps of DP-SGD on 1 % of the records each"):
+        limit = choose.at_most(0.05, risk.advantage)
+        chosen = choose.least(lambda noise: ta.dp_sgd(noise, 0.01, 1_000), [limit], certified=True)
+        epsilon = ta.dp_sgd(chosen.rounded(4), 0.01, 1_000).curve().epsilon(delta=1e-5)
+        say(f"It takes a noise multiplier of {chosen.rounded(4)}, certified.")
+        say(f"The usual number for that: ε = {epsilon:.4f} at δ = 1e-5.")
+
+
+def probing() -> None:
+    """Code that keeps its promise, and code that does not."""
+    with chapter("Does code keep its promise? Two functions that both claim ε = 1"):
+        claim = ta.guarantee(epsilon=1)
+        for function in (release.correct_count, release.noisy_count):
+            found = audit.probe(function, [3, 1], [3, 1, 4], claim=claim, seed=1)
+            say(f"examples/release.py, {function.__name__}:")
+            say(str(found))
+
+
+def auditing() -> Path:
+    """A verdict from attack scores in a file, and a page about it."""
+    with chapter("An audit of attack scores: examples/scores.csv claims ε = 1, too"):
+        file = HERE / "scores.csv"
+        scores = audit.Scores.read(file)
+        verdict = audit.judge(ta.guarantee(epsilon=1), audit.many_runs(scores))
+        say(str(verdict))
+        command = f"tellapart audit {file.name} --design many-runs --epsilon 1"
+        page = FOLDER / "audit.html"
+        report.write(report.of(verdict, scores=scores, files=[file], command=command), page)
+        return page
+
+
+def founding() -> Path:
+    """The founding paper's figures and its table, with what is wrong in print."""
+    with chapter("Every figure and table of the founding paper, beside what is exact"):
+        for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
+            say(f"{count:2d} cells of its Table 1: {verdict.value}")
+        return reproduce.run(FOLDER).page
 
 
 def main() -> None:
-    """Print what ε = 1 means for an attacker."""
-    promise = ta.guarantee(epsilon=1)
-    laplace = ta.Laplace.with_epsilon(1)
-
-    print("What does ε = 1 mean? An attacker sees an output and must say whether your record")
-    print("was in the data. No attacker can do better than this:\n")
-    table(
-        {
-            "any mechanism with ε = 1": promise,
-            "  randomised response": ta.RandomizedResponse(1).curve(),
-            "  Laplace noise": laplace.curve(),
-            "  exponential mechanism": ta.ExponentialMechanism(1).curve(),
-            "any mechanism with ε = 1, δ = 1e-5": ta.guarantee(1, 1e-5),
-            "  Laplace noise that is cut off": ta.TruncatedLaplace.with_epsilon(1, 1e-5).curve(),
-            "  Gaussian noise": ta.Gaussian.analytic(1, 1e-5).curve(),
-            "perfect privacy": ta.guarantee(epsilon=0),
-        }
-    )
-    print("\nIn people, for an attacker who thinks 1 in 100 is a member:")
-    for sentence in risk.words(promise, prior=0.01, out_of=PEOPLE).splitlines():
-        print(textwrap.fill(sentence, 92, initial_indent="  ", subsequent_indent="    "))
-
-    limit = choose.at_most(0.76, risk.f_score, weight=1)
-    noise = choose.largest(ta.Laplace.with_epsilon, [limit])
-    anything = choose.largest(ta.guarantee, [limit])
-    print(f"\nWhich ε keeps an attacker's F1 under {limit.bound}, at even odds?")
-    print(
-        f"  Laplace noise up to ε = {noise.rounded(4)}; any mechanism up to {anything.rounded(4)}"
-    )
-    print()
-
-    attack = laplace.test(absent=10, present=11)
-    cut = attack.threshold(fpr=0.1)
-    rates = attack.rates(cut)
-    print("The attack itself, on a noisy count that is 10 without you and 11 with you:")
-    print(f"say “present” when the output exceeds {cut:.4f}; that accuses a data set without you")
-    print(f"with probability {rates.fpr:.4f} and finds you with {rates.tpr:.4f}.\n")
-
-    region = ta.PrivacyRegion(epsilon=1)
-    print("Someone reports an attack with FPR 0.01 and TPR 0.05 against a promise of ε = 1:")
-    for failure in region.failures(fpr=0.01, fnr=0.95):
-        print(f"  impossible if the promise holds: {failure}")
-
-    print("\nEvery figure and table of the founding paper, with what is wrong in print:")
-    for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
-        print(f"  {count:2d} cells of its Table 1: {verdict.value}")
-    print(f"\nOpen {reproduce.run(FOLDER).page} to see them; try `.venv/bin/tellapart --help`.")
+    """Tell the story."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print("tellapart: how well can an attacker tell two worlds apart?")
+    meaning()
+    choosing()
+    training()
+    probing()
+    page = auditing()
+    figures = founding()
+    with chapter("Where to go from here"):
+        say(f"The report, to open or to send: {page}")
+        say(f"The founding paper's figures:   {figures}")
+        say("A page to play with:            .venv/bin/tellapart explore")
+        say("Every command:                  .venv/bin/tellapart --help")
 
 
 if __name__ == "__main__":

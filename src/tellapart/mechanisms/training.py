@@ -128,8 +128,8 @@ def matrix_mechanism(
 
     Noise of deviation ``sigma`` is added to ``strategy`` times the gradients, each clipped to
     norm 1; one record takes part in the rounds of one of the ``participations``. It leaks as much
-    as one Gaussian answer whose sensitivity is the largest of √(Σ |CᵀC|_ij) over the rounds of a
-    participation, whatever the directions of its gradients.
+    as one Gaussian answer whose sensitivity is the largest of ``√(Σ |CᵀC|_ij)`` over the rounds
+    of a participation, whatever the directions of its gradients.
 
     >>> matrix_mechanism(np.eye(4), sigma=2.0, participations=[[0, 2], [1, 3]]).sensitivity
     1.4142135623730951

@@ -38,7 +38,7 @@ def membership(
     positive: bool = False,
     secrets: Sequence[Secret] | None = None,
 ) -> Standing:
-    """By how much an output may change the belief in a secret: |log posterior/prior| at most.
+    """By how much an output may change the belief in a secret: ``|log posterior/prior|`` at most.
 
     With ``positive`` only rises count: posterior ≤ e^ε·prior, the first half of what Li et al. ask
     of a record's presence; the other half, that belief in absence does not fall below e^−ε times

@@ -37,9 +37,9 @@ def listed(chains: MarkovChain | Sequence[MarkovChain]) -> list[MarkovChain]:
 def mixing(chains: MarkovChain | Sequence[MarkovChain], *, reversible: bool = False) -> Mixing:
     """How fast the slowest of some chains forgets, as ``quilt_scale_approximate`` asks it.
 
-    That is the least stationary probability π of a state and the least eigengap 1 - |λ₂(P·P*)|,
+    That is the least stationary probability π of a state and the least eigengap 1 - ``|λ₂(P·P*)|``,
     where P* is the chain run backwards. For chains that look the same backwards
-    ``reversible=True`` gives the larger 2(1 - |λ₂(P)|), and less noise. Gaps are rounded down.
+    ``reversible=True`` gives the larger 2(1 - ``|λ₂(P)|``), and less noise. Gaps are rounded down.
 
     >>> chain = MarkovChain([0.8, 0.2], [[0.9, 0.1], [0.4, 0.6]], length=100)
     >>> found = mixing(chain)

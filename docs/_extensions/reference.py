@@ -1,0 +1,120 @@
+"""The API reference: one page for each public module, from what the module says is public.
+
+Pages are written anew with every build, so that no name is missing and none is left over. What to
+see beside a name comes from ``related.toml``: every group lists names that belong together.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import tomllib
+from pathlib import Path
+from typing import Any
+
+MODULES = (
+    "tellapart",
+    "tellapart.risk",
+    "tellapart.choose",
+    "tellapart.audit",
+    "tellapart.audit.attacks",
+    "tellapart.audit.canaries",
+    "tellapart.audit.domains",
+    "tellapart.testing",
+    "tellapart.run",
+    "tellapart.zoo",
+    "tellapart.fleet",
+    "tellapart.worlds",
+    "tellapart.worlds.frameworks",
+    "tellapart.worlds.policies",
+    "tellapart.worlds.streams",
+    "tellapart.worlds.fitting",
+    "tellapart.worlds.described",
+    "tellapart.deployments",
+    "tellapart.accountants",
+    "tellapart.plot",
+    "tellapart.report",
+    "tellapart.reproduce",
+    "tellapart.web",
+)
+RELATED = Path(__file__).with_name("related.toml")
+
+
+def public(module: str) -> list[str]:
+    """The names a module offers, modules aside."""
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", None)
+    if names is None:
+        own = [
+            name for name, one in vars(found).items() if getattr(one, "__module__", "") == module
+        ]
+        names = [name for name in own if not name.startswith("_")]
+    return sorted(
+        name
+        for name in names
+        if not inspect.ismodule(getattr(found, name)) and not _told_below(module, found, name)
+    )
+
+
+def _told_below(module: str, found: Any, name: str) -> bool:
+    """Whether a module with a page of its own offers the same thing."""
+    one = getattr(found, name)
+    below = [other for other in MODULES if other.startswith(f"{module}.") and module != "tellapart"]
+    return any(getattr(importlib.import_module(other), name, None) is one for other in below)
+
+
+def related() -> dict[str, list[str]]:
+    """What to see beside each name."""
+    groups = tomllib.loads(RELATED.read_text(encoding="utf-8"))
+    found: dict[str, list[str]] = {}
+    for members in groups.values():
+        for name in members:
+            others = [one for one in members if one != name]
+            found.setdefault(name, []).extend(one for one in others if one not in found[name])
+    return found
+
+
+def entry(module: str, name: str) -> list[str]:
+    """One name, as autodoc wants it."""
+    one = getattr(importlib.import_module(module), name)
+    path = f"{module}.{name}"
+    if inspect.isclass(one):
+        kind = "autoexception" if issubclass(one, BaseException) else "autoclass"
+        return [f".. {kind}:: {path}", "   :members:", ""]
+    if callable(one):
+        return [f".. autofunction:: {path}", ""]
+    return [f".. autodata:: {path}", "   :no-value:", ""]
+
+
+def write_pages(app: Any) -> None:
+    """Write api/*.rst beside the other pages."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    for module in MODULES:
+        lines = [f"``{module}``", "=" * (len(module) + 4), "", f".. automodule:: {module}", ""]
+        for name in public(module):
+            lines += entry(module, name)
+        text = "\n".join(lines)
+        page = folder / f"{module}.rst"
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+    index = ["API reference", "=============", "", ".. toctree::", "   :maxdepth: 1", ""]
+    index += [f"   {module}" for module in MODULES]
+    (folder / "index.rst").write_text("\n".join(index) + "\n", encoding="utf-8")
+
+
+def see_also(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Say what to look at next."""
+    if what not in ("function", "class", "exception", "data"):
+        return
+    others = related().get(name, [])
+    if others:
+        roles = ", ".join(f":py:obj:`~{one}`" for one in others)
+        lines += ["", f"**See also** {roles}", ""]
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", see_also, priority=900)
+    return {"parallel_read_safe": True}

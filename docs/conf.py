@@ -1,0 +1,50 @@
+"""How the documentation is built: `make docs`, with every warning an error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+import tellapart
+
+project = "tellapart"
+author = "The tellapart authors"
+release = version = tellapart.__version__
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "reference",
+]
+exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
+
+# Pages are MyST; blocks of plain Python and console are run by the tests, cells by this build.
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "docs-cache")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+
+# From this folder, so that pages with formulas work with the network off.
+mathjax_path = "mathjax/tex-svg.js"
+
+autosummary_generate = True
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_title = "tellapart"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_theme_options = {"source_repository": "", "top_of_page_buttons": []}

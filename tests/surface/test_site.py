@@ -1,0 +1,132 @@
+"""The documentation holds together: links and their anchors, the index, and drawn pictures."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notebooks/*.md"))]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
+BUILT = {"api/index"}  # written by the build
+
+
+def prose(page):
+    """A page without its blocks of code."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(text):
+    """What each heading of the first three levels is called in a link, as the build names it."""
+    found = []
+    for heading in re.findall(r"^#{1,3} +(.+?) *$", text, re.M):
+        shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.lower().strip()).replace(" ", "-")
+        found.append(f"{name}-{found.count(name)}" if name in found else name)
+    return {*found, *re.findall(r"^\(([\w-]+)\)=$", text, re.M)}
+
+
+def links(text):
+    """(file, anchor) of each link that stays in the repository; either may be empty."""
+    inline = re.sub(r"`[^`\n]*`", "", text)
+    for target in re.findall(r"\]\(\s*<?([^)\s>]+)", inline):
+        if not re.match(r"[a-z]+:", target):
+            file, _, anchor = target.partition("#")
+            yield file, anchor
+
+
+def broken(page, text):
+    """Links of a page that lead nowhere."""
+    wrong = []
+    for file, anchor in links(text):
+        target = page.parent / file if file else page
+        if not target.exists():
+            wrong.append(file)
+        elif anchor and anchor not in anchors(prose(target) if file else text):
+            wrong.append(f"{file}#{anchor}")
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_link_and_anchor_leads_somewhere(page):
+    assert broken(page, prose(page)) == []
+
+
+def test_broken_links_are_noticed():
+    page = DOCS / "audit.md"
+    assert broken(page, "# Top\n[a](probe.md) [b](#top) [c](https://example.com/x#y)") == []
+    assert broken(page, "[a](no-such-page.md)") == ["no-such-page.md"]
+    assert broken(page, "# Top\n[a](#bottom)") == ["#bottom"]
+    assert broken(page, "[a](audit.md#no-such-part)") == ["audit.md#no-such-part"]
+    assert broken(page, "[a](audit.md#three-designs-and-what-each-can-prove)") == []
+
+
+def test_headings_are_named_as_the_build_names_them():
+    text = '# 1. Who is in?\n## An "audit", of ε\n## Twice\n### Twice\n#### Too deep\n(mine)=\n'
+    assert anchors(text) == {"1-who-is-in", "an-audit-of-ε", "twice", "twice-1", "mine"}
+
+
+def listed(text):
+    """Pages that the index names in its lists, in order."""
+    lists = re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S)
+    rows = [row.strip() for one in lists for row in one.splitlines()]
+    return [row for row in rows if row and not row.startswith(":")]
+
+
+def test_the_index_names_every_page_once():
+    named = listed((DOCS / "index.md").read_text(encoding="utf-8"))
+    pages = {str(one.relative_to(DOCS).with_suffix("")) for one in PAGES[1:]} - {"index"}
+    pages |= {str(one.relative_to(DOCS).with_suffix("")) for one in DOCS.glob("notebooks/*.ipynb")}
+    assert len(named) == len(set(named))
+    assert set(named) - BUILT == pages
+
+
+def test_the_lists_of_the_index_are_read():
+    assert listed("x\n```{toctree}\n:maxdepth: 1\n\none\ntwo/three\n```\nfour\n") == [
+        "one",
+        "two/three",
+    ]
+
+
+# -- pictures -----------------------------------------------------------------------------------
+
+PLACES = re.compile(rb"-?\d+\.\d+")
+
+
+def script(name):
+    described = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(described)
+    described.loader.exec_module(module)
+    return module
+
+
+def same(one, other):
+    """Whether two SVGs draw the same, up to the last digits and the version that drew them."""
+    places = [
+        np.array(PLACES.findall(svg.partition(b"</metadata>")[2]), float) for svg in (one, other)
+    ]
+    return places[0].shape == places[1].shape and np.allclose(*places, rtol=0, atol=1e-3)
+
+
+def test_the_pictures_of_lessons_are_those_the_script_draws(tmp_path):
+    lessons = script("lessons")
+    lessons.main(tmp_path)
+    stale = [
+        name
+        for name in lessons.PICTURES
+        if not same((tmp_path / name).read_bytes(), (DOCS / name).read_bytes())
+    ]
+    assert stale == [], "run `make picture`"
+
+
+def test_another_picture_is_noticed():
+    drawn = (DOCS / "theory-coin.svg").read_bytes()
+    head, mark, body = drawn.partition(b"</metadata>")
+    moved = PLACES.sub(lambda found: b"%.6f" % (float(found[0]) + 0.01), body, count=1)
+    assert same(drawn, drawn)
+    assert not same(drawn, head + mark + moved)
+    assert not same(drawn, (DOCS / "theory-test.svg").read_bytes())
