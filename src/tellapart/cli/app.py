@@ -17,6 +17,7 @@ from tellapart.cli import (
     exploring,
     founding,
     modelling,
+    noising,
     probing,
     reporting,
     show,
@@ -58,7 +59,7 @@ for command in (
     probing.probe,
     reporting.report,
     modelling.frameworks,
-    modelling.noise,
+    noising.noise,
     exploring.explore,
     founding.reproduce,
 ):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs._bells import REACH, Bells
 from tellapart.worlds.pairs._blocks import HELD, in_rows
+from tellapart.worlds.pairs._cut import Cut
 from tellapart.worlds.pairs._turns import turns
 
 Mask = NDArray[np.bool_]
@@ -36,16 +36,6 @@ _FEW_DIGITS = 1e-3
 _MOST_WORK = 1 << 25
 # A limit counts as an extreme if it misses it by this.
 _NUDGE = 1e-13
-
-
-class Cut(NamedTuple):
-    """Cells in which a ratio meets a level, and the stretch of each on which it is above."""
-
-    met: Mask
-    row: Index
-    column: Index
-    start: Array
-    end: Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from tellapart._numeric import hull
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs._blocks import in_rows
+from tellapart.worlds.pairs._cut import Cut
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -36,16 +37,6 @@ class Pieces(NamedTuple):
     rising: Array
     below: float
     above: float
-
-
-class Cut(NamedTuple):
-    """Intervals in which a ratio meets a level, and the stretch of each on which it is above."""
-
-    met: Mask
-    row: Index
-    column: Index
-    start: Array
-    end: Array
 
 
 @dataclass(frozen=True, eq=False)
