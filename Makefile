@@ -21,6 +21,12 @@ test: lint types contract
 test-all: lint types contract
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow'
 
+.PHONY: docs licences release
+test test-all: docs
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -51,5 +57,11 @@ training-bugs: $(PEERS)
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
 
+licences: $(STAMP)
+	$(BIN)/python docs/licences.py
+
+release: $(STAMP)
+	$(BIN)/python -m build --outdir dist
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/api .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
