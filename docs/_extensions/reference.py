@@ -121,8 +121,15 @@ def see_also(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: l
         return
     others = related().get(name, [])
     if others:
-        roles = ", ".join(f":py:obj:`~{one}`" for one in others)
+        roles = ", ".join(_role(one, name) for one in others)
         lines += ["", f"**See also** {roles}", ""]
+
+
+def _role(one: str, beside: str) -> str:
+    """A link to a name, which says its module where that is another one."""
+    if one.rpartition(".")[0] == beside.rpartition(".")[0]:
+        return f":py:obj:`~{one}`"
+    return f":py:obj:`{one.removeprefix('tellapart.')} <{one}>`"
 
 
 def unresolved(_app: Any, _env: Any, node: Any, _content: Any) -> None:
