@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 
-.PHONY: demo test test-all chromium lint types contract bench detection zoo training-bugs picture \
+.PHONY: demo test test-all chromium docs licences release lint types contract bench detection zoo training-bugs picture \
 	screenshot clean
 
 $(STAMP): pyproject.toml
@@ -16,10 +16,10 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
-test: chromium lint types contract
+test: chromium lint types contract docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test-all: chromium lint types contract
+test-all: chromium lint types contract docs
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow'
 
 # Pages are tried in a real browser: Debian's, installed where it is missing.
@@ -30,6 +30,9 @@ chromium:
 	command -v chromium >/dev/null || $(AS_ROOT) apt-get update
 	command -v chromium >/dev/null || $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive \
 		apt-get install --yes --no-install-recommends chromium
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -65,5 +68,11 @@ picture: $(STAMP)
 screenshot: chromium $(STAMP)
 	$(BIN)/python docs/screenshot.py
 
+licences: $(STAMP)
+	$(BIN)/python docs/licences.py
+
+release: $(STAMP)
+	$(BIN)/python -m build --outdir dist
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/api .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

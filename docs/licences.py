@@ -7,28 +7,37 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import PackageNotFoundError, metadata, requires
+import tomllib
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 HEAD = """# Licences of what tellapart uses
 
 Written by `make licences` (`docs/licences.py`) from what the packages say of themselves; do not
-edit. tellapart itself is under the Apache License 2.0. It contains MathJax {mathjax} for the formulas of this
-documentation (`docs/_static/mathjax`, Apache License 2.0) and nothing else that others wrote.
+edit. tellapart itself is under the Apache License 2.0. Its repository holds MathJax {mathjax} for
+the formulas of this documentation (`docs/_static/mathjax`, Apache License 2.0) and no other code
+that others wrote. Data name their sources: `examples/data` and [deployments](deployments.md).
 
 | package | asked for by | licence |
 |---|---|---|
 """
+ROOT = Path(__file__).resolve().parents[1]
+# For those who work on tellapart, not for those who use it.
+NOT_USERS = {"dev", "docs", "peers"}
 
 
 def asked() -> dict[str, set[str]]:
-    """Each package and the extras that ask for it; the base has no name."""
+    """Each package that a user may get, and the extras that ask for it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = {"every install": project["dependencies"]}
+    wanted |= {f"`{name}`": extras[name] for name in extras if name not in NOT_USERS}
     found: dict[str, set[str]] = {}
-    for line in requires("tellapart") or []:
-        name = re.match(r"[\w.-]+", line)
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
-        if name and name[0] != "tellapart":
-            found.setdefault(name[0].lower(), set()).add(extra[1] if extra else "")
+    for extra, lines in wanted.items():
+        for line in lines:
+            name = re.match(r"[\w.-]+", line)
+            if name and name[0] != "tellapart":
+                found.setdefault(name[0].lower(), set()).add(extra)
     return found
 
 
@@ -49,23 +58,16 @@ def licence(name: str) -> str:
 
 def table() -> str:
     """The page."""
-    script = Path(__file__).parent / "_static" / "mathjax" / "tex-svg.js"
+    script = ROOT / "docs" / "_static" / "mathjax" / "tex-svg.js"
     version = re.search(r'"(3\.\d+\.\d+)"', script.read_text(encoding="utf-8"))
     rows = []
     for name, extras in sorted(asked().items()):
-        if extras <= {"dev", "peers"}:
-            continue  # for those who work on tellapart, not for those who use it
-        by = ", ".join(
-            sorted(
-                f"`{one}`" if one else "every install" for one in extras - {"dev", "peers", "all"}
-            )
-        )
         try:
-            rows.append(f"| {name} | {by} | {licence(name)} |")
+            rows.append(f"| {name} | {', '.join(sorted(extras))} | {licence(name)} |")
         except PackageNotFoundError:
             sys.exit(f"{name} is not installed: run `make licences`")
     return HEAD.format(mathjax=version[1] if version else "3") + "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("licences.md").write_text(table(), encoding="utf-8")
+    (ROOT / "docs" / "licences.md").write_text(table(), encoding="utf-8")

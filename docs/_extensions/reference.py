@@ -1,7 +1,8 @@
 """The API reference: one page for each public module, from what the module says is public.
 
 Pages are written anew with every build, so that no name is missing and none is left over. What to
-see beside a name comes from ``related.toml``: every group lists names that belong together.
+see beside a name comes from ``related.toml``: every group lists names that belong together. A name
+there that has no entry in these pages is a warning, so it stops a build.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ MODULES = (
     "tellapart.audit.attacks",
     "tellapart.audit.canaries",
     "tellapart.audit.domains",
+    "tellapart.audit.intervals",
+    "tellapart.audit.published",
     "tellapart.testing",
     "tellapart.run",
     "tellapart.zoo",
@@ -32,6 +36,8 @@ MODULES = (
     "tellapart.worlds.described",
     "tellapart.deployments",
     "tellapart.accountants",
+    "tellapart.accountants.dp_accounting",
+    "tellapart.accountants.opacus",
     "tellapart.plot",
     "tellapart.report",
     "tellapart.reproduce",
@@ -43,34 +49,40 @@ RELATED = Path(__file__).with_name("related.toml")
 def public(module: str) -> list[str]:
     """The names a module offers, modules aside."""
     found = importlib.import_module(module)
-    names = getattr(found, "__all__", None)
-    if names is None:
-        own = [
-            name for name, one in vars(found).items() if getattr(one, "__module__", "") == module
-        ]
-        names = [name for name in own if not name.startswith("_")]
     return sorted(
         name
-        for name in names
+        for name in _offered(module)
         if not inspect.ismodule(getattr(found, name)) and not _told_below(module, found, name)
     )
 
 
+def _offered(module: str) -> list[str]:
+    """What a module says is public, or what it defines."""
+    found = importlib.import_module(module)
+    own = [name for name, one in vars(found).items() if getattr(one, "__module__", "") == module]
+    return list(getattr(found, "__all__", [name for name in own if not name.startswith("_")]))
+
+
 def _told_below(module: str, found: Any, name: str) -> bool:
     """Whether a module with a page of its own offers the same thing."""
-    one = getattr(found, name)
     below = [other for other in MODULES if other.startswith(f"{module}.") and module != "tellapart"]
-    return any(getattr(importlib.import_module(other), name, None) is one for other in below)
+    return any(
+        name in _offered(other)
+        and getattr(importlib.import_module(other), name) is getattr(found, name)
+        for other in below
+    )
 
 
+@cache
 def related() -> dict[str, list[str]]:
-    """What to see beside each name."""
-    groups = tomllib.loads(RELATED.read_text(encoding="utf-8"))
+    """What to see beside each name, all in full."""
     found: dict[str, list[str]] = {}
-    for members in groups.values():
-        for name in members:
-            others = [one for one in members if one != name]
-            found.setdefault(name, []).extend(one for one in others if one not in found[name])
+    for module, groups in tomllib.loads(RELATED.read_text(encoding="utf-8")).items():
+        for members in groups.values():
+            full = [name if "." in name else f"{module}.{name}" for name in members]
+            for name in full:
+                beside = found.setdefault(name, [])
+                beside += [one for one in full if one != name and one not in beside]
     return found
 
 
@@ -109,12 +121,28 @@ def see_also(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: l
         return
     others = related().get(name, [])
     if others:
-        roles = ", ".join(f":py:obj:`~{one}`" for one in others)
+        roles = ", ".join(_role(one, name) for one in others)
         lines += ["", f"**See also** {roles}", ""]
+
+
+def _role(one: str, beside: str) -> str:
+    """A link to a name, which says its module where that is another one."""
+    if one.rpartition(".")[0] == beside.rpartition(".")[0]:
+        return f":py:obj:`~{one}`"
+    return f":py:obj:`{one.removeprefix('tellapart.')} <{one}>`"
+
+
+def unresolved(_app: Any, _env: Any, node: Any, _content: Any) -> None:
+    """A name that people are sent to must be there."""
+    from sphinx.util import logging  # here, as what is public can be asked without Sphinx
+
+    if node.get("reftarget") in related():
+        logging.getLogger(__name__).warning("no entry for %s", node["reftarget"], location=node)
 
 
 def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", see_also, priority=900)
+    app.connect("missing-reference", unresolved)
     return {"parallel_read_safe": True}

@@ -7,11 +7,12 @@ import pickle
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from tellapart.blackbox import child
@@ -20,6 +21,7 @@ from tellapart.errors import Unsupported
 
 # Starting a process and loading a mechanism are not part of a call's time.
 _START = 120.0
+_QUIET = Lock()
 
 Answers = Callable[[float | None], tuple[str, Any] | None]
 
@@ -29,7 +31,10 @@ def sealed(content: Any) -> bytes:
     import cloudpickle
 
     try:
-        return bytes(cloudpickle.dumps(content))
+        # That it is pickled is our choice: what Python says of that is not for who wrote it. The
+        # lock is there as filters of warnings are those of all threads.
+        with _QUIET, warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+            return bytes(cloudpickle.dumps(content))
     except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:
         raise Unsupported(f"mechanism and data cannot be sent to a process: {error}") from error
 

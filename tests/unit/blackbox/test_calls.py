@@ -9,6 +9,7 @@ import random
 import sys
 import threading
 import time
+import warnings
 
 import cloudpickle
 import joblib
@@ -19,7 +20,7 @@ from tellapart import run
 from tellapart.blackbox import calls
 from tellapart.blackbox.caller import Caller, Size
 from tellapart.blackbox.calls import BLOCK, draw, gathered, refuse_if_all_broke
-from tellapart.blackbox.guarded import guarded
+from tellapart.blackbox.guarded import guarded, sealed
 from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
 from tellapart.blackbox.settling import settle
 from tellapart.blackbox.signature import asked_for
@@ -547,3 +548,20 @@ def test_buffers_inside_outputs_are_kept_as_they_were():
     found = draw(settle(refilling, D0), D0, 20, 1).listed()
     assert len({float(one["v"][0]) for one in found}) == 20
     assert [one["w"][0][0][0] for one in found] == [float(one["v"][0]) for one in found]
+
+
+class Outdated:
+    """What Python 3.12 says of an iterator that is pickled, said by any Python."""
+
+    def __reduce__(self):
+        warnings.warn("pickling these will end", DeprecationWarning, stacklevel=2)
+        return (Outdated, ())
+
+
+def test_what_python_says_of_pickling_a_mechanism_is_not_told_to_who_wrote_it():
+    kept = Outdated()
+    before = list(warnings.filters)
+    assert isinstance(sealed(lambda data: (kept, len(data))), bytes)
+    assert warnings.filters == before
+    with pytest.warns(DeprecationWarning, match="pickling these will end"):
+        cloudpickle.dumps(kept)

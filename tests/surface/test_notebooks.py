@@ -1,0 +1,42 @@
+"""The notebooks run from top to bottom, and are kept without what they print."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request):
+    return request.param
+
+
+def test_there_is_one_for_each_user():
+    assert [one.stem for one in NOTEBOOKS] == ["audit", "choose", "dp-sgd"]
+
+
+def test_a_notebook_is_a_story_without_outputs(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [one for one in cells if one["cell_type"] == "code"]
+    assert 5 <= len(code) <= 8
+    assert cells[0]["cell_type"] == "markdown"
+    assert "".join(cells[0]["source"]).startswith("# ")
+    assert all(one["outputs"] == [] and one["execution_count"] is None for one in code)
+
+
+@pytest.mark.slow
+def test_a_notebook_runs_and_draws(path, tmp_path):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.read(path, as_version=4)
+    kept = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=300, resources=kept).execute()
+    outputs = [out for one in notebook.cells for out in one.get("outputs", [])]
+    drawn = [out for out in outputs if "image/png" in out.get("data", {})]
+    printed = [out for out in outputs if out["output_type"] == "stream"]
+    assert drawn
+    assert [out["text"] for out in printed if out["name"] == "stderr"] == []
+    assert printed

@@ -1,0 +1,152 @@
+"""What is released: one version everywhere, all files inside, working where nothing else is."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tellapart
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+VERSIONS = ["3.11", "3.12", "3.13"]
+
+
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+# -- what can be read ---------------------------------------------------------------------------
+
+
+def test_there_is_one_version():
+    assert PROJECT["dynamic"] == ["version"]
+    assert re.search(r"^version: (.+)$", text("CITATION.cff"), re.M)[1] == tellapart.__version__
+    assert re.search(r"^## (.+)$", text("CHANGELOG.md"), re.M)[1] == tellapart.__version__
+
+
+def test_the_same_pythons_are_named_everywhere():
+    classified = [one.rpartition(" :: ")[2] for one in PROJECT["classifiers"] if ":: 3." in one]
+    assert classified == VERSIONS
+    assert PROJECT["requires-python"] == f">={VERSIONS[0]}"
+    matrix = re.search(r"python: \[(.+)\]", text(".github/workflows/ci.yml"))[1]
+    assert re.findall(r'"(.+?)"', matrix) == VERSIONS
+
+
+def test_every_package_that_a_user_may_get_has_its_licence_told():
+    spec = importlib.util.spec_from_file_location("licences", ROOT / "docs" / "licences.py")
+    licences = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(licences)
+    rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (.+) \|$", text("docs/licences.md"), re.M)
+    told = {name: by for name, by, _ in rows if name != "package"}
+    assert told == {name: ", ".join(sorted(by)) for name, by in licences.asked().items()}
+    assert {"numpy", "torch", "dash"} <= set(told)
+    assert all(said.strip() not in ("", "not said", "UNKNOWN") for _, _, said in rows)
+
+
+def test_the_types_are_announced():
+    assert (ROOT / "src" / "tellapart" / "py.typed").exists()
+
+
+# -- what is built ------------------------------------------------------------------------------
+
+
+def run(*command, cwd, code=0):
+    """Standard output and error of a command that knows nothing of this checkout."""
+    done = subprocess.run(  # noqa: S603
+        [str(one) for one in command],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), "PYTHONUTF8": "1", "COLUMNS": "80"},
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The source archive, and the wheel that is built from it and nothing else."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)  # noqa: S603
+    assert done.returncode == 0, done.stdout + done.stderr
+    (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return source, wheel
+
+
+def files_under(folder):
+    """Every file of a folder that is not a cache."""
+    found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {one.as_posix() for one in found if "__pycache__" not in one.parts}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(built):
+    _, wheel = built
+    assert wheel.name == f"tellapart-{tellapart.__version__}-py3-none-any.whl"
+    names = set(zipfile.ZipFile(wheel).namelist())
+    inside = {name for name in names if ".dist-info/" not in name}
+    assert inside == files_under(ROOT / "src")
+    assert {
+        "tellapart/py.typed",
+        "tellapart/deployments/registry.csv",
+        "tellapart/report/template.html",
+        "tellapart/web/assets/page.js",
+        "tellapart/web/assets/style.css",
+    } <= inside
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_what_the_tests_need(built):
+    source, _ = built
+    with tarfile.open(source) as archive:
+        names = {one.name.partition("/")[2] for one in archive.getmembers()}
+    for folder in ("tests", "examples", "benchmarks"):
+        assert {f"{folder}/{one}" for one in files_under(ROOT / folder)} <= names
+    kept = {"Makefile", "CITATION.cff", "CHANGELOG.md", "SECURITY.md", "docs/conf.py", ".ci/run"}
+    assert kept <= names
+    assert not [name for name in names if name.startswith(("docs/api/", "build/", ".venv/"))]
+
+
+MISSING = {
+    "web": ["explore"],
+    "plot": ["risk", "--epsilon", "1", "--plot", "risk.svg"],
+    "files": ["audit", "scores.csv", "--design", "many-runs", "--epsilon", "1"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_wheel_works_where_nothing_else_is(built, version, tmp_path):
+    python = shutil.which(f"python{version}")
+    if python is None:
+        pytest.skip(f"no Python {version} here")
+    run(python, "-m", "venv", "bare", cwd=tmp_path)
+    run("bare/bin/python", "-m", "pip", "install", "--quiet", built[1], cwd=tmp_path)
+    shutil.copy(ROOT / "examples" / "scores.csv", tmp_path)
+    command = "bare/bin/tellapart"
+    script = "import tellapart as ta; print(ta.__file__, ta.Laplace(1).curve().bound.name)"
+    out, _ = run("bare/bin/python", "-W", "error", "-c", script, cwd=tmp_path)
+    assert f"/bare/lib/python{version}/site-packages/tellapart/" in out
+    assert out.endswith("EXACT\n")
+    assert run(command, "--version", cwd=tmp_path)[0] == f"tellapart {tellapart.__version__}\n"
+    assert (
+        "advantage                ≤ 0.4622"
+        in run(command, "risk", "--epsilon", "1", cwd=tmp_path)[0]
+    )
+    assert "Emojis" in run(command, "compare", "--deployments", "emojis", cwd=tmp_path)[0]
+    for extra, tokens in MISSING.items():
+        out, said = run(command, *tokens, cwd=tmp_path, code=2)
+        assert out == ""
+        assert said.count("\n") == 1
+        assert said.endswith(f"pip install 'tellapart[{extra}]'\n")
