@@ -87,7 +87,7 @@ def auditing() -> Path:
         scores = audit.Scores.read(file)
         verdict = audit.judge(ta.guarantee(epsilon=1), audit.many_runs(scores))
         say(str(verdict))
-        command = f"tellapart audit {file.name} --design many-runs --epsilon 1"
+        command = f"tellapart audit examples/{file.name} --design many-runs --epsilon 1"
         page = FOLDER / "audit.html"
         report.write(report.of(verdict, scores=scores, files=[file], command=command), page)
         return page

@@ -110,9 +110,19 @@ def write_pages(app: Any) -> None:
         page = folder / f"{module}.rst"
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
-    index = ["API reference", "=============", "", ".. toctree::", "   :maxdepth: 1", ""]
+    index = ["API reference", "=============", ""]
+    index += [f"- :doc:`{module} <{module}>`: {_opening(module)}" for module in MODULES]
+    index += ["", ".. toctree::", "   :hidden:", ""]
     index += [f"   {module}" for module in MODULES]
     (folder / "index.rst").write_text("\n".join(index) + "\n", encoding="utf-8")
+
+
+def _opening(module: str) -> str:
+    """What a module says it is for, in its first sentence."""
+    text = " ".join(
+        (inspect.getdoc(importlib.import_module(module)) or "").split("\n\n")[0].split()
+    )
+    return text.partition(". ")[0].rstrip(".") + "."
 
 
 def see_also(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:

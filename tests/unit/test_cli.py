@@ -16,6 +16,7 @@ import pytest
 import tellapart as ta
 from tellapart import risk
 from tellapart.cli import main
+from tellapart.cli.app import app
 
 
 @pytest.fixture
@@ -195,7 +196,11 @@ def test_every_command_draws(run, tmp_path, command):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("risk", "mechanism must be given as any:epsilon=…,[delta=…] or any:mu=… or any:zcdp=…"),
+        ("risk", "a promise or a mechanism must be given: tellapart risk --epsilon 1, or"),
+        (
+            "risk any:",
+            "mechanism must be given as any:epsilon=…,[delta=…] or any:mu=… or any:zcdp=…",
+        ),
         ("risk laplac --epsilon 1", "mechanism must be one of any, laplace, "),
         ("risk laplace --epsilon -1", "epsilon must be finite and at least 0, got -1.0"),
         ("risk laplace:epsilon=1 --epsilon 2", "mechanism must give epsilon only once"),
@@ -349,6 +354,14 @@ def test_no_example_is_cut_off_by_a_narrow_terminal(run, monkeypatch, command, c
     monkeypatch.setenv("COLUMNS", columns)
     _, narrow, _ = run(*command.split(), "--help")
     assert shown_examples(narrow) == shown_examples(wide) != []
+
+
+@pytest.mark.parametrize("command", sorted(one for one in app if not one.startswith("-")))
+def test_no_option_is_offered_that_nobody_wrote(run, command):
+    """A list or a flag has no opposite, such as --empty-delta, unless someone meant it."""
+    _, out, _ = run(command, "--help")
+    meant = {"--no-browser"} if command == "explore" else set()
+    assert set(re.findall(r"--(?:no|empty)-[\w-]+", out)) == meant
 
 
 def test_help_is_wrapped_and_nothing_of_it_is_cut_off(run, monkeypatch):

@@ -60,6 +60,8 @@ def audit(
 
     The exit code is 1 if the claim is refuted, 0 if not, 2 if something is wrong.
 
+    What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
+
     For example:
 
         tellapart audit scores.csv --design many-runs \

@@ -103,6 +103,8 @@ def probe(
     The exit code is 1 if the claim is refuted, 0 if not, 2 if something is wrong or cannot be
     judged.
 
+    What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
+
     For example:
 
         tellapart probe mycode.release:noisy_count \

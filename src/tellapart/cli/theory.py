@@ -15,6 +15,7 @@ from tellapart._numeric.rounding import fixed
 from tellapart.cli import show
 from tellapart.cli.options import Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.named import NAMED, named
 from tellapart.mechanisms.subject import Subject, curve_of, scope
@@ -56,6 +57,11 @@ def risk(
             --sampling-rate 0.01 --steps 1000
     """
     given = values.given()
+    if mechanism == "any" and not given:
+        raise InvalidArgument(
+            "a promise or a mechanism must be given: tellapart risk --epsilon 1, "
+            "or tellapart risk laplace --epsilon 1"
+        )
     subject = named(mechanism, **given)
     name = label(mechanism, given)
     curve, prior = curve_of(subject), knowledge.prior_inside()
@@ -98,9 +104,14 @@ def region(
     epsilon: Annotated[
         tuple[float, ...], Parameter(help="ε of a promise; several may be given.", negative="")
     ],
-    delta: Annotated[tuple[float, ...], Parameter(help="δ: one for all, or one for each ε.")] = (
-        0.0,
-    ),
+    delta: Annotated[
+        tuple[float, ...],
+        Parameter(
+            help="δ: one for all, or one for each ε; 0 unless given.",
+            negative="",
+            show_default=False,
+        ),
+    ] = (0.0,),
     fpr: Annotated[float | None, Parameter(help="FPR of an attack.", show_default=False)] = None,
     tpr: Annotated[float | None, Parameter(help="TPR of an attack.", show_default=False)] = None,
     output: Output = Output(),

@@ -1,4 +1,4 @@
-"""What an adversary knows beforehand, and what it asks."""
+"""What an adversary knows beforehand, what it asks, and data whose records hang together."""
 
 from tellapart.worlds import described, frameworks, policies, streams
 from tellapart.worlds.adversary import Adversary, PriorRange
