@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
+from steinke import steinke_epsilon_lower
 
 import tellapart as ta
 from tellapart import audit
@@ -18,7 +19,6 @@ from tellapart.audit._guess_choice import read_off
 from tellapart.audit._guessed_curve import mu_lower, refutes_curve
 from tellapart.audit._guesses import Guesses, epsilon_lower
 from tellapart.audit._one_run import one_run
-from tellapart.audit._steinke import steinke_epsilon_lower
 from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.scores import Scores
 from tellapart.audit.verdict import judge

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
+from steinke import steinke_p_value
 
 from tellapart.audit._guesses import (
     Guesses,
@@ -19,7 +20,6 @@ from tellapart.audit._guesses import (
     p_value,
     p_value_if_chosen,
 )
-from tellapart.audit._steinke import steinke_p_value
 from tellapart.errors import InvalidArgument
 
 
