@@ -62,11 +62,6 @@ class Outputs:
     def __getitem__(self, part: slice) -> Outputs:
         return Outputs(self.values[part])
 
-    @property
-    def numeric(self) -> bool:
-        """Whether all outputs are numbers, or vectors of one length."""
-        return isinstance(self.values, np.ndarray)
-
     def listed(self) -> list[Any]:
         """One object a call."""
         return _objects(self.values)

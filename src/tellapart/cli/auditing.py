@@ -109,13 +109,7 @@ def audit(
             answers=answers,
         )
     output.draw(lambda: _picture(found))
-    if page is not None:
-        reporting.write(told_all, page)
-    try:
-        output.say(told_all.data(), lambda console: telling.text(console, told_all, page))
-    except BrokenPipeError:  # a claim is refuted whether or not someone reads on
-        show.hush()
-    return 1 if told_all.refuted else 0
+    return telling.give(told_all, page, output)
 
 
 def _claim(mechanism: str | None, values: Values, design: str) -> Subject | None:

@@ -151,13 +151,7 @@ def probe(
             answers=answers,
         )
     output.draw(lambda: _picture(verdict))
-    if page is not None:
-        reporting.write(told, page)
-    try:
-        output.say(told.data(), lambda console: telling.text(console, told, page))
-    except BrokenPipeError:  # a claim is refuted whether or not someone reads on
-        show.hush()
-    return 1 if told.refuted else 0
+    return telling.give(told, page, output)
 
 
 def _claim(mechanism: str | None, values: Values) -> Subject:

@@ -9,10 +9,22 @@ from rich.console import Console
 from tellapart.audit import Ledger
 from tellapart.audit.bounds import percent
 from tellapart.cli import show
-from tellapart.report import Report
+from tellapart.cli.options import Output
+from tellapart.report import Report, write
 
 # More lines of a ledger than these are summed up.
 _LINES = 12
+
+
+def give(told: Report, page: Path | None, output: Output) -> int:
+    """Write the page that was asked for, and answer; 1 if the claim is refuted, else 0."""
+    if page is not None:
+        write(told, page)
+    try:
+        output.say(told.data(), lambda console: text(console, told, page))
+    except BrokenPipeError:  # a claim is refuted whether or not someone reads on
+        show.hush()
+    return 1 if told.refuted else 0
 
 
 def text(console: Console, told: Report, page: Path | None) -> None:
