@@ -235,6 +235,26 @@ def test_what_changes_while_an_answer_is_on_its_way_is_asked_afterwards(visit):
     assert asked(screen) == {"mechanism": f"laplace:epsilon={epsilon}"}
 
 
+def test_a_dial_that_moves_after_a_choice_does_not_undo_it(visit):
+    """Both are made while an answer is on its way; dials of the mechanism before say nothing."""
+    screen = visit().open("/")
+    screen.page.evaluate(
+        """() => {
+          const set = (css, value, kind) => {
+            const one = document.querySelector(css);
+            one.value = value;
+            one.dispatchEvent(new Event(kind, { bubbles: true }));
+          };
+          set('[data-field="mechanism.0.epsilon"] input[type=range]', 620, "input");
+          set('[data-field="mechanism"] select', "gaussian:sigma=1", "change");
+          set('[data-field="prior"] input[type=number]', "0.25", "input");
+        }"""
+    )
+    screen.settle()
+    assert screen.headline == "gaussian:sigma=1"
+    assert asked(screen) == {"mechanism": "gaussian:sigma=1", "prior": "0.25"}
+
+
 def test_the_url_follows_once_the_hand_rests(visit):
     """Browsers allow few changes of it: a long drag changes it once, a link takes it along."""
     screen = visit().open("/")

@@ -26,9 +26,11 @@
     document.documentElement.dataset.asked = page.number;
   }
 
-  function ask(changed) {
+  // What a dial says goes along whatever is said to have changed; a choice or a text must be named,
+  // since dials below it still show what was chosen before.
+  function ask(changed, dial) {
     if (page.busy) {
-      page.waiting = changed;
+      if (page.waiting === null || !dial) page.waiting = changed;
       return;
     }
     page.waiting = null;
@@ -52,9 +54,9 @@
     return { view: path, query, number: page.number, file: file() };
   }
 
-  function change(field, value) {
+  function change(field, value, dial) {
     page.values[field] = value;
-    ask(field);
+    ask(field, dial);
   }
 
   // A file stays in this window, and goes along only where a view reads it.
@@ -137,13 +139,13 @@
         const value = valueAt(one, place);
         exact.value = shown(value);
         say(value);
-        change(one.field, value);
+        change(one.field, value, true);
       });
       exact.addEventListener("input", () => {
         if (exact.value === "" || !exact.validity.valid) return;
         before = Number(slider.value = position(one, Number(exact.value)));
         say(Number(exact.value));
-        change(one.field, Number(exact.value));
+        change(one.field, Number(exact.value), true);
       });
       const label = element("label", { htmlFor: id, id: id + "-label" }, one.label);
       const both = ends(one);
@@ -296,7 +298,7 @@
       window.tellapartChart.draw(find("picture"), page.told.drawing, (first, x, second, y) => {
         page.values[first] = Number(x.toPrecision(4));
         page.values[second] = Number(y.toPrecision(4));
-        ask(second);
+        ask(second, true);
       });
     }
   }
