@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("dash")
 
+from tellapart.web import _app
 from tellapart.web._app import tell
 
 HOLDS = {"/": "mechanism", "/point": "claim", "/compare": "m1", "/audit": "mechanism"}
@@ -35,3 +36,17 @@ def test_a_limit_near_zero_cannot_be_kept():
     told, answer, _ = tell({"view": "/choose", "values": {"max_advantage": 5e-324}})
     assert told["problem"] == ""
     assert answer[0].children[0].children == "✗ No epsilon keeps these limits"
+
+
+@pytest.mark.parametrize("path", ["/", "/audit"])
+@pytest.mark.parametrize(
+    "text", ["discrete-gaussian:sigma=1,repeated=10", "laplace:epsilon=1,repeated=9,sampled=0.1"]
+)
+def test_an_answer_that_takes_too_long_is_given_up_and_leaves_nothing(path, text, monkeypatch):
+    asked = {"view": path, "values": {HOLDS[path]: text}}
+    with monkeypatch.context() as hurried:
+        hurried.setattr(_app, "LONGEST", 0.0)
+        told, _, _ = tell(asked)
+        assert told["problem"].startswith("this takes longer than a page should")
+    told, _, _ = tell(asked)
+    assert (told["problem"], told["drawing"] is None) == ("", False)
