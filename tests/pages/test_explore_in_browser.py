@@ -235,6 +235,31 @@ def test_what_changes_while_an_answer_is_on_its_way_is_asked_afterwards(visit):
     assert asked(screen) == {"mechanism": f"laplace:epsilon={epsilon}"}
 
 
+SET = """([css, value, kind]) => {
+  const one = document.querySelector(css);
+  if (one.type === "radio") one.checked = true;
+  else one.value = value;
+  one.dispatchEvent(new Event(kind, { bubbles: true }));
+}"""
+EPSILON = ('[data-field="mechanism.0.epsilon"] input[type=range]', 620, "input")
+GAUSSIAN = ('[data-field="mechanism"] select', "gaussian:sigma=1", "change")
+PRIOR = ('[data-field="prior"] input[type=number]', "0.25", "input")
+PICTURE = ("#switches input[value=tradeoff]", "", "change")
+
+
+@pytest.mark.parametrize("first", [[EPSILON], []], ids=["choice waits", "choice is asked"])
+def test_what_is_set_after_a_choice_neither_undoes_it_nor_is_lost(visit, first):
+    """All while an answer is on its way: dials of the mechanism before say nothing of the next."""
+    screen = visit().open("/")
+    every = [*first, GAUSSIAN, PRIOR, PICTURE]
+    screen.page.evaluate(f"(all) => all.forEach({SET})", every)
+    screen.settle()
+    assert screen.headline == "gaussian:sigma=1"
+    assert screen.number("prior").input_value() == "0.25"
+    wanted = {"mechanism": "gaussian:sigma=1", "prior": "0.25", "picture": "tradeoff"}
+    assert asked(screen) == wanted
+
+
 def test_the_url_follows_once_the_hand_rests(visit):
     """Browsers allow few changes of it: a long drag changes it once, a link takes it along."""
     screen = visit().open("/")

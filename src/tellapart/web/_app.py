@@ -11,6 +11,7 @@ import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from tellapart import _checks
+from tellapart._numeric.patience import within
 from tellapart.errors import TellapartError
 from tellapart.web import _controls, _render, _state
 from tellapart.web._answer import Answer, Mark
@@ -21,6 +22,8 @@ from tellapart.web.views import VIEWS
 
 # A file of scores in base64, and what is asked along with it.
 LARGEST_REQUEST = LARGEST_FILE * 4 // 3 + 2**20
+# Seconds: as long as the page waits before it asks the next question.
+LONGEST = 30.0
 
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -164,7 +167,8 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
     try:
         state = view.read(values, changed)
         controls = view.controls(state)
-        answer = view.answer(state, *_dropped(view, asked))
+        with within(LONGEST):
+            answer = view.answer(state, *_dropped(view, asked))
         if view.report is None:
             answer = replace(answer, reports=False)
     except TellapartError as error:
@@ -198,7 +202,8 @@ def report(_wanted: Any, asked: Any) -> Any:
         return no_update
     try:
         state = view.read(_asked_values(asked), asked.get("changed"))
-        found = view.report(state, *_dropped(view, asked))
+        with within(LONGEST):
+            found = view.report(state, *_dropped(view, asked))
     except TellapartError:
         return no_update
     return dcc.send_string(page(found), "tellapart-report.html")

@@ -12,7 +12,7 @@ from dataclasses import field as made
 from enum import StrEnum
 from typing import Any
 
-from tellapart.mechanisms.named import NAMED, terms
+from tellapart.mechanisms.named import NAMED, Term, named, terms
 
 
 class Scale(StrEnum):
@@ -208,9 +208,17 @@ def parameter(field_name: str, key: str, value: float) -> Dial:
     return Dial(field_name, label, value, low, high, scale, private)
 
 
+def known_terms(text: str) -> tuple[Term, ...]:
+    """What a text is made of; refused as the library does where it has a dial for none of it."""
+    found = terms(text)
+    if any(key not in _PARAMETERS for one in found for key in one.values):
+        named(text)
+    return found
+
+
 def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Control, ...]:
     """Controls for a mechanism: which, its numbers, how often, on what share; and as text."""
-    found = terms(text)
+    found = known_terms(text)
     several = len(found) > 1
     names = [(start, title_of(name)) for name, start in STARTS.items() if name in NAMED]
     groups: list[Control] = []

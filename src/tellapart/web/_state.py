@@ -58,8 +58,8 @@ def _text(value: Any) -> str:
 
 
 def _value(name: str, given: Any, wanted: Any) -> Any:
-    if isinstance(given, str) and len(given) > _LONGEST:
-        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+    if isinstance(given, str):
+        _typed(name, given)
     if wanted is bool:
         return given is True or given == "yes"
     if wanted is str:
@@ -71,10 +71,19 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     return tuple(one for one in str(given).split("\n") if one)
 
 
+def _typed(name: str, given: str) -> None:
+    if len(given) > _LONGEST:
+        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # half of a letter, which no URL can hold
+        _checks.refuse(name, "be text", given)
+
+
 def _number(name: str, given: Any, whole: bool) -> float:
     try:
         value = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return _checks.refuse(name, "be a number", given)
     return _checks.whole(0, **{name: value}) if whole else value
 

@@ -247,7 +247,7 @@ def _command(state: State, held: Dropped) -> str:
     given += ["--orientation", state.orientation]
     for key, usual in (("score", "score"), ("member", "member"), ("run", "")):
         if getattr(state, key) != usual:
-            given += [f"--{key}-column", shlex.quote(getattr(state, key))]
+            given.append(shlex.quote(f"--{key}-column={getattr(state, key)}"))
     return " ".join(["tellapart audit", *given])
 
 

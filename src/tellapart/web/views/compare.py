@@ -114,7 +114,7 @@ def _picked(field: str, one: Deployment) -> Choice:
 
 def _slot(number: int, field: str, text: str) -> Control:
     """One mechanism: which, its numbers, and as text."""
-    found = terms(text)
+    found = _controls.known_terms(text)
     starts = _starts()
     names = {start.split(":")[0]: start for start, _ in starts}
     if len(found) > 1:
