@@ -24,7 +24,8 @@ def answer(given: Answer, number: int = 0) -> list[Any]:
                 *(html.P(sentence) for sentence in given.sentences),
             ],
             className=f"headline {given.mark}",
-            **{"data-number": str(number)},
+            # The answer's core is read out when it changes; tables are there for who looks.
+            **{"data-number": str(number), "aria-live": "polite", "aria-atomic": "true"},
         )
     ]
     found += [_part(one) for one in given.parts]
@@ -60,7 +61,7 @@ def _part(one: Table | Words) -> html.Section:
 
 def _breakable(text: str) -> list[Any]:
     """A text that may go on in the next line after the signs within a mechanism's name."""
-    first, *later = re.split(r"(?<=[,:(])(?=\S)", text)
+    first, *later = re.split(r"(?<=[,:(+])(?=\S)", text)
     return [first, *(part for each in later for part in (html.Wbr(), each))]
 
 

@@ -312,6 +312,7 @@
   function show(told) {
     if (told.view === page.view && told.number === page.number) {
       page.told = told;
+      find("lead").textContent = told.lead;
       trouble("");
       if (told.controls) controls(told);
       picture();

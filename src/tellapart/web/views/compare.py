@@ -17,7 +17,7 @@ from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import Reading
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Choice, Control, Dial, Group, Line, Tick
+from tellapart.web._controls import Choice, Control, Group, Line, Tick
 from tellapart.web._view import View
 from tellapart.web.views.explore import fpr_dial, prior_dial
 
@@ -88,10 +88,11 @@ def _controls_of(state: State) -> list[Control]:
         (
             prior_dial(state.prior),
             fpr_dial(state.fpr),
-            Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1),
+            _controls.delta_dial("δ at which ε is told", state.at_delta),
         ),
     )
-    found: list[Control] = [*slots, Group("Published deployments", tuple(deployed)), attacker]
+    published = [Group("Published deployments", tuple(deployed))] if deployed else []
+    found: list[Control] = [*slots, *published, attacker]
     if any(map(_composed, state.mechanisms.values())):
         label = "Work out who leaks more (takes seconds for compositions)"
         found.append(Tick("pairs", label, state.pairs))
@@ -125,7 +126,7 @@ def _slot(number: int, field: str, text: str) -> Control:
     dials = [
         _controls.parameter(f"{field}.{place}.{key}", key, value)
         for place, term in enumerate(found)
-        for key, value in term.values.items()
+        for key, value in _controls.own_numbers(term).items()
     ]
     return Group(f"{number}. {title}", (which, *dials, Line(field, "As text", text)))
 
@@ -306,6 +307,8 @@ VIEW = View(
     "/compare",
     "Compare",
     "Which of several leaks more, and to whom?",
+    "The one with the higher curve tells an attacker more. Where two curves cross, it depends on "
+    "how many people the attacker dares to accuse.",
     State,
     _controls_of,
     _answer,
