@@ -77,7 +77,7 @@ def _layout() -> html.Div:
             ),
             html.Main(
                 [
-                    html.H1(id="question"),
+                    html.H1(id="question", tabIndex="-1"),
                     html.P(id="lead"),
                     html.Section(
                         [html.H2("What to look at", className="unseen"), html.Div(id="controls")],

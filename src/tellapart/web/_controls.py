@@ -202,7 +202,11 @@ NAMES = {
 
 def title_of(name: str) -> str:
     """A mechanism's name for people."""
-    return NAMES.get(name, name.replace("-", " ").capitalize())
+    if name in NAMES:
+        return NAMES[name]
+    first, *others = name.split("-")
+    people = [word.capitalize() if word in ("laplace", "gaussian") else word for word in others]
+    return " ".join([first.capitalize(), *people])
 
 
 def label_of(key: str) -> str:

@@ -158,7 +158,11 @@
 
   function draw(home, drawing, moved) {
     if (!drawing) {
-      home.replaceChildren();
+      // Whoever drags a slider into a state without a picture must not lose it from under the hand.
+      const room = document.createElement("p");
+      room.className = "quiet";
+      room.textContent = "There is nothing to draw of this.";
+      home.replaceChildren(...(home.style.minHeight ? [room] : []));
       return;
     }
     const room = home.parentElement.clientWidth - 2 * PADDING;
@@ -198,6 +202,8 @@
       for (const one of readout) one.value.textContent = "";
     });
     home.replaceChildren(svg, list, caption);
+    // Legends grow and shrink with their numbers: what lies below stays where it is.
+    home.style.minHeight = `${Math.max(home.offsetHeight, parseFloat(home.style.minHeight) || 0)}px`;
   }
 
   window.tellapartChart = { draw };

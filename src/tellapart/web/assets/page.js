@@ -47,6 +47,7 @@
     page.shape = null;
     page.waiting = null;
     page.address = null;
+    find("picture").style.minHeight = "";
     clearTimeout(page.busy);
     next();
     return { view: path, query, number: page.number, file: file() };
@@ -360,7 +361,10 @@
   let resized = null;
   window.addEventListener("resize", () => {
     clearTimeout(resized);
-    resized = setTimeout(picture, 60);
+    resized = setTimeout(() => {
+      find("picture").style.minHeight = "";
+      picture();
+    }, 60);
   });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, { tellapart: { start, show } });

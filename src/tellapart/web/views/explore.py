@@ -149,9 +149,9 @@ VIEW = View(
     "/",
     "Explore",
     "What can an attacker who sees the output do?",
-    "Some people's records went in: the members. Others' did not. An attacker sees what came out "
-    "and accuses people of being members. At ε = 0 it can only guess, along the dashed line; the "
-    "larger ε, the further its curve may rise above that, and the less private everyone is.",
+    "Records of some people went in: the members. An attacker sees what came out and accuses "
+    "people of being members. At ε = 0 it can only guess, along the dashed line; the larger ε, the "
+    "further its curve may bend away from that, and the less private everyone is.",
     State,
     _controls_of,
     _answer,
