@@ -21,6 +21,7 @@ from tellapart.web._controls import Choice, Control, Group, Line, Tick
 from tellapart.web._view import View
 from tellapart.web.views.explore import fpr_dial, prior_dial
 
+_FIRST_THREE = "Beside deployments the command below tells the first three, Python all of it."
 _MOST = 5  # more curves than there are inks would look alike
 _PLACES = tuple(range(1, _MOST + 1))
 _KEYS = {one.key: one for one in DEPLOYMENTS}
@@ -77,7 +78,8 @@ def _deployment(key: str) -> Deployment:
 
 def _controls_of(state: State) -> list[Control]:
     slots = [_slot(k + 1, *one) for k, one in enumerate(state.mechanisms.items())]
-    deployed = [_picked(field, one) for field, one in state.deployments.items()]
+    picked = enumerate(state.deployments.items(), 1)
+    deployed = [_picked(k, *one) for k, one in picked]
     if len(slots) + len(deployed) < _MOST:
         more = next(f"m{k}" for k in _PLACES if f"m{k}" not in state.mechanisms)
         slots.append(Choice(more, "Add a mechanism", "", [("", "none"), *_starts()]))
@@ -109,8 +111,8 @@ def _registry(none: str) -> list[tuple[str, str]]:
     return [("", none), *((one.key, f"{one.curator}: {one.name}") for one in every)]
 
 
-def _picked(field: str, one: Deployment) -> Choice:
-    return Choice(field, "Deployment", one.key, _registry("none: leave it out"))
+def _picked(number: int, field: str, one: Deployment) -> Choice:
+    return Choice(field, f"Deployment {number}", one.key, _registry("none: leave it out"))
 
 
 def _slot(number: int, field: str, text: str) -> Control:
@@ -181,7 +183,8 @@ def _answer(state: State) -> Answer:
     parts: list[Table | Words] = []
     if found.pairs:
         parts.append(Words("Who leaks more", tuple(f"{one}." for one in found.pairs)))
-    parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells)))
+    note = _FIRST_THREE if deployed else ""
+    parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells), note))
     if deployed:
         parts += [_promises(deployed), Words("Before comparing", CAVEATS)]
     if found.pairs:
