@@ -203,7 +203,7 @@
     });
     home.replaceChildren(svg, list, caption);
     // Legends grow and shrink with their numbers: what lies below stays where it is.
-    home.style.minHeight = `${Math.max(home.offsetHeight, parseFloat(home.style.minHeight) || 0)}px`;
+    home.style.minHeight = `${Math.max(home.getBoundingClientRect().height, parseFloat(home.style.minHeight) || 0)}px`;
   }
 
   window.tellapartChart = { draw };
