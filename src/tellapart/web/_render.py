@@ -20,7 +20,7 @@ def answer(given: Answer, number: int = 0) -> list[Any]:
     found: list[Any] = [
         html.Div(
             [
-                html.H2([_SIGNS[given.mark], *_breakable(given.headline)]),
+                html.H2(_breakable(f"{_SIGNS[given.mark]}{given.headline}")),
                 *(html.P(_breakable(sentence)) for sentence in given.sentences),
             ],
             className=f"headline {given.mark}",
