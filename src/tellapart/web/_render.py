@@ -21,7 +21,7 @@ def answer(given: Answer, number: int = 0) -> list[Any]:
         html.Div(
             [
                 html.H2(_breakable(f"{_SIGNS[given.mark]}{given.headline}")),
-                *(html.P(_breakable(sentence)) for sentence in given.sentences),
+                *(html.P(sentence) for sentence in given.sentences),
             ],
             className=f"headline {given.mark}",
             # The answer's core is read out when it changes; tables are there for who looks.
