@@ -80,7 +80,8 @@ def _layout() -> html.Div:
             ),
             html.Main(
                 [
-                    html.H1(id="question"),
+                    html.H1(id="question", tabIndex="-1"),
+                    html.P(id="lead"),
                     html.Section(
                         [html.H2("What to look at", className="unseen"), html.Div(id="controls")],
                         className="controls",
@@ -95,7 +96,7 @@ def _layout() -> html.Div:
                         ],
                         className="stage",
                     ),
-                    html.Section(id="answer", tabIndex="-1", **{"aria-live": "polite"}),
+                    html.Section(id="answer", tabIndex="-1"),
                 ]
             ),
             # What the page asks (view, values, what changed, a file) and what it is told. Both
@@ -189,6 +190,7 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
         "query": None if state is None else _state.to_query(state),
         "drawing": None if answer.drawing is None else answer.drawing.data(),
         "problem": problem,
+        "lead": view.lead,
     }
     return told, _render.answer(answer, number), view.question
 

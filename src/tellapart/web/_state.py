@@ -108,7 +108,8 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
             key = name.removeprefix(f"{field}.{place}.")
             if key != name:
                 numbers[key] = _number(name, given, whole=False)
-        found.append(Term(term.name, {key: one for key, one in numbers.items() if _says(key, one)}))
+        said = {key: one for key, one in numbers.items() if _says(term.name, key, one)}
+        found.append(Term(term.name, said))
     if changed == f"{field}.add" and values.get(changed):
         found += terms(str(values[changed]))
     if changed == f"{field}.drop" and len(found) > 1:
@@ -116,6 +117,8 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
     return "+".join(map(str, found))
 
 
-def _says(key: str, value: float) -> bool:
-    """Once, and on all records, is what a mechanism does unless it is said."""
+def _says(name: str, key: str, value: float) -> bool:
+    """Once, and on all records, is what a mechanism does unless it is said; δ of a promise is 0."""
+    if (name, key) == ("any", "delta"):
+        return value != 0
     return key not in ("repeated", "sampled") or value != 1

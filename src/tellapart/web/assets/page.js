@@ -51,6 +51,7 @@
     page.waiting = null;
     page.later = {};
     page.address = null;
+    find("picture").style.minHeight = "";
     clearTimeout(page.busy);
     next();
     return { view: path, query, number: page.number, file: file() };
@@ -322,6 +323,7 @@
   function show(told) {
     if (told.view === page.view && told.number === page.number) {
       page.told = told;
+      find("lead").textContent = told.lead;
       trouble("");
       if (told.controls) controls(told);
       picture();
@@ -369,7 +371,10 @@
   let resized = null;
   window.addEventListener("resize", () => {
     clearTimeout(resized);
-    resized = setTimeout(picture, 60);
+    resized = setTimeout(() => {
+      find("picture").style.minHeight = "";
+      picture();
+    }, 60);
   });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, { tellapart: { start, show } });

@@ -266,6 +266,8 @@ VIEW = View(
     "/audit",
     "Audit",
     "Do attack scores refute a claim?",
+    "An attack gives every record a score: how much it looks like a member. Scores can show that a "
+    "promise of privacy is broken; they never show that it is kept.",
     State,
     _controls_of,
     _answer,
