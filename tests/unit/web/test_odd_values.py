@@ -35,7 +35,7 @@ def test_half_of_a_letter_is_no_text():
 def test_a_limit_near_zero_cannot_be_kept():
     told, answer, _ = tell({"view": "/choose", "values": {"max_advantage": 5e-324}})
     assert told["problem"] == ""
-    assert answer[0].children[0].children == "✗ No epsilon keeps these limits"
+    assert answer[0].children[0].children == ["✗ No epsilon keeps these limits"]
 
 
 @pytest.mark.parametrize("path", ["/", "/audit"])
