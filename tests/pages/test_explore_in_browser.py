@@ -173,7 +173,8 @@ def test_all_pictures_and_what_a_pointer_reads_off_them(visit):
         assert asked(screen).get("picture", "roc") == kind
         drawn.add(tuple(screen.lines.values()))
         legend = screen.page.locator("#picture .legend li")
-        assert legend.all_inner_texts() == ["a guess", "gaussian:sigma=1"]
+        spot = [] if kind == "precision" else ["this attacker, at FPR 0.01"]
+        assert legend.all_inner_texts() == ["a guess", "gaussian:sigma=1", *spot]
         box = screen.page.locator("#picture svg[role=img]").bounding_box()
         screen.page.mouse.move(box["x"] + 0.43 * box["width"], box["y"] + box["height"] / 2)
         read = legend.nth(1).locator(".value").inner_text()
@@ -184,7 +185,8 @@ def test_all_pictures_and_what_a_pointer_reads_off_them(visit):
         # Two numbers of three digits, on the line as it is drawn.
         assert value == pytest.approx(float(truths[kind](place)), rel=0.01)
         screen.page.mouse.move(box["x"], box["y"] - 5)
-        assert legend.all_inner_texts() == ["a guess", "gaussian:sigma=1"]
+        spot = [] if kind == "precision" else ["this attacker, at FPR 0.01"]
+        assert legend.all_inner_texts() == ["a guess", "gaussian:sigma=1", *spot]
     assert len(drawn) == len(KINDS)
 
 
@@ -233,6 +235,31 @@ def test_what_changes_while_an_answer_is_on_its_way_is_asked_afterwards(visit):
     epsilon = screen.number("mechanism.0.epsilon").input_value()
     assert told(screen) == readings(f"laplace:epsilon={epsilon}")
     assert asked(screen) == {"mechanism": f"laplace:epsilon={epsilon}"}
+
+
+SET = """([css, value, kind]) => {
+  const one = document.querySelector(css);
+  if (one.type === "radio") one.checked = true;
+  else one.value = value;
+  one.dispatchEvent(new Event(kind, { bubbles: true }));
+}"""
+EPSILON = ('[data-field="mechanism.0.epsilon"] input[type=range]', 620, "input")
+GAUSSIAN = ('[data-field="mechanism"] select', "gaussian:sigma=1", "change")
+PRIOR = ('[data-field="prior"] input[type=number]', "0.25", "input")
+PICTURE = ("#switches input[value=tradeoff]", "", "change")
+
+
+@pytest.mark.parametrize("first", [[EPSILON], []], ids=["choice waits", "choice is asked"])
+def test_what_is_set_after_a_choice_neither_undoes_it_nor_is_lost(visit, first):
+    """All while an answer is on its way: dials of the mechanism before say nothing of the next."""
+    screen = visit().open("/")
+    every = [*first, GAUSSIAN, PRIOR, PICTURE]
+    screen.page.evaluate(f"(all) => all.forEach({SET})", every)
+    screen.settle()
+    assert screen.headline == "gaussian:sigma=1"
+    assert screen.number("prior").input_value() == "0.25"
+    wanted = {"mechanism": "gaussian:sigma=1", "prior": "0.25", "picture": "tradeoff"}
+    assert asked(screen) == wanted
 
 
 def test_the_url_follows_once_the_hand_rests(visit):

@@ -94,8 +94,8 @@ def test_a_curve_is_no_mechanism():
 )
 def test_neighbours_do_not_mix(make):
     _refused(
-        "parts must all have the same neighbours, "
-        "got ['Neighbours.ADD_REMOVE', 'Neighbours.REPLACE']",
+        "parts must all have the same neighbours (which two data sets are hard to tell apart), got "
+        "'add or remove one record (unbounded) and replace one record (bounded)'",
         make,
     )
 

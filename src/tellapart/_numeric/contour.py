@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from tellapart._checks import Array
+from tellapart._numeric.patience import go_on
 from tellapart.errors import NotCertified
 
 Complex = NDArray[np.complex128]
@@ -94,6 +95,7 @@ class Line:
 
     def _on_mesh(self, t: Array) -> Array:
         """On a mesh, waves are products of a few waves: far fewer sines."""
+        go_on()
         points, kinds = self._terms.shape
         block = math.isqrt(points) + 1
         rows = -(-points // block)

@@ -77,6 +77,8 @@ class Search:
         if self._refusal is not None and not members:
             return self._refusal
         self.refuse_wavering()
+        # Against a limit near 0 all may exceed it by more than a double holds.
+        members = members or list(self._seen)
         best = max(members) if self.grows_private else min(members)
         curve = _curve(self._family, best)
         worst = max(self._limits, key=lambda limit: limit.excess(curve))

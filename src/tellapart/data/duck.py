@@ -43,14 +43,19 @@ def rows(
     ask: duckdb.DuckDBPyConnection, file: Path, sql: str, read: Path | None = None
 ) -> list[Any]:
     """Ask about one file (or read another in its place); one that cannot be read is named."""
-    return _fetched(file, lambda: ask.execute(sql, [str(read or file)]).fetchall())
+    return _fetched(file, lambda: ask.execute(sql, [_path(read or file)]).fetchall())
 
 
 def arrays(
     ask: duckdb.DuckDBPyConnection, file: Path, sql: str, read: Path | None = None
 ) -> dict[str, Any]:
     """The same, as one NumPy array per column."""
-    return _fetched(file, lambda: ask.execute(sql, [str(read or file)]).fetchnumpy())
+    return _fetched(file, lambda: ask.execute(sql, [_path(read or file)]).fetchnumpy())
+
+
+def _path(file: Path) -> str:
+    """A name that starts with ~ is a name, and nobody's home."""
+    return f"./{file}" if str(file).startswith("~") else str(file)
 
 
 def _fetched(file: Path, fetch: Callable[[], T]) -> T:

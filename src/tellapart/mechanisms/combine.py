@@ -213,8 +213,8 @@ class Sequence(Combined):
             _check_mechanism(parts=one)
         kinds = {one.neighbours for one in parts}
         if len(kinds) > 1:
-            rule = "all have the same neighbours"
-            _checks.refuse("parts", rule, sorted(str(one) for one in kinds))
+            rule = "all have the same neighbours (which two data sets are hard to tell apart)"
+            _checks.refuse("parts", rule, " and ".join(sorted(one.value for one in kinds)))
         self._set(parts=parts, neighbours=kinds.pop())
 
     def steps(self) -> tuple[Step, ...]:

@@ -11,6 +11,7 @@ import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from tellapart import _checks
+from tellapart._numeric.patience import within
 from tellapart.errors import TellapartError
 from tellapart.web import _controls, _render, _state
 from tellapart.web._answer import Answer, Mark
@@ -21,6 +22,8 @@ from tellapart.web.views import VIEWS
 
 # A file of scores in base64, and what is asked along with it.
 LARGEST_REQUEST = LARGEST_FILE * 4 // 3 + 2**20
+# Seconds: as long as the page waits before it asks the next question.
+LONGEST = 30.0
 
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -77,7 +80,8 @@ def _layout() -> html.Div:
             ),
             html.Main(
                 [
-                    html.H1(id="question"),
+                    html.H1(id="question", tabIndex="-1"),
+                    html.P(id="lead"),
                     html.Section(
                         [html.H2("What to look at", className="unseen"), html.Div(id="controls")],
                         className="controls",
@@ -92,7 +96,7 @@ def _layout() -> html.Div:
                         ],
                         className="stage",
                     ),
-                    html.Section(id="answer", tabIndex="-1", **{"aria-live": "polite"}),
+                    html.Section(id="answer", tabIndex="-1"),
                 ]
             ),
             # What the page asks (view, values, what changed, a file) and what it is told. Both
@@ -164,7 +168,8 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
     try:
         state = view.read(values, changed)
         controls = view.controls(state)
-        answer = view.answer(state, *_dropped(view, asked))
+        with within(LONGEST):
+            answer = view.answer(state, *_dropped(view, asked))
         if view.report is None:
             answer = replace(answer, reports=False)
     except TellapartError as error:
@@ -185,6 +190,7 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
         "query": None if state is None else _state.to_query(state),
         "drawing": None if answer.drawing is None else answer.drawing.data(),
         "problem": problem,
+        "lead": view.lead,
     }
     return told, _render.answer(answer, number), view.question
 
@@ -198,7 +204,8 @@ def report(_wanted: Any, asked: Any) -> Any:
         return no_update
     try:
         state = view.read(_asked_values(asked), asked.get("changed"))
-        found = view.report(state, *_dropped(view, asked))
+        with within(LONGEST):
+            found = view.report(state, *_dropped(view, asked))
     except TellapartError:
         return no_update
     return dcc.send_string(page(found), "tellapart-report.html")

@@ -12,7 +12,7 @@ from dataclasses import field as made
 from enum import StrEnum
 from typing import Any
 
-from tellapart.mechanisms.named import NAMED, terms
+from tellapart.mechanisms.named import NAMED, Term, named, terms
 
 
 class Scale(StrEnum):
@@ -164,6 +164,14 @@ _PARAMETERS: dict[str, tuple[str, float, float, Scale, Private]] = {
     "repeated": ("how many times", 1, 100_000, Scale.WHOLE, _S),
 }
 
+# What the ends mean where more of it is neither more nor less private.
+_ENDS = {
+    "fraction": ("narrow high step", "wide high step"),
+    "atom": ("always noise", "often none"),
+    "power": ("small errors matter", "large errors matter"),
+    "categories": ("few", "many"),
+}
+
 # What a name starts with on the page.
 STARTS = {
     "any": "any:epsilon=1,delta=1e-05",
@@ -185,16 +193,20 @@ STARTS = {
     "dpsgd": "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000",
 }
 NAMES = {
-    "any": "any mechanism with ε and δ",
+    "any": "Any mechanism with ε and δ",
     "dpsgd": "DP-SGD",
     "gaussian-classic": "Gaussian noise by the classic formula",
-    "noisy-max": "report noisy max",
+    "noisy-max": "Report noisy max",
 }
 
 
 def title_of(name: str) -> str:
     """A mechanism's name for people."""
-    return NAMES.get(name, name.replace("-", " ").capitalize())
+    if name in NAMES:
+        return NAMES[name]
+    first, *others = name.split("-")
+    people = [word.capitalize() if word in ("laplace", "gaussian") else word for word in others]
+    return " ".join([first.capitalize(), *people])
 
 
 def label_of(key: str) -> str:
@@ -205,19 +217,40 @@ def label_of(key: str) -> str:
 def parameter(field_name: str, key: str, value: float) -> Dial:
     """The dial for one parameter of a mechanism."""
     label, low, high, scale, private = _PARAMETERS[key]
-    return Dial(field_name, label, value, low, high, scale, private)
+    return Dial(field_name, label, value, low, high, scale, private, _ENDS.get(key))
+
+
+def own_numbers(term: Term) -> dict[str, float]:
+    """What a mechanism's dials show: a promise of ε alone has a δ, too, which is 0."""
+    if term.name == "any" and "epsilon" in term.values:
+        return {"epsilon": term.values["epsilon"], "delta": 0.0, **term.values}
+    return dict(term.values)
+
+
+def delta_dial(label: str, value: float) -> Dial:
+    """The δ at which ε is told: which point of the curve is named, nothing that is changed."""
+    ends = ("ε with few exceptions", "with many")
+    return Dial("at_delta", label, value, 1e-12, 0.1, ends=ends)
+
+
+def known_terms(text: str) -> tuple[Term, ...]:
+    """What a text is made of; refused as the library does where it has a dial for none of it."""
+    found = terms(text)
+    if any(key not in _PARAMETERS for one in found for key in one.values):
+        named(text)
+    return found
 
 
 def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Control, ...]:
     """Controls for a mechanism: which, its numbers, how often, on what share; and as text."""
-    found = terms(text)
+    found = known_terms(text)
     several = len(found) > 1
     names = [(start, title_of(name)) for name, start in STARTS.items() if name in NAMED]
     groups: list[Control] = []
     for place, term in enumerate(found):
         own = [
             parameter(f"{field_name}.{place}.{key}", key, value)
-            for key, value in term.values.items()
+            for key, value in own_numbers(term).items()
             if key not in ("repeated", "sampled")
         ]
         often = [

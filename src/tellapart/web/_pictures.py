@@ -8,7 +8,9 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.risk import precision
 from tellapart.web._answer import Axis, Drawing, Ink, Spot, Trace
 
@@ -17,6 +19,7 @@ INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
 _EDGE = np.geomspace(1e-4, 0.02, 25)
 _RATES = np.unique(np.concatenate([[0.0], _EDGE, np.linspace(0.02, 0.98, 65), 1 - _EDGE, [1.0]]))
 _LEAST = 1e-6
+_FEW = 64  # corners that a picture can show
 _LOG_RATES = np.geomspace(_LEAST, 1, 97)
 
 KINDS = (
@@ -44,7 +47,8 @@ def draw(
     x = Axis("false accusations among the others (FPR)", low, 1, log)
     if kind in ("tradeoff", "region"):
         y = Axis("members missed (FNR)", 0, 1)
-        lines = [_trace(name, rates, one.beta(rates), inks[name]) for name, one in curves.items()]
+        grids = {name: _cornered(rates, _corners(one)[0]) for name, one in curves.items()}
+        lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
         guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
         if kind == "region":
             lines = [all_round(line) for line in lines]
@@ -53,10 +57,25 @@ def draw(
             told = "Inside its outline a promise allows any pair of error rates, and none outside."
         return Drawing("Errors an attacker can have", told, x, y, (guess, *lines), tuple(spots))
     y = Axis("members found (TPR)", low, 1, log)
-    lines = [_trace(name, rates, one.tpr(rates), inks[name]) for name, one in curves.items()]
+    grids = {name: _cornered(rates, _corners(one)[0]) for name, one in curves.items()}
+    lines = [_trace(name, x, curves[name].tpr(x), inks[name]) for name, x in grids.items()]
     guess = _trace("a guess", rates, rates, Ink.CHANCE)
     told = "The higher a curve, the more members an attacker finds: no attacker gets above it."
     return Drawing("What an attacker finds", told, x, y, (guess, *lines), tuple(spots))
+
+
+def _corners(curve: TradeoffCurve) -> tuple[Array, Array]:
+    """Where a curve of a few lines turns, as FPR and FNR: a grid would cut its corners."""
+    if isinstance(curve, GuaranteeCurve | AtomicCurve):
+        fpr, fnr = curve.vertices()
+        if len(fpr) <= _FEW:
+            return fpr, fnr
+    return np.zeros(0), np.zeros(0)
+
+
+def _cornered(grid: Array, corners: Array) -> Array:
+    """The grid, with the corners that lie on it."""
+    return np.union1d(grid, corners[(corners >= grid[0]) & (corners <= grid[-1])])
 
 
 def _trace(name: str, x: Array, y: Array, ink: Ink) -> Trace:
@@ -75,13 +94,15 @@ def all_round(line: Trace) -> Trace:
 def _precision(
     curves: Mapping[str, TradeoffCurve], prior: float, inks: Mapping[str, Ink]
 ) -> Drawing:
-    recall = np.unique(np.concatenate([_EDGE, np.linspace(0.02, 1, 66)]))
+    ways = [_EDGE, np.linspace(0.02, 0.9, 60), np.linspace(0.9, 1, 41)]
+    found = np.unique(np.concatenate(ways))
     x = Axis("members found (recall)", 0, 1)
     y = Axis("accusations that are right (precision)", 0, 1)
     lines = [
         _trace(name, recall, np.asarray(precision(one, recall=recall, prior=prior)), inks[name])
         for name, one in curves.items()
+        for recall in [_cornered(found, 1 - _corners(one)[1])]
     ]
-    guess = _trace("a guess", recall, np.full_like(recall, prior), Ink.CHANCE)
+    guess = _trace("a guess", found, np.full_like(found, prior), Ink.CHANCE)
     told = f"How often accusations are right when {prior:.3g} of the people are members."
     return Drawing("What accusations are worth", told, x, y, (guess, *lines))

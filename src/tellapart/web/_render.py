@@ -20,11 +20,12 @@ def answer(given: Answer, number: int = 0) -> list[Any]:
     found: list[Any] = [
         html.Div(
             [
-                html.H2(f"{_SIGNS[given.mark]}{given.headline}"),
+                html.H2(_breakable(f"{_SIGNS[given.mark]}{given.headline}")),
                 *(html.P(sentence) for sentence in given.sentences),
             ],
             className=f"headline {given.mark}",
-            **{"data-number": str(number)},
+            # The answer's core is read out when it changes; tables are there for who looks.
+            **{"data-number": str(number), "aria-live": "polite", "aria-atomic": "true"},
         )
     ]
     found += [_part(one) for one in given.parts]
@@ -39,7 +40,9 @@ def answer(given: Answer, number: int = 0) -> list[Any]:
 
 def _part(one: Table | Words) -> html.Section:
     if isinstance(one, Words):
-        return html.Section([html.H3(one.title), *(html.P(text) for text in one.sentences)])
+        return html.Section(
+            [html.H3(one.title), *(html.P(_breakable(text)) for text in one.sentences)]
+        )
     head = html.Thead(html.Tr([html.Th(_breakable(cell), scope="col") for cell in one.head]))
     body = html.Tbody(
         [
@@ -60,7 +63,7 @@ def _part(one: Table | Words) -> html.Section:
 
 def _breakable(text: str) -> list[Any]:
     """A text that may go on in the next line after the signs within a mechanism's name."""
-    first, *later = re.split(r"(?<=[,:(])(?=\S)", text)
+    first, *later = re.split(r"(?<=[,:(+])(?=[a-z])", text)
     return [first, *(part for each in later for part in (html.Wbr(), each))]
 
 

@@ -88,7 +88,8 @@ def _rows(file: Path, text: str, names: Names) -> Slice:
     header = text[: text.find("\n") + 1 or None]
     apart = next((one for one in ",;\t" if one in header), ",")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=apart, strict=True)
-    head = next(lines, [])
+    # Columns are called as on a disk: without spaces around, and by their place if not at all.
+    head = [cell.strip(" ") or f"column{k}" for k, cell in enumerate(next(lines, []))]
     at: dict[str, int] = {}
     for part, name in names.wanted.items():
         if name not in head:

@@ -58,8 +58,8 @@ def _text(value: Any) -> str:
 
 
 def _value(name: str, given: Any, wanted: Any) -> Any:
-    if isinstance(given, str) and len(given) > _LONGEST:
-        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+    if isinstance(given, str):
+        _typed(name, given)
     if wanted is bool:
         return given is True or given == "yes"
     if wanted is str:
@@ -71,10 +71,19 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     return tuple(one for one in str(given).split("\n") if one)
 
 
+def _typed(name: str, given: str) -> None:
+    if len(given) > _LONGEST:
+        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # half of a letter, which no URL can hold
+        _checks.refuse(name, "be text", given)
+
+
 def _number(name: str, given: Any, whole: bool) -> float:
     try:
         value = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return _checks.refuse(name, "be a number", given)
     return _checks.whole(0, **{name: value}) if whole else value
 
@@ -99,7 +108,8 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
             key = name.removeprefix(f"{field}.{place}.")
             if key != name:
                 numbers[key] = _number(name, given, whole=False)
-        found.append(Term(term.name, {key: one for key, one in numbers.items() if _says(key, one)}))
+        said = {key: one for key, one in numbers.items() if _says(term.name, key, one)}
+        found.append(Term(term.name, said))
     if changed == f"{field}.add" and values.get(changed):
         found += terms(str(values[changed]))
     if changed == f"{field}.drop" and len(found) > 1:
@@ -107,6 +117,8 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
     return "+".join(map(str, found))
 
 
-def _says(key: str, value: float) -> bool:
-    """Once, and on all records, is what a mechanism does unless it is said."""
+def _says(name: str, key: str, value: float) -> bool:
+    """Once, and on all records, is what a mechanism does unless it is said; δ of a promise is 0."""
+    if (name, key) == ("any", "delta"):
+        return value != 0
     return key not in ("repeated", "sampled") or value != 1

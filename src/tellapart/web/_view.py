@@ -34,6 +34,7 @@ class View(Generic[State]):
     path: str
     title: str
     question: str
+    lead: str  # what a newcomer needs to know to read the page
     state: type[State]
     controls: Callable[[State], Sequence[Control]]
     answer: Callable[..., Answer]

@@ -216,10 +216,20 @@ def test_a_copied_command_says_what_is_on_screen(case, run):
     assert [told["headline"], *told["reasons"]] == [answer.headline, *answer.sentences]
 
 
-@pytest.mark.parametrize("name", ["-o.csv", "$HOME `x` it's.csv"])
+@pytest.mark.parametrize("name", ["-o.csv", "~root.csv", "$HOME `x` it's.csv"])
 def test_a_command_names_any_file(name, folder, run):
     (folder / name).write_bytes(MINE.content)
     answer = VIEW.answer(OF_MINE, replace(MINE, name=name))
+    assert printed(answer.python) == on_screen(answer)
+    code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
+    assert (code, json.loads(out)["headline"]) == (1, answer.headline)
+
+
+@pytest.mark.parametrize("column", ["-s", "--run", "it's", "s=1"])
+def test_a_command_names_any_column(column, folder, run):
+    content = f"{column},member\n".encode() + b"9,1\n" * 40 + b"1,0\n" * 40
+    (folder / "x.csv").write_bytes(content)
+    answer = VIEW.answer(State(score=column), Dropped("x.csv", content))
     assert printed(answer.python) == on_screen(answer)
     code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
     assert (code, json.loads(out)["headline"]) == (1, answer.headline)

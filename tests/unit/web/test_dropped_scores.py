@@ -280,3 +280,12 @@ def test_names_of_columns_are_taken_as_they_are():
         Dropped("x.csv", content), replace(Names(), score='a "b"', member="in"), Orientation.HIGHER
     )
     assert found.members.count == 1
+
+
+@pytest.mark.parametrize("head", ["score, member", " score ,member  ", "score,,member"])
+def test_columns_are_called_as_on_a_disk(head, tmp_path):
+    row = ",".join("1" for _ in head.split(","))
+    content = f"{head}\n{row}\n{'0'.join(row.split('1'))}\n".encode()
+    (tmp_path / "x.csv").write_bytes(content)
+    found = _scores.read(Dropped("x.csv", content), Names(), Orientation.HIGHER)
+    same(found, Scores.read(tmp_path / "x.csv"))

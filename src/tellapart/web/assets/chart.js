@@ -3,6 +3,7 @@
   "use strict";
   const NS = "http://www.w3.org/2000/svg";
   const PADDING = 14; // of the card around it
+  const SIGNS = { good: "M-3.5 0L-1 3L4 -3", bad: "M-3 -3L3 3M-3 3L3 -3", plain: "" };
   const EDGE = { left: 62, right: 18, top: 14, bottom: 52 };
 
   function make(name, attributes, parent, text) {
@@ -105,10 +106,9 @@
       }
       const px = x(spot.x), py = y(spot.y);
       make("title", {}, group, `${spot.name}: ${number(Number(spot.x.toPrecision(4)))}, ${number(Number(spot.y.toPrecision(4)))}`);
-      make("circle", { class: "halo", cx: px, cy: py, r: 15 }, group);
+      make("circle", { class: "halo", cx: px, cy: py, r: 22 }, group);
       make("circle", { class: "dot", cx: px, cy: py, r: 8 }, group);
-      const sign = { good: "M-3.5 0L-1 3L4 -3", bad: "M-3 -3L3 3M-3 3L3 -3", plain: "" }[spot.mark];
-      make("path", { class: "sign", d: sign, transform: `translate(${px} ${py})` }, group);
+      make("path", { class: "sign", d: SIGNS[spot.mark], transform: `translate(${px} ${py})` }, group);
       if (spot.drags) {
         group.classList.add("drags");
         group.addEventListener("pointerdown", (event) => {
@@ -146,8 +146,10 @@
     for (const name of new Set(drawing.spots.map((spot) => spot.name))) {
       const spot = drawing.spots.find((one) => one.name === name);
       const item = document.createElement("li");
-      const sample = make("svg", { width: 14, height: 14, "aria-hidden": "true" });
-      make("circle", { class: "dot", cx: 7, cy: 7, r: 6 }, make("g", { class: `spot ${spot.mark}` }, sample));
+      const sample = make("svg", { width: 16, height: 16, "aria-hidden": "true" });
+      const group = make("g", { class: `spot ${spot.mark}` }, sample);
+      make("circle", { class: "dot", cx: 8, cy: 8, r: 7 }, group);
+      make("path", { class: "sign", d: SIGNS[spot.mark], transform: "translate(8 8)" }, group);
       item.append(sample, document.createTextNode(name));
       list.appendChild(item);
     }
@@ -156,7 +158,11 @@
 
   function draw(home, drawing, moved) {
     if (!drawing) {
-      home.replaceChildren();
+      // Whoever drags a slider into a state without a picture must not lose it from under the hand.
+      const room = document.createElement("p");
+      room.className = "quiet";
+      room.textContent = "There is nothing to draw of this.";
+      home.replaceChildren(...(home.style.minHeight ? [room] : []));
       return;
     }
     const room = home.parentElement.clientWidth - 2 * PADDING;
@@ -196,6 +202,8 @@
       for (const one of readout) one.value.textContent = "";
     });
     home.replaceChildren(svg, list, caption);
+    // Legends grow and shrink with their numbers: what lies below stays where it is.
+    home.style.minHeight = `${Math.max(home.getBoundingClientRect().height, parseFloat(home.style.minHeight) || 0)}px`;
   }
 
   window.tellapartChart = { draw };

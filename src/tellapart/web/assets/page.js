@@ -3,7 +3,7 @@
   "use strict";
   const PATIENCE = 30000; // after so many ms without an answer the next question is asked
   const REST = 120; // ms without a change, after which the URL is set
-  const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null };
+  const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null, later: {} };
   const find = (id) => document.getElementById(id);
   const set = (id, props) => window.dash_clientside.set_props(id, props);
 
@@ -26,12 +26,15 @@
     document.documentElement.dataset.asked = page.number;
   }
 
-  function ask(changed) {
+  // What most controls say goes along whatever is said to have changed; a list or a text must be
+  // named, since dials below it still show what was chosen before.
+  function ask(changed, named) {
     if (page.busy) {
-      page.waiting = changed;
+      if (page.waiting === null || named) page.waiting = changed;
       return;
     }
     page.waiting = null;
+    page.later = {};
     next();
     set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number, file: file() } });
   }
@@ -46,15 +49,17 @@
     page.view = path;
     page.shape = null;
     page.waiting = null;
+    page.later = {};
     page.address = null;
+    find("picture").style.minHeight = "";
     clearTimeout(page.busy);
     next();
     return { view: path, query, number: page.number, file: file() };
   }
 
-  function change(field, value) {
-    page.values[field] = value;
-    ask(field);
+  function change(field, value, named) {
+    page.values[field] = page.later[field] = value;
+    ask(field, named);
   }
 
   // A file stays in this window, and goes along only where a view reads it.
@@ -175,14 +180,14 @@
       }
       const list = element("select", { id }, ...one.options.map(([value, words]) => element("option", { value }, words)));
       list.value = one.value;
-      list.addEventListener("change", () => change(one.field, list.value));
+      list.addEventListener("change", () => change(one.field, list.value, true));
       const node = element("div", { className: "control" }, element("label", { htmlFor: id }, one.label), list);
       node.follow = (next) => { list.value = next.value; };
       return node;
     },
     line(one, id) {
       const input = element("input", { type: "text", id, value: one.value, spellcheck: false, autocomplete: "off" });
-      input.addEventListener("change", () => change(one.field, input.value));
+      input.addEventListener("change", () => change(one.field, input.value, true));
       const node = element("div", { className: "control line" }, element("label", { htmlFor: id }, one.label), input);
       node.follow = (next) => { if (document.activeElement !== input) input.value = next.value; };
       return node;
@@ -270,13 +275,19 @@
     }
   }
 
+  // Controls that are made anew keep what was set on those before while the answer was on its way.
+  function meanwhile(one) {
+    if (one.kind === "group") return { ...one, controls: one.controls.map(meanwhile) };
+    return page.waiting !== null && one.field in page.later ? { ...one, value: page.later[one.field] } : one;
+  }
+
   function controls(told) {
     const home = find("controls");
     if (told.shape !== page.shape) {
       const kept = document.activeElement && document.activeElement.id;
       const open = [...home.querySelectorAll("details")].map((one) => one.open);
       page.values = {};
-      page.made = told.controls.map((one, k) => control(one, `c${k}`));
+      page.made = told.controls.map((one, k) => control(meanwhile(one), `c${k}`));
       const above = (node) => node.classList.contains("buttons");
       home.replaceChildren(...page.made.filter((one) => !above(one)));
       find("switches").replaceChildren(...page.made.filter(above));
@@ -294,8 +305,8 @@
   function picture() {
     if (page.told) {
       window.tellapartChart.draw(find("picture"), page.told.drawing, (first, x, second, y) => {
-        page.values[first] = Number(x.toPrecision(4));
-        page.values[second] = Number(y.toPrecision(4));
+        page.values[first] = page.later[first] = Number(x.toPrecision(4));
+        page.values[second] = page.later[second] = Number(y.toPrecision(4));
         ask(second);
       });
     }
@@ -312,6 +323,7 @@
   function show(told) {
     if (told.view === page.view && told.number === page.number) {
       page.told = told;
+      find("lead").textContent = told.lead;
       trouble("");
       if (told.controls) controls(told);
       picture();
@@ -359,7 +371,10 @@
   let resized = null;
   window.addEventListener("resize", () => {
     clearTimeout(resized);
-    resized = setTimeout(picture, 60);
+    resized = setTimeout(() => {
+      find("picture").style.minHeight = "";
+      picture();
+    }, 60);
   });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, { tellapart: { start, show } });

@@ -126,7 +126,7 @@ def _shown(epsilon: float) -> str:
 
 def _told(asked: Asked, without: Row, whole: Row) -> tuple[str, list[str]]:
     name = MEASURES[asked.measure][0]
-    believed = f"Before any output this attacker holds membership for {whole.prior:.4g} likely."
+    believed = f"Before any output this attacker thinks membership {whole.prior:.4g} likely."
     if whole.epsilon is None:
         return f"No ε keeps the limit: {name} ≤ {asked.bound:g}", [
             believed,
@@ -176,7 +176,7 @@ def _drawing(asked: Asked, rows: list[Row]) -> Drawing:
     ends = (x[0], x[-1])
     limit = Trace("the limit", ends, (asked.bound, asked.bound), Ink.PROMISE, dashed=True)
     spots = tuple(
-        Spot(f"knows {one.knows}", one.epsilon, asked.bound, Ink.PROMISE)
+        Spot(f"largest ε where it knows {one.knows}", one.epsilon, asked.bound, Ink.PROMISE)
         for one in dict.fromkeys((rows[0], rows[-1]))
         if one.epsilon is not None and x[0] <= one.epsilon <= x[-1]
     )

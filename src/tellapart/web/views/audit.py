@@ -247,7 +247,7 @@ def _command(state: State, held: Dropped) -> str:
     given += ["--orientation", state.orientation]
     for key, usual in (("score", "score"), ("member", "member"), ("run", "")):
         if getattr(state, key) != usual:
-            given += [f"--{key}-column", shlex.quote(getattr(state, key))]
+            given.append(shlex.quote(f"--{key}-column={getattr(state, key)}"))
     return " ".join(["tellapart audit", *given])
 
 
@@ -266,6 +266,8 @@ VIEW = View(
     "/audit",
     "Audit",
     "Do attack scores refute a claim?",
+    "An attack gives every record a score: how much it looks like a member. Scores can show that a "
+    "promise of privacy is broken; they never show that it is kept.",
     State,
     _controls_of,
     _answer,

@@ -112,6 +112,8 @@ VIEW = View(
     "/auxiliary",
     "Auxiliary",
     "What does an attacker's knowledge do to the choice of ε?",
+    "ε limits how far an output moves a belief, not where it starts. Against an attacker who knows "
+    "more beforehand, the same risk takes a smaller ε.",
     State,
     _controls_of,
     _answer,

@@ -13,7 +13,7 @@ from tellapart.choose import _answering as answering
 from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.named import NamedFamily
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web import _families
+from tellapart.web import _controls, _families
 from tellapart.web._answer import Answer, Drawing, Mark, Table
 from tellapart.web._controls import Choice, Control, Dial, Group, Private, Scale, Tick
 from tellapart.web._view import View
@@ -24,14 +24,19 @@ from tellapart.web.views.explore import fpr_dial, prior_dial
 # What is accepted: in words, the ends of its dial, and how the way between is divided.
 _LOG, _EVEN = Scale.LOG, Scale.LINEAR
 LIMITS: dict[str, tuple[str, float, float, Scale]] = {
-    "max_advantage": ("advantage: TPR − FPR", 1e-3, 1, _LOG),
+    "max_advantage": ("advantage: accused members less accused others (TPR − FPR)", 1e-3, 1, _LOG),
     "max_tpr": ("members found at the FPR below", 1e-3, 1, _LOG),
     "max_ppv": ("accusations that are right, at the FPR", 1e-3, 1, _LOG),
     "max_precision": ("accusations that are right, at a recall", 1e-3, 1, _LOG),
-    "max_f_score": ("F-score", 0.01, 1, _EVEN),
-    "max_posterior": ("belief in membership", 0.01, 1, _EVEN),
+    "max_f_score": ("F-score: best mix of precision and recall", 0.01, 1, _EVEN),
+    "max_posterior": (
+        "belief in membership: the strongest that an output leads to",
+        0.01,
+        1,
+        _EVEN,
+    ),
     "max_success": ("how often the attacker is right", 0.5, 1, _EVEN),
-    "max_auc": ("area under the ROC curve", 0.5, 1, _EVEN),
+    "max_auc": ("AUC: how often a member looks more suspicious than another", 0.5, 1, _EVEN),
     "max_epsilon": ("ε at a δ", 0.01, 20, _LOG),
     "min_bayes_error": ("how often the attacker is wrong", 0.01, 0.5, _EVEN),
 }
@@ -41,11 +46,12 @@ def _limit_controls(state: State) -> Group:
     found: list[Tick | Dial] = []
     for key, (words, low, high, scale) in LIMITS.items():
         on, value = getattr(state, f"on_{key}"), getattr(state, key)
+        short = words.partition(":")[0]
         found.append(Tick(f"on_{key}", words, on))
         if on and key.startswith("min"):
-            found.append(Dial(key, "at least", value, low, high, scale, Private.LARGER))
+            found.append(Dial(key, f"{short}, at least", value, low, high, scale, Private.LARGER))
         elif on:
-            found.append(Dial(key, "at most", value, low, high, scale, Private.SMALLER))
+            found.append(Dial(key, f"{short}, at most", value, low, high, scale, Private.SMALLER))
     return Group("Risks you accept", tuple(found))
 
 
@@ -53,12 +59,14 @@ def _attacker_controls(state: State) -> Group:
     """Prior and FPR always; the rest where a limit asks for it."""
     found = [prior_dial(state.prior), fpr_dial(state.fpr)]
     if state.on_max_precision:
-        found.append(Dial("recall", "recall: share of members found", state.recall, 1e-3, 1))
+        label, ends = "recall: share of members found", ("few of them", "all of them")
+        found.append(Dial("recall", label, state.recall, 1e-3, 1, ends=ends))
     if state.on_max_f_score:
         label = "how much more recall counts in the F-score"
-        found.append(Dial("weight", label, state.weight, 0.1, 10))
+        ends = ("precision counts", "recall counts")
+        found.append(Dial("weight", label, state.weight, 0.1, 10, ends=ends))
     if state.on_max_epsilon:
-        found.append(Dial("at_delta", "δ at which ε is limited", state.at_delta, 1e-12, 0.1))
+        found.append(_controls.delta_dial("δ at which ε is limited", state.at_delta))
     return Group("Attacker", tuple(found))
 
 
@@ -180,6 +188,8 @@ VIEW = View(
     "/choose",
     "Choose",
     "Which ε, or how much noise, keeps the risks that you accept?",
+    "Tick the risks that matter to you and say how much of each you accept. The answer is the "
+    "least noise that keeps them all, and what it costs in accuracy.",
     State,
     _controls_of,
     _answer,

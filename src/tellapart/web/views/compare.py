@@ -17,10 +17,11 @@ from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import Reading
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Choice, Control, Dial, Group, Line, Tick
+from tellapart.web._controls import Choice, Control, Group, Line, Tick
 from tellapart.web._view import View
 from tellapart.web.views.explore import fpr_dial, prior_dial
 
+_FIRST_THREE = "Beside deployments the command below tells the first three, Python all of it."
 _MOST = 5  # more curves than there are inks would look alike
 _PLACES = tuple(range(1, _MOST + 1))
 _KEYS = {one.key: one for one in DEPLOYMENTS}
@@ -77,7 +78,8 @@ def _deployment(key: str) -> Deployment:
 
 def _controls_of(state: State) -> list[Control]:
     slots = [_slot(k + 1, *one) for k, one in enumerate(state.mechanisms.items())]
-    deployed = [_picked(field, one) for field, one in state.deployments.items()]
+    picked = enumerate(state.deployments.items(), 1)
+    deployed = [_picked(k, *one) for k, one in picked]
     if len(slots) + len(deployed) < _MOST:
         more = next(f"m{k}" for k in _PLACES if f"m{k}" not in state.mechanisms)
         slots.append(Choice(more, "Add a mechanism", "", [("", "none"), *_starts()]))
@@ -88,10 +90,11 @@ def _controls_of(state: State) -> list[Control]:
         (
             prior_dial(state.prior),
             fpr_dial(state.fpr),
-            Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1),
+            _controls.delta_dial("δ at which ε is told", state.at_delta),
         ),
     )
-    found: list[Control] = [*slots, Group("Published deployments", tuple(deployed)), attacker]
+    published = [Group("Published deployments", tuple(deployed))] if deployed else []
+    found: list[Control] = [*slots, *published, attacker]
     if any(map(_composed, state.mechanisms.values())):
         label = "Work out who leaks more (takes seconds for compositions)"
         found.append(Tick("pairs", label, state.pairs))
@@ -108,13 +111,13 @@ def _registry(none: str) -> list[tuple[str, str]]:
     return [("", none), *((one.key, f"{one.curator}: {one.name}") for one in every)]
 
 
-def _picked(field: str, one: Deployment) -> Choice:
-    return Choice(field, "Deployment", one.key, _registry("none: leave it out"))
+def _picked(number: int, field: str, one: Deployment) -> Choice:
+    return Choice(field, f"Deployment {number}", one.key, _registry("none: leave it out"))
 
 
 def _slot(number: int, field: str, text: str) -> Control:
     """One mechanism: which, its numbers, and as text."""
-    found = terms(text)
+    found = _controls.known_terms(text)
     starts = _starts()
     names = {start.split(":")[0]: start for start, _ in starts}
     if len(found) > 1:
@@ -125,7 +128,7 @@ def _slot(number: int, field: str, text: str) -> Control:
     dials = [
         _controls.parameter(f"{field}.{place}.{key}", key, value)
         for place, term in enumerate(found)
-        for key, value in term.values.items()
+        for key, value in _controls.own_numbers(term).items()
     ]
     return Group(f"{number}. {title}", (which, *dials, Line(field, "As text", text)))
 
@@ -180,7 +183,8 @@ def _answer(state: State) -> Answer:
     parts: list[Table | Words] = []
     if found.pairs:
         parts.append(Words("Who leaks more", tuple(f"{one}." for one in found.pairs)))
-    parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells)))
+    note = _FIRST_THREE if deployed else ""
+    parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells), note))
     if deployed:
         parts += [_promises(deployed), Words("Before comparing", CAVEATS)]
     if found.pairs:
@@ -306,6 +310,8 @@ VIEW = View(
     "/compare",
     "Compare",
     "Which of several leaks more, and to whom?",
+    "The one with the higher curve tells an attacker more. Where two curves cross, it depends on "
+    "how many people the attacker dares to accuse.",
     State,
     _controls_of,
     _answer,

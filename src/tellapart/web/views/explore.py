@@ -6,10 +6,11 @@ import shlex
 from dataclasses import dataclass
 
 from tellapart import _checks, report, risk
+from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Table, Words
+from tellapart.web._answer import Answer, Ink, Spot, Table, Words
 from tellapart.web._controls import Choice, Control, Dial, Group
 from tellapart.web._view import View
 
@@ -55,7 +56,7 @@ def _controls_of(state: State) -> list[Control]:
         (
             prior_dial(state.prior),
             fpr_dial(state.fpr),
-            Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1),
+            _controls.delta_dial("δ at which ε is told", state.at_delta),
         ),
     )
     picture = Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)
@@ -67,11 +68,13 @@ def _answer(state: State) -> Answer:
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
     found = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.at_delta)
-    sentences = risk.words(curve, prior=prior, out_of=1_000, fpr=state.fpr).splitlines()
+    sentences = risk.words(curve, prior=prior, out_of=_people(prior), fpr=state.fpr).splitlines()
     return Answer(
         headline=state.mechanism,
         sentences=(f"Numbers hold {scope(subject)}.",),
-        drawing=_pictures.draw(state.picture, {state.mechanism: curve}, prior),
+        drawing=_pictures.draw(
+            state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
+        ),
         parts=(
             Words("In words", tuple(sentences)),
             Table(
@@ -86,6 +89,23 @@ def _answer(state: State) -> Answer:
     )
 
 
+def _people(prior: float) -> int:
+    """So many people that a member is among them, but no more than there are."""
+    return next((10**k for k in range(3, 10) if prior * 10**k >= 1 - 1e-9), 10**10)
+
+
+def _out_of(state: State) -> str:
+    people = _people(state.prior)
+    return "" if people == 1_000 else f" --out-of {people}"
+
+
+def _attacker(state: State, curve: TradeoffCurve) -> Spot:
+    """The attacker that the numbers are about."""
+    found = float(curve.tpr(state.fpr))
+    height = found if state.picture.startswith("roc") else 1 - found
+    return Spot(f"this attacker, at FPR {state.fpr:g}", state.fpr, height, Ink.FIRST)
+
+
 def _python(state: State) -> str:
     return f"""\
 from tellapart import risk
@@ -95,14 +115,14 @@ from tellapart.mechanisms.subject import curve_of
 curve = curve_of(named({state.mechanism!r}))
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.at_delta!r}):
     print(one)
-print(risk.words(curve, prior={state.prior!r}, out_of=1_000, fpr={state.fpr!r}))
+print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, fpr={state.fpr!r}))
 """
 
 
 def _command(state: State) -> str:
     return (
         f"tellapart risk {shlex.quote(state.mechanism)} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}"
+        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}{_out_of(state)}"
     )
 
 
@@ -113,6 +133,7 @@ def _report(state: State) -> report.Report:
         prior=state.prior,
         fpr=state.fpr,
         delta=state.at_delta,
+        out_of=_people(state.prior),
         command=_report_command(state),
     )
 
@@ -120,14 +141,17 @@ def _report(state: State) -> report.Report:
 def _report_command(state: State) -> str:
     return (
         f"tellapart report {shlex.quote(state.mechanism)} report.html --prior {state.prior!r} "
-        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}"
+        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}{_out_of(state)}"
     )
 
 
 VIEW = View(
     "/",
     "Explore",
-    "What can an attacker do, who sees the output?",
+    "What can an attacker who sees the output do?",
+    "Records of some people went in: the members. An attacker sees what came out and accuses "
+    "people of being members. At ε = 0 it can only guess, along the dashed line; the larger ε, the "
+    "further its curve may bend away from that, and the less private everyone is.",
     State,
     _controls_of,
     _answer,

@@ -67,7 +67,7 @@ def _controls_of(state: State) -> list[Control]:
     found = [attack, *_controls.mechanism("claim", state.claim, "Claim"), picture]
     if isinstance(named(state.claim), GuaranteeCurve):
         return found
-    return [*found, Dial("at_delta", "δ at which ε is told", state.at_delta, 1e-12, 0.1)]
+    return [*found, _controls.delta_dial("δ at which ε is told", state.at_delta)]
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
@@ -201,6 +201,8 @@ VIEW = View(
     "/point",
     "Point",
     "Is this attack possible, if the claim is true?",
+    "An attack accuses some members, rightly (TPR), and some others, wrongly (FPR). A promise of "
+    "privacy allows only some pairs of these rates: one outside proves it broken.",
     State,
     _controls_of,
     _answer,

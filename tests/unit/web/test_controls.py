@@ -1,0 +1,104 @@
+"""Controls: every dial says which way it goes, and nothing on the page is called by halves."""
+
+import pytest
+
+from tellapart.mechanisms.named import NAMED
+from tellapart.web import _controls, _pictures
+from tellapart.web._answer import Mark
+from tellapart.web._controls import Dial, Group, Private
+from tellapart.web.views import VIEWS
+
+ALL_LIMITS = {
+    f"on_{key}": "yes"
+    for key in ("max_precision", "max_f_score", "max_epsilon", "min_bayes_error", "max_tpr")
+}
+STATES = [
+    *((path, {}) for path in VIEWS),
+    ("/choose", ALL_LIMITS),
+    ("/auxiliary", {"about": "chain"}),
+    ("/auxiliary", {"measure": "ppv"}),
+    ("/point", {"claim": "gaussian:sigma=1"}),
+    *(("/", {"mechanism": start}) for start in _controls.STARTS.values()),
+    ("/", {"mechanism": "staircase:epsilon=1,sensitivity=1,fraction=0.3"}),
+    ("/", {"mechanism": "truncated-laplace:epsilon=1,delta=1e-05"}),
+    ("/", {"mechanism": "randomized-response:epsilon=1,categories=4"}),
+]
+
+
+def flat(controls):
+    for one in controls:
+        if isinstance(one, Group):
+            yield from flat(one.controls)
+        else:
+            yield one
+
+
+@pytest.mark.parametrize(("path", "values"), STATES)
+def test_every_dial_says_what_its_ends_mean_and_has_a_name_of_its_own(path, values):
+    view = VIEWS[path]
+    dials = [one for one in flat(view.controls(view.read(values))) if isinstance(one, Dial)]
+    assert [one.label for one in dials if one.private is Private.NEITHER and not one.ends] == []
+    if path == "/choose":
+        names = [one.label for one in dials]
+        assert len(set(names)) == len(names)
+
+
+def test_a_parameter_that_is_neither_more_nor_less_private_says_what_its_ends_mean():
+    for key in ("fraction", "atom", "power", "categories"):
+        assert _controls.parameter("x", key, 2).ends
+
+
+def test_mechanisms_are_called_as_people_write_them():
+    names = {_controls.title_of(one) for one in NAMED}
+    assert {"Discrete Laplace", "Report noisy max", "Any mechanism with ε and δ"} <= names
+    assert all(name[0].isupper() for name in names)
+
+
+def test_groups_without_controls_are_not_shown():
+    five = {f"m{k}": f"laplace:epsilon={k}" for k in range(1, 6)}
+    view = VIEWS["/compare"]
+    groups = [one for one in view.controls(view.read(five)) if isinstance(one, Group)]
+    assert all(one.controls for one in groups)
+
+
+def test_delta_of_a_promise_has_a_dial_even_where_it_is_zero():
+    view = VIEWS["/"]
+    state = view.read({"mechanism": "any:epsilon=2"})
+    dial = next(one for one in flat(view.controls(state)) if one.field == "mechanism.0.delta")
+    assert dial.value == 0
+    values = {"mechanism": "any:epsilon=2", "mechanism.0.epsilon": 2, "mechanism.0.delta": 0}
+    assert view.read(values, changed="prior").mechanism == "any:epsilon=2"
+    turned = view.read({**values, "mechanism.0.delta": 1e-5}, changed="mechanism.0.delta")
+    assert turned.mechanism == "any:epsilon=2,delta=1e-05"
+
+
+@pytest.mark.parametrize("prior", [1e-6, 3e-5, 0.002, 0.5])
+def test_words_speak_of_so_many_people_that_a_member_is_among_them(prior):
+    view = VIEWS["/"]
+    answer = view.answer(view.read({"prior": prior}))
+    crowd = answer.parts[0].sentences[0]
+    people = int(crowd.split()[1].replace(",", ""))
+    assert people * prior >= 1 - 1e-9
+    assert people == 1_000 or people * prior < 10
+    assert (f"--out-of {people}" in answer.command) == (people != 1_000)
+
+
+@pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "region"])
+def test_the_attacker_of_the_numbers_is_on_the_curve(kind):
+    view = VIEWS["/"]
+    drawing = view.answer(view.read({"picture": kind, "fpr": 0.1})).drawing
+    (spot,) = drawing.spots
+    line = drawing.traces[1]
+    near = min(zip(line.x, line.y, strict=True), key=lambda one: abs(one[0] - spot.x))
+    assert spot.mark is Mark.PLAIN
+    assert spot.x == 0.1
+    assert spot.y == pytest.approx(near[1], abs=0.05)
+
+
+@pytest.mark.parametrize("kind", [one for one, _ in _pictures.KINDS])
+def test_no_picture_cuts_the_corner_of_a_promise(kind):
+    view = VIEWS["/"]
+    drawing = view.answer(view.read({"mechanism": "any:epsilon=3", "picture": kind})).drawing
+    corner = 1 / (1 + 2.718281828459045**3)
+    wanted = 1 - corner if kind == "precision" else corner
+    assert min(abs(x - wanted) for x in drawing.traces[1].x) < 1e-12
