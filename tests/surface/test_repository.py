@@ -1,6 +1,7 @@
 """The repository itself: no package host by name, and one command for the machine that tests."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -56,6 +57,11 @@ def test_the_machine_that_tests_runs_make_test_and_nothing_else():
     housekeeping = ("set -", 'cd "$(dirname "$0")/.."')
     assert [row for row in commands if not row.startswith(housekeeping)] == ["make test"]
     assert commands[-1] == "make test"
+
+
+def test_the_workflow_runs_the_same_and_nothing_else():
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert re.findall(r"\brun: *(.+)", workflow) == ["bash .ci/run"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no executable bit elsewhere")
