@@ -16,7 +16,8 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
-test: chromium lint types contract docs
+test: chromium $(STAMP)
+	$(MAKE) --jobs=2 lint types contract docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-all: chromium lint types contract docs
