@@ -105,6 +105,7 @@ def test_a_bad_file_is_told_of_and_the_next_one_is_read(visit, name):
     assert "REFUTED" in drop(screen, "good.csv", GOOD).headline
 
 
+@pytest.mark.slow
 def test_a_huge_file_never_leaves_the_browser(visit):
     screen = visit().open("/audit")
     drop(screen, "good.csv", GOOD)
