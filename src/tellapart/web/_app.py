@@ -197,7 +197,7 @@ def tell(asked: Any) -> tuple[Any, Any, Any]:
 
 def report(_wanted: Any, asked: Any) -> Any:
     """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
-    from tellapart.report.html import page
+    from tellapart.report import page
 
     view = _view(asked)
     if view.report is None:
