@@ -48,7 +48,7 @@ class Kept:
     def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> Kept:
         """The folder of this game, begun or gone on with; that of another is refused."""
         _checks.instance(str | os.PathLike, "a path", folder=folder)
-        where = Path(folder)
+        where = Path(folder).absolute()  # workers may have been started elsewhere
         try:
             where.mkdir(parents=True, exist_ok=True)
             known = where / MANIFEST

@@ -56,6 +56,16 @@ def form(request, monkeypatch):
     return request.param
 
 
+def test_workers_that_were_started_elsewhere_find_the_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = _kept.Kept.opened("kept", {"game": 1})
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found.write(0, np.zeros((1, 5)))
+    assert files(tmp_path / "kept") == [found.path(0)]
+    assert found.count() == 1
+
+
 def test_a_killed_game_goes_on_and_equals_one_that_was_not(tmp_path):
     folder = tmp_path / "killed"
     command = [sys.executable, "-c", SCRIPT]
