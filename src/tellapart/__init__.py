@@ -42,16 +42,11 @@ from tellapart.mechanisms.choice import (
 )
 from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, compose
 from tellapart.mechanisms.custom import CustomMechanism
-from tellapart.mechanisms.noise import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    TruncatedLaplace,
-)
+from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
+from tellapart.mechanisms.whole_noise import DiscreteGaussian, DiscreteLaplace
 
 __all__ = [
     "MECHANISMS",

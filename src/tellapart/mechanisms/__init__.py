@@ -12,15 +12,10 @@ from tellapart.mechanisms.choice import (
     UnaryEncoding,
 )
 from tellapart.mechanisms.custom import CustomMechanism
-from tellapart.mechanisms.noise import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    TruncatedLaplace,
-)
+from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
+from tellapart.mechanisms.whole_noise import DiscreteGaussian, DiscreteLaplace
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     CustomMechanism,

@@ -26,17 +26,12 @@ from tellapart.mechanisms.choice import (
     UnaryEncoding,
 )
 from tellapart.mechanisms.combine import compose
-from tellapart.mechanisms.noise import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    TruncatedLaplace,
-)
+from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
+from tellapart.mechanisms.whole_noise import DiscreteGaussian, DiscreteLaplace
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
@@ -19,58 +17,12 @@ from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
 from tellapart.web._controls import Choice, Control, Group, Line, Tick
 from tellapart.web._view import View
+from tellapart.web.views import _compare_code
+from tellapart.web.views._compare_state import MOST, PLACES, State
 from tellapart.web.views.explore import fpr_dial, prior_dial
 
 _FIRST_THREE = "Beside deployments the command below tells the first three, Python all of it."
-_MOST = 5  # more curves than there are inks would look alike
-_PLACES = tuple(range(1, _MOST + 1))
-_KEYS = {one.key: one for one in DEPLOYMENTS}
 _NAMES = {one.name: one for one in DEPLOYMENTS}
-
-
-@dataclass(frozen=True)
-class State:
-    """What the view shows: mechanisms as text, deployments by their keys, "" for none."""
-
-    m1: str = "laplace:epsilon=1"
-    m2: str = "gaussian:sigma=1"
-    m3: str = ""
-    m4: str = ""
-    m5: str = ""
-    d1: str = ""
-    d2: str = ""
-    d3: str = ""
-    d4: str = ""
-    d5: str = ""
-    prior: float = 0.5
-    fpr: float = 0.01
-    at_delta: float = 1e-5
-    pairs: bool = True
-    picture: str = "roc"
-
-    @property
-    def mechanisms(self) -> dict[str, str]:
-        """The mechanisms that are compared, by their fields."""
-        every = {f"m{k}": getattr(self, f"m{k}") for k in _PLACES}
-        return {field: text for field, text in every.items() if text}
-
-    @property
-    def deployments(self) -> dict[str, Deployment]:
-        """The deployments that are compared, by their fields."""
-        every = {f"d{k}": getattr(self, f"d{k}") for k in _PLACES}
-        return {field: _deployment(key) for field, key in every.items() if key}
-
-    @property
-    def names(self) -> list[str]:
-        """What all that is compared is called."""
-        deployed = [one.name for one in self.deployments.values()]
-        return list(dict.fromkeys([*self.mechanisms.values(), *deployed]))
-
-
-def _deployment(key: str) -> Deployment:
-    if key not in _KEYS:
-        _checks.refuse("deployment", "be the key of one in the registry", key)
-    return _KEYS[key]
 
 
 # ---- controls
@@ -80,10 +32,10 @@ def _controls_of(state: State) -> list[Control]:
     slots = [_slot(k + 1, *one) for k, one in enumerate(state.mechanisms.items())]
     picked = enumerate(state.deployments.items(), 1)
     deployed = [_picked(k, *one) for k, one in picked]
-    if len(slots) + len(deployed) < _MOST:
-        more = next(f"m{k}" for k in _PLACES if f"m{k}" not in state.mechanisms)
+    if len(slots) + len(deployed) < MOST:
+        more = next(f"m{k}" for k in PLACES if f"m{k}" not in state.mechanisms)
         slots.append(Choice(more, "Add a mechanism", "", [("", "none"), *_starts()]))
-        more = next(f"d{k}" for k in _PLACES if f"d{k}" not in state.deployments)
+        more = next(f"d{k}" for k in PLACES if f"d{k}" not in state.deployments)
         deployed.append(Choice(more, "Add a published deployment", "", _registry("none")))
     attacker = Group(
         "Attacker",
@@ -160,8 +112,8 @@ def _readings(name: str, prior: float, fpr: float, delta: float) -> tuple[Readin
 
 def _compared(state: State) -> Comparison:
     names = state.names
-    if not 2 <= len(names) <= _MOST:
-        _checks.refuse("what is compared", f"be two to {_MOST} different ones", names)
+    if not 2 <= len(names) <= MOST:
+        _checks.refuse("what is compared", f"be two to {MOST} different ones", names)
     asked = state.pairs or not any(map(_composed, state.mechanisms.values()))
     return Comparison(
         names=tuple(names),
@@ -196,8 +148,8 @@ def _answer(state: State) -> Answer:
         sentences=_sentences(found, deployed),
         drawing=drawn,
         parts=tuple(parts),
-        python=_python(state),
-        command=_command(state),
+        python=_compare_code.python(state),
+        command=_compare_code.command(state),
     )
 
 
@@ -261,51 +213,6 @@ def _height(fnr: float, picture: str) -> float:
     return 1 - fnr if picture.startswith("roc") else fnr
 
 
-# ---- code that says the same
-
-
-def _python(state: State) -> str:
-    named_ones = "".join(f"    {text!r}: named({text!r}),\n" for text in _texts(state))
-    deployed = "".join(
-        f"    {one.name!r}: deployments.find({one.key!r})[0].curve(),\n"
-        for one in dict.fromkeys(state.deployments.values())
-    )
-    imports = "choose, deployments" if deployed else "choose"
-    also = "from tellapart.mechanisms.named import named\n" if named_ones else ""
-    return f"""\
-from tellapart import {imports}
-{also}
-found = choose.compare(
-    {{
-{_indented(named_ones + deployed)}    }},
-    prior={state.prior!r},
-    fpr={state.fpr!r},
-    delta={state.at_delta!r},
-)
-print(found)
-for row in found.gaps():
-    print(*row, sep="  ")
-"""
-
-
-def _texts(state: State) -> list[str]:
-    return list(dict.fromkeys(state.mechanisms.values()))
-
-
-def _indented(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())
-
-
-def _command(state: State) -> str:
-    texts = [shlex.quote(text) for text in _texts(state)]
-    about = f"--prior {state.prior!r} --fpr {state.fpr!r}"
-    start = " ".join(["tellapart compare", *texts, about])
-    keys = list(dict.fromkeys(one.key for one in state.deployments.values()))
-    if not keys:
-        return f"{start} --at-delta {state.at_delta!r}"
-    return f"{start} --deployments {' '.join(keys)}"
-
-
 VIEW = View(
     "/compare",
     "Compare",
@@ -315,5 +222,5 @@ VIEW = View(
     State,
     _controls_of,
     _answer,
-    mechanisms=tuple(f"m{k}" for k in _PLACES),
+    mechanisms=tuple(f"m{k}" for k in PLACES),
 )
