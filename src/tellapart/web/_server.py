@@ -43,14 +43,16 @@ def serve(
     if where > 65_535:
         _checks.refuse("port", "be at most 65,535", where)
     try:
-        from waitress import create_server
+        from waitress import create_server, wasyncore
 
         from tellapart.web._app import LARGEST_REQUEST, create
     except ImportError as missing:
         raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
     _try(where)
+    connections: dict[int, object] = {}
     server = create_server(
         create(where).server,
+        connections,
         host=HOST,
         port=where,
         threads=8,
@@ -69,6 +71,7 @@ def serve(
         pass  # that is how it ends, however early it comes
     finally:
         server.close()
+        wasyncore.close_all(connections)  # of visitors who are still there
 
 
 def _try(port: int) -> None:
