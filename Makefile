@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+# Tests start many interpreters: what one has compiled, the next may use.
+export PYTHONDONTWRITEBYTECODE :=
+# Most of what is installed is never imported; what is, is compiled then.
+INSTALL := -m pip install --quiet --no-compile --editable
 
 .PHONY: demo test test-all chromium docs licences release lint types contract bench detection zoo training-bugs picture \
 	screenshot clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python $(INSTALL) '.[dev]'
 	touch $(STAMP)
 
 demo: $(STAMP)
@@ -46,7 +50,7 @@ contract: $(STAMP)
 	$(BIN)/lint-imports
 
 $(PEERS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
+	$(BIN)/python $(INSTALL) '.[dev,peers]'
 	touch $(PEERS)
 
 bench: chromium $(PEERS)
