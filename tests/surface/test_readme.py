@@ -1,160 +1,36 @@
 """The README and the pages of docs/ are run, and what they promise exists."""
 
-import ast
-import contextlib
-import doctest
-import io
-import math
 import re
-import shlex
 import shutil
-from pathlib import Path
 
 import pytest
+from page_runner import FENCE, ROOT, blocks, look_at_text, run_console, run_page, shows, targets
 
-from tellapart.cli import main
-
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-FENCE = re.compile(r"^( *)(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^ *\2[ \t]*$", re.M | re.S)
-PROMISE = re.compile(r"\s#\s*(?:->|→)\s*(.+?)\s*$")
-SHELLS = {"console", "sh", "bash", "shell", "shell-session", "zsh"}
 
 
-def blocks(text, languages):
-    """(first line number, code) of each fenced block in one of these languages."""
-    for found in FENCE.finditer(text):
-        if found[3] in languages:
-            line = text.count("\n", 0, found.start(4)) + 1
-            indent = len(found[1])
-            code = "".join(row[indent:] for row in found[4].splitlines(keepends=True))
-            yield line, code
-
-
-# -- python blocks ------------------------------------------------------------------------------
-
-
-def keeps(value, printed, promise):
-    """Whether the comment shows the value; after a comma it may go on in words."""
-    parts = promise.split(", ")
-    shown = [", ".join(parts[: k + 1]) for k in range(len(parts))]
-    return any(agrees(value, printed, one) for one in shown)
-
-
-def agrees(value, printed, promised):
-    """Whether a value, or what was printed, is what the comment shows, to the digits it shows."""
-    shown = printed.strip() if printed.strip() else repr(value)
-    if promised in (shown, str(value)):
-        return True
-    try:
-        wanted, number = float(promised), float(shown if printed.strip() else value)
-    except (TypeError, ValueError):
-        return False
-    if not math.isfinite(wanted):
-        return wanted == number
-    mantissa, _, exponent = promised.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return abs(wanted - number) <= 0.5000001 * 10.0 ** (int(exponent or 0) - decimals)
-
-
-def value_of(statement, namespace):
-    """Run one statement; give what it evaluates to, or the value it assigns."""
-    if isinstance(statement, ast.Expr):
-        code = compile(ast.Expression(statement.value), "<page>", "eval")
-        return eval(code, namespace)  # noqa: S307
-    exec(compile(ast.Module([statement], []), "<page>", "exec"), namespace)  # noqa: S102
-    target = getattr(statement, "targets", [getattr(statement, "target", None)])[0]
-    return namespace.get(target.id) if isinstance(target, ast.Name) else None
-
-
-def run_script(code, namespace, where):
-    """Run a block statement by statement and check every trailing `# -> value`."""
-    rows = code.splitlines()
-    for statement in ast.parse(code).body:
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            value = value_of(statement, namespace)
-        promise = PROMISE.search(rows[statement.end_lineno - 1])
-        if promise:
-            line = f"{where}, line {statement.end_lineno}: {rows[statement.end_lineno - 1].strip()}"
-            got = out.getvalue().strip() or repr(value)
-            assert keeps(value, out.getvalue(), promise[1]), f"{line}\n  got {got}"
-
-
-def run_session(code, namespace, where):
-    """Run a block that carries `>>>` prompts as a doctest."""
-    session = doctest.DocTestParser().get_doctest(code, namespace, where, None, 0)
-    report = io.StringIO()
-    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
-    result = runner.run(session, out=report.write, clear_globs=False)
-    namespace.update(session.globs)
-    assert result.failed == 0, report.getvalue()
-
-
-def run_page(text, where):
-    namespace = {"__name__": "__page__"}
-    count = 0
-    for line, code in blocks(text, {"python", "py", "pycon"}):
-        run = run_session if re.search(r"^\s*>>> ", code, re.M) else run_script
-        run(code, namespace, f"{where}, block at line {line}")
-        count += 1
-    return count
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where a reader is: beside the examples, free to write."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.mark.filterwarnings("ignore:Secure RNG turned off:UserWarning")  # what Opacus always says
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_python_block_runs_and_keeps_its_promises(page, tmp_path, monkeypatch):
+def test_every_block_runs_and_shows_what_comes_out(page):
     text = page.read_text(encoding="utf-8")
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # a block may read its files
-    monkeypatch.chdir(tmp_path)  # and write others
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    count = run_page(text, page.name)
-    assert count == len(re.findall(r"^ *(?:`{3,}|~{3,})[ \t]*(?:python|py|pycon)\b", text, re.M))
+    counts = run_page(text, page.name)
+    assert sum(counts.values()) == len(re.findall(r"^ *(?:`{3,}|~{3,})[ \t]*[\w{]", text, re.M))
 
 
-def typed(text):
-    """(command, the lines shown under it) of each `$ tellapart …` in a shell block."""
-    for _, code in blocks(text, SHELLS):
-        for part in re.split(r"^\$ ", code, flags=re.M)[1:]:
-            command, *shown = part.splitlines()
-            if command.startswith("tellapart "):
-                yield shlex.split(command.partition(" #")[0])[1:], shown
-
-
-def shows(printed, shown):
-    """Whether the shown lines are the printed ones, in order; `...` stands for any number."""
-    pattern = "".join(
-        r"(?:[^\n]*\n)*?" if row == "..." else re.escape(row) + r" *\n" for row in shown
-    )
-    return re.fullmatch(pattern, printed) is not None
-
-
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_command_shown_prints_what_is_shown(page, tmp_path, monkeypatch, capsys):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # a command may read its files
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    for tokens, shown in typed(page.read_text(encoding="utf-8")):
-        code = main(tokens)
-        printed = capsys.readouterr().out
-        assert code == (1 if printed.startswith("REFUTED") else 0)
-        assert not shown or shows(printed, shown), f"{' '.join(tokens)}\n{printed}"
-
-
-def test_the_readme_shows_commands_and_what_is_shown_must_be_printed():
-    assert list(typed((ROOT / "README.md").read_text(encoding="utf-8")))
-    printed = "one\ntwo  \nthree\n"
-    assert shows(printed, ["one", "two", "three"])
-    assert shows(printed, ["one", "..."])
-    assert shows(printed, ["...", "two", "..."])
-    assert not shows(printed, ["one", "three"])
-    assert not shows(printed, ["one", "two", "tree"])
-    assert not shows(printed, ["one", "two"])
-
-
-def test_the_readme_shows_code():
-    assert list(blocks((ROOT / "README.md").read_text(encoding="utf-8"), {"python", "pycon"}))
+def test_the_readme_shows_code_and_commands():
+    found = [language for language, *_ in blocks((ROOT / "README.md").read_text(encoding="utf-8"))]
+    assert {"python", "console"} <= set(found)
 
 
 # -- the runner itself can fail -----------------------------------------------------------------
@@ -184,7 +60,7 @@ assert y > x          # names live on
 
 
 def test_the_runner_runs_good_pages():
-    assert run_page(GOOD, "good") == 3
+    assert run_page(GOOD, "good") == {"python": 3}
 
 
 @pytest.mark.parametrize(
@@ -206,35 +82,84 @@ def test_the_runner_runs_good_pages():
         "assert False",
     ],
 )
-def test_the_runner_notices_bad_pages(code):
+def test_the_runner_notices_bad_code(code):
     with pytest.raises((AssertionError, ArithmeticError, NameError, SyntaxError)):
         run_page(f"```python\n{code}\n```\n", "bad")
 
 
-# -- commands and links -------------------------------------------------------------------------
+COMMAND = "$ tellapart region --epsilon 1 --fpr 0.01 --tpr 0.02\n"
 
 
-def targets():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    return set(re.findall(r"^([A-Za-z][\w-]*)\s*:(?!=)", makefile, re.M))
+@pytest.mark.usefixtures("folder")
+def test_commands_read_what_code_before_them_wrote():
+    page = (
+        "```python\nfrom pathlib import Path\n"
+        'Path("own.csv").write_text(Path("examples/scores.csv").read_text())\n```\n'
+        "```console\n$ tellapart audit own.csv --design many-runs \\\n      --epsilon 1\n"
+        "REFUTED: the claim ε = 1, δ = 0, at 95 % confidence\n...\n```\n"
+    )
+    assert run_page(page, "good") == {"python": 1, "console": 1}
 
 
-def commands(text):
-    """Lines of shell blocks, and inline code."""
-    for _, code in blocks(text, SHELLS):
-        for row in code.splitlines():
-            yield re.sub(r"^\s*[$%>]\s+", "", row).partition(" #")[0].strip()
-    for inline in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
-        yield inline.strip()
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "$ tellapart risk --epsilon -1\n",
+        "$ tellapart no-such-command\n",
+        COMMAND + "something else\n",
+        "without a prompt\n" + COMMAND,
+        "tellapart risk --epsilon 1\n",
+        "$ make no-such-target\n",
+        "$ pip install '.[no-such-extra]'\n",
+        "$ rm -r everything\n",
+    ],
+)
+def test_the_runner_notices_bad_commands(code):
+    with pytest.raises(AssertionError):
+        run_console(code, {}, "bad")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "block",
+    [
+        '```toml\ntitle = "no such example"\n```\n',
+        "```text\n$ tellapart risk --epsilon 1\n```\n",
+        "```text\nimport joblib\n```\n",
+        "```ruby\nputs 1\n```\n",
+        "```\nplain\n```\n",
+    ],
+)
+def test_a_block_that_is_not_run_is_noticed(block):
+    with pytest.raises(AssertionError):
+        run_page(block, "bad")
+
+
+def test_what_a_script_printed_may_be_shown():
+    look_at_text("mechanism   median\nLaplace       43.1\n", {}, "good")
+
+
+def test_what_is_shown_must_be_printed():
+    printed = "one\ntwo  \nthree\n"
+    assert shows(printed, ["one", "two", "three"])
+    assert shows(printed, ["one", "..."])
+    assert shows(printed, ["...", "two", "..."])
+    assert not shows(printed, ["one", "three"])
+    assert not shows(printed, ["one", "two", "tree"])
+    assert not shows(printed, ["one", "two"])
+
+
+# -- what is mentioned in prose -----------------------------------------------------------------
 
 
 def made(text):
+    """Targets of `make` named in inline code."""
     found = set()
-    for command in commands(text):
-        for part in re.split(r"&&|\|\||;|\|", command):
-            words = part.split()
-            if words[:1] == ["make"]:
-                found |= {w for w in words[1:] if "=" not in w and not w.startswith("-")}
+    for inline in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
+        words = inline.split()
+        if words[:1] == ["make"]:
+            found |= {w for w in words[1:] if "=" not in w and not w.startswith("-")}
     return found
 
 
@@ -244,17 +169,13 @@ def test_every_make_target_mentioned_exists(page):
 
 
 def test_make_targets_are_found_in_text():
-    text = "Run `make demo`.\n```console\n$ make test lint  # all\n$ cd x && make -j2 bench\n```\n"
-    assert made(text) == {"demo", "test", "lint", "bench"}
+    assert made("Run `make demo`, `make -j2 test lint` or `make x=1 bench`; `other demos`.") == {
+        "demo",
+        "test",
+        "lint",
+        "bench",
+    }
     assert {"demo", "test"} <= targets()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_local_link_leads_somewhere(page):
-    text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    links = re.findall(r"\]\(\s*<?([^)\s>]+)", text) + re.findall(r'(?:src|href)="([^"]+)"', text)
-    local = [link.partition("#")[0] for link in links if not re.match(r"[a-z]+:|#", link)]
-    assert [link for link in local if link and not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
