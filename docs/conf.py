@@ -26,7 +26,6 @@ exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
-nb_execution_excludepatterns = ["notebooks/*"]  # run by `make test-all`, shown as written
 nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "docs-cache")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
