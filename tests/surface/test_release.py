@@ -46,7 +46,9 @@ def test_every_package_that_a_user_may_get_has_its_licence_told():
     spec = importlib.util.spec_from_file_location("licences", ROOT / "docs" / "licences.py")
     licences = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(licences)
-    rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (.+) \|$", text("docs/licences.md"), re.M)
+    page = text("docs/licences.md")
+    assert all(part in page for part in licences.HEAD.split("{mathjax}"))
+    rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (.+) \|$", page, re.M)
     told = {name: by for name, by, _ in rows if name != "package"}
     assert told == {name: ", ".join(sorted(by)) for name, by in licences.asked().items()}
     assert {"numpy", "torch", "dash"} <= set(told)
