@@ -280,7 +280,7 @@ def test_a_server_keeps_what_it_is_sent_in_memory(monkeypatch):
         def close(self):
             asked["closed"] = True
 
-    def created(application, **options):
+    def created(application, connections, **options):
         asked.update(options)
         return Server()
 
