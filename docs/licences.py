@@ -18,6 +18,9 @@ edit. tellapart itself is under the Apache License 2.0. Its repository holds Mat
 the formulas of this documentation (`docs/_static/mathjax`, Apache License 2.0) and no other code
 that others wrote. Data name their sources: `examples/data` and [deployments](deployments.md).
 
+Listed is what tellapart asks for by name. What those packages bring in turn depends on their
+releases and on the machine (PyTorch may bring CUDA, which is not free software).
+
 | package | asked for by | licence |
 |---|---|---|
 """

@@ -26,10 +26,12 @@ def text(name):
 # -- what can be read ---------------------------------------------------------------------------
 
 
-def test_there_is_one_version():
+def test_there_is_one_version_and_one_date_or_none_yet():
     assert PROJECT["dynamic"] == ["version"]
-    assert re.search(r"^version: (.+)$", text("CITATION.cff"), re.M)[1] == tellapart.__version__
-    assert re.search(r"^## (.+)$", text("CHANGELOG.md"), re.M)[1] == tellapart.__version__
+    cited = dict(re.findall(r"^(version|date-released): (.+)$", text("CITATION.cff"), re.M))
+    assert cited["version"] == tellapart.__version__
+    when = f" ({cited['date-released']})" if "date-released" in cited else ""
+    assert re.search(r"^## (.+)$", text("CHANGELOG.md"), re.M)[1] == tellapart.__version__ + when
 
 
 def test_the_same_pythons_are_named_everywhere():
@@ -44,15 +46,19 @@ def test_every_package_that_a_user_may_get_has_its_licence_told():
     spec = importlib.util.spec_from_file_location("licences", ROOT / "docs" / "licences.py")
     licences = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(licences)
-    rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (.+) \|$", text("docs/licences.md"), re.M)
+    page = text("docs/licences.md")
+    assert all(part in page for part in licences.HEAD.split("{mathjax}"))
+    rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (.+) \|$", page, re.M)
     told = {name: by for name, by, _ in rows if name != "package"}
     assert told == {name: ", ".join(sorted(by)) for name, by in licences.asked().items()}
     assert {"numpy", "torch", "dash"} <= set(told)
     assert all(said.strip() not in ("", "not said", "UNKNOWN") for _, _, said in rows)
 
 
-def test_the_types_are_announced():
-    assert (ROOT / "src" / "tellapart" / "py.typed").exists()
+def test_the_types_of_every_package_are_announced():
+    packages = [one.parent for one in (ROOT / "src").glob("*/__init__.py")]
+    assert {one.name for one in packages} == {"tellapart", "pytest_tellapart"}
+    assert all((one / "py.typed").exists() for one in packages)
 
 
 # -- what is built ------------------------------------------------------------------------------
@@ -97,6 +103,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(built):
     inside = {name for name in names if ".dist-info/" not in name}
     assert inside == files_under(ROOT / "src")
     assert {
+        "pytest_tellapart/py.typed",
         "tellapart/py.typed",
         "tellapart/deployments/registry.csv",
         "tellapart/report/template.html",
@@ -118,6 +125,17 @@ def test_the_source_archive_holds_what_the_tests_need(built):
     assert not [name for name in names if name.startswith(("docs/api/", "build/", ".venv/"))]
 
 
+def interpreter(version):
+    """A Python of this version, if there is one that starts: a shim may stand for none."""
+    found = shutil.which(f"python{version}")
+    if found:
+        ask = [found, "-c", "import sys; print(sys.executable)"]
+        done = subprocess.run(ask, capture_output=True, text=True)  # noqa: S603
+        if done.returncode == 0:
+            return done.stdout.strip()
+    return pytest.skip(f"no Python {version} here")
+
+
 MISSING = {
     "web": ["explore"],
     "plot": ["risk", "--epsilon", "1", "--plot", "risk.svg"],
@@ -128,10 +146,7 @@ MISSING = {
 @pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_wheel_works_where_nothing_else_is(built, version, tmp_path):
-    python = shutil.which(f"python{version}")
-    if python is None:
-        pytest.skip(f"no Python {version} here")
-    run(python, "-m", "venv", "bare", cwd=tmp_path)
+    run(interpreter(version), "-m", "venv", "bare", cwd=tmp_path)
     run("bare/bin/python", "-m", "pip", "install", "--quiet", built[1], cwd=tmp_path)
     shutil.copy(ROOT / "examples" / "scores.csv", tmp_path)
     command = "bare/bin/tellapart"
@@ -150,3 +165,38 @@ def test_the_wheel_works_where_nothing_else_is(built, version, tmp_path):
         assert out == ""
         assert said.count("\n") == 1
         assert said.endswith(f"pip install 'tellapart[{extra}]'\n")
+
+
+# -- what is promised of others -----------------------------------------------------------------
+
+LEAST = "files,learn,plot,report,web"
+USED = """
+import tellapart as ta
+from tellapart.web import _app
+
+assert ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=100).curve().tpr(0.01) < 0.1
+_app.create(8050)
+"""
+
+
+def least():
+    """The lowest version that is promised to do, of each package that an extra asks for."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = PROJECT["dependencies"] + [one for key in LEAST.split(",") for one in extras[key]]
+    return sorted({re.sub(r">=([\d.]+).*", r"==\1", one) for one in wanted if ">=" in one})
+
+
+@pytest.mark.slow
+def test_the_lowest_versions_that_are_promised_do(built, tmp_path):
+    assert {"numpy==2.0", "dash==4.3"} <= set(least())
+    run(interpreter(VERSIONS[0]), "-m", "venv", "old", cwd=tmp_path)
+    wheel = f"{built[1]}[{LEAST}]"
+    run("old/bin/python", "-m", "pip", "install", "--quiet", wheel, *least(), cwd=tmp_path)
+    shutil.copy(ROOT / "examples" / "scores.csv", tmp_path)
+    run("old/bin/python", "-c", USED, cwd=tmp_path)
+    command = "old/bin/tellapart"
+    assert "For example:" in run(command, "--help", cwd=tmp_path)[0]
+    audit = ["audit", "scores.csv", "--design", "many-runs", "--epsilon", "1"]
+    assert "refuted" in run(command, *audit, "--report", "audit.html", cwd=tmp_path, code=1)[0]
+    run(command, "risk", "--epsilon", "1", "--plot", "risk.svg", cwd=tmp_path)
+    assert {"audit.html", "risk.svg"} <= {one.name for one in tmp_path.iterdir()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -49,6 +50,8 @@ def serve(
     except ImportError as missing:
         raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
     _try(where)
+    # That a request waits its turn for a moment is no news to whoever reads the terminal.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     connections: dict[int, object] = {}
     server = create_server(
         create(where).server,
