@@ -98,7 +98,6 @@ def our_mixture() -> float:
 class Outcome:
     """What someone answered in how many CPU seconds, or why not."""
 
-    package: str
     seconds: float
     answer: Any
     reason: str = ""
@@ -107,7 +106,7 @@ class Outcome:
 def measured(package: str, task: Task) -> Outcome:
     """The least CPU time of a few runs, and the answer. A peer may crash; that is told."""
     if package != "tellapart" and not peers.installed(package):
-        return Outcome(package, np.nan, None, "not installed")
+        return Outcome(np.nan, None, "not installed")
     best, spent, answer = np.inf, 0.0, None
     for _ in range(5):
         start = time.process_time()
@@ -117,12 +116,12 @@ def measured(package: str, task: Task) -> Outcome:
             raise
         except Exception as crash:  # noqa: BLE001
             what = str(crash).strip().splitlines()
-            return Outcome(package, np.nan, None, f"crashed: {what[0] if what else repr(crash)}")
+            return Outcome(np.nan, None, f"crashed: {what[0] if what else repr(crash)}")
         taken = time.process_time() - start
         best, spent = min(best, taken), spent + taken
         if spent > LONG:
             break
-    return Outcome(package, best, answer)
+    return Outcome(best, answer)
 
 
 def compared(

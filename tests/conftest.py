@@ -1,7 +1,9 @@
-"""One setting for all property tests: the same examples every time, or new and more ones."""
+"""One setting for all property tests, and a way for functions to get to other processes."""
 
 import os
 
+import cloudpickle
+import pytest
 from hypothesis import settings
 
 # `make test` must say the same of the same code, and soon; `make test-all` goes looking for
@@ -9,3 +11,14 @@ from hypothesis import settings
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=15)
 settings.register_profile("explore", print_blob=True, deadline=None, max_examples=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.fixture(scope="module")
+def by_value(request):
+    """Functions of a test go to processes as they are.
+
+    By name, each process would import the test's module first, and all that it imports.
+    """
+    cloudpickle.register_pickle_by_value(request.module)
+    yield
+    cloudpickle.unregister_pickle_by_value(request.module)

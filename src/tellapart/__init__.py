@@ -7,10 +7,10 @@
 """
 
 from tellapart.accountants.events import from_dp_event
-from tellapart.curve._crossings import crossings
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
 from tellapart.curve.base import Bound, Rates, TradeoffCurve
+from tellapart.curve.crossings import crossings
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee

@@ -143,7 +143,7 @@ def test_a_sample_of_a_sample_is_a_sample(sigma: float, a: float, b: float) -> N
     step = ta.Gaussian(sigma)
     twice, once = step.sampled(a).sampled(b), step.sampled(a * b)
     _same(twice.curve(), once.curve())
-    _same(twice.repeated(300).curve(), once.repeated(300).curve())
+    _same(twice.repeated(3_000).curve(), once.repeated(3_000).curve())
 
 
 @few

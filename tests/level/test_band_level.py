@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tellapart.audit._band import fpr_upper, fpr_upper_above, lower_band, tpr_lower
+from tellapart.audit._band import fpr_upper_above, lower_band, tpr_lower, upper_band
 
 LEVEL = 0.1
 WEIGHTS = {
@@ -31,7 +31,7 @@ def test_true_rates_at_every_threshold(weights, n):
     runs, values = 1500, len(weights)
     truth = 1 - np.cumsum(weights)  # P[score > value], for each value
     broken_fpr = broken_tpr = broken_at_ranks = 0
-    upper = fpr_upper(n, LEVEL)
+    upper = upper_band(n, LEVEL)
     for _ in range(runs):
         scores = rng.choice(values, size=n, p=weights)
         above = n - np.searchsorted(np.sort(scores), np.arange(values), side="right")

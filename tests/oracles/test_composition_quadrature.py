@@ -71,8 +71,8 @@ class Outputs:
 
 
 def _precisely(sigma, rate, t, ends=(-20, -5, 0, 5, 20), scale=1):
-    """The four rates of two steps, to 30 digits, also of rates as small as 1/scale."""
-    with mp.workdps(60):
+    """The four rates of two steps, to the last bit, also of rates as small as 1/scale."""
+    with mp.workdps(30):
         mu, q, t = 1 / mp.mpf(sigma), mp.mpf(rate), mp.mpf(t)
 
         def output(loss):

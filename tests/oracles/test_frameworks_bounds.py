@@ -1,17 +1,14 @@
 """Stored values of noise by distances, quilts and policies, asked of the public API."""
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from stored_frameworks import BY_ID, chain_of, table_of
 
 from tellapart.worlds import (
     Exchangeable,
-    JointTable,
     Linear,
-    MarkovChain,
     RecordValue,
     Sum,
     quilt_scale,
@@ -30,26 +27,14 @@ from tellapart.worlds.policies import (
     Policy,
 )
 
-RECORDS = json.loads(Path(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))
-BY_ID = {record["id"]: record for record in RECORDS}
-
-
-def _chain(inputs):
-    return MarkovChain(inputs["initial"], inputs["transition"], inputs["T"])
-
-
-def _table(inputs):
-    joint = inputs["joint"].items()
-    return JointTable.of({tuple(map(int, bits)): share for bits, share in joint})
-
 
 def _at(inputs):
-    chain, t = _chain(inputs), inputs["t"]
+    chain, t = chain_of(inputs), inputs["t"]
     return wasserstein(*(chain.law(Sum(), RecordValue(t, a)) for a in (0, 1)))
 
 
 def _quilt(inputs):
-    return quilt_scale(_chain(inputs), inputs["eps"]).scale
+    return quilt_scale(chain_of(inputs), inputs["eps"]).scale
 
 
 def _graph(inputs):
@@ -83,10 +68,10 @@ def _three_databases(inputs):
 
 
 ANSWERS = {
-    "A.W": lambda i: widest(_table(i), Sum()).distance,
-    "C5.W": lambda i: widest(_chain(i), Sum()).distance,
+    "A.W": lambda i: widest(table_of(i["joint"]), Sum()).distance,
+    "C5.W": lambda i: widest(chain_of(i), Sum()).distance,
     "C100.W.t50": _at,
-    "K.C100.Wmax": lambda i: widest(_chain(i), Sum()).distance,
+    "K.C100.Wmax": lambda i: widest(chain_of(i), Sum()).distance,
     "D.W": lambda i: widest(Exchangeable(i["count_law"]), Sum()).distance,
     **dict.fromkeys(["C5.mqm", "C100.mqm.theta1", "C100.mqm.theta2", "C100.mqm.stat"], _quilt),
     "C100.mqmapprox": lambda i: (
@@ -115,12 +100,12 @@ def test_bounds_give_the_stored_value(name):
 )
 def test_the_node_and_quilt_that_the_paper_prints(name, node, left, right):
     """There records count from 1 and quilts are named by their places."""
-    found = quilt_scale(_chain(BY_ID[name]["inputs"]), 1)
+    found = quilt_scale(chain_of(BY_ID[name]["inputs"]), 1)
     assert found.node + 1 == node
     assert (found.left and node - found.left, found.right and node + found.right) == (left, right)
 
 
 def test_the_approximate_quilts_of_a_chain_are_those_of_its_numbers():
-    chain = _chain(BY_ID["C100.mqm.stat"]["inputs"])
+    chain = chain_of(BY_ID["C100.mqm.stat"]["inputs"])
     record = BY_ID["C100.mqmapprox"]
     assert abs(quilt_scale(chain, 1, exact=False).scale - record["value"]) <= record["tolerance"]

@@ -1,11 +1,10 @@
 """Membership, mutual information and broken orders against values computed independently."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from stored_frameworks import BY_ID, table_of
 
 import tellapart as ta
 from tellapart.worlds import (
@@ -26,13 +25,7 @@ from tellapart.worlds.frameworks import (
     mutual_information,
 )
 
-FILE = Path(__file__).with_name("frameworks.json")
-BY_ID = {record["id"]: record for record in json.loads(FILE.read_text(encoding="utf-8"))}
 DP = ProductPriors([[0, 1], [0, 1]])
-
-
-def table(given):
-    return JointTable.of({tuple(map(int, bits)): share for bits, share in given.items()})
 
 
 def noise(given):
@@ -41,7 +34,7 @@ def noise(given):
 
 def known(given, form):
     return mutual_information(
-        table(given["joint"]), Sum(), noise(given), form, record=given["record"]
+        table_of(given["joint"]), Sum(), noise(given), form, record=given["record"]
     ).epsilon
 
 
@@ -72,7 +65,7 @@ def half_known(given):
     broken = next(one for one in COUNTEREXAMPLES if (1, 1, 0, 0) in one.databases)
     assert broken.databases == {tuple(map(int, k)): p for k, p in given["prior"].items()}
     leaked, policy = broken.numbers
-    again = inferential(table(given["prior"]), Linear([1, 1, 0, 0]), noise(given)).epsilon
+    again = inferential(table_of(given["prior"]), Linear([1, 1, 0, 0]), noise(given)).epsilon
     assert leaked == pytest.approx(again)
     return [policy, leaked]
 
@@ -96,20 +89,20 @@ def gamma(given):
 
 
 ANSWERS = {
-    "A.ddp": lambda given: inferential(table(given["joint"]), Sum(), noise(given)).epsilon,
-    "A.mp2": lambda given: membership(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "A.ddp": lambda given: inferential(table_of(given["joint"]), Sum(), noise(given)).epsilon,
+    "A.mp2": lambda given: membership(table_of(given["joint"]), Sum(), noise(given)).epsilon,
     "A.mp_pos": lambda given: (
-        membership(table(given["joint"]), Sum(), noise(given), positive=True).epsilon
+        membership(table_of(given["joint"]), Sum(), noise(given), positive=True).epsilon
     ),
     "A.mi": lambda given: known(given, "record"),
     "A.mic": lambda given: known(given, "given others"),
     "A.midp_sup": any_prior,
-    "I.neg": lambda given: inferential(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "I.neg": lambda given: inferential(table_of(given["joint"]), Sum(), noise(given)).epsilon,
     "I.xor": parity,
     "I.and": product,
     "I.bp": half_known,
     "I.mp": belief_in_a_bit,
-    "I.xorsum": lambda given: inferential(table(given["joint"]), Sum(), noise(given)).epsilon,
+    "I.xorsum": lambda given: inferential(table_of(given["joint"]), Sum(), noise(given)).epsilon,
     "K.bfconj": conjecture,
     "K.pmp.half": gamma,
     "K.pmp.any": gamma,

@@ -5,14 +5,13 @@ extreme. Beside the library's own tests and calibrations this is a second way to
 """
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import logsumexp
+from stored_frameworks import BY_ID, chain_of, table_of
 
 from tellapart.worlds import (
     Exchangeable,
@@ -20,24 +19,12 @@ from tellapart.worlds import (
     Independent,
     JointTable,
     Linear,
-    MarkovChain,
     RecordValue,
     Sum,
     TreeNetwork,
     chain_log_mgf,
     interior_log_mgf,
 )
-
-RECORDS = json.loads(Path(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))
-BY_ID = {record["id"]: record for record in RECORDS}
-
-
-def _table(joint):
-    return JointTable.of({tuple(map(int, bits)): share for bits, share in joint.items()})
-
-
-def _chain(inputs):
-    return MarkovChain(inputs["initial"], inputs["transition"], inputs["T"])
 
 
 def _bits(*ones):
@@ -85,7 +72,7 @@ def _knowing_any_subset(model, scale):
 
 def _tails(inputs, scale):
     """ε of every record of a chain whose likelihood ratios rise: the larger tail."""
-    found = chain_log_mgf(_chain(inputs), [1 / scale, -1 / scale])
+    found = chain_log_mgf(chain_of(inputs), [1 / scale, -1 / scale])
     return np.abs(found[:, :, 1] - found[:, :, 0]).max(axis=0)
 
 
@@ -155,7 +142,7 @@ def _least_scale(epsilon, target):
     return brentq(lambda b: epsilon(b) - target, 0.1, 1000, xtol=1e-12)
 
 
-A = _table(BY_ID["A.ddp"]["inputs"]["joint"])
+A = table_of(BY_ID["A.ddp"]["inputs"]["joint"])
 FLU = Exchangeable(BY_ID["D.W"]["inputs"]["count_law"])
 ONE_BIT = _bits(0.5)
 
@@ -166,7 +153,7 @@ def _tree(i):
 
 
 def _at(i):
-    return _epsilon(_laws(_chain(i), i["t"]), i["scale"])
+    return _epsilon(_laws(chain_of(i), i["t"]), i["scale"])
 
 
 ANSWERS = {
@@ -182,10 +169,10 @@ ANSWERS = {
     "B.and": lambda i: _epsilon(_laws(_bits(*i["marginals"]), 0, lambda d: d[0] * d[1])),
     **{f"C5.pf.t{t}": _at for t in (0, 1, 2, 4)},
     **{f"C100.pf.t{t}": _at for t in (0, 50, 99)},
-    "C5.W": lambda i: _widest(_chain(i), range(5)),
-    "C5.calib": lambda i: _least_scale(lambda b: _of_all(_chain(i), b), i["target_eps"]),
+    "C5.W": lambda i: _widest(chain_of(i), range(5)),
+    "C5.calib": lambda i: _least_scale(lambda b: _of_all(chain_of(i), b), i["target_eps"]),
     "C10000.pf.t5000": lambda i: _tails(i, i["scale"])[i["t"]],
-    "C100.W.t50": lambda i: _widest(_chain(i), [50]),
+    "C100.W.t50": lambda i: _widest(chain_of(i), [50]),
     "C100.calib": lambda i: _least_scale(lambda b: _tails(i, b).max(), i["target_eps"]),
     "K.C100.eff.mqm": lambda i: _tails(i, i["scale"]).max(),
     "D.W": lambda i: _widest(FLU, [0]),
@@ -195,10 +182,10 @@ ANSWERS = {
     "F.mu": lambda i: _normal(i, i["sigma"])[2],
     "F.lap": lambda i: _normal(i)[3],
     "F.ar1": lambda i: _normal(i, i["sigma"])[:3],
-    "I.neg": lambda i: _of_all(_table(i["joint"])),
+    "I.neg": lambda i: _of_all(table_of(i["joint"])),
     "I.and": lambda i: _of_all(_bits(0.5, 0.5), query=lambda d: d[0] * d[1]),
     "I.mp": lambda i: np.abs(_memberships(ONE_BIT, 1 / i["eps"])).max(),
-    "I.xorsum": lambda i: _epsilon(_laws(_table(i["joint"]), 0)),
+    "I.xorsum": lambda i: _epsilon(_laws(table_of(i["joint"]), 0)),
     **{f"J.tree{node}": _tree for node in (0, 1, 3)},
     "K.rho01": lambda i: _epsilon(_laws(A, i["i"], Linear([0, 1, 0]))),
 }
@@ -222,13 +209,13 @@ def test_true_odds_of_a_record_whose_others_are_known():
 
 def test_two_databases_of_four_bits_with_a_known_sum():
     record = BY_ID["I.bp"]
-    found = _of_all(_table(record["inputs"]["prior"]), query=Linear([1, 1, 0, 0]))
+    found = _of_all(table_of(record["inputs"]["prior"]), query=Linear([1, 1, 0, 0]))
     assert _agrees(found, record["value"][1], record["tolerance"])
 
 
 def test_a_prior_on_three_databases():
     record = BY_ID["K.bfconj"]
-    found = _epsilon(_laws(_table(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3)), 0))
+    found = _epsilon(_laws(table_of(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3)), 0))
     assert _agrees(found, record["value"][1], record["tolerance"])
 
 
@@ -243,7 +230,7 @@ def test_the_middle_of_a_long_chain_is_the_endless_one(name):
 def test_laws_of_ten_thousand_records_keep_their_tails():
     """Plain doubles lose them and say 3.135; see `C10000.pf.t5000`."""
     record = BY_ID["C10000.pf.t5000"]
-    chain = _chain(record["inputs"])
+    chain = chain_of(record["inputs"])
     one, two = (chain.law(Sum(), RecordValue(record["inputs"]["t"], a)) for a in (0, 1))
     found = max(abs(two.log_mgf(rate) - one.log_mgf(rate)) for rate in (1, -1))
     assert _agrees(found, record["value"], record["tolerance"])

@@ -1,8 +1,5 @@
 """Stored amounts of noise for ε = 1, asked of the public API; and no stored value is left out."""
 
-import json
-from pathlib import Path
-
 import pytest
 import test_frameworks_bounds
 import test_frameworks_information
@@ -11,13 +8,12 @@ import test_frameworks_paper
 import test_frameworks_standing
 import test_frameworks_streams
 import test_frameworks_tests
+from stored_frameworks import BY_ID, chain_of, table_of
 
 from tellapart import risk
 from tellapart.choose import at_most, noise
-from tellapart.worlds import Exchangeable, JointTable, MarkovChain, Sum
+from tellapart.worlds import Exchangeable, Sum
 
-RECORDS = json.loads(Path(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))
-BY_ID = {record["id"]: record for record in RECORDS}
 SCALES = ["A.calib", "C5.calib", "C100.calib", "D.calib"]
 # Asked by tests of their own in the modules that import them.
 ALONE = {"H.crit", "J.nonmono.thr"}
@@ -25,11 +21,10 @@ ALONE = {"H.crit", "J.nonmono.thr"}
 
 def _model(inputs):
     if "joint" in inputs:
-        joint = inputs["joint"]
-        return JointTable.of({tuple(map(int, bits)): share for bits, share in joint.items()})
+        return table_of(inputs["joint"])
     if "count_law" in inputs:
         return Exchangeable(inputs["count_law"])
-    return MarkovChain(inputs["initial"], inputs["transition"], inputs["T"])
+    return chain_of(inputs)
 
 
 @pytest.mark.parametrize("name", SCALES)

@@ -1,16 +1,12 @@
 """Stored values of the founding paper's F-score under its coefficients, asked of the public API."""
 
-import json
-from pathlib import Path
-
 import pytest
+from stored_frameworks import BY_ID
 
 import tellapart as ta
 from tellapart import risk
 from tellapart.worlds import Adversary
 
-RECORDS = json.loads(Path(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))
-BY_ID = {record["id"]: record for record in RECORDS}
 SCORES = ["H.0", "H.p", "H.pc", "H.pct", "H.pct2", "H.small"]
 
 

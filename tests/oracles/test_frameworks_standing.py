@@ -1,10 +1,8 @@
 """Stored values of the frameworks, asked of the functions that a data holder would call."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from stored_frameworks import BY_ID, chain_of, table_of
 
 import tellapart as ta
 from tellapart.worlds import (
@@ -12,7 +10,6 @@ from tellapart.worlds import (
     Independent,
     JointTable,
     Linear,
-    MarkovChain,
     Sum,
     TreeNetwork,
     Vector,
@@ -29,17 +26,6 @@ from tellapart.worlds.frameworks import (
     pufferfish_by_record,
     worst_curve,
 )
-
-RECORDS = json.loads(Path(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))
-BY_ID = {record["id"]: record for record in RECORDS}
-
-
-def _table(joint):
-    return JointTable.of({tuple(map(int, bits)): share for bits, share in joint.items()})
-
-
-def _chain(inputs):
-    return MarkovChain(inputs["initial"], inputs["transition"], inputs["T"])
 
 
 def _bits(*ones):
@@ -62,7 +48,7 @@ def _both(records):
     return records[0] * records[1]
 
 
-A = _table(BY_ID["A.ddp"]["inputs"]["joint"])
+A = table_of(BY_ID["A.ddp"]["inputs"]["joint"])
 FLU = Exchangeable(BY_ID["D.W"]["inputs"]["count_law"])
 ONE = ta.Laplace(1)
 PAIR = Vector([Linear([1, 1, 0]), Linear([0, 1, 1])])
@@ -73,7 +59,7 @@ def _tree(i):
 
 
 def _at(i):
-    return pufferfish_by_record(_chain(i), Sum(), ta.Laplace(i["scale"])).epsilons[i["t"]]
+    return pufferfish_by_record(chain_of(i), Sum(), ta.Laplace(i["scale"])).epsilons[i["t"]]
 
 
 def _rho(i):
@@ -105,12 +91,12 @@ ANSWERS = {
     **{f"C5.pf.t{t}": _at for t in (0, 1, 2, 4)},
     **{f"C100.pf.t{t}": _at for t in (0, 50, 99)},
     "C10000.pf.t5000": _at,
-    "K.C100.eff.mqm": lambda i: pufferfish(_chain(i), Sum(), ta.Laplace(i["scale"])).epsilon,
+    "K.C100.eff.mqm": lambda i: pufferfish(chain_of(i), Sum(), ta.Laplace(i["scale"])).epsilon,
     **{f"D.eff.{e}": lambda i: _of_record(FLU, i, 2) for e in ("0.5", "1", "2")},
     "D.group": lambda i: group_privacy(FLU, Sum(), ONE).epsilon,
-    "I.neg": lambda i: pufferfish(_table(i["joint"]), Sum(), ta.Laplace(i["scale"])).epsilon,
+    "I.neg": lambda i: pufferfish(table_of(i["joint"]), Sum(), ta.Laplace(i["scale"])).epsilon,
     "I.and": lambda i: pufferfish(_listed_bits(0.5, 0.5), _both, ta.Laplace(i["scale"])).epsilon,
-    "I.xorsum": lambda i: _of_record(_table(i["joint"]), i, 0),
+    "I.xorsum": lambda i: _of_record(table_of(i["joint"]), i, 0),
     **{f"J.tree{node}": _tree for node in (0, 1, 3)},
     "K.rho01": lambda i: pairwise_coefficient(A, i["i"], i["j"], i["scale"]),
 }
@@ -134,13 +120,13 @@ def test_pairwise_calibration_of_a_positive_joint_exceeds_its_target():
 
 def test_two_databases_under_a_known_sum_tell_more_than_any_policy_of_swaps():
     record = BY_ID["I.bp"]
-    table = _table(record["inputs"]["prior"])
+    table = table_of(record["inputs"]["prior"])
     found = pufferfish(table, lambda d: d[0] + d[1], ta.Laplace(record["inputs"]["scale"]))
     assert found.epsilon == pytest.approx(record["value"][1], abs=record["tolerance"])
 
 
 def test_a_prior_on_three_databases():
     record = BY_ID["K.bfconj"]
-    table = _table(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3))
+    table = table_of(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3))
     found = pufferfish(table, Sum(), ONE, records=[0])
     assert found.epsilon == pytest.approx(record["value"][1], abs=record["tolerance"])

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from stored_frameworks import BY_ID
 
 from tellapart.worlds import streams
-
-FILE = Path(__file__).parent / "frameworks.json"
-RECORDS = {one["id"]: one for one in json.loads(FILE.read_text(encoding="utf-8"))}
 
 
 def backward(given):
@@ -48,12 +43,12 @@ ANSWERS = {
 
 
 def test_every_record_about_time_is_answered():
-    assert set(ANSWERS) == {one for one in RECORDS if one.startswith("E.")}
+    assert set(ANSWERS) == {one for one in BY_ID if one.startswith("E.")}
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_value_is_found(name):
-    record = RECORDS[name]
+    record = BY_ID[name]
     expected = np.array(record["value"], dtype=float)
     assert ANSWERS[name](record["inputs"]) == pytest.approx(
         expected if expected.ndim else float(expected), abs=record["tolerance"], rel=0

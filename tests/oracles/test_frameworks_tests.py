@@ -1,13 +1,12 @@
 """Stored values of tests between two secrets, asked of `tell_apart` and of the risk measures."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import laplace
+from stored_frameworks import BY_ID, table_of
 
 import tellapart as ta
 from tellapart import risk
@@ -25,11 +24,7 @@ from tellapart.worlds import (
     tell_apart,
 )
 
-RECORDS = json.loads(Path(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))
-BY_ID = {record["id"]: record for record in RECORDS}
-A = JointTable.of(
-    {tuple(map(int, bits)): share for bits, share in BY_ID["A.ddp"]["inputs"]["joint"].items()}
-)
+A = table_of(BY_ID["A.ddp"]["inputs"]["joint"])
 FAIR = JointTable([[0, 1], [0, 1]], np.full((2, 2), 0.25))
 NORMAL = GaussianRecords(np.zeros(3), np.full((3, 3), 0.5) + 0.5 * np.eye(3))
 # Whether the one record is 1 decides between an answer of 0 or 2 and one of 1.

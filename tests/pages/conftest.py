@@ -45,10 +45,13 @@ def address():
     with subprocess.Popen(  # noqa: S603
         command, stdout=subprocess.PIPE, encoding="utf-8", env={**os.environ, **ONE_THREAD}
     ) as server:
-        words = server.stdout.readline().split()
-        yield next(word for word in words if word.startswith("http"))
-        server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=60) == 0
+        try:
+            words = server.stdout.readline().split()
+            yield next(word for word in words if word.startswith("http"))
+            server.send_signal(signal.SIGINT)
+            assert server.wait(timeout=60) == 0
+        finally:
+            server.kill()  # one that does not listen would be waited for without end
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import io
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from copied_code import printed
 
 from tellapart.web import _scores
 
@@ -35,13 +34,6 @@ def trouble(screen):
     return screen.page.inner_text("#trouble")
 
 
-def printed(code):
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, "copied", "exec"), {})  # noqa: S102
-    return out.getvalue().splitlines()
-
-
 def test_a_file_is_judged_and_its_code_says_the_same(visit, tmp_path, monkeypatch):
     screen = visit().open("/audit")
     assert screen.headline == "No scores yet"
@@ -49,7 +41,7 @@ def test_a_file_is_judged_and_its_code_says_the_same(visit, tmp_path, monkeypatc
     assert screen.headline == "✗ REFUTED: the claim ε = 1, δ = 1e-05, at 95 % confidence"
     (tmp_path / "mine.csv").write_bytes(GOOD)
     monkeypatch.chdir(tmp_path)
-    head, *lines = printed(screen.code("Copy as Python"))
+    head, *lines = printed(screen.code("Copy as Python")).splitlines()
     assert f"✗ {head}" == screen.headline
     assert lines[: len(reasons(screen))] == reasons(screen)
     assert screen.code("Copy as command").startswith("tellapart audit mine.csv --design many-runs ")

@@ -59,7 +59,6 @@ BAD_SELECTION = [
         "absent must be a list of numbers, got [1, [2]]",
     ),
 ]
-ODDS = "must be the log odds ratio of keep and flip"
 BAD_OTHERS = [
     (lambda: ta.RandomizedResponse(1, 1), "categories must be at least 2, got 1"),
     (lambda: ta.RandomizedResponse(1, 2.5), "categories must be a whole number, got 2.5"),

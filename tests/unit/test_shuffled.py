@@ -132,8 +132,9 @@ def test_the_bound_is_better_than_its_closed_form():
             ta.RandomizedResponse(local),
             ta.Laplace.with_epsilon(local, neighbours=ta.Neighbours.REPLACE),
         ):
-            assert step.shuffled(users).curve().epsilon(delta) < closed
-            assert step.shuffled(users).curve().epsilon(0.0) == pytest.approx(local)
+            curve = step.shuffled(users).curve()
+            assert curve.epsilon(delta) < closed
+            assert curve.epsilon(0.0) == pytest.approx(local)
 
 
 def test_shuffles_compose():

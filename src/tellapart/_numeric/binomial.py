@@ -36,6 +36,12 @@ def pmf(k: ArrayLike, n: float, p: ArrayLike) -> Array:
     return np.where(k == inside, mass(log_weight(inside, n), inside, n, p), 0.0)
 
 
+def log_choose(n: int, k: ArrayLike) -> Array:
+    """The logarithm of the number of ways to take k of n."""
+    some = np.asarray(k)
+    return np.asarray(gammaln(n + 1) - gammaln(some + 1) - gammaln(n - some + 1))
+
+
 def mass(weight: Array, k: Array, n: float | Array, p: ArrayLike) -> Array:
     """P[X = k], given the weight of k: Loader's form (2000), whose terms do not cancel."""
     p = np.asarray(p, dtype=float)

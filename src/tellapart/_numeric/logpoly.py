@@ -28,6 +28,11 @@ def multiply(first: Array, second: Array) -> Array:
     return product
 
 
+def multiply_each(first: Array, second: Array) -> Array:
+    """The product of each row with the other's row in its place."""
+    return np.array([multiply(one, other) for one, other in zip(first, second, strict=True)])
+
+
 def apply(vector: Array, matrix: Array) -> Array:
     """A row of polynomials times a matrix of polynomials, coefficients along the last axis."""
     rows, columns, size = matrix.shape

@@ -70,28 +70,22 @@ def local_level(n: int, level: float, ranks: Sequence[int] | Ranks | None = None
 def lower_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
     """Numbers that uniform order statistics of these ranks all reach, except with this chance."""
     size, chosen = _checked(n, ranks)
-    local = _local_level(size, _checks.inside_unit(level=level), chosen)
-    return _quantiles(size, _array(size, chosen), local)
+    return _quantiles(size, _array(size, chosen), local_level(size, level, chosen))
 
 
 def upper_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
-    """Numbers that uniform order statistics of these ranks never exceed, but with this chance."""
+    """Numbers that uniform order statistics of these ranks never exceed, but with this chance.
+
+    >>> upper_band(1000, 0.025, ranks=[1, 10, 100]).round(4)
+    array([0.0047, 0.0189, 0.1236])
+    """
     size, chosen = _checked(n, ranks)
     asked = _array(size, chosen)
     mirrored = None if chosen is None else tuple((size + 1 - asked[::-1]).tolist())
-    local = _local_level(size, _checks.inside_unit(level=level), mirrored)
+    local = local_level(size, level, mirrored)
     exact = betainccinv(asked, size - asked + 1, local)
     # 1 − U_(k) is the order statistic of rank n + 1 − k; the solved bounds are never beaten.
     return np.asarray(np.maximum(exact, 1 - _quantiles(size, size + 1 - asked[::-1], local)[::-1]))
-
-
-def fpr_upper(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
-    """At most this many of all others score above the k-th largest of n, for all ranks k at once.
-
-    >>> fpr_upper(1000, 0.025, ranks=[1, 10, 100]).round(4)
-    array([0.0047, 0.0189, 0.1236])
-    """
-    return upper_band(n, level, ranks)
 
 
 def fpr_upper_above(count_above: ArrayLike, n: int, level: float) -> Array:
@@ -118,20 +112,6 @@ def tpr_lower(count_above: ArrayLike, n: int, level: float) -> Array:
     ranks = default_ranks(size)
     bounds = np.append(0.0, lower_band(size, level))
     return np.asarray(bounds[np.searchsorted(ranks, counts, side="right")])
-
-
-def dkw_margin(n: int, confidence: float) -> float:
-    """How far both empirical rates may be off in our favour at any threshold, n people each.
-
-    Half of the error goes to each sample (Massart, 1990); useless where rates are small.
-
-    >>> round(dkw_margin(1000, 0.95), 6)
-    0.042947
-    """
-    size = _checks.whole(1, 10**15, n=n)
-    # One-sided, the inequality needs a/2 ≤ 1/2, which every confidence grants.
-    half = (1 - _checks.inside_unit(confidence=confidence)) / 2
-    return math.sqrt(-math.log(half) / (2 * size))
 
 
 def _checked(n: int, ranks: Sequence[int] | Ranks | None) -> tuple[int, tuple[int, ...] | None]:

@@ -162,6 +162,10 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
     """What attacks show that were decided upon before these runs were made.
 
     One attack's counts, or several by name: each then gets an equal share of the level.
+
+    >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> print(from_counts(counts).epsilon_lower())
+    ≥ 3.2052 (95 % confidence, exact, one fixed threshold)
     """
     if isinstance(counts, Mapping):
         share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)

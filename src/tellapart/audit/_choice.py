@@ -16,7 +16,7 @@ _RATIO = 1.25
 _DOUBT = 0.5
 
 
-class Chosen(NamedTuple):
+class ChosenRank(NamedTuple):
     """The place that promises most, as far as the scores set aside can tell."""
 
     end: End
@@ -24,15 +24,15 @@ class Chosen(NamedTuple):
     rank: int
 
 
-def best_rank(aside: Scores, kept: Scores, delta: float, level: float) -> Chosen:
+def best_rank(aside: Scores, kept: Scores, delta: float, level: float) -> ChosenRank:
     """The end, direction and rank whose test on the kept scores should show the largest ε."""
-    best, chosen = -np.inf, Chosen(End.ACCUSE, directions(aside.orientation)[0], 1)
+    best, chosen = -np.inf, ChosenRank(End.ACCUSE, directions(aside.orientation)[0], 1)
     for higher in directions(aside.orientation):
         for end in End:
             ranks, promise = _promises(aside, kept, end, higher, delta, level)
             place = int(np.argmax(promise))
             if promise[place] > best:
-                best, chosen = float(promise[place]), Chosen(end, higher, int(ranks[place]))
+                best, chosen = float(promise[place]), ChosenRank(end, higher, int(ranks[place]))
     return chosen
 
 

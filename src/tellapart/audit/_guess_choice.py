@@ -41,7 +41,7 @@ class Side(Enum):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenGuesses:
     """The guesses that speak for an attack, and the level at which each bound from them may.
 
     ``read_off`` says that their number was read off a part of the canaries of the same run, of
@@ -82,11 +82,11 @@ class Chosen:
             )
 
 
-def fixed(ranking: Ranking, guesses_in: int, guesses_out: int, level: float) -> Chosen:
+def fixed(ranking: Ranking, guesses_in: int, guesses_out: int, level: float) -> ChosenGuesses:
     """Guesses whose numbers were fixed before anyone saw a score: all of the level is theirs."""
     level = _checks.inside_unit(level=level)
     guesses = ranking.guesses(guesses_in, guesses_out)
-    return Chosen(guesses_in, guesses_out, guesses, level, read_off=False)
+    return ChosenGuesses(guesses_in, guesses_out, guesses, level, read_off=False)
 
 
 def family(canaries: int, side: Side = Side.BOTH) -> tuple[Numbers, ...]:
@@ -109,7 +109,7 @@ def read_off(
     share: float = 0.2,
     seed: int = 0,
     sides: Sequence[Side] = (Side.BOTH,),
-) -> Chosen:
+) -> ChosenGuesses:
     """Guesses as a random part of the canaries suggests, made on the others alone.
 
     About ``share`` of the canaries, by places in the ranking that ``seed`` draws, is spent on the
@@ -128,7 +128,7 @@ def read_off(
         first, rest = rest, first
     numbers = _most_promising(first, rest.canaries, sides, (delta, level))
     guesses = replace(rest.guesses(*numbers), canaries=ranking.canaries)
-    return Chosen(*numbers, guesses, level, read_off=True, aside=first.canaries)
+    return ChosenGuesses(*numbers, guesses, level, read_off=True, aside=first.canaries)
 
 
 def _most_promising(

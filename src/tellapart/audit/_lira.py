@@ -32,7 +32,11 @@ _AT_ONCE = 2**21
 
 
 def logits(confidences: ArrayLike) -> Array:
-    """Probabilities of the right label on the scale where they are about normal."""
+    """Probabilities of the right label on the scale where they are about normal.
+
+    >>> logits([0.5, 0.9]).round(4)
+    array([0.    , 2.1972])
+    """
     p = np.clip(_checks.probabilities(confidences=confidences), _CLOSEST, 1 - _CLOSEST)
     return np.asarray(np.log(p) - np.log1p(-p))
 
@@ -59,7 +63,7 @@ class Lira:
         """Means and spreads of each target's logits over these models."""
         self.check(inclusion, population.shape[1])
         values, sides = self._values(raw), self._sides(inclusion)
-        centres = [_mean(values, side) for side in sides]
+        centres = [side_mean(values, side) for side in sides]
         each = zip(sides, centres, strict=True)
         spreads = [_spread(values, side, at, self.fixed_variance) for side, at in each]
         return FittedLira(self, tuple(centres), tuple(spreads))
@@ -204,7 +208,7 @@ def table(raw: ArrayLike, inclusion: ArrayLike) -> tuple[Array, Inclusion]:
     return values, inside
 
 
-def _mean(values: Array, side: Inclusion) -> Array:
+def side_mean(values: Array, side: Inclusion) -> Array:
     return np.asarray(np.where(side, values, 0.0).sum(axis=0) / side.sum(axis=0))
 
 

@@ -10,7 +10,7 @@ from scipy.special import betainc, betaincinv
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._canaries import Ranking
-from tellapart.audit._guess_choice import Chosen, family, fixed, read_off
+from tellapart.audit._guess_choice import ChosenGuesses, family, fixed, read_off
 from tellapart.audit._guesses import MOST_CANARIES, Guesses, p_value, p_value_if_chosen
 from tellapart.audit.bounds import Basis, percent
 from tellapart.audit.evidence import Design, Evidence, Finding, Power
@@ -39,7 +39,7 @@ _CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
 class GuessEvidence(Evidence):
     """What guesses of the coins show, for every number of guesses that was fixed beforehand."""
 
-    tries: tuple[Chosen, ...]
+    tries: tuple[ChosenGuesses, ...]
     ledger: Ledger
     method: str
     design = Design.ONE_RUN
@@ -76,6 +76,11 @@ def one_run(
     Members are the canaries that were in, others those left out; a number of members that fair
     coins would give less often than once in 10⁹ is refused. Unless ``method`` fixes how many to
     guess, a few numbers of guesses are tried and paid for.
+
+    >>> import numpy as np
+    >>> apart = Scores(members=np.arange(300, 500), others=np.arange(200))
+    >>> print(one_run(apart).epsilon_lower())
+    ≥ 4.4194 (95 % confidence, exact, a few numbers of guesses)
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)
@@ -114,7 +119,7 @@ def _ranking(scores: Scores) -> Ranking:
     return Ranking.of(sign * values[0], sign * values[1])
 
 
-def _refutes(one: Chosen, claim: TradeoffCurve) -> bool:
+def _refutes(one: ChosenGuesses, claim: TradeoffCurve) -> bool:
     if isinstance(claim, GuaranteeCurve):
         epsilon, delta = claim.claimed_epsilon, claim.claimed_delta
         if one.read_off:
@@ -123,7 +128,7 @@ def _refutes(one: Chosen, claim: TradeoffCurve) -> bool:
     return one.refutes(claim)
 
 
-def _found(one: Chosen, claim: TradeoffCurve) -> Finding:
+def _found(one: ChosenGuesses, claim: TradeoffCurve) -> Finding:
     made, right = one.guesses.made, one.guesses.right
     most = _least_refuting(one, claim) - 1
     where = (
@@ -134,14 +139,14 @@ def _found(one: Chosen, claim: TradeoffCurve) -> Finding:
     return Finding(where, right / made, most / made, _at_most(one, claim), one.level, limit)
 
 
-def _at_most(one: Chosen, claim: TradeoffCurve) -> float:
+def _at_most(one: ChosenGuesses, claim: TradeoffCurve) -> float:
     """How likely so many right guesses are at most, for a claim that they refute."""
     if isinstance(claim, GuaranteeCurve) and not one.read_off:
         return p_value(one.guesses, claim.claimed_epsilon, claim.claimed_delta)
     return one.level
 
 
-def _delta(one: Chosen, epsilon: float) -> float:
+def _delta(one: ChosenGuesses, epsilon: float) -> float:
     """The largest δ that is refuted with this ε, from below."""
     low, high = 0.0, 1.0
     if not _refutes(one, GuaranteeCurve(epsilon, low)):
@@ -154,7 +159,7 @@ def _delta(one: Chosen, epsilon: float) -> float:
     return low
 
 
-def _least_refuting(one: Chosen, claim: TradeoffCurve) -> int:
+def _least_refuting(one: ChosenGuesses, claim: TradeoffCurve) -> int:
     """The least number of right guesses that would refute the claim; one too many if none does."""
     low, high = 0, one.guesses.made + 1
     while high - low > 1:
@@ -166,7 +171,7 @@ def _least_refuting(one: Chosen, claim: TradeoffCurve) -> int:
     return high
 
 
-def _power(one: Chosen, needed: int, truth: TradeoffCurve) -> float:
+def _power(one: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
     """At least, for canaries that the best attack on the truth scores each by itself.
 
     What share of all canaries would rank above the last one guessed is a Beta variable; given it,
@@ -197,7 +202,7 @@ def _precision(curve: TradeoffCurve, share: Array) -> Array:
     return np.maximum(1 - high / (2 * share), 0.5)
 
 
-def _scaled(one: Chosen, factor: float) -> Chosen:
+def _scaled(one: ChosenGuesses, factor: float) -> ChosenGuesses:
     factor = min(factor, MOST_CANARIES / one.guesses.canaries)
     canaries, made, right = (
         round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)

@@ -43,7 +43,7 @@ class Played:
         fair(self.game)
         inside = self.inclusion[place]
         if inside.all() or not inside.any():
-            raise InvalidArgument(f"model {place} has all targets on one side; one run needs more")
+            _checks.refuse("model", "have targets on both sides, in and out", place)
         runs = np.full(inside.size, place)
         return Scores.from_rows(self.raw[place], inside, runs, orientation=orientation)
 

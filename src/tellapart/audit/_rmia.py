@@ -8,7 +8,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit._lira import Inclusion, _mean
+from tellapart.audit._lira import Inclusion, side_mean
 from tellapart.errors import Unsupported
 
 # Probabilities this small are no different from each other.
@@ -49,9 +49,9 @@ class Rmia:
         values, others = (_checks.probabilities(confidences=part) for part in (raw, population))
         self.check(inclusion, others.shape[1])
         outside = ~inclusion
-        without, theirs = _mean(values, outside), others.mean(axis=0)
+        without, theirs = side_mean(values, outside), others.mean(axis=0)
         if self.online:
-            return FittedRmia(self.gamma, (_mean(values, inclusion) + without) / 2, theirs)
+            return FittedRmia(self.gamma, (side_mean(values, inclusion) + without) / 2, theirs)
         return FittedRmia(self.gamma, self._told(without), self._told(theirs))
 
     def _told(self, without: Array) -> Array:

@@ -120,7 +120,7 @@ def step(
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
     rate = _checks.probability(sampling_rate=sampling_rate)
     if rate == 0:
-        _checks.refuse("sampling_rate", "be above 0", sampling_rate)
+        _checks.refuse("sampling_rate", "be greater than 0", sampling_rate)
     many = _checks.whole(1, 10**6, steps=steps)
     unit = setting.clip / _checks.finite_above_zero(expected_batch=expected_batch)
     promise = dp_sgd(noise, rate, many) if claim is None else claim

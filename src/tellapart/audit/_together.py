@@ -64,6 +64,12 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
 
     The way to use more than one method, attack or data set: the family-wise confidence is stated
     for all of them at once.
+
+    >>> from tellapart import audit
+    >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> each = audit.from_counts(counts, confidence=0.975)
+    >>> print(together({"by loss": each, "by gradient": each}).epsilon_lower())
+    ≥ 3.0419 (95 % confidence, exact, 2 audits together: one fixed threshold)
     """
     if not isinstance(parts, Mapping) or not parts:
         _checks.refuse("parts", 'map names to evidence, as {"loss attack": evidence} does', parts)

@@ -47,7 +47,11 @@ class Attack(Protocol):
 
 
 def loss_threshold(losses: ArrayLike) -> Array:
-    """The oldest attack: a target with a small loss was a member (Yeom et al. 2018)."""
+    """The oldest attack: a target with a small loss was a member (Yeom et al. 2018).
+
+    >>> loss_threshold([0.1, 2.0])
+    array([-0.1, -2. ])
+    """
     return np.asarray(-_checks.reals(losses=losses))
 
 
@@ -56,6 +60,9 @@ def gradient_dot(updates: ArrayLike, gradient: ArrayLike) -> Array:
 
     One row of ``updates`` for each model: the sum of its (noisy) gradients, or the parameters
     before minus those after. The score is in units of the gradient's norm.
+
+    >>> gradient_dot([[3.0, 4.0], [0.0, 1.0]], gradient=[0.0, 2.0])
+    array([4., 1.])
     """
     rows, direction = _checks.reals(updates=updates), _checks.vector(gradient=gradient)
     if rows.shape[-1:] != direction.shape:

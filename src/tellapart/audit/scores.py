@@ -170,8 +170,8 @@ class Scores:
                 return cls._from_slices(table.slices(), orientation, where)
             if run is not None or group is not None:
                 raise Unsupported(
-                    f"runs and groups of more than {IN_MEMORY} rows, got {table.rows}:"
-                    " read some of the files at a time"
+                    f"runs and groups of {table.rows} rows are too many to hold, at most "
+                    f"{IN_MEMORY} are; read some of the files at a time"
                 )
             file = ScoreFile.of_table(table)
         return cls(file.members, file.others, orientation)

@@ -187,6 +187,12 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
 
     ``name`` is what people call the claim. One verdict or many, for one claim or many: all hold
     together at the evidence's confidence.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> judge(ta.guarantee(epsilon=1), audit.from_counts(counts)).refuted
+    True
     """
     _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tellapart._checks import Array
+from tellapart._numeric.binomial import log_choose
 from tellapart.blackbox.caller import Caller
 from tellapart.blackbox.calls import BLOCK, apart
 from tellapart.blackbox.columns import What
@@ -99,14 +99,10 @@ def _least(before: Array, after: Array) -> float:
 def unlikely(found: int, drawn: int, marked: int, count: int) -> float:
     """Twice the chance of so few, or so many, marked among those drawn without replacement."""
     values = np.arange(max(0, drawn + marked - count), min(drawn, marked) + 1)
-    logs = _choose(marked, values) + _choose(count - marked, drawn - values)
-    chances = np.exp(logs - _choose(count, np.array(drawn)))
+    logs = log_choose(marked, values) + log_choose(count - marked, drawn - values)
+    chances = np.exp(logs - log_choose(count, drawn))
     tails = chances[values <= found].sum(), chances[values >= found].sum()
     return min(2.0 * float(min(tails)), 1.0)
-
-
-def _choose(count: int, some: NDArray[Any]) -> Array:
-    return np.asarray(gammaln(count + 1) - gammaln(some + 1) - gammaln(count - some + 1))
 
 
 # -- another start -------------------------------------------------------------------------------

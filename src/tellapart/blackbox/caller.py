@@ -83,14 +83,20 @@ class Caller:
     ) -> list[Any]:
         if self.timeout is None:
             return self._here(data, count, extra | self.handed(rng), rng)
+        # Whether an input was spoilt cannot be seen from here.
+        order = {"mechanism": self.mechanism, "data": data, "copies": True}
+        return guarded(order, count, self.timeout, self.seeds(extra, rng))
 
-        def seeds() -> dict[str, Any]:
+    def seeds(
+        self, extra: dict[str, Any], rng: np.random.Generator
+    ) -> Callable[[], dict[str, Any]]:
+        """What each call in a process is told anew: a seed, and what it is handed."""
+
+        def one() -> dict[str, Any]:
             (own,) = rng.spawn(1)
             return {"seed": int(own.integers(2**62)), "extra": extra | self.handed(own)}
 
-        # Whether an input was spoilt cannot be seen from here.
-        order = {"mechanism": self.mechanism, "data": data, "copies": True}
-        return guarded(order, count, self.timeout, seeds)
+        return one
 
     def handed(self, rng: np.random.Generator) -> dict[str, Any]:
         """What a call is handed besides its input and a size."""

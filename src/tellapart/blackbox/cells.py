@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -110,14 +109,6 @@ def padded(elements: Cells, lengths: NDArray[Any]) -> Cells:
     codes[rows[inside], places[inside]] = elements.codes[inside]
     found[rows[inside], places[inside]] = elements.numbers[inside]
     return Cells(codes, found)
-
-
-def key_of(value: Any) -> bytes | None:
-    """The same only for the same content; not always the same for it."""
-    try:
-        return pickle.dumps(value, protocol=5)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return None
 
 
 def is_scalar(value: Any) -> bool:

@@ -27,12 +27,12 @@ from tellapart.blackbox.cells import (
     Words,
     is_scalar,
     item,
-    key_of,
     leaves_of,
     padded,
     row_width,
 )
 from tellapart.blackbox.columns import Path
+from tellapart.blackbox.inputs import fingerprint
 from tellapart.blackbox.nested import by_shape
 from tellapart.blackbox.outputs import Outputs, beyond_doubles, looking
 from tellapart.blackbox.reading import MOST_COMPONENTS, Leaf, Node, leaf, read, shown, whole
@@ -150,7 +150,7 @@ def _whole_lists(lists: list[Any], fractions: NDArray[np.bool_], words: Words) -
     known: dict[bytes | None, int] = {}
     found = []
     for one, no_word in zip(lists, fractions.tolist(), strict=True):
-        key = None if no_word else key_of(one)
+        key = None if no_word else fingerprint(one)
         code = UNSEEN_CODE if no_word else known.get(key)
         if code is None:
             code = words.code(whole(one, (leaf(item(part)) for part in one)))
@@ -185,7 +185,7 @@ def _all_read(values: list[Any]) -> list[dict[Path, Node]]:
     known: dict[bytes, dict[Path, Node]] = {}
     found = []
     for one in values:
-        key = key_of(one)
+        key = fingerprint(one)
         if key is None or key not in known:
             found.append(read(one))
             if key is not None:

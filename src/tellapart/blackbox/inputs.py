@@ -27,7 +27,7 @@ def copied(data: Any) -> Any:
 
 
 def fingerprint(data: Any) -> bytes | None:
-    """Data as bytes; None if they cannot be."""
+    """Data as bytes, the same only for the same content; None if they cannot be told so."""
     try:
         return pickle.dumps(data, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -69,11 +69,7 @@ def fresh_outputs(caller: Caller, data: Any, seed: int, ignore_seeds: bool) -> l
     rng = run.generator((*run.checked_seed(seed), _FRESH_KEY))
     forks = hasattr(os, "fork")
     size = {} if caller.size is Size.UNASKED else {"size": 1}
-
-    def seeds() -> dict[str, Any]:
-        (own,) = rng.spawn(1)
-        return {"seed": int(own.integers(2**62)), "extra": size | caller.handed(own)}
-
+    seeds = caller.seeds(size, rng)
     order = {
         "mechanism": caller.sealed,
         "data": data,

@@ -22,11 +22,11 @@ from tellapart.blackbox.cells import (
     Sequences,
     Words,
     is_scalar,
-    key_of,
     leaves_of,
     row_width,
 )
 from tellapart.blackbox.columns import Path
+from tellapart.blackbox.inputs import fingerprint
 from tellapart.blackbox.reading import DEEPEST, MOST_COMPONENTS, shown
 
 _SEQUENCES = (list, tuple)
@@ -133,7 +133,7 @@ class _Reader:
         known: dict[bytes | None, int] = {}
         for place in np.flatnonzero(~fractions):
             value = self.values[rows[place]]
-            key = key_of(value)
+            key = fingerprint(value)
             if key is None or key not in known:
                 known[key] = self.words.code(f"is {shown(value)}")
             found[place] = known[key]

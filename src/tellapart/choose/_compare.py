@@ -8,9 +8,9 @@ from itertools import combinations
 
 from tellapart._numeric.rounding import fixed
 from tellapart.choose._text import aligned
-from tellapart.curve._crossings import Crossing, crossings
 from tellapart.curve.algebra import dominates, gap
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.crossings import Crossing, crossings
 from tellapart.mechanisms.subject import Subject, curves_of, scope
 from tellapart.risk import Reading, summary
 

@@ -78,12 +78,22 @@ def _short(value: Any) -> str:
 
 
 def at_most(bound: float, measure: Measure, **arguments: Any) -> Limit:
-    """A risk that may not exceed this: ``at_most(0.1, risk.advantage)``."""
+    """A risk that may not exceed this: ``at_most(0.1, risk.advantage)``.
+
+    >>> from tellapart import risk
+    >>> print(at_most(0.1, risk.advantage))
+    advantage ≤ 0.1
+    """
     return _limit(bound, measure, arguments, least=False)
 
 
 def at_least(bound: float, measure: Measure, **arguments: Any) -> Limit:
-    """A number that may not fall below this: ``at_least(0.4, risk.bayes_error, prior=0.5)``."""
+    """A number that may not fall below this: ``at_least(0.4, risk.bayes_error, prior=0.5)``.
+
+    >>> from tellapart import risk
+    >>> print(at_least(0.4, risk.bayes_error, prior=0.5))
+    bayes_error(prior=0.5) ≥ 0.4
+    """
     return _limit(bound, measure, arguments, least=True)
 
 

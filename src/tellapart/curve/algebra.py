@@ -127,6 +127,11 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
 
     Both sides are compared to a relative ``tolerance``. Exact at the corners of a polygon, which
     decide for the whole curve; two smooth curves are compared on a grid that reaches both corners.
+
+    >>> import tellapart as ta
+    >>> promise, noise = ta.guarantee(epsilon=1), ta.Laplace.with_epsilon(1).curve()
+    >>> dominates(promise, noise), dominates(noise, promise)
+    (True, False)
     """
     check_curve(a=a)
     check_curve(b=b)

@@ -62,7 +62,13 @@ def to_json(curve: TradeoffCurve) -> str:
 
 
 def from_json(text: str) -> TradeoffCurve:
-    """The curve that `to_json` wrote; what it could not have written is refused."""
+    """The curve that `to_json` wrote; what it could not have written is refused.
+
+    >>> import tellapart as ta
+    >>> promise = ta.guarantee(epsilon=1)
+    >>> from_json(to_json(promise)) == promise
+    True
+    """
     rule = "be a curve written by to_json"
     try:
         content = json.loads(text)

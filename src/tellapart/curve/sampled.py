@@ -47,9 +47,7 @@ class SampledCurve(TradeoffCurve):
         return fpr, tpr, fnr, tnr
 
     def _threshold_range(self, excess: Falling, like: Array) -> tuple[Array, Array]:
-        """A little further: the ends of the losses are rounded on their way through the sample."""
-        low, high = super()._threshold_range(excess, like)
-        return low - 1e-12 * (1 + np.abs(low)), high + 1e-12 * (1 + np.abs(high))
+        return _wider(*super()._threshold_range(excess, like))
 
     def _beta(self, alpha: Array) -> Array:
         return self.rate * self.base._beta(alpha) + (1 - self.rate) * (1 - alpha)
@@ -93,9 +91,7 @@ class UnsampledCurve(TradeoffCurve):
         return fnr, tnr, fpr, tpr
 
     def _threshold_range(self, excess: Falling, like: Array) -> tuple[Array, Array]:
-        """A little further: the ends of the losses are rounded on their way through the sample."""
-        low, high = super()._threshold_range(excess, like)
-        return low - 1e-12 * (1 + np.abs(low)), high + 1e-12 * (1 + np.abs(high))
+        return _wider(*super()._threshold_range(excess, like))
 
     def _delta(self, epsilon: Array) -> Array:
         """(1 − e^ε·(1 − rate))·δ of the base's mirror, at what is left of ε."""
@@ -157,3 +153,8 @@ class ReplacedCurve(SymmetricCurve):
 
     def _delta_at_infinity(self) -> float:
         return self.sampled._delta_at_infinity()
+
+
+def _wider(low: Array, high: Array) -> tuple[Array, Array]:
+    """A little further: the ends of the losses are rounded on their way through the sample."""
+    return low - 1e-12 * (1 + np.abs(low)), high + 1e-12 * (1 + np.abs(high))

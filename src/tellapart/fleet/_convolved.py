@@ -31,10 +31,6 @@ class _Convolution:
     size: tuple[int, int]
     kernel: int
 
-    @property
-    def maps(self) -> int:
-        return int(self.weight.shape[1])
-
     def patches(self, maps: Any) -> Any:
         """From (models · examples) × in × height × width to … × (in · kernel²) × places.
 

@@ -44,7 +44,10 @@ def keys(seed: Sequence[int], purpose: int, models: Models, steps: int, device: 
 def counters(models: Models, count: int, device: Any) -> Any:
     """The places in its block of each of a model's ``count`` numbers."""
     if count > _MOST:
-        raise Unsupported(f"more than {_MOST:,} random numbers for a model's step, got {count:,}")
+        raise Unsupported(
+            f"a model draws {count:,} random numbers at once, more than {_MOST:,}: take fewer "
+            "examples or fewer weights"
+        )
     rows = torch.from_numpy((models % BLOCK).astype(np.int32)).to(device)
     return rows[:, None] * count + torch.arange(count, device=device, dtype=torch.int32)
 

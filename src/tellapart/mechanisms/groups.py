@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from tellapart import _checks
+from tellapart._numeric.binomial import log_choose
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.chain import chained
 from tellapart.curve.closed import GaussianCurve
@@ -84,8 +85,7 @@ def _binomial(size: int, rate: float) -> tuple[tuple[float, ...], Kept]:
     Rare small ones count as the least of the others, which moves the answer further.
     """
     j = np.arange(size + 1)
-    logs = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
-    weights = np.exp(logs + xlogy(j, rate) + xlog1py(size - j, -rate))
+    weights = np.exp(log_choose(size, j) + xlogy(j, rate) + xlog1py(size - j, -rate))
     weights /= math.fsum(weights)
     above = np.cumsum(weights[::-1])[::-1]
     last = int(np.count_nonzero(above > _RAREST)) - 1

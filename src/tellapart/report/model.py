@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from tellapart.audit._metrics import Metrics
+from tellapart.audit import Metrics
 from tellapart.audit.evidence import Evidence, Finding
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.verdict import Verdict

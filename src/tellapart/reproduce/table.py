@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks, choose, risk
 from tellapart._numeric.rounding import to_decimals
-from tellapart.choose._search import Family, Infeasible
 from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.mechanisms.noise import Laplace
+from tellapart.mechanisms.subject import Subject
 
 # As printed (Liu et al. 2019, Table 1): one row for each weight β, None where it has a dash.
 BOUNDS = (0.55, 0.58, 0.62, 0.67, 0.76, 0.83, 0.9, 0.95)
@@ -124,10 +124,10 @@ def laplace_score(epsilon: float, weight: float, prior: float = 0.5) -> float:
     return float(risk.f_score(curve, weight=weight, prior=prior))
 
 
-def _largest(family: Family, weight: float, bound: float) -> float | None:
+def _largest(family: Callable[[float], Subject], weight: float, bound: float) -> float | None:
     try:
         found = choose.largest(family, [choose.at_most(bound, risk.f_score, weight=weight)])
-    except Infeasible:
+    except choose.Infeasible:
         return None
     return found.parameter
 

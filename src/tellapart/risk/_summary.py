@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart._numeric.rounding import fixed
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -75,61 +75,34 @@ def summary(
     size, found = _checks.inside_unit(fpr=fpr), _checks.inside_unit(recall=recall)
     leak = _checks.probability(delta=delta)
     b = check_weight(weight)
-    asked: list[tuple[str, str, Callable[[], object], str]] = [
-        (
-            "advantage",
-            "advantage",
-            lambda: advantage(curve),
-            "how much more it accuses members, at most",
+
+    def read(key: str, name: str, value: float | Array, meaning: str) -> Reading:
+        return _reading(key, name, float(value), meaning, curve.bound)
+
+    held, precise = ppv(curve, fpr=size, prior=p), precision(curve, recall=found, prior=p)
+    belief, best = max_posterior(curve, prior=p), f_score(curve, weight=b, prior=p)
+    right, wrong = success(curve, prior=p), bayes_error(curve, prior=p)
+    so_many = f"the same, when it finds {100 * found:g} % of them"
+    return (
+        read(
+            "advantage", "advantage", advantage(curve), "how much more it accuses members, at most"
         ),
-        (
-            "tpr",
-            f"TPR at FPR {size:g}",
-            lambda: curve.tpr(size),
-            "share of members it finds",
+        read("tpr", f"TPR at FPR {size:g}", curve.tpr(size), "share of members it finds"),
+        read("ppv", f"PPV at FPR {size:g}", held, "share of its accusations that are right"),
+        read("precision", f"precision at recall {found:g}", precise, so_many),
+        read(
+            "max_posterior", "largest posterior", belief, "strongest belief an output can lead to"
         ),
-        (
-            "ppv",
-            f"PPV at FPR {size:g}",
-            lambda: ppv(curve, fpr=size, prior=p),
-            "share of its accusations that are right",
-        ),
-        (
-            "precision",
-            f"precision at recall {found:g}",
-            lambda: precision(curve, recall=found, prior=p),
-            f"the same, when it finds {100 * found:g} % of them",
-        ),
-        (
-            "max_posterior",
-            "largest posterior",
-            lambda: max_posterior(curve, prior=p),
-            "strongest belief an output can lead to",
-        ),
-        (
-            "f_score",
-            f"F-score, weight {b:g}",
-            lambda: f_score(curve, weight=b, prior=p),
-            "its best mix of precision and recall",
-        ),
-        ("success", "success", lambda: success(curve, prior=p), "how often it is right, at best"),
-        (
-            "bayes_error",
-            "Bayes error",
-            lambda: bayes_error(curve, prior=p),
-            "how often it is wrong, at best",
-        ),
-        ("auc", "AUC", lambda: auc(curve), "ranks a member above another person"),
-        (
+        read("f_score", f"F-score, weight {b:g}", best, "its best mix of precision and recall"),
+        read("success", "success", right, "how often it is right, at best"),
+        read("bayes_error", "Bayes error", wrong, "how often it is wrong, at best"),
+        read("auc", "AUC", auc(curve), "ranks a member above another person"),
+        read(
             "epsilon",
             f"ε at δ = {leak:g}",
-            lambda: curve.epsilon(leak),
+            curve.epsilon(leak),
             "the usual number, one view of the curve",
         ),
-    ]
-    return tuple(
-        _reading(key, name, float(ask()), meaning, curve.bound)  # type: ignore[arg-type]
-        for key, name, ask, meaning in asked
     )
 
 

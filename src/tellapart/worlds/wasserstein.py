@@ -141,6 +141,10 @@ def widest(
 
     Without ``pairs`` all pairs of values of each record that is not known are asked. Pairs with
     a secret of probability 0 say nothing; such secrets are listed in ``skipped``.
+
+    >>> from tellapart.worlds import MarkovChain, Sum
+    >>> widest(MarkovChain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 5), Sum()).distance
+    5.0
     """
     if pairs is None:
         laws, skipped = _every_law(model, query, known)

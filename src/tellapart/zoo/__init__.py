@@ -35,7 +35,11 @@ SPECIMENS: tuple[Specimen, ...] = (
 
 
 def find(name: str) -> Specimen:
-    """The specimen of this name."""
+    """The specimen of this name.
+
+    >>> find("laplace").words
+    'An answer with Laplace noise of scale 1/ε.'
+    """
     known = {one.name: one for one in SPECIMENS}
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)

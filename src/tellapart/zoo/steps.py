@@ -23,71 +23,73 @@ LAYERS, WORKERS, GROUP, ROUNDS = 4, 8, 2, 3
 BATCHES = 100
 
 
-def _gradients(data: Any) -> Array:
+def rows_of(data: Any) -> Array:
+    """One gradient a row, also where there is only one."""
     return np.atleast_2d(np.asarray(data, dtype=np.float64))
 
 
-def _clipped(gradients: Array, clip: float = CLIP) -> Array:
+def clipped(gradients: Array, clip: float = CLIP) -> Array:
     """Rows scaled down to norm ``clip`` where they are longer."""
     norms = np.linalg.norm(gradients, axis=-1, keepdims=True)
     return np.asarray(gradients * (clip / np.maximum(norms, clip)))
 
 
-def _noised(total: Array, deviation: float, rng: Generator, size: int) -> Array:
+def noised(total: Array, deviation: float, rng: Generator, size: int) -> Array:
+    """So many releases of a sum with Gaussian noise."""
     return np.asarray(total + rng.normal(0.0, deviation, (size, *total.shape)))
 
 
 @batched
 def step(data: Any, rng: Generator, size: int) -> Array:
     """The sum of clipped gradients with Gaussian noise."""
-    return _noised(_clipped(_gradients(data)).sum(axis=0), SIGMA * CLIP, rng, size)
+    return noised(clipped(rows_of(data)).sum(axis=0), SIGMA * CLIP, rng, size)
 
 
 @batched
 def step_no_clip(data: Any, rng: Generator, size: int) -> Array:
     """Gradients are not clipped."""
-    return _noised(_gradients(data).sum(axis=0), SIGMA * CLIP, rng, size)
+    return noised(rows_of(data).sum(axis=0), SIGMA * CLIP, rng, size)
 
 
 @batched
 def step_clip_after_mean(data: Any, rng: Generator, size: int) -> Array:
     """The mean is clipped instead of every gradient."""
-    mean = _clipped(_gradients(data).sum(axis=0) / BATCH)
-    return _noised(mean, SIGMA * CLIP / BATCH, rng, size)
+    mean = clipped(rows_of(data).sum(axis=0) / BATCH)
+    return noised(mean, SIGMA * CLIP / BATCH, rng, size)
 
 
 @batched
 def step_noise_over_batch(data: Any, rng: Generator, size: int) -> Array:
     """A sum gets the noise that is right for a mean."""
-    return _noised(_clipped(_gradients(data)).sum(axis=0), SIGMA * CLIP / BATCH, rng, size)
+    return noised(clipped(rows_of(data)).sum(axis=0), SIGMA * CLIP / BATCH, rng, size)
 
 
 @batched
 def step_noise_without_clip_norm(data: Any, rng: Generator, size: int) -> Array:
     """Clipped to norm 5, with noise for norm 1."""
-    return _noised(_clipped(_gradients(data), WIDE_CLIP).sum(axis=0), SIGMA, rng, size)
+    return noised(clipped(rows_of(data), WIDE_CLIP).sum(axis=0), SIGMA, rng, size)
 
 
 @batched
 def step_per_layer(data: Any, rng: Generator, size: int) -> Array:
     """Each of four layers is clipped to the whole norm, with noise for one."""
-    gradients = _gradients(data)
-    layers = _clipped(gradients.reshape(len(gradients), LAYERS, -1))
-    return _noised(layers.sum(axis=0).ravel(), SIGMA * CLIP, rng, size)
+    gradients = rows_of(data)
+    layers = clipped(gradients.reshape(len(gradients), LAYERS, -1))
+    return noised(layers.sum(axis=0).ravel(), SIGMA * CLIP, rng, size)
 
 
 @batched
 def step_microbatch(data: Any, rng: Generator, size: int) -> Array:
     """Means of two gradients are clipped; a record more changes the mean it enters."""
-    gradients = _gradients(data)
+    gradients = rows_of(data)
     groups = [gradients[i : i + GROUP].mean(axis=0) for i in range(0, len(gradients), GROUP)]
-    return _noised(_clipped(np.array(groups)).sum(axis=0), SIGMA * CLIP, rng, size)
+    return noised(clipped(np.array(groups)).sum(axis=0), SIGMA * CLIP, rng, size)
 
 
 @batched
 def step_workers(data: Any, rng: Generator, size: int) -> Array:
     """Eight workers each add an eighth of the noise, as if noises added like numbers."""
-    total = _clipped(_gradients(data)).sum(axis=0)
+    total = clipped(rows_of(data)).sum(axis=0)
     noise = rng.normal(0.0, SIGMA * CLIP / WORKERS, (size, WORKERS, *total.shape))
     return np.asarray(total + noise.sum(axis=1))
 
@@ -95,7 +97,7 @@ def step_workers(data: Any, rng: Generator, size: int) -> Array:
 @batched
 def step_shared_noise(data: Any, rng: Generator, size: int) -> Array:
     """Two steps on alternate records use the same noise, so that it cancels between them."""
-    gradients = _clipped(_gradients(data))
+    gradients = clipped(rows_of(data))
     steps = np.stack([gradients[0::2].sum(axis=0), gradients[1::2].sum(axis=0)])
     noise = rng.normal(0.0, SIGMA * CLIP, (size, 1, steps.shape[1]))
     return np.asarray(steps + noise)
@@ -104,38 +106,38 @@ def step_shared_noise(data: Any, rng: Generator, size: int) -> Array:
 @batched
 def step_not_zeroed(data: Any, rng: Generator, size: int) -> Array:
     """The third step, where the gradients of the first two were never cleared."""
-    gradients = _clipped(_gradients(data))
+    gradients = clipped(rows_of(data))
     total = np.zeros(gradients.shape[1])
     for _ in range(ROUNDS):
         total += gradients.sum(axis=0)
-    return _noised(total, SIGMA * CLIP, rng, size)
+    return noised(total, SIGMA * CLIP, rng, size)
 
 
 @batched
 def step_realised_batch(data: Any, rng: Generator, size: int) -> Array:
     """Sum and noise are divided by the true size of the batch."""
-    gradients = _clipped(_gradients(data))
-    return _noised(gradients.sum(axis=0), SIGMA * CLIP, rng, size) / len(gradients)
+    gradients = clipped(rows_of(data))
+    return noised(gradients.sum(axis=0), SIGMA * CLIP, rng, size) / len(gradients)
 
 
 @batched
 def step_centred(data: Any, rng: Generator, size: int) -> Array:
     """The batch's mean is taken off before clipping: one record moves all others."""
-    gradients = _gradients(data)
-    total = _clipped(gradients - gradients.mean(axis=0)).sum(axis=0)
-    return _noised(total, SIGMA * CLIP, rng, size)
+    gradients = rows_of(data)
+    total = clipped(gradients - gradients.mean(axis=0)).sum(axis=0)
+    return noised(total, SIGMA * CLIP, rng, size)
 
 
 @batched
 def step_nan(data: Any, rng: Generator, size: int) -> Array:
     """A gradient with NaN has norm NaN, and no clip factor helps."""
-    return _noised(_clipped(_gradients(data)).sum(axis=0), SIGMA * CLIP, rng, size)
+    return noised(clipped(rows_of(data)).sum(axis=0), SIGMA * CLIP, rng, size)
 
 
 @batched
 def steps_in_order(data: Any, rng: Generator, size: int) -> Array:
     """A hundred steps, each on its own hundredth of the records in a fixed order."""
-    gradients = _clipped(_gradients(data))[:, 0]
+    gradients = clipped(rows_of(data))[:, 0]
     place = np.arange(len(gradients)) % BATCHES
     sums = np.bincount(place, gradients, BATCHES).astype(np.float64)
-    return _noised(sums, SIGMA * CLIP, rng, size)
+    return noised(sums, SIGMA * CLIP, rng, size)

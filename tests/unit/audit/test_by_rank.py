@@ -96,11 +96,11 @@ CLAIMS = [
 
 
 @each_evidence
-@pytest.mark.parametrize("claim", CLAIMS, ids=str)
-def test_whatever_the_curve_crosses_is_refuted(evidence, claim):
+def test_whatever_the_curve_crosses_is_refuted(evidence):
     fpr, fnr = evidence.curve().vertices()
-    if np.any(claim.beta(fpr) > fnr + 1e-9):
-        assert evidence.refutes(claim)
+    crossed = [claim for claim in CLAIMS if np.any(claim.beta(fpr) > fnr + 1e-9)]
+    assert crossed
+    assert [claim for claim in crossed if not evidence.refutes(claim)] == []
 
 
 @each_evidence

@@ -286,6 +286,12 @@ def test_unfair_coins_are_no_audit_of_one_run():
         played.of_model(0)
 
 
+def test_a_model_with_all_targets_on_one_side_is_no_audit_of_one_run():
+    played = game(design=audit.Targets([0]), models=2).play(noisy_sum)
+    with pytest.raises(InvalidArgument, match=r"model must have targets on both sides.*, got 1"):
+        played.of_model(1)
+
+
 def test_outputs_of_models_trained_elsewhere_are_a_game_too():
     one = game(models=30)
     outputs = one.play(noisy_sum).raw

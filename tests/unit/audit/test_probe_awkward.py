@@ -15,6 +15,8 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.testing import assert_private
 
+pytestmark = pytest.mark.usefixtures("by_value")
+
 CLAIM = ta.guarantee(epsilon=1)
 WITHOUT, WITH = [1.0, 2.0], [1.0, 2.0, 3.0]
 

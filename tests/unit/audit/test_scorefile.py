@@ -184,7 +184,8 @@ def test_large_tables_stay_on_disk(tiny, tmp_path, temporary, monkeypatch):
     with pytest.raises(Unsupported) as refused:
         Scores.read(path, run="member")
     assert str(refused.value) == (
-        "runs and groups of more than 10 rows, got 99: read some of the files at a time"
+        "runs and groups of 99 rows are too many to hold, at most 10 are; "
+        "read some of the files at a time"
     )
     assert len(list(temporary.iterdir())) == 1
     del scores

@@ -227,7 +227,7 @@ def test_outputs_are_read_in_order():
     [
         ({"clip": 0}, "clip must be"),
         ({"noise_multiplier": -1}, "noise_multiplier must be"),
-        ({"sampling_rate": 0}, "sampling_rate must be above 0"),
+        ({"sampling_rate": 0}, "sampling_rate must be greater than 0, got 0"),
         ({"steps": 0}, "steps must be"),
         ({"layers": ()}, "layers must list"),
         ({"layers": "ab"}, "layers must be"),

@@ -26,6 +26,8 @@ from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
 from tellapart.blackbox.settling import settle
 from tellapart.blackbox.traces import codes_of, joined_traces, traced
 
+pytestmark = pytest.mark.usefixtures("by_value")
+
 WORDS = "calls are not independent, cannot judge: "
 D0, D1 = [1.0], [2.0]
 

@@ -1,7 +1,4 @@
-"""What a page's copied code prints, to be held against what the page shows."""
-
-import contextlib
-import io
+"""Parts of a page that several tests hold against what its code prints."""
 
 import pytest
 
@@ -11,17 +8,6 @@ from tellapart.web._answer import Table
 @pytest.fixture
 def folder():
     """Commands of these tests write nothing."""
-
-
-@pytest.fixture
-def printed():
-    def call(code):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(compile(code, "copied", "exec"), {})  # noqa: S102
-        return out.getvalue()
-
-    return call
 
 
 @pytest.fixture

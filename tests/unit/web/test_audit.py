@@ -1,7 +1,5 @@
 """The page's audit: what it shows is what the library says, and the code it gives says the same."""
 
-import contextlib
-import io
 import json
 import re
 import subprocess
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from copied_code import printed
 
 import tellapart as ta
 from tellapart import audit
@@ -189,13 +188,6 @@ STATES = {
 }
 
 
-def printed(code):
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, "copied", "exec"), {})  # noqa: S102
-    return out.getvalue().splitlines()
-
-
 def on_screen(answer):
     table = next(one for one in answer.parts if isinstance(one, Table))
     return [answer.headline, *answer.sentences, *(" ".join(row) for row in table.rows)]
@@ -204,7 +196,7 @@ def on_screen(answer):
 @pytest.mark.parametrize("case", STATES)
 def test_copied_python_prints_what_is_on_screen(case, folder):
     answer = VIEW.answer(STATES[case], MINE)
-    assert printed(answer.python) == on_screen(answer)
+    assert printed(answer.python).splitlines() == on_screen(answer)
 
 
 @pytest.mark.parametrize("case", STATES)
@@ -220,7 +212,7 @@ def test_a_copied_command_says_what_is_on_screen(case, run):
 def test_a_command_names_any_file(name, folder, run):
     (folder / name).write_bytes(MINE.content)
     answer = VIEW.answer(OF_MINE, replace(MINE, name=name))
-    assert printed(answer.python) == on_screen(answer)
+    assert printed(answer.python).splitlines() == on_screen(answer)
     code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
     assert (code, json.loads(out)["headline"]) == (1, answer.headline)
 
@@ -230,14 +222,14 @@ def test_a_command_names_any_column(column, folder, run):
     content = f"{column},member\n".encode() + b"9,1\n" * 40 + b"1,0\n" * 40
     (folder / "x.csv").write_bytes(content)
     answer = VIEW.answer(State(score=column), Dropped("x.csv", content))
-    assert printed(answer.python) == on_screen(answer)
+    assert printed(answer.python).splitlines() == on_screen(answer)
     code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
     assert (code, json.loads(out)["headline"]) == (1, answer.headline)
 
 
 def test_code_for_the_example_finds_it_wherever_it_is_installed(folder):
     answer = VIEW.answer(EXAMPLE, None)
-    assert printed(answer.python) == on_screen(answer)
+    assert printed(answer.python).splitlines() == on_screen(answer)
     shell = (
         f'python() {{ "{sys.executable}" "$@"; }}; tellapart() {{ python -m tellapart "$@"; }}; '
     )

@@ -1,7 +1,5 @@
 """What the page says of an attacker's knowledge, against formulas and enumeration."""
 
-import contextlib
-import io
 import itertools
 import json
 import math
@@ -10,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from copied_code import printed
 
 from tellapart.cli import main
 from tellapart.errors import InvalidArgument, Unsupported
@@ -26,13 +25,6 @@ def table(answer: Answer) -> Table:
     found = answer.parts[0]
     assert isinstance(found, Table)
     return found
-
-
-def printed(code: str) -> list[str]:
-    found = io.StringIO()
-    with contextlib.redirect_stdout(found):
-        exec(code, {})  # noqa: S102
-    return found.getvalue().splitlines()
 
 
 def logit(share: float) -> float:
@@ -97,7 +89,7 @@ def test_python_and_command_find_the_same_epsilon(
 ) -> None:
     answer = shown(measure=measure, rho_c=0.05)
     rows = table(answer).rows
-    for line, row in zip(printed(answer.python), rows, strict=True):
+    for line, row in zip(printed(answer.python).splitlines(), rows, strict=True):
         assert f" {float(row[-1])!r} " in line
     assert main([*shlex.split(answer.command)[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["value"] == float(rows[-1][-1])
@@ -151,7 +143,10 @@ def test_a_chains_python_and_command_say_what_the_page_says(
     assert main(["noise", str(model), "--epsilon", "1.0", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["methods"]
     methods = {one["method"]: (one["scale"], one["true_epsilon"]) for one in told}
-    lines = [[float(one) for one in line.split() if one != "="] for line in printed(answer.python)]
+    lines = [
+        [float(one) for one in line.split() if one != "="]
+        for line in printed(answer.python).splitlines()
+    ]
     names = ("plain DP", "exact", "group privacy")
     for name, row, line in zip(names, table(answer).rows, lines, strict=True):
         scale, true = methods[name]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from copied_code import printed
 
 from tellapart import risk
 from tellapart.choose import at_least, at_most
@@ -43,7 +44,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES)
-def test_what_is_copied_gives_what_is_shown(values, printed, table, parsed):
+def test_what_is_copied_gives_what_is_shown(values, table, parsed):
     state = asked(**values)
     answer = VIEW.answer(state)
     out, data = printed(answer.python), parsed(answer.command.removeprefix("tellapart "))

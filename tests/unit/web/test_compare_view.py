@@ -1,6 +1,7 @@
 """The view that compares: what it shows is the library's, and its code gives it again."""
 
 import pytest
+from copied_code import printed
 
 from tellapart import choose, deployments
 from tellapart.choose._compare import GAPS
@@ -38,7 +39,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES)
-def test_what_is_copied_gives_what_is_shown(values, printed, table, parsed):
+def test_what_is_copied_gives_what_is_shown(values, table, parsed):
     answer = VIEW.answer(asked(**values))
     lines = [line.split() for line in printed(answer.python).splitlines()]
     data = parsed(answer.command.removeprefix("tellapart "))
@@ -53,7 +54,7 @@ def test_what_is_copied_gives_what_is_shown(values, printed, table, parsed):
     assert gaps.note == GAPS
 
 
-def test_deployments_stand_beside_mechanisms(printed, table, parsed):
+def test_deployments_stand_beside_mechanisms(table, parsed):
     keys = [one.key for one in deployments.find("apple")[:2]]
     answer = VIEW.answer(asked(m2="", d1=keys[0], d3=keys[1], prior=0.1))
     risks = table(answer, "Every risk")

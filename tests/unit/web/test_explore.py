@@ -1,14 +1,10 @@
 """Explore: what the view says is what the library says, and code for it says the same."""
 
-import contextlib
-import io
-import shlex
-
 import pytest
+from copied_code import printed
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.cli import main
 from tellapart.web.views.explore import VIEW
 
 TEXTS = [
@@ -18,20 +14,13 @@ TEXTS = [
 ]
 
 
-def printed(run):
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        run()
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("text", TEXTS)
-def test_copied_code_says_what_the_screen_says(text):
+def test_copied_code_says_what_the_screen_says(run, text):
     state = VIEW.read({"mechanism": text, "prior": 0.01, "fpr": 0.002, "at_delta": 1e-6})
     shown = VIEW.answer(state)
     words, table = shown.parts
-    python = printed(lambda: exec(shown.python, {}))  # noqa: S102
-    command = " ".join(printed(lambda: main(shlex.split(shown.command)[1:])).split())
+    python = printed(shown.python)
+    command = " ".join(run(shown.command.removeprefix("tellapart "))[1].split())
     for name, value, _ in table.rows:
         assert f"{name} {value}" in python
         assert f"{name} {value}" in command

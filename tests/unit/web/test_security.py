@@ -281,8 +281,13 @@ def test_a_server_keeps_what_it_is_sent_in_memory_and_says_nothing(monkeypatch, 
         def close(self):
             asked["closed"] = True
 
+    class Visitor:
+        def close(self):
+            asked["left"] = True
+
     def created(application, connections, **options):
         asked.update(options)
+        connections[0] = Visitor()
         return Server()
 
     monkeypatch.setattr("waitress.create_server", created)
@@ -291,6 +296,7 @@ def test_a_server_keeps_what_it_is_sent_in_memory_and_says_nothing(monkeypatch, 
     assert asked["max_request_body_size"] == _app.LARGEST_REQUEST
     assert asked["inbuf_overflow"] > _app.LARGEST_REQUEST
     assert asked["closed"]
+    assert asked["left"]
     assert caplog.messages == []
 
 

@@ -16,6 +16,7 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Shown
+from tellapart.report._shown import DELTAS
 from tellapart.report.model import Found
 from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
 
@@ -29,8 +30,6 @@ _EVIDENCE = (
     "Where the evidence does, the claim is refuted; the test behind the verdict is sharper than "
     "the line, and may refute a claim that lies just above it."
 )
-# Where ε is told, besides the claim's own δ.
-DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
 # More lines of a ledger than these are summed up.
 _LINES = 12
 

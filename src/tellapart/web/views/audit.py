@@ -15,6 +15,7 @@ from tellapart.data.table import Names
 from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
+from tellapart.report._shown import DELTAS
 from tellapart.report.model import Found
 from tellapart.web import _controls, _scores
 from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
@@ -233,7 +234,7 @@ from tellapart.mechanisms.named import named
 {read}evidence = audit.{design}(scores, {state.confidence!r})
 verdict = audit.judge(named({state.mechanism!r}), evidence{name})
 told = report.of(verdict, scores=scores, brief=True)
-{_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, _evidence.DELTAS))}}}):
+{_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, DELTAS))}}}):
     print(f"ε at δ = {{delta:g}}", evidence.epsilon_lower(delta))
 """
 

@@ -16,9 +16,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, betaln, xlog1py, xlogy
+from scipy.special import betaln, xlog1py, xlogy
 
 from tellapart._checks import Array
+from tellapart._numeric import binomial
 
 _HALVINGS = 100
 EPS = float(np.finfo(float).eps)
@@ -35,13 +36,9 @@ def anytime(successes: Any, trials: Any, level: float) -> tuple[Array, Array]:
 
 def clopper_pearson(successes: Any, trials: Any, level: float) -> tuple[Array, Array]:
     """Both ends for a number of trials that was fixed beforehand, rounded outward."""
-    s, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
-    return _exact_low(s, n, level / 2), _complement(_exact_low(n - s, n, level / 2))
-
-
-def _exact_low(s: Array, n: Array, level: float) -> Array:
-    found = betaincinv(np.maximum(s, 1.0), n - s + 1, level)
-    return np.where(s > 0, np.maximum(found * (1 - 1e-12), 0.0), 0.0)
+    ends = binomial.lower_limit, binomial.upper_limit
+    low, high = (end(successes, trials, level / 2) for end in ends)
+    return low, high
 
 
 def _complement(low: Array) -> Array:

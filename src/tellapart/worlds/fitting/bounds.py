@@ -85,6 +85,10 @@ def chain_scale_bound(
 
     The least one by ``chain_epsilon_bound``, rounded up: one root, as more noise never
     gives away more. Less may do where that bound is not exact.
+
+    >>> chain = MarkovChain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 5)
+    >>> round(chain_scale_bound(chain, epsilon=1), 4)
+    3.8587
     """
     epsilon = _checks.finite_above_zero(epsilon=epsilon)
     passage = _passage(chain, query)

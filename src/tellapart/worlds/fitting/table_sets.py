@@ -122,6 +122,10 @@ def table_scale_bound(
     """A scale of Laplace noise that keeps the promise ε for every record and every law.
 
     The least one by ``table_epsilon_bound``, rounded up.
+
+    >>> together = JointTable([[0, 1], [0, 1]], [[0.4, 0.1], [0.1, 0.4]])
+    >>> round(table_scale_bound(together, epsilon=1), 4)
+    1.5875
     """
     epsilon = _checks.finite_above_zero(epsilon=epsilon)
     mixtures = _mixtures(model, query)

@@ -59,4 +59,4 @@ class Stretches:
 
 def joined(before: Array, after: Array) -> Array:
     """The sums on both sides of a record together, for each of its states."""
-    return np.array([logpoly.multiply(a, b) for a, b in zip(before, after, strict=True)])
+    return logpoly.multiply_each(before, after)

@@ -30,7 +30,14 @@ _MOST_CURVES = 500
 def approximate_dp(
     models: Model | Sequence[Model], query: Any, release: Release, delta: float
 ) -> Standing:
-    """What noise tells someone who knows every record but one, but for probability δ."""
+    """What noise tells someone who knows every record but one, but for probability δ.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import Independent, Sum
+    >>> people = Independent([[0.5, 0.5], [0.5, 0.5]])
+    >>> round(approximate_dp(people, Sum(), ta.Gaussian(1), delta=1e-5).epsilon, 4)
+    4.3772
+    """
     return _of_shift(differential_privacy(models, query, Laplace(1)), release, delta)
 
 

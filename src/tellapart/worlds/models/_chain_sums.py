@@ -31,7 +31,7 @@ def joint(
     past = _walk(past, logs, list(_stretches(steps[1 : time + 1], allowed[1 : time + 1])), False)
     rest = list(_stretches(steps[time + 1 :], allowed[time + 1 :]))
     future = _walk(np.zeros((initial.size, 1)), logs, rest[::-1], True)
-    return _meeting(past, future)
+    return logpoly.multiply_each(past, future)
 
 
 def joints(
@@ -46,11 +46,7 @@ def joints(
     for time in range(len(steps)):
         if time:
             past = _step(past, logs, steps[time], allowed[time], False)
-        yield _meeting(past, futures.pop())
-
-
-def _meeting(past: Array, future: Array) -> Array:
-    return np.array([logpoly.multiply(one, two) for one, two in zip(past, future, strict=True)])
+        yield logpoly.multiply_each(past, futures.pop())
 
 
 def _stretches(steps: list[Steps], allowed: list[Mask]) -> Iterator[tuple[int, Steps, Mask]]:

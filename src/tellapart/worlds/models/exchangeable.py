@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.binomial import log_choose
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import Mask, SummedModel, check_law, logs_of
 
@@ -69,9 +68,9 @@ class Exchangeable(SummedModel):
         The rest, some records known to be 1 and the others known to be 0, is fixed in place.
         """
         every = np.arange(self.records + 1)
-        orders = logs_of(self.count_law) - _log_choose(self.records, every)
-        inside = _log_choose(asked, np.arange(asked + 1))
-        outside = _log_choose(free - asked, np.arange(free - asked + 1))
+        orders = logs_of(self.count_law) - log_choose(self.records, every)
+        inside = log_choose(asked, np.arange(asked + 1))
+        outside = log_choose(free - asked, np.arange(free - asked + 1))
         found = np.full(asked + 1, -np.inf)
         for rest, ways in enumerate(outside):
             start = ones + rest
@@ -81,7 +80,3 @@ class Exchangeable(SummedModel):
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
         _, joint = self._joint(np.ones(self.records), record, allowed)
         return logpoly.total(joint, axis=1)
-
-
-def _log_choose(n: int, k: NDArray[np.int64]) -> Array:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

@@ -77,13 +77,6 @@ class GaussianPair(TradeoffCurve):
             (self._smallest_loss(), float(self._edges[low])),
         )
 
-    @property
-    def extreme(self) -> tuple[float, float]:
-        """The output at which the ratio is furthest from 1 in either direction, and its log."""
-        most, least = self.extremes
-        loss, output = most if most[0] >= -least[0] else least
-        return output, loss
-
     def mirrored(self) -> GaussianPair:
         return self._mirror
 

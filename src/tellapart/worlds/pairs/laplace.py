@@ -77,12 +77,6 @@ class LaplacePair(TradeoffCurve):
         """The log-likelihood ratio at every atom, among which are its extremes (L1)."""
         return self._losses.copy()
 
-    @property
-    def extreme(self) -> tuple[float, float]:
-        """The output at which the ratio is furthest from 1 in either direction, and its log."""
-        place = int(np.argmax(np.abs(self._losses)))
-        return float(self.atoms[place]), float(self._losses[place])
-
     @cached_property
     def monotone(self) -> bool:
         """Whether the ratio never turns, so that a threshold on the output is a best test."""
