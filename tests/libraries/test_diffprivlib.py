@@ -16,7 +16,6 @@ WRONG = {one.name: one for one in wrong()}
 SURE = 1 - 1e-8
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", CORRECT.values(), ids=CORRECT)
 def test_a_promise_that_is_kept_is_not_refuted(release):
     assert not release.probed(1_500, SURE).refuted

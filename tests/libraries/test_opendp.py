@@ -20,7 +20,6 @@ WRONG = {one.name: one for one in wrong()}
 SURE = 1 - 1e-8
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", CORRECT.values(), ids=CORRECT)
 def test_what_is_promised_is_not_refuted(release):
     assert not release.probed(1_500, SURE).refuted
