@@ -37,11 +37,20 @@ mathjax_path = "mathjax/tex-svg.js"
 autosummary_generate = True
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # as written, not the whole of what a default holds
+autodoc_type_aliases = {
+    "Array": "ndarray",
+    "ArrayLike": "ArrayLike",
+    "Density": "Callable",
+    "Score": "Callable",
+    "Transitions": "ArrayLike",
+}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the default underlines names that are no links
 html_title = "tellapart"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -135,6 +135,27 @@ def see_also(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: l
         lines += ["", f"**See also** {roles}", ""]
 
 
+def plain_fields(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Leave out what Python says of every field of a named tuple."""
+    if any(line.startswith("Alias for field number") for line in lines):
+        lines.clear()
+
+
+def readable(
+    _app: Any,
+    _what: str,
+    _name: str,
+    _obj: Any,
+    _options: Any,
+    taken: str | None,
+    given: str | None,
+) -> tuple[str | None, str | None]:
+    """Write a default that is made anew each time as Python can read it, so that Sphinx can too."""
+    return taken and taken.replace("<factory>", "..."), given
+
+
 def _role(one: str, beside: str) -> str:
     """A link to a name, which says its module where that is another one."""
     if one.rpartition(".")[0] == beside.rpartition(".")[0]:
@@ -154,5 +175,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", see_also, priority=900)
+    app.connect("autodoc-process-docstring", plain_fields, priority=901)
+    app.connect("autodoc-process-signature", readable)
     app.connect("missing-reference", unresolved)
     return {"parallel_read_safe": True}
