@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -52,6 +53,19 @@ def test_a_name_is_told_on_one_page_and_not_hidden_by_an_import(names):
     assert {"tellapart.audit.Scores", "tellapart.audit.Orientation"} <= names
     assert "tellapart.worlds.fitting.fit_chain" in names
     assert "tellapart.worlds.fit_chain" not in names
+
+
+def test_a_constant_says_what_it_is_for_and_type_variables_are_not_public(names):
+    found = {name: _value(name) for name in names}
+    bare = {name for name, one in found.items() if not callable(one)}
+    told = {name for name in bare if reference.said_by_python(found[name])}
+    assert told == set(reference.CONSTANTS)
+    assert not any(isinstance(one, TypeVar) for one in found.values())
+
+
+def _value(name):
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
 
 
 def test_there_is_something_to_see_beside_every_name(names):
