@@ -46,6 +46,36 @@ MODULES = (
     "tellapart.web",
 )
 RELATED = Path(__file__).with_name("related.toml")
+# The page that tells a module's story.
+GUIDES = {
+    "tellapart": "theory",
+    "tellapart.risk": "choosing",
+    "tellapart.choose": "choosing",
+    "tellapart.audit": "audit",
+    "tellapart.audit.attacks": "training",
+    "tellapart.audit.canaries": "audit",
+    "tellapart.audit.domains": "probe",
+    "tellapart.audit.intervals": "audit",
+    "tellapart.audit.published": "audit",
+    "tellapart.testing": "probe",
+    "tellapart.run": "cluster",
+    "tellapart.zoo": "zoo",
+    "tellapart.fleet": "fleet",
+    "tellapart.worlds": "worlds",
+    "tellapart.worlds.frameworks": "orderings",
+    "tellapart.worlds.policies": "worlds",
+    "tellapart.worlds.streams": "worlds",
+    "tellapart.worlds.fitting": "fitting",
+    "tellapart.worlds.described": "worlds-files",
+    "tellapart.deployments": "deployments",
+    "tellapart.accountants": "switching",
+    "tellapart.accountants.dp_accounting": "switching",
+    "tellapart.accountants.opacus": "switching",
+    "tellapart.plot": "tour",
+    "tellapart.report": "report",
+    "tellapart.reproduce": "errata",
+    "tellapart.web": "explorer",
+}
 # What a tuple, a text or a union is for; by itself it says what Python says of all of them.
 CONSTANTS = {
     "tellapart.MECHANISMS": "Every mechanism that has a curve of its own, as a class.",
@@ -134,6 +164,7 @@ def write_pages(app: Any) -> None:
     folder.mkdir(exist_ok=True)
     for module in MODULES:
         lines = [f"``{module}``", "=" * (len(module) + 4), "", f".. automodule:: {module}", ""]
+        lines += [f"Guide: :doc:`/{GUIDES[module]}`.", *_below(module), ""]
         for name in public(module):
             lines += entry(module, name)
         text = "\n".join(lines)
@@ -145,6 +176,14 @@ def write_pages(app: Any) -> None:
     index += ["", ".. toctree::", "   :hidden:", ""]
     index += [f"   {module}" for module in MODULES]
     (folder / "index.rst").write_text("\n".join(index) + "\n", encoding="utf-8")
+
+
+def _below(module: str) -> list[str]:
+    """Links to the pages of a module's own modules; those of the package are in the index."""
+    found = [one for one in MODULES if one.rpartition(".")[0] == module != "tellapart"]
+    return (
+        ["Modules: " + ", ".join(f":doc:`{one} <{one}>`" for one in found) + "."] if found else []
+    )
 
 
 def _opening(module: str) -> str:

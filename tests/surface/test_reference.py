@@ -12,6 +12,7 @@ import pytest
 import tellapart
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
 reference = importlib.import_module("reference")
 sys.path.pop(0)
@@ -47,6 +48,11 @@ def test_every_public_module_has_a_page():
     assert public_modules() - pages == set()
     # `fitting` has a page of its own although `worlds` offers its names and not the module.
     assert pages - public_modules() == {"tellapart.worlds.fitting"}
+
+
+def test_every_module_leads_to_the_page_that_tells_its_story():
+    assert set(reference.GUIDES) == set(reference.MODULES)
+    assert [page for page in reference.GUIDES.values() if not (DOCS / f"{page}.md").exists()] == []
 
 
 def test_a_name_is_told_on_one_page_and_not_hidden_by_an_import(names):
