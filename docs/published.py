@@ -28,7 +28,8 @@ def page() -> str:
     text, _, _ = PAGE.read_text(encoding="utf-8").partition(HEADING)
     words = (
         "Written by `make picture` (`docs/published.py`). Each number is the most that the promise "
-        "allows over one unit; the last column is the entry in OpenDP's deployments registry."
+        "allows over one unit, and units differ: a user-day is not a user. The last column is the "
+        "entry in OpenDP's deployments registry."
     )
     return f"{text}{HEADING}\n{words}\n\n{table()}"
 
