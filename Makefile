@@ -21,7 +21,7 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: chromium $(STAMP)
-	$(MAKE) --jobs=2 NOTEBOOKS=written lint types contract docs
+	$(MAKE) --jobs=2 lint types contract docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-all: chromium lint types contract docs
@@ -36,7 +36,6 @@ chromium:
 	command -v chromium >/dev/null || $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive \
 		apt-get install --yes --no-install-recommends chromium
 
-docs: export NOTEBOOKS ?= run
 docs: $(STAMP)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -27,8 +26,6 @@ exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
-# `make docs` runs the notebooks, which takes half a minute; `make test` shows them as written.
-nb_execution_excludepatterns = [] if os.environ.get("NOTEBOOKS") == "run" else ["notebooks/*"]
 nb_execution_in_temp = True
 nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "docs-cache")
 nb_execution_raise_on_error = True

@@ -162,10 +162,6 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
     """What attacks show that were decided upon before these runs were made.
 
     One attack's counts, or several by name: each then gets an equal share of the level.
-
-    >>> seen = Counts(accused_members=900, members=1_000, accused_others=100, others=1_000)
-    >>> print(from_counts(seen).epsilon_lower(delta=1e-4))
-    ≥ 2.0052 (95 % confidence, exact, one fixed threshold)
     """
     if isinstance(counts, Mapping):
         share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)

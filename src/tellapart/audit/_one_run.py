@@ -76,10 +76,6 @@ def one_run(
     Members are the canaries that were in, others those left out; a number of members that fair
     coins would give less often than once in 10⁹ is refused. Unless ``method`` fixes how many to
     guess, a few numbers of guesses are tried and paid for.
-
-    >>> scores = Scores(members=[2.0, 1.5, 1.2, 0.1] * 25, others=[0.3, -0.2, -1.0, -1.4] * 25)
-    >>> print(one_run(scores).epsilon_lower(delta=1e-5))
-    ≥ 3.2010 (95 % confidence, exact, a few numbers of guesses)
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)

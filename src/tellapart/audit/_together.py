@@ -64,12 +64,6 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
 
     The way to use more than one method, attack or data set: the family-wise confidence is stated
     for all of them at once.
-
-    >>> from tellapart import audit
-    >>> strict = audit.from_counts(audit.Counts(400, 1_000, 10, 1_000), confidence=0.975)
-    >>> loose = audit.from_counts(audit.Counts(900, 1_000, 100, 1_000), confidence=0.975)
-    >>> round(together({"strict": strict, "loose": loose}).confidence, 4)
-    0.95
     """
     if not isinstance(parts, Mapping) or not parts:
         _checks.refuse("parts", 'map names to evidence, as {"loss attack": evidence} does', parts)

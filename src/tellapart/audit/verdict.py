@@ -187,12 +187,6 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
 
     ``name`` is what people call the claim. One verdict or many, for one claim or many: all hold
     together at the evidence's confidence.
-
-    >>> import tellapart as ta
-    >>> from tellapart import audit
-    >>> evidence = audit.from_counts(audit.Counts(900, 1_000, 100, 1_000))
-    >>> print(judge(ta.guarantee(epsilon=1.5, delta=1e-4), evidence).headline)
-    REFUTED: the claim ε = 1.5, δ = 0.0001, at 95 % confidence
     """
     _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))

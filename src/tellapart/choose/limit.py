@@ -78,25 +78,12 @@ def _short(value: Any) -> str:
 
 
 def at_most(bound: float, measure: Measure, **arguments: Any) -> Limit:
-    """A risk that may not exceed this: ``at_most(0.1, risk.advantage)``.
-
-    ``measure`` is a function of a curve, as those of `tellapart.risk`, and ``arguments`` are the
-    others it takes.
-
-    >>> from tellapart import risk
-    >>> print(at_most(0.01, risk.ppv, fpr=0.001, prior=0.001))
-    ppv(fpr=0.001, prior=0.001) ≤ 0.01
-    """
+    """A risk that may not exceed this: ``at_most(0.1, risk.advantage)``."""
     return _limit(bound, measure, arguments, least=False)
 
 
 def at_least(bound: float, measure: Measure, **arguments: Any) -> Limit:
-    """A number that may not fall below this: ``at_least(0.4, risk.bayes_error, prior=0.5)``.
-
-    >>> from tellapart import risk
-    >>> print(at_least(0.4, risk.bayes_error, prior=0.5))
-    bayes_error(prior=0.5) ≥ 0.4
-    """
+    """A number that may not fall below this: ``at_least(0.4, risk.bayes_error, prior=0.5)``."""
     return _limit(bound, measure, arguments, least=True)
 
 

@@ -127,10 +127,6 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
 
     Both sides are compared to a relative ``tolerance``. Exact at the corners of a polygon, which
     decide for the whole curve; two smooth curves are compared on a grid that reaches both corners.
-
-    >>> import tellapart as ta
-    >>> dominates(ta.Laplace(1).curve(), ta.Laplace(2).curve())
-    True
     """
     check_curve(a=a)
     check_curve(b=b)

@@ -27,12 +27,7 @@ def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Arr
 
 
 def tpr(curve: TradeoffCurve, fpr: ArrayLike) -> float | Array:
-    """How many members an attacker finds who accuses this share of outsiders.
-
-    >>> import tellapart as ta
-    >>> round(tpr(ta.guarantee(epsilon=1), fpr=0.01), 6)
-    0.027183
-    """
+    """How many members an attacker finds who accuses this share of outsiders."""
     check_curve(curve=curve)
     return curve.tpr(fpr)
 
