@@ -69,6 +69,7 @@ training-bugs: $(PEERS)
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/lessons.py
+	$(BIN)/python docs/published.py
 
 screenshot: chromium $(STAMP)
 	$(BIN)/python docs/screenshot.py

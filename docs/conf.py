@@ -26,6 +26,7 @@ exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
+nb_execution_in_temp = True
 nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "docs-cache")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
@@ -34,13 +35,23 @@ nb_execution_timeout = 120
 mathjax_path = "mathjax/tex-svg.js"
 
 autosummary_generate = True
+default_role = "py:obj"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # as written, not the whole of what a default holds
+autodoc_type_aliases = {
+    "Array": "ndarray",
+    "ArrayLike": "ArrayLike",
+    "Density": "Callable",
+    "Score": "Callable",
+    "Transitions": "ArrayLike",
+}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the default underlines names that are no links
 html_title = "tellapart"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import tomllib
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 MODULES = (
     "tellapart",
@@ -44,6 +46,53 @@ MODULES = (
     "tellapart.web",
 )
 RELATED = Path(__file__).with_name("related.toml")
+# The page that tells a module's story.
+GUIDES = {
+    "tellapart": "theory",
+    "tellapart.risk": "choosing",
+    "tellapart.choose": "choosing",
+    "tellapart.audit": "audit",
+    "tellapart.audit.attacks": "training",
+    "tellapart.audit.canaries": "audit",
+    "tellapart.audit.domains": "probe",
+    "tellapart.audit.intervals": "audit",
+    "tellapart.audit.published": "audit",
+    "tellapart.testing": "probe",
+    "tellapart.run": "cluster",
+    "tellapart.zoo": "zoo",
+    "tellapart.fleet": "fleet",
+    "tellapart.worlds": "worlds",
+    "tellapart.worlds.frameworks": "orderings",
+    "tellapart.worlds.policies": "worlds",
+    "tellapart.worlds.streams": "worlds",
+    "tellapart.worlds.fitting": "fitting",
+    "tellapart.worlds.described": "worlds-files",
+    "tellapart.deployments": "deployments",
+    "tellapart.accountants": "switching",
+    "tellapart.accountants.dp_accounting": "switching",
+    "tellapart.accountants.opacus": "switching",
+    "tellapart.plot": "tour",
+    "tellapart.report": "report",
+    "tellapart.reproduce": "errata",
+    "tellapart.web": "explorer",
+}
+# What a tuple, a text or a union is for; by itself it says what Python says of all of them.
+CONSTANTS = {
+    "tellapart.MECHANISMS": "Every mechanism that has a curve of its own, as a class.",
+    "tellapart.audit.Method": "How ``many_runs`` may look at scores: one of the classes below.",
+    "tellapart.deployments.CAVEATS": "What to keep in mind before two deployments are compared.",
+    "tellapart.deployments.DEPLOYMENTS": "Every published promise that can be drawn as a curve.",
+    "tellapart.deployments.LEFT_OUT": "Entries of the registry that are left out, and why.",
+    "tellapart.deployments.SOURCE": "Whose facts these are.",
+    "tellapart.fleet.Recipe": "How models are trained: ``SGD`` or ``DPSGD``.",
+    "tellapart.report.DESIGNS": "What each design of an audit means and assumes, by name.",
+    "tellapart.report.QUESTIONS": "The checklist of a report: what only people know, by key.",
+    "tellapart.worlds.frameworks.COUNTEREXAMPLES": (
+        "The smallest instances we know that break an order of frameworks."
+    ),
+    "tellapart.zoo.SPECIMENS": "All mechanisms of the zoo, correct and buggy.",
+    "tellapart.zoo.TRAINING": "All steps of private training of the zoo, correct and buggy.",
+}
 
 
 def public(module: str) -> list[str]:
@@ -59,7 +108,11 @@ def public(module: str) -> list[str]:
 def _offered(module: str) -> list[str]:
     """What a module says is public, or what it defines."""
     found = importlib.import_module(module)
-    own = [name for name, one in vars(found).items() if getattr(one, "__module__", "") == module]
+    own = [
+        name
+        for name, one in vars(found).items()
+        if getattr(one, "__module__", "") == module and not isinstance(one, TypeVar)
+    ]
     return list(getattr(found, "__all__", [name for name in own if not name.startswith("_")]))
 
 
@@ -92,10 +145,17 @@ def entry(module: str, name: str) -> list[str]:
     path = f"{module}.{name}"
     if inspect.isclass(one):
         kind = "autoexception" if issubclass(one, BaseException) else "autoclass"
-        return [f".. {kind}:: {path}", "   :members:", ""]
+        options = ["   :members:"]
+        options += ["   :undoc-members:"] if issubclass(one, Enum) else []
+        return [f".. {kind}:: {path}", *options, ""]
     if callable(one):
         return [f".. autofunction:: {path}", ""]
     return [f".. autodata:: {path}", "   :no-value:", ""]
+
+
+def said_by_python(one: Any) -> bool:
+    """Whether the documentation of a value is that of its type, which Python wrote."""
+    return type(one).__module__ in ("builtins", "types", "typing")
 
 
 def write_pages(app: Any) -> None:
@@ -104,6 +164,7 @@ def write_pages(app: Any) -> None:
     folder.mkdir(exist_ok=True)
     for module in MODULES:
         lines = [f"``{module}``", "=" * (len(module) + 4), "", f".. automodule:: {module}", ""]
+        lines += [f"Guide: :doc:`/{GUIDES[module]}`.", *_below(module), ""]
         for name in public(module):
             lines += entry(module, name)
         text = "\n".join(lines)
@@ -115,6 +176,14 @@ def write_pages(app: Any) -> None:
     index += ["", ".. toctree::", "   :hidden:", ""]
     index += [f"   {module}" for module in MODULES]
     (folder / "index.rst").write_text("\n".join(index) + "\n", encoding="utf-8")
+
+
+def _below(module: str) -> list[str]:
+    """Links to the pages of a module's own modules; those of the package are in the index."""
+    found = [one for one in MODULES if one.rpartition(".")[0] == module != "tellapart"]
+    return (
+        ["Modules: " + ", ".join(f":doc:`{one} <{one}>`" for one in found) + "."] if found else []
+    )
 
 
 def _opening(module: str) -> str:
@@ -133,6 +202,33 @@ def see_also(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: l
     if others:
         roles = ", ".join(_role(one, name) for one in others)
         lines += ["", f"**See also** {roles}", ""]
+
+
+def in_our_words(
+    _app: Any, what: str, name: str, obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Leave out what Python says of every tuple and of every field of a named one."""
+    if what == "data" and said_by_python(obj):
+        lines[:] = [CONSTANTS[name], ""]
+    elif any(line.startswith("Alias for field number") for line in lines):
+        lines.clear()
+
+
+def readable(
+    _app: Any, _what: str, _name: str, obj: Any, _options: Any, taken: str | None, given: str | None
+) -> tuple[str | None, str | None]:
+    """Write a signature as a person would, where Python or Sphinx spells out how it is made."""
+    if inspect.isclass(obj) and issubclass(obj, Enum):
+        return "", None  # nobody makes one: its members are listed
+    return _named(taken), _named(given)
+
+
+def _named(text: str | None) -> str | None:
+    """Types by their names, and a default that is made anew each time as an ellipsis."""
+    if text is None:
+        return None
+    text = re.sub(r"~?[\w.]*TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+    return text.replace("<factory>", "...")
 
 
 def _role(one: str, beside: str) -> str:
@@ -154,5 +250,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", see_also, priority=900)
+    app.connect("autodoc-process-docstring", in_our_words, priority=800)
+    app.connect("autodoc-process-signature", readable)
     app.connect("missing-reference", unresolved)
     return {"parallel_read_safe": True}

@@ -5,12 +5,14 @@ import inspect
 import pkgutil
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 import tellapart
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
 reference = importlib.import_module("reference")
 sys.path.pop(0)
@@ -48,10 +50,28 @@ def test_every_public_module_has_a_page():
     assert pages - public_modules() == {"tellapart.worlds.fitting"}
 
 
+def test_every_module_leads_to_the_page_that_tells_its_story():
+    assert set(reference.GUIDES) == set(reference.MODULES)
+    assert [page for page in reference.GUIDES.values() if not (DOCS / f"{page}.md").exists()] == []
+
+
 def test_a_name_is_told_on_one_page_and_not_hidden_by_an_import(names):
     assert {"tellapart.audit.Scores", "tellapart.audit.Orientation"} <= names
     assert "tellapart.worlds.fitting.fit_chain" in names
     assert "tellapart.worlds.fit_chain" not in names
+
+
+def test_a_constant_says_what_it_is_for_and_type_variables_are_not_public(names):
+    found = {name: _value(name) for name in names}
+    bare = {name for name, one in found.items() if not callable(one)}
+    told = {name for name in bare if reference.said_by_python(found[name])}
+    assert told == set(reference.CONSTANTS)
+    assert not any(isinstance(one, TypeVar) for one in found.values())
+
+
+def _value(name):
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
 
 
 def test_there_is_something_to_see_beside_every_name(names):

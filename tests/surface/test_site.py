@@ -112,6 +112,12 @@ def same(one, other):
     return places[0].shape == places[1].shape and np.allclose(*places, rtol=0, atol=1e-3)
 
 
+def test_the_table_of_deployments_is_that_of_the_library():
+    published = script("published")
+    assert published.PAGE.read_text(encoding="utf-8") == published.page()
+    assert published.table().count("\n") == 2 + 33
+
+
 def test_the_pictures_of_lessons_are_those_the_script_draws(tmp_path):
     lessons = script("lessons")
     lessons.main(tmp_path)

@@ -54,14 +54,14 @@ def probe(
     """Whether a mechanism one can only call keeps its claim on two neighbouring inputs.
 
     It is called ``samples`` times on each input, as ``mechanism(data)``; one that takes ``rng`` is
-    handed a NumPy generator, one that takes ``size`` is asked for batches. Outputs may be
-    anything. A tenth of the calls serves to find an event, the others to certify it; of more than
-    a million, counts alone leave the workers that joblib is told of. With
-    ``until_decided`` it bets on events as it goes and stops when the claim, of (ε, δ), is refuted
-    or out of reach within ``samples``. ``features`` makes numbers of an output; a ``classifier``
-    ("boosting", "tree", "logistic" or an estimator of scikit-learn) is one more score to try, on
-    a fourth of the calls; ``progress`` is told which share of the calls was begun, and 1 at
-    the end.
+    handed a NumPy generator, one that takes ``size`` is asked for batches. Outputs may be anything,
+    and a call that takes longer than ``timeout`` seconds is one, too. A tenth of the calls serves
+    to find an event, the others to certify it; of more than a million, counts alone leave the
+    workers that joblib is told of. With ``until_decided`` it bets on events as it goes and stops
+    when the claim, of (ε, δ), is refuted or out of reach within ``samples``. ``features`` makes
+    numbers of an output; a ``classifier`` ("boosting", "tree", "logistic" or an estimator of
+    scikit-learn) is one more score to try, on a fourth of the calls; ``progress`` is told which
+    share of the calls was begun, and 1 at the end.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 0.5, size)     # claims ε = 1, needs scale 1

@@ -65,8 +65,8 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
 
     The lower convex envelope: δ(ε) and ε(δ) are the largest of theirs.
 
-    >>> from tellapart.curve.closed import LaplaceCurve
-    >>> worst_case([LaplaceCurve(0.5), LaplaceCurve(1.0)]).epsilon(delta=0.0)
+    >>> import tellapart as ta
+    >>> worst_case([ta.Laplace(2).curve(), ta.Laplace(1).curve()]).epsilon(delta=0.0)
     1.0
     """
     if isinstance(curves, (TradeoffCurve, np.ndarray)) or not isinstance(curves, Iterable):
@@ -183,8 +183,8 @@ def gap(a: TradeoffCurve, b: TradeoffCurve) -> float:
     all priors, between the attacker's least error against a and against b (the Δ-divergence of
     Kaissis et al. 2024). Returned from above, within 1e-10.
 
-    >>> from tellapart.curve.closed import LaplaceCurve
-    >>> round(gap(LaplaceCurve(0.5), LaplaceCurve(1.0)), 6)
+    >>> import tellapart as ta
+    >>> round(gap(ta.Laplace(2).curve(), ta.Laplace(1).curve()), 6)
     0.086135
     """
     check_curve(a=a)

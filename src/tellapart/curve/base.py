@@ -50,10 +50,11 @@ class Rates(NamedTuple):
 class TradeoffCurve(ABC):
     """How well the best attacker can tell "record present" from "record absent".
 
-    Subclasses give ``_rates`` and ``_largest_loss``; they override the rest where they have a
-    formula. The private methods take and return float arrays that were already checked.
+    ``bound`` says on which side of the truth it lies. Mechanisms, promises and audits give one.
     """
 
+    # Subclasses give _rates and _largest_loss and override the rest where they have a formula.
+    # The private methods take and return float arrays that were already checked.
     bound: Bound
     # On how many points an area without a formula rests; its error falls with their square.
     _area_points: ClassVar[int] = 1 << 14

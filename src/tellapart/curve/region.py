@@ -133,8 +133,8 @@ class PrivacyRegion:
 class MechanismRegion:
     """All (FPR, FNR) that tests of one pair of worlds can have: between the curve and its image.
 
-    >>> from tellapart.curve.closed import LaplaceCurve
-    >>> round(MechanismRegion(LaplaceCurve(1.0)).area(), 6)
+    >>> import tellapart as ta
+    >>> round(MechanismRegion(ta.Laplace(1).curve()).area(), 6)
     0.448181
     """
 

@@ -96,7 +96,8 @@ class Mechanism(ABC):
     ) -> Bracket:
         """Two curves that surely enclose what the best attacker can do, every error counted.
 
-        See `Combined.bracket`, of which this is the case of one step.
+        ``lower`` leaks no less and ``upper`` no more than the mechanism; at this δ their ε differ
+        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``.
         """
         return self.repeated(1).bracket(delta, gap, order)
 

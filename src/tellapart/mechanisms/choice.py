@@ -208,7 +208,7 @@ class PermuteAndFlip(_Selection):
 
     Each is taken with probability exp(ε·(utility − best)/(2·sensitivity)). The same as taking
     the largest utility after adding exponential noise. Over all utilities it
-    leaks exactly as much as Laplace noise of the same ε (see `winners`).
+    leaks exactly as much as Laplace noise of the same ε.
 
     >>> round(PermuteAndFlip(epsilon=1).curve().beta(0.3), 6)
     0.306566

@@ -1,6 +1,13 @@
 """Pictures of curves, regions, choices, audits and worlds (extra ``plot``).
 
 Each function draws one picture and returns its figure; ``axes=`` draws it into a larger one.
+Subjects are mechanisms or curves by the names that the picture shows.
+
+>>> import tellapart as ta
+>>> from tellapart import plot
+>>> figure = plot.roc({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(2)}, log=True)
+>>> len(figure.axes)
+1
 """
 
 from tellapart.errors import Unsupported
