@@ -267,6 +267,8 @@ CLAIM = "a claim must be given, such as --epsilon 1"
             f"probe leaves.py:f {ANY}",
             "function must be in a module that can be imported; leaves raised SystemExit: 3",
         ),
+        ("probe", "one thing to probe must be given: package.module:function, path/to/file.py:"),
+        ("probe release.py:coin", "--d0 and --d1 must be given: two neighbouring inputs as JSON"),
         ("probe release.py:coin --epsilon 1", "--d0 and --d1 must be given: two neighbouring inp"),
         (f"probe release.py:coin {INPUTS}", CLAIM),
         (
