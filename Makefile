@@ -13,6 +13,7 @@ INSTALL := -m pip install --quiet --no-compile --editable
 	screenshot clean
 
 $(STAMP): pyproject.toml
+	@echo 'Setting up in $(VENV), once: this takes a minute or two.'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALL) '.[dev]'
 	touch $(STAMP)

@@ -39,7 +39,7 @@ def chapter(title: str) -> Iterator[None]:
 def say(text: str) -> None:
     """Print sentences that fit a terminal."""
     for line in text.splitlines():
-        print(textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    "))
+        print(textwrap.fill(line, 80, initial_indent="  ", subsequent_indent="    "))
 
 
 def meaning() -> None:
@@ -53,6 +53,7 @@ def meaning() -> None:
 def choosing() -> None:
     """ε from a risk that someone can accept."""
     with chapter("You may accept an advantage of 5 %. Which ε keeps it?"):
+        say("Advantage: how much more often an attacker accuses members than others.")
         limit = choose.at_most(0.05, risk.advantage)
         anything = choose.largest(ta.guarantee, [limit])
         noise = choose.largest(ta.Laplace.with_epsilon, [limit])
@@ -63,10 +64,12 @@ def choosing() -> None:
 def training() -> None:
     """The same question about a model trained by DP-SGD."""
     with chapter("The same for a model: 1,000 steps of DP-SGD on 1 % of the records each"):
+        say("DP-SGD clips what each record adds to a step, and adds noise to the sum.")
         limit = choose.at_most(0.05, risk.advantage)
         chosen = choose.least(lambda noise: ta.dp_sgd(noise, 0.01, 1_000), [limit], certified=True)
         epsilon = ta.dp_sgd(chosen.rounded(4), 0.01, 1_000).curve().epsilon(delta=1e-5)
         say(f"It takes a noise multiplier of {chosen.rounded(4)}, certified.")
+        say("That is the noise as a multiple of the clip, with every numerical error counted.")
         say(f"The usual number for that: ε = {epsilon:.4f} at δ = 1e-5.")
 
 
@@ -74,15 +77,21 @@ def probing() -> None:
     """Code that keeps its promise, and code that does not."""
     with chapter("Does code keep its promise? Two functions that both claim ε = 1"):
         claim = ta.guarantee(epsilon=1)
-        for function in (release.correct_count, release.noisy_count):
-            found = audit.probe(function, [3, 1], [3, 1, 4], claim=claim, seed=1)
-            say(f"examples/release.py, {function.__name__}:")
+        say("Each is called 100,000 times on [3, 1] and on [3, 1, 4]: what tells them apart?")
+        told = {
+            release.correct_count: "with the noise it needs",
+            release.noisy_count: "with half of it",
+        }
+        for function, noise in told.items():
+            say(f"\nexamples/release.py, {function.__name__}, {noise}:")
+            found = audit.probe(function, [3, 1], [3, 1, 4], claim=claim, samples=100_000, seed=1)
             say(str(found))
 
 
 def auditing() -> Path:
     """A verdict from attack scores in a file, and a page about it."""
     with chapter("An audit of attack scores: examples/scores.csv claims ε = 1, too"):
+        say("A file of 1,000 scores with a record and 1,000 without is enough for a verdict.")
         file = HERE / "scores.csv"
         scores = audit.Scores.read(file)
         verdict = audit.judge(ta.guarantee(epsilon=1), audit.many_runs(scores))
@@ -95,7 +104,9 @@ def auditing() -> Path:
 
 def founding() -> Path:
     """The founding paper's figures and its table, with what is wrong in print."""
-    with chapter("Every figure and table of the founding paper, beside what is exact"):
+    with chapter("The paper that began this (Liu and others 2019), beside what is exact"):
+        say("Its nine figures and its table are made anew, which takes a few seconds ...")
+        sys.stdout.flush()
         for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
             say(f"{count:2d} cells of its Table 1: {verdict.value}")
         return reproduce.run(FOLDER).page
@@ -112,10 +123,11 @@ def main() -> None:
     page = auditing()
     figures = founding()
     with chapter("Where to go from here"):
-        say(f"The report, to open or to send: {page}")
-        say(f"The founding paper's figures:   {figures}")
-        say("A page to play with:            .venv/bin/tellapart explore")
-        say("Every command:                  .venv/bin/tellapart --help")
+        say(f"The report of step 5, to open in a browser or to send: {page}")
+        say(f"The paper's figures and table, to open in a browser: {figures}")
+        say("A page to play with: .venv/bin/tellapart explore")
+        say("Every command: .venv/bin/tellapart --help")
+        say("Five minutes more: docs/tour.md")
 
 
 if __name__ == "__main__":

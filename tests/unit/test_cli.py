@@ -18,6 +18,8 @@ from tellapart import risk
 from tellapart.cli import main
 from tellapart.cli.app import app
 
+ALL = "risk, choose, compare, region, audit, probe, report, frameworks, noise, explore, reproduce"
+
 
 @pytest.fixture
 def run(capsys, monkeypatch):
@@ -202,9 +204,9 @@ def test_every_command_draws(run, tmp_path, command):
             "mechanism must be given as any:epsilon=…,[delta=…] or any:mu=… or any:zcdp=…",
         ),
         ("risk laplac --epsilon 1", "mechanism must be one of any, laplace, "),
-        ("risk laplace --epsilon -1", "epsilon must be finite and at least 0, got -1.0"),
+        ("risk laplace --epsilon -1", "--epsilon must be finite and at least 0, got -1.0"),
         ("risk laplace:epsilon=1 --epsilon 2", "mechanism must give epsilon only once"),
-        ("risk --epsilon 1 --prior 2", "prior must lie in [0, 1], got 2.0"),
+        ("risk --epsilon 1 --prior 2", "--prior must lie in [0, 1], got 2.0"),
         (
             "risk --epsilon 1 --prior 1",
             "the prior must lie strictly between 0 and 1, got {'prior': 1.0}",
@@ -213,22 +215,21 @@ def test_every_command_draws(run, tmp_path, command):
             "risk --epsilon 1 --gamma 0",
             "the prior must lie strictly between 0 and 1, got {'gamma': 0.0}",
         ),
-        ("risk --epsilon 1 --at-delta 2", "at_delta must lie in [0, 1], got 2.0"),
-        ("risk --epsilon 1 --out-of 1.5", "out_of must be a whole number"),
-        ("risk laplace --epsilon 1 --weight 1e200", "weight must lie between 1e-150 and 1e150"),
+        ("risk --epsilon 1 --out-of 1.5", "--out-of must be a whole number"),
+        ("risk laplace --epsilon 1 --weight 1e200", "--weight must lie between 1e-150 and 1e150"),
         ("risk laplace:epsilon=1,,", "mechanism must be written as name:key=number,key=number"),
         ("choose laplace --max-advantage 10", "--max-advantage must lie in [0, 1], got 10.0"),
         ("choose laplace --max-advantage nan", "--max-advantage must not be NaN, got nan"),
         (
             "choose laplace --max-advantage 0.1 --parameter foo",
-            "parameter must be one that 'laplace' leaves open (epsilon, scale), got 'foo'",
+            "--parameter must be one that 'laplace' leaves open (epsilon, scale), got 'foo'",
         ),
         (
             "choose gaussian --max-posterior 0.9",
             "infeasible: even the most private one tried, with parameter 1e+12, has "
             "max_posterior(prior=0.5) = 1, and max_posterior(prior=0.5) ≤ 0.9 is asked",
         ),
-        ("region --epsilon 1 --fpr 0.1 --tpr 1.5", "tpr must lie in [0, 1], got 1.5"),
+        ("region --epsilon 1 --fpr 0.1 --tpr 1.5", "--tpr must lie in [0, 1], got 1.5"),
         (
             "risk --epsilon 1 --prior 0.1 --gamma 3",
             "the prior must be told in one way: --prior, or --gamma, or the --rho coefficients",
@@ -237,25 +238,48 @@ def test_every_command_draws(run, tmp_path, command):
             "risk --epsilon 1 --rho-p 0 --rho-c 0.6",
             "rho_p, rho_c and rho_t must keep (2 − rho_p)(1 − rho_c)(1 − rho_t) at least 1",
         ),
-        ("risk --epsilon one", 'Invalid value for --epsilon: unable to convert "one" into float.'),
-        ("risk --epsilon 1 --plot x.txt", "path must end in .svg, .png or .pdf, got 'x.txt'"),
+        ("risk --epsilon one", "--epsilon must be a number, got 'one' (see tellapart risk --help)"),
+        ("risk --epsilon 1 --prior 5%", "--prior must be a number, got '5%'; write 0.05 "),
+        ("explore --port abc", "--port must be a whole number, got 'abc' (see tellapart explore"),
+        ("risk --epsilon 1 --at-delta 2", "--at-delta must lie in [0, 1], got 2.0"),
+        ("risk --epsilon 1 --fpr=2", "--fpr must lie strictly between 0 and 1, got 2.0"),
+        ("risk laplace:epsilon=-1", "epsilon must be finite and at least 0, got -1"),
+        ("risk --epsilon", "--epsilon must be followed by a value (see tellapart risk --help)"),
+        (
+            "risk --epsilon 1 --epsilon 2",
+            "--epsilon must be given once (see tellapart risk --help)",
+        ),
+        ("risk laplace gaussian --epsilon 1", "risk must be given no more arguments, got 'gauss"),
+        ("risk 2", "ε must be given by its name: tellapart risk --epsilon 2"),
+        ("risk epsilon=0.5", "ε must be given by its name: tellapart risk --epsilon 0.5"),
+        ("risk --eps 2", "risk has no option --eps; did you mean --epsilon? (see tellapart risk"),
+        ("risk --ε 2", "risk has no option --ε; did you mean --epsilon? (see tellapart risk"),
+        ("risk --sensitivty 2", "risk has no option --sensitivty; did you mean --sensitivity?"),
+        ("risk --xyzzy 2", "risk has no option --xyzzy (see tellapart risk --help)"),
+        ("choose", "MECHANISM must be given, as in: tellapart choose laplace --max-f-score 0.76 ("),
+        ("region", "--epsilon must be given, as in: tellapart region --epsilon 1 --fpr 0.01 "),
+        ("risk --epsilon 1 --plot x.txt", "--plot must end in .svg, .png or .pdf, got 'x.txt'"),
         ("risk --epsilon 1 --plot no/x.svg", "No such file or directory: no/x.svg"),
         ("choose laplace", "limits must hold at least one, such as --max-advantage 0.1"),
         (
             "choose laplace --max-f-score 0.6",
             "infeasible: even perfect privacy (ε = 0) has f_score(weight=1, prior=0.5) = 0.6667",
         ),
-        ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, got "),
+        ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, or beside "),
         ("region --epsilon 1 --fpr 0.1", "fpr and tpr must be given together, got (0.1, None)"),
         (
             "region --epsilon 1 --epsilon 2 --fpr 0.1 --tpr 0.2",
-            "epsilon must be given once where an attack is judged, got (1.0, 2.0)",
+            "--epsilon must be given once where an attack is judged, got (1.0, 2.0)",
         ),
         (
             "region --epsilon 1 --epsilon 2 --epsilon 3 --delta 0 --delta 0.1",
-            "delta must be given once or as often as epsilon (3 times), got (0.0, 0.1)",
+            "--delta must be given once or as often as epsilon (3 times), got (0.0, 0.1)",
         ),
-        ("nothing", 'Unknown command "nothing".'),
+        ("nothing", f"command must be one of {ALL}, got 'nothing' (see tellapart --help)"),
+        ("explain 2", f"command must be one of {ALL}, got 'explain'; did you mean risk? ("),
+        ("open", f"command must be one of {ALL}, got 'open'; did you mean explore? (see"),
+        ("version", f"command must be one of {ALL}, got 'version'; did you mean --version? ("),
+        ("audits x.csv", f"command must be one of {ALL}, got 'audits'; did you mean audit? ("),
     ],
 )
 def test_bad_use_is_one_line_and_exit_code_two(run, tmp_path, monkeypatch, command, message):
@@ -265,6 +289,26 @@ def test_bad_use_is_one_line_and_exit_code_two(run, tmp_path, monkeypatch, comma
     assert err.startswith(f"tellapart: {message}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_cannot_be_is_refused_before_anything_is_computed(run, tmp_path):
+    """The mechanism is wrong, too: nobody has looked at it yet."""
+    code, out, err = run("risk", "nothing", "--plot", f"{tmp_path}/missing/x.svg")
+    assert (code, out) == (2, "")
+    assert err == f"tellapart: No such file or directory: {tmp_path}/missing/x.svg\n"
+
+
+def test_a_name_that_is_nearly_one_is_asked_back(run):
+    for name, near in (("Gaussian", "gaussian"), ("dp-sgd", "dpsgd"), ("laplcae", "laplace")):
+        code, _, err = run("risk", name, "--epsilon", "1")
+        assert code == 2
+        assert err.endswith(f" (did you mean {near}?), got '{name}'\n")
+
+
+def test_help_may_be_asked_for_by_a_word(run):
+    assert run("help") == run("--help")
+    assert run("help", "risk") == run("risk", "--help")
+    assert run("help", "risk")[0] == 0
 
 
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 200])

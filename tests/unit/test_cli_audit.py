@@ -272,10 +272,10 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ("audit --design many-runs", "files must be given: tellapart audit scores.csv --design …"),
         ("audit no.csv --design many-runs", "path must name a file that is there, got 'no.csv'"),
         (f"{MANY} --score-column x", "runs.npz must have an array 'x' (or 'members' and 'others')"),
-        (f"{MANY} --epsilon -1", "epsilon must be finite and at least 0, got -1.0"),
+        (f"{MANY} --epsilon -1", "--epsilon must be finite and at least 0, got -1.0"),
         (f"{MANY} --delta 0.1", "mechanism must have epsilon, too, got 'any:delta=0.1'"),
-        (f"{MANY} --mechanism laplac", "mechanism must be one of any, laplace, "),
-        (f"{MANY} --confidence 1", "confidence must lie strictly between 0 and 1, got 1.0"),
+        (f"{MANY} --mechanism laplac", "--mechanism must be one of any, laplace, "),
+        (f"{MANY} --confidence 1", "--confidence must lie strictly between 0 and 1, got 1.0"),
         (
             f"{MANY} --method fixed",
             "--method must come with --threshold, settled beforehand, got 'fixed'",
@@ -307,11 +307,18 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             "audit runs.npz --design one-model --method band",
             "--method must be left out with --design one-model, got 'band'",
         ),
+        ("audit", "files must be given: tellapart audit scores.csv --design …"),
+        ("audit empty.csv --design many-runs", "empty.csv must have a first row that names the "),
+        (
+            "audit bad.csv --design many-runs --score-column loss",
+            "bad.csv must have a column 'loss', has 'score', 'member'; --score-column and "
+            "--member-column name others than score and member",
+        ),
         (f"{MANY} --method magic", 'Invalid value "magic" for --method.'),
-        (f"{MANY} --report x.pdf", "path must end in .html, got 'x.pdf'"),
+        (f"{MANY} --report x.pdf", "--report must end in .html, got 'x.pdf'"),
         (f"{MANY} --report no/x.html", "No such file or directory: no/x.html"),
-        (f"{MANY} --report .html", "path must end in .html, got '.html'"),
-        (f"{MANY} --plot x.txt --report x.html", "path must end in .svg, .png or .pdf"),
+        (f"{MANY} --report .html", "--report must end in .html, got '.html'"),
+        (f"{MANY} --plot x.txt --report x.html", "--plot must end in .svg, .png or .pdf"),
         (f"{MANY} --plot no/x.svg --report x.html", "No such file or directory: no/x.svg"),
         (
             "audit runs.npz --design many-runs --run-column member",
@@ -325,6 +332,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
 )
 def test_bad_use_is_one_line_exit_code_two_and_no_file(run, folder, command, message):
     (folder / "bad.csv").write_text("score,member\n1,1\nnan,0\n2,0\n")
+    (folder / "empty.csv").touch()
     before = set(folder.iterdir())
     code, out, err = run(command)
     assert (code, out) == (2, "")

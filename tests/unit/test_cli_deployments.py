@@ -125,7 +125,7 @@ def test_it_draws(run, tmp_path):
             "compare --at-delta 0.1 --deployments",
             "--at-delta must be left out beside --deployments, got 0.1",
         ),
-        ("compare --deployments emojis --fpr 1", "fpr must lie strictly between 0 and 1, got 1"),
+        ("compare --deployments emojis --fpr 1", "--fpr must lie strictly between 0 and 1, got 1"),
         (
             "compare --deployments emojis --prior 0",
             "the prior must lie strictly between 0 and 1, got {'prior': 0.0}",

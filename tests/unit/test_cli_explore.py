@@ -38,9 +38,9 @@ def test_help_says_what_it_is_and_what_it_sends(run):
 @pytest.mark.parametrize(
     ("port", "said"),
     [
-        ("70000", "port must be at most 65,535, got 70000"),
-        ("0", "port must be at least 1, got 0"),
-        ("-1", "port must be at least 1, got -1"),
+        ("70000", "--port must be at most 65,535, got 70000"),
+        ("0", "--port must be at least 1, got 0"),
+        ("-1", "--port must be at least 1, got -1"),
     ],
 )
 def test_a_port_that_cannot_be_is_one_line(run, port, said):

@@ -267,6 +267,8 @@ CLAIM = "a claim must be given, such as --epsilon 1"
             f"probe leaves.py:f {ANY}",
             "function must be in a module that can be imported; leaves raised SystemExit: 3",
         ),
+        ("probe", "one thing to probe must be given: package.module:function, path/to/file.py:"),
+        ("probe release.py:coin", "--d0 and --d1 must be given: two neighbouring inputs as JSON"),
         ("probe release.py:coin --epsilon 1", "--d0 and --d1 must be given: two neighbouring inp"),
         (f"probe release.py:coin {INPUTS}", CLAIM),
         (
@@ -280,10 +282,16 @@ CLAIM = "a claim must be given, such as --epsilon 1"
             "--d0 must be JSON, such as '[3, 1]', '\"text\"' or @file.json, got @release.py (Exp",
         ),
         ("probe release.py:coin --d0 [1] --d1 '[ 1 ]' --epsilon 1", "--d1 must differ from --d0"),
-        (f"probe release.py:coin {ANY} --samples 3", "samples must be at least 20, got 3"),
-        (f"probe release.py:coin {ANY} --samples 99.5", "samples must be a whole number, got 99.5"),
-        (f"probe release.py:coin {ANY} --timeout 0", "timeout must be finite and greater than 0"),
-        (f"probe release.py:coin {ANY} --confidence 1", "confidence must lie strictly between 0 "),
+        (f"probe release.py:coin {ANY} --samples 3", "--samples must be at least 20, got 3"),
+        (
+            f"probe release.py:coin {ANY} --samples 99.5",
+            "--samples must be a whole number, got",
+        ),
+        (f"probe release.py:coin {ANY} --timeout 0", "--timeout must be finite and greater than 0"),
+        (
+            f"probe release.py:coin {ANY} --confidence 1",
+            "--confidence must lie strictly between",
+        ),
         (
             f"probe release.py:coin {INPUTS} --mu 1 --until-decided",
             "until_decided bets against claims of (ε, δ) alone; leave it out",
@@ -292,11 +300,11 @@ CLAIM = "a claim must be given, such as --epsilon 1"
             f"probe release.py:coin {ANY} --until-decided --plot x.svg",
             "--plot must be left out with --until-decided, which shows no curve, got 'x.svg'",
         ),
-        (f"probe release.py:coin {ANY} --report x.pdf", "path must end in .html, got 'x.pdf'"),
+        (f"probe release.py:coin {ANY} --report x.pdf", "--report must end in .html, got 'x.pdf'"),
         (f"probe release.py:coin {ANY} --report no/x.html", "No such file or directory: no/x.html"),
         (
             f"probe release.py:coin {ANY} --samples 50 --report x.html --plot x.txt",
-            "path must end in .svg, .png or .pdf",
+            "--plot must end in .svg, .png or .pdf",
         ),
         (
             "probe release.py:noisy_count --d0 1 --d1 2 --epsilon 1 --report x.html",
@@ -311,8 +319,11 @@ CLAIM = "a claim must be given, such as --epsilon 1"
             f"probe release.py:always {ANY} --timeout 0.1 --report x.html",
             "mechanism must end: none of 3 trial calls on each input did in time",
         ),
-        (f"probe --command no-such-program {ANY}", "command must name a program that can be start"),
-        (f"probe --command '' {ANY}", "command must name a program, got ''"),
+        (
+            f"probe --command no-such-program {ANY}",
+            "--command must name a program that can be start",
+        ),
+        (f"probe --command '' {ANY}", "--command must name a program, got ''"),
         (
             f"probe --command 'echo Loading' {ANY} --report x.html",
             "command echo Loading must answer every line with one line of JSON, got 'Loading' ",

@@ -69,8 +69,8 @@ def test_json_needs_no_page_and_writes_none(parsed, folder):
         ("report laplce out.html --epsilon 1", "mechanism must be one of any, laplace"),
         ("report out.html", "mechanism must be given as any:epsilon=…"),
         ("report out.html --epsilon 1 --prior 0", "the prior must lie strictly between 0 and 1"),
-        ("report out.html --epsilon 1 --at-delta 2", "delta must lie in [0, 1], got 2"),
-        ("report out.html --epsilon 1 --out-of 1.5", "out_of must be a whole number"),
+        ("report out.html --epsilon 1 --at-delta 2", "--at-delta must lie in [0, 1], got 2"),
+        ("report out.html --epsilon 1 --out-of 1.5", "--out-of must be a whole number"),
         ("report out.html --epsilon 1 --answer access", "--answer must be written as key=text"),
         ("report out.html --epsilon 1 --answer a=b", "answers must be to any of epsilon"),
         (

@@ -22,6 +22,7 @@ from tellapart.cli import (
     reporting,
     show,
     theory,
+    wrong,
 )
 from tellapart.cli.options import typed
 from tellapart.errors import TellapartError
@@ -31,8 +32,8 @@ app = App(
     help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
     help_epilogue=(
         "For example:\n\n"
-        "    tellapart risk --epsilon 1 --prior 0.01\n"
-        "    tellapart choose laplace --max-f-score 0.76\n"
+        "    tellapart risk --epsilon 2 --prior 0.01\n"
+        "    tellapart choose gaussian --max-advantage 0.05\n"
         "    tellapart choose dpsgd --steps 1000 \\\n"
         "        --sampling-rate 0.01 --max-advantage 0.1\n"
         "    tellapart compare laplace:epsilon=1 \\\n"
@@ -74,6 +75,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     debug = "--debug" in given
     code = 0
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
     given = [one for one in given if one != "--debug"]
     typed.set(tuple(given))
     try:
@@ -91,15 +94,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     except (CycloptsError, TellapartError, OSError) as error:
         if debug:
             raise
-        Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(_line(error))
+        Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(
+            wrong.line(error, app, given)
+        )
         return 2
     return code
-
-
-def _line(error: Exception) -> str:
-    """What is wrong, on one line, with where to look next."""
-    said = " ".join(str(error).split())
-    if isinstance(error, OSError) and error.strerror:
-        said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    hint = " (see tellapart --help)" if isinstance(error, CycloptsError) else ""
-    return f"tellapart: {said}{hint}"

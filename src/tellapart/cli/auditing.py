@@ -34,7 +34,11 @@ from tellapart.report.model import Found
 
 def audit(
     *files: Annotated[
-        str, Parameter(help="Scores: .parquet, .csv, .csv.gz or .npz. Patterns are expanded.")
+        str,
+        Parameter(
+            help="Scores: .csv or .csv.gz (commas, semicolons or tabs; the first row names the "
+            "columns), .parquet or .npz. Patterns are expanded."
+        ),
     ],
     design: Annotated[
         Literal["many-runs", "one-run", "one-model"] | None,
@@ -51,7 +55,8 @@ def audit(
 ) -> int:
     r"""What attack scores say of a privacy claim: refuted or not, and how sure that is.
 
-    A file has one row per score, and a column that says whether the record was in. The design
+    A file has one row per score, and a column that says whether the record was in. Columns of
+    other names than score and member are named by --score-column and --member-column. The design
     says how the scores came about:
 
     - many-runs: every score is of its own independent training or call;
@@ -73,11 +78,11 @@ def audit(
         tellapart audit attack.csv --design one-model \
             --orientation lower
     """
+    if not files:
+        raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
     if design is None:
         told = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
         raise InvalidArgument(f"--design must say how the scores came about: {told}")
-    if not files:
-        raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
     claim = _claim(mechanism, values, design)
     name = label(mechanism or "any", values.given())
     if output.plot is not None and design != "many-runs":
@@ -86,15 +91,7 @@ def audit(
     page = None if report is None else reporting.target(report)
     prior, answers = knowledge.prior_inside(), filing.answers()
     with show.working("reading scores") as progress:
-        scores = Scores.read(
-            files,
-            score=columns.score_column,
-            member=columns.member_column,
-            run=columns.run_column,
-            group=columns.each_group,
-            orientation=columns.orientation,
-            progress=progress,
-        )
+        scores = columns.read(files, progress)
     with show.working("looking"):
         found = _found(scores, design, claim, name, columns, looking)
         told_all = reporting.of(

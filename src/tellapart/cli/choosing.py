@@ -30,23 +30,39 @@ from tellapart.mechanisms.named import NamedFamily, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
 
-@Parameter(name="*", group=Group("Limits", sort_key=1))
+@Parameter(
+    name="*", group=Group("Limits, at least one; all but --max-epsilon from 0 to 1", sort_key=0)
+)
 @dataclass(frozen=True)
 class Limits:
     """The risks someone can accept, one option each."""
 
-    max_advantage: Annotated[Option, Parameter(help="Largest TPR − FPR.")] = None
-    max_tpr: Annotated[Option, Parameter(help="Members found at --fpr.")] = None
-    max_ppv: Annotated[Option, Parameter(help="Accusations that are right at --fpr.")] = None
-    max_precision: Annotated[Option, Parameter(help="Accusations that are right at --recall.")] = (
+    max_advantage: Annotated[
+        Option, Parameter(help="How much more often members are accused than others, TPR − FPR.")
+    ] = None
+    max_tpr: Annotated[Option, Parameter(help="Share of members found at --fpr.")] = None
+    max_ppv: Annotated[Option, Parameter(help="Share of accusations that are right at --fpr.")] = (
         None
     )
-    max_f_score: Annotated[Option, Parameter(help="Best F-score with --weight.")] = None
-    max_posterior: Annotated[Option, Parameter(help="Strongest belief in membership.")] = None
-    max_success: Annotated[Option, Parameter(help="How often an attacker is right.")] = None
-    min_bayes_error: Annotated[Option, Parameter(help="How often it is wrong.")] = None
-    max_auc: Annotated[Option, Parameter(help="Area under the ROC curve.")] = None
-    max_epsilon: Annotated[Option, Parameter(help="The usual number, at --at-delta.")] = None
+    max_precision: Annotated[
+        Option, Parameter(help="Share of accusations that are right at --recall.")
+    ] = None
+    max_f_score: Annotated[
+        Option, Parameter(help="Best mix of precision and recall, with --weight.")
+    ] = None
+    max_posterior: Annotated[
+        Option, Parameter(help="Strongest belief in membership that an output leads to.")
+    ] = None
+    max_success: Annotated[Option, Parameter(help="How often an attacker is right, at best.")] = (
+        None
+    )
+    min_bayes_error: Annotated[
+        Option, Parameter(help="How often an attacker is wrong, at best.")
+    ] = None
+    max_auc: Annotated[
+        Option, Parameter(help="How often a member is ranked above another person.")
+    ] = None
+    max_epsilon: Annotated[Option, Parameter(help="The usual number, ε at --at-delta.")] = None
 
     def listed(
         self, prior: float, fpr: float, recall: float, weight: float, at_delta: float

@@ -63,7 +63,11 @@ def compare(
         deployed.compare(subjects, names, fpr=fpr, prior=prior, output=output)
         return
     if len(subjects) < 2:
-        refuse("mechanisms", "be at least two different ones", list(mechanisms))
+        refuse(
+            "mechanisms",
+            "be at least two different ones, or beside --deployments",
+            list(mechanisms),
+        )
     _checks.probability(at_delta=at_delta)
     found = choose.compare(
         subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta

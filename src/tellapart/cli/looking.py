@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
@@ -18,9 +18,11 @@ from tellapart.audit import (
     Orientation,
     Prior,
     Ranks,
+    Scores,
     Split,
 )
 from tellapart.cli.options import Option
+from tellapart.errors import BadScores
 
 
 @Parameter(name="*", group=Group("What the files hold", sort_key=2))
@@ -29,21 +31,44 @@ class Columns:
     """Which columns of the files mean what."""
 
     score_column: Annotated[str, Parameter(help="What the attack said of a row.")] = "score"
-    member_column: Annotated[str, Parameter(help="Whether the record was in: 1 or 0.")] = "member"
+    member_column: Annotated[
+        str, Parameter(help="Whether the record was in: 1 or 0, or true or false.")
+    ] = "member"
     run_column: Annotated[
         str | None,
-        Parameter(help="Which run a row is of: audits check what it allows.", show_default=False),
+        Parameter(
+            help="Which run a row is of: checks that each has the scores its design allows.",
+            show_default=False,
+        ),
     ] = None
     each_group: Annotated[
         str | None,
         Parameter(
-            help="Audit the groups in this column one by one, for a share of the level each.",
+            help="Audit the groups in this column one by one; each gets a share of 1 − confidence.",
             show_default=False,
         ),
     ] = None
     orientation: Annotated[
         Orientation, Parameter(help="Which scores speak for membership.", negative="")
     ] = Orientation.HIGHER
+
+    def read(self, files: Sequence[str], progress: Callable[[str, float], None]) -> Scores:
+        """The scores in these files; where a column is missing, the options that name others."""
+        try:
+            return Scores.read(
+                files,
+                score=self.score_column,
+                member=self.member_column,
+                run=self.run_column,
+                group=self.each_group,
+                orientation=self.orientation,
+                progress=progress,
+            )
+        except BadScores as error:
+            if "must have a column" not in str(error):
+                raise
+            how = "--score-column and --member-column name others than score and member"
+            raise BadScores(f"{error}; {how}") from error
 
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
@@ -52,7 +77,7 @@ class Looking:
     """How sure to be, and where to look."""
 
     confidence: Annotated[
-        float, Parameter(help="Chance that nothing at all is falsely claimed, at least.")
+        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
     ] = 0.95
     method: Annotated[
         Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
@@ -74,7 +99,7 @@ class Looking:
     guesses_out: Annotated[
         int | None, Parameter(help="And of how many to guess “out”.", show_default=False)
     ] = None
-    seed: Annotated[int, Parameter(help="Of the part set aside by --method split.")] = 0
+    seed: Annotated[int, Parameter(help="Draws the part set aside by --method split.")] = 0
 
     def many(self, delta: float) -> Method:
         """The method for many runs."""

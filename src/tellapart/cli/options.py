@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -30,6 +32,21 @@ Option = Annotated[float | None, Parameter(show_default=False)]
 PARAMETERS = Group("Parameters of the mechanism", sort_key=1)
 OUTPUT = Group("Output", sort_key=4)
 
+
+def _ends(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None], None]:
+    """Says that a file cannot be written, before anything is computed for it."""
+
+    def check(_: Any, path: Path | None) -> None:
+        if path is None:
+            return
+        if path.suffix.lower() not in endings:
+            _checks.refuse(option, f"end in {rule}", str(path))
+        if not path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    return check
+
+
 Claimed = Annotated[
     str | None,
     Parameter(
@@ -43,7 +60,8 @@ Page = Annotated[
     Path | None,
     Parameter(
         group=OUTPUT,
-        help="Also write a page, out.html, and the same as out.json beside it.",
+        help="Also write a page, such as out.html, and the same as out.json beside it.",
+        validator=_ends("--report", ".html", ".html", ".htm"),
         show_default=False,
     ),
 ]
@@ -54,20 +72,30 @@ Page = Annotated[
 class Values:
     """Parameters by name; the same as ``name:key=value``."""
 
-    epsilon: Annotated[Option, Parameter(help="Privacy parameter ε.")] = None
-    delta: Annotated[Option, Parameter(help="Privacy parameter δ.")] = None
-    sigma: Annotated[Option, Parameter(help="Deviation of Gaussian noise.")] = None
-    scale: Annotated[Option, Parameter(help="Scale of Laplace noise.")] = None
-    sensitivity: Annotated[Option, Parameter(help="How far one record moves the answer.")] = None
+    epsilon: Annotated[Option, Parameter(help="ε: odds change by a factor of e^ε at most.")] = None
+    delta: Annotated[
+        Option, Parameter(help="δ: the slack beside ε; 0 for a bare promise unless given.")
+    ] = None
+    sigma: Annotated[Option, Parameter(help="Standard deviation of Gaussian noise.")] = None
+    scale: Annotated[
+        Option, Parameter(help="Scale of Laplace noise: its mean distance from 0.")
+    ] = None
+    sensitivity: Annotated[
+        Option, Parameter(help="How far one record moves the answer; 1 unless given.")
+    ] = None
     mu: Annotated[Option, Parameter(help="μ of Gaussian differential privacy.")] = None
     noise_multiplier: Annotated[
         Option, Parameter(help="Noise of DP-SGD, in units of the clipping norm.")
     ] = None
-    sampling_rate: Annotated[Option, Parameter(help="Share of the records in a batch.")] = None
-    steps: Annotated[Option, Parameter(help="Number of batches, a whole number.")] = None
+    sampling_rate: Annotated[
+        Option, Parameter(help="Share of the records in a batch, from 0 to 1.")
+    ] = None
+    steps: Annotated[Option, Parameter(help="Number of batches.")] = None
     epochs: Annotated[Option, Parameter(help="Passes over the data, instead of --steps.")] = None
-    batch_size: Annotated[Option, Parameter(help="Expected size of a batch.")] = None
-    data_size: Annotated[Option, Parameter(help="Number of records, a whole number.")] = None
+    batch_size: Annotated[Option, Parameter(help="Expected records in a batch, for --epochs.")] = (
+        None
+    )
+    data_size: Annotated[Option, Parameter(help="Records in the data, for --epochs.")] = None
     zcdp: Annotated[Option, Parameter(help="ρ of zero-concentrated differential privacy.")] = None
 
     def given(self) -> dict[str, float]:
@@ -81,14 +109,23 @@ class Knowledge:
     """What the attacker holds likely before looking, told in one of three ways."""
 
     prior: Annotated[
-        Option, Parameter(help="Chance that the record is present.  [default: 0.5]")
+        Option, Parameter(help="Chance that the record is in the data.  [default: 0.5]")
     ] = None
-    gamma: Annotated[Option, Parameter(help="Others per member, instead of --prior.")] = None
+    gamma: Annotated[
+        Option, Parameter(help="Others per member, 99 for a prior of 0.01; instead of --prior.")
+    ] = None
     rho_p: Annotated[
-        Option, Parameter(help="The founding paper's prior coefficient, instead of --prior.")
+        Option,
+        Parameter(
+            help="Prior coefficient of Liu and others (2019), from 0 to 1; instead of --prior."
+        ),
     ] = None
-    rho_c: Annotated[Option, Parameter(help="Its coefficient of correlated records.")] = None
-    rho_t: Annotated[Option, Parameter(help="Its coefficient of correlation in time.")] = None
+    rho_c: Annotated[
+        Option, Parameter(help="Their coefficient of correlated records, from 0 to 1.")
+    ] = None
+    rho_t: Annotated[
+        Option, Parameter(help="Their coefficient of correlation in time, from 0 to 1.")
+    ] = None
 
     def adversary(self) -> Adversary:
         """The adversary these options describe."""
@@ -160,7 +197,11 @@ class Output:
     ] = False
     plot: Annotated[
         Path | None,
-        Parameter(help="Also draw a picture: a .svg, .png or .pdf file.", show_default=False),
+        Parameter(
+            help="Also draw a picture: a .svg, .png or .pdf file.",
+            validator=_ends("--plot", ".svg, .png or .pdf", ".svg", ".png", ".pdf"),
+            show_default=False,
+        ),
     ] = None
 
     def give(

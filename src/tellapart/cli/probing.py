@@ -42,19 +42,21 @@ class Calling:
         bool,
         Parameter(
             negative="",
-            help="Stop as soon as the claim, of (ε, δ), is refuted or out of reach within "
-            "--samples.",
+            help="Stop as soon as the claim, which must be of ε and δ, is refuted or out of reach "
+            "within --samples.",
             show_default=False,
         ),
     ] = False
     confidence: Annotated[
-        float, Parameter(help="Chance that nothing at all is falsely claimed, at least.")
+        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
     ] = 0.95
     timeout: Annotated[
         Option,
         Parameter(help="Seconds after which a call is cut off; that is an output, too."),
     ] = None
-    seed: Annotated[int, Parameter(help="Of all that is drawn.")] = 0
+    seed: Annotated[
+        int, Parameter(help="Draws all that is drawn; with one seed it always says the same.")
+    ] = 0
 
 
 def probe(
@@ -69,11 +71,14 @@ def probe(
     *,
     d0: Annotated[
         str | None,
-        Parameter(help="An input, as JSON, or as @file.json.", show_default=False),
+        Parameter(help="An input, as JSON, or as @file.json; must be given.", show_default=False),
     ] = None,
     d1: Annotated[
         str | None,
-        Parameter(help="A neighbouring input.", show_default=False),
+        Parameter(
+            help="Its neighbour: the same with one person more, say; must be given.",
+            show_default=False,
+        ),
     ] = None,
     command: Annotated[
         str | None,
@@ -96,7 +101,8 @@ def probe(
 
     The function is called as function(data), with data as JSON has it: lists, numbers, texts,
     dictionaries. If it has a parameter rng, it is handed a NumPy generator; if it has a parameter
-    size, it is asked for many outputs at once. Outputs may be anything.
+    size, it is asked for many outputs at once. Outputs may be anything. What takes a table, or
+    more than data, needs a function around it: def f(rows): return mean(pd.DataFrame(rows), 1.0).
 
     The two inputs must be neighbours, such as data with and without one person.
 
@@ -115,8 +121,13 @@ def probe(
         tellapart probe --command './release --fast' \
             --d0 3 --d1 4 --epsilon 1 --until-decided
     """
-    claim = _claim(mechanism, values)
+    if (function is None) == (command is None):
+        raise InvalidArgument(
+            "one thing to probe must be given: package.module:function, path/to/file.py:function, "
+            "or --command './program'"
+        )
     (absent, one), (present, two) = loading.value("--d0", d0), loading.value("--d1", d1)
+    claim = _claim(mechanism, values)
     if json.dumps(absent) == json.dumps(present):
         refuse("--d1", "differ from --d0", d1)
     if output.plot is not None and calling.until_decided:
@@ -164,11 +175,6 @@ def _claim(mechanism: str | None, values: Values) -> Subject:
 @contextmanager
 def _probed(function: str | None, command: str | None) -> Iterator[Callable[..., Any]]:
     """What is to be called, for as long as it is."""
-    if (function is None) == (command is None):
-        raise InvalidArgument(
-            "one thing to probe must be given: package.module:function, path/to/file.py:function, "
-            "or --command './program'"
-        )
     if function is not None:
         with loading.function(function) as found:
             yield found

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
+from tellapart import _checks
 from tellapart import report as reporting
 from tellapart.cli import show
 from tellapart.cli.options import Filing, Knowledge, Output, Values, typed
@@ -77,6 +78,8 @@ def report(
             "a page to write must be given, as in tellapart report laplace out.html --epsilon 1"
         )
     place = None if page is None else reporting.target(page)
+    if at_delta is not None:
+        _checks.probability(at_delta=at_delta)
     given = values.given()
     kind = mechanism or "any"
     subject = named(kind, **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -23,11 +24,12 @@ from tellapart.mechanisms.subject import Subject, curve_of, scope
 Mechanism = Annotated[
     str,
     Parameter(
-        help=f"{', '.join(NAMED)}; or name:key=value,key=value. Every one also takes sampled=… and "
-        "repeated=…, and + puts one after another."
+        help=f"{', '.join(NAMED)}; or name:key=value,key=value. any is every mechanism with "
+        "that ε and δ. Each also takes sampled= (a share of the records) and repeated= (how "
+        "often), and + puts one after another."
     ),
 ]
-Fpr = Annotated[float, Parameter(help="Share of the others the attacker accuses.")]
+Fpr = Annotated[float, Parameter(help="Share of the others the attacker accuses, from 0 to 1.")]
 
 
 def risk(
@@ -47,6 +49,10 @@ def risk(
 ) -> None:
     r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
 
+    The attacker sees an output and must say whether a record was in the data: it accuses members,
+    whose records were, and others. FPR is the share of others it accuses, TPR or recall that of
+    members, PPV or precision the share of its accusations that are right.
+
     For example:
 
         tellapart risk --epsilon 1 --prior 0.01
@@ -62,6 +68,8 @@ def risk(
             "a promise or a mechanism must be given: tellapart risk --epsilon 1, "
             "or tellapart risk laplace --epsilon 1"
         )
+    if alone := re.fullmatch(r"(?:epsilon=|ε=)?(\d*\.?\d+)", mechanism):
+        raise InvalidArgument(f"ε must be given by its name: tellapart risk --epsilon {alone[1]}")
     subject = named(mechanism, **given)
     name = label(mechanism, given)
     curve, prior = curve_of(subject), knowledge.prior_inside()
@@ -112,8 +120,12 @@ def region(
             show_default=False,
         ),
     ] = (0.0,),
-    fpr: Annotated[float | None, Parameter(help="FPR of an attack.", show_default=False)] = None,
-    tpr: Annotated[float | None, Parameter(help="TPR of an attack.", show_default=False)] = None,
+    fpr: Annotated[
+        float | None, Parameter(help="Share of the others an attack accuses.", show_default=False)
+    ] = None,
+    tpr: Annotated[
+        float | None, Parameter(help="Share of members it finds.", show_default=False)
+    ] = None,
     output: Output = Output(),
 ) -> None:
     r"""Which pairs of error rates a promise allows, and whether an attack is possible under it.

@@ -80,6 +80,8 @@ def read_csv(file: Path) -> str:
             header = lines.readline()
     except (OSError, UnicodeDecodeError) as wrong:
         raise unreadable(file, wrong) from wrong
+    if not header:
+        raise BadScores(f"{file} must have a first row that names the columns, got an empty file")
     apart = next((one for one in ",;\t" if one in header), ",")
     return (
         f"read_csv(?, delim='{apart}', quote='\"', escape='\"', header=true, all_varchar=true, "

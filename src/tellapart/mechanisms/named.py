@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from tellapart import _checks
@@ -252,7 +253,9 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
 def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]:
     name, _, rest = text.strip().partition(":")
     if name not in NAMED:
-        _checks.refuse("mechanism", f"be one of {', '.join(NAMED)}", text)
+        near = get_close_matches(name.lower(), NAMED, n=1)
+        perhaps = f" (did you mean {near[0]}?)" if near else ""
+        _checks.refuse("mechanism", f"be one of {', '.join(NAMED)}{perhaps}", text)
     values = {key: _checks.number(**{key: value}) for key, value in given.items()}
     for item in rest.split(",") if rest else []:
         key, _, value = (part.strip() for part in item.partition("="))
