@@ -41,6 +41,10 @@ def test_help_says_what_it_is_and_what_it_sends(run):
         ("70000", "--port must be at most 65,535, got 70000"),
         ("0", "--port must be at least 1, got 0"),
         ("-1", "--port must be at least 1, got -1"),
+        ("7e4", "--port must be at most 65,535, got 70000"),
+        ("1.5", "--port must be a whole number, got '1.5' (see tellapart explore --help)"),
+        ("nan", "--port must be a whole number, got 'nan' (see tellapart explore --help)"),
+        ("web", "--port must be a whole number, got 'web' (see tellapart explore --help)"),
     ],
 )
 def test_a_port_that_cannot_be_is_one_line(run, port, said):

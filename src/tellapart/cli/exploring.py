@@ -8,12 +8,13 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from tellapart import web
+from tellapart.cli.options import Whole
 
 
 def explore(
     *,
     port: Annotated[
-        int | None, Parameter(help="Where to serve; by default a free one.", show_default=False)
+        Whole | None, Parameter(help="Where to serve; by default a free one.", show_default=False)
     ] = None,
     browser: Annotated[bool, Parameter(help="Open the page in a browser.")] = True,
 ) -> None:

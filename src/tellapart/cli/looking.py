@@ -21,7 +21,7 @@ from tellapart.audit import (
     Scores,
     Split,
 )
-from tellapart.cli.options import Option
+from tellapart.cli.options import Option, Whole
 from tellapart.errors import BadScores
 
 
@@ -93,13 +93,13 @@ class Looking:
         Parameter(help="For fixed, joint-beta and jeffreys: settled before seeing these scores."),
     ] = None
     guesses_in: Annotated[
-        int | None,
+        Whole | None,
         Parameter(help="For one-run: of how many canaries to guess “in”.", show_default=False),
     ] = None
     guesses_out: Annotated[
-        int | None, Parameter(help="And of how many to guess “out”.", show_default=False)
+        Whole | None, Parameter(help="And of how many to guess “out”.", show_default=False)
     ] = None
-    seed: Annotated[int, Parameter(help="Draws the part set aside by --method split.")] = 0
+    seed: Annotated[Whole, Parameter(help="Draws the part set aside by --method split.")] = 0
 
     def many(self, delta: float) -> Method:
         """The method for many runs."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 from rich.console import Console
 
 from tellapart import _checks
@@ -28,6 +28,20 @@ if TYPE_CHECKING:
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
 Option = Annotated[float | None, Parameter(show_default=False)]
+
+
+def _whole(_: type, tokens: Sequence[Token]) -> int:
+    """A whole number as typed; one that is not is refused, where it would be rounded."""
+    value = tokens[0].value
+    try:
+        return int(value)
+    except ValueError:
+        if not float(value).is_integer():
+            raise
+        return int(float(value))  # 1e6
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
 
 PARAMETERS = Group("Parameters of the mechanism", sort_key=1)
 OUTPUT = Group("Output", sort_key=4)

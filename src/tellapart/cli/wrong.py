@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from cyclopts import CoercionError, CycloptsError, MissingArgumentError, ValidationError
 from cyclopts import UnknownCommandError as UnknownCommand
@@ -68,8 +68,10 @@ def _misuse(error: CycloptsError, app: App, command: str) -> str:
         if used:
             return f"{used} must be followed by a value"
         return f"{error.argument.name} must be given, as in: {_example(error)}"
-    if isinstance(error, CoercionError) and error.token and error.target_type in (int, float):
-        return _no_number(error.token.keyword or "argument", error.token.value, error.target_type)
+    if isinstance(error, CoercionError) and error.token:
+        for kind in (int, float):
+            if kind in (error.target_type, *get_args(error.target_type)):
+                return _no_number(error.token.keyword or "argument", error.token.value, kind)
     return str(error)
 
 
