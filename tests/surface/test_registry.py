@@ -46,9 +46,9 @@ def test_every_mechanism_is_public_under_its_own_name():
         assert getattr(ta, kind.__name__) is kind
 
 
-def test_the_readme_lists_every_mechanism_and_the_changelog_counts_them():
-    listed = (ROOT / "README.md").read_text(encoding="utf-8")
-    paragraph = next(row for row in listed.splitlines() if row.startswith("**Mechanisms**"))
+def test_the_page_of_the_library_lists_every_mechanism_and_the_changelog_counts_them():
+    listed = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    paragraph = next(row for row in listed.splitlines() if row.startswith("Mechanisms are"))
     assert [one.__name__ for one in ta.MECHANISMS if f"`{one.__name__}`" not in paragraph] == []
     told = re.search(r"^- (\w+) mechanisms\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)[1]
     assert (told, len(ta.MECHANISMS)) == ("Fifteen", 15)  # in words: change both
