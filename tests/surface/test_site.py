@@ -44,6 +44,8 @@ def broken(page, text):
     wrong = []
     for file, anchor in links(text):
         target = page.parent / file if file else page
+        if file.removesuffix(".rst") in BUILT:
+            continue  # the build itself fails where it leads nowhere
         if not target.exists():
             wrong.append(file)
         elif anchor and anchor not in anchors(prose(target) if file else text):
