@@ -23,7 +23,9 @@ from tellapart.cli import main
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})[ \t]*([\w+{}-]*)[^\n]*\n(.*?)^ *\2[ \t]*$", re.M | re.S)
 CODE = re.compile(
-    r"^ *(\$ |>>> |import [\w.]+$|from \S+ import |with |tellapart [a-z]+ .*--)", re.M
+    r"^ *(\$ |>>> |import [\w.]+$|from \S+ import |with |def |print\(|pip install |make [a-z-]+$|"
+    r"tellapart [a-z]+ .*--|.*\b(ta|audit|choose|risk|plot)\.\w+\()",
+    re.M,
 )
 PROMISE = re.compile(r"#\s*(?:->|→|=>)\s*(.+?)\s*$")
 MARKDOWN = MarkdownIt("commonmark").use(colon_fence_plugin)
@@ -149,6 +151,8 @@ def run_console(code, _namespace, where):
             run_command(words[1:], shown)
         else:
             raise AssertionError(f"{where}: nothing runs {words}")
+        if words[0] != "tellapart":
+            assert not shown, f"{where}: shown under what is not run: {shown}"
 
 
 def typed(code):

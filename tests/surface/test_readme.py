@@ -8,6 +8,7 @@ from page_runner import FENCE, ROOT, blocks, look_at_text, run_console, run_page
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+PROSE = [*sorted(ROOT.glob("*.md")), *PAGES[1:]]
 
 
 @pytest.fixture
@@ -114,6 +115,7 @@ def test_commands_read_what_code_before_them_wrote():
         "without a prompt\n" + COMMAND,
         "tellapart risk --epsilon 1\n",
         "$ make no-such-target\n",
+        "$ make demo\nsomething\n",
         "$ pip install '.[no-such-extra]'\n",
         "$ rm -r everything\n",
     ],
@@ -130,6 +132,8 @@ def test_the_runner_notices_bad_commands(code):
         '```toml\ntitle = "no such example"\n```\n',
         "```text\n$ tellapart risk --epsilon 1\n```\n",
         "```text\nimport joblib\n```\n",
+        "```text\ncurve = ta.guarantee(epsilon=1)\n```\n",
+        "```text\npip install tellapart\n```\n",
         "```ruby\nputs 1\n```\n",
         "```\nplain\n```\n",
         "```python\n1 / 0\n",
@@ -174,7 +178,7 @@ def made(text):
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_every_make_target_mentioned_exists(page):
     assert made(page.read_text(encoding="utf-8")) - targets() == set()
 
@@ -189,7 +193,7 @@ def test_make_targets_are_found_in_text():
     assert {"demo", "test"} <= targets()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_every_script_mentioned_exists(page):
     text = page.read_text(encoding="utf-8")
     scripts = set(re.findall(r"\b((?:examples|benchmarks|docs|src|tests)/[\w./-]+\.py)\b", text))
