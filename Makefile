@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 # Tests start many interpreters: what one has compiled, the next may use.
@@ -12,13 +13,24 @@ INSTALL := -m pip install --quiet --no-compile --editable
 .PHONY: demo test test-all chromium docs licences release lint types contract bench detection zoo training-bugs picture \
 	screenshot clean
 
-$(STAMP): pyproject.toml
+# An older Python would fail later, in words that say nothing of it.
+NEW_ENOUGH := import sys; sys.version_info < (3, 11) and sys.exit("tellapart needs Python 3.11 or later, \
+	and $(PYTHON) is %d.%d. Name another: make demo PYTHON=python3.11" % sys.version_info[:2])
+
+# What the README shows needs no torch, and no tests.
+$(READY): pyproject.toml
 	@echo 'Setting up in $(VENV), once: this takes a minute or two.'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || $(PYTHON) -c '$(NEW_ENOUGH)'
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(INSTALL) '.[files,learn,plot,report,web]'
+	touch $(READY)
+
+$(STAMP): $(READY)
+	@echo 'Adding what the tests need, once: this takes a few minutes.'
 	$(BIN)/python $(INSTALL) '.[dev]'
 	touch $(STAMP)
 
-demo: $(STAMP)
+demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: chromium $(STAMP)

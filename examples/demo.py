@@ -5,6 +5,8 @@ Run `make demo`. Every number printed here is computed here; nothing is typed in
 
 from __future__ import annotations
 
+import io
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -38,8 +40,11 @@ def chapter(title: str) -> Iterator[None]:
 
 def say(text: str) -> None:
     """Print sentences that fit a terminal."""
+    width = min(80, shutil.get_terminal_size().columns)
     for line in text.splitlines():
-        print(textwrap.fill(line, 80, initial_indent="  ", subsequent_indent="    "))
+        kept = line.replace(" %", "\N{NO-BREAK SPACE}%")
+        filled = textwrap.fill(kept, width, initial_indent="  ", subsequent_indent="    ")
+        print(filled.replace("\N{NO-BREAK SPACE}", " "), flush=True)
 
 
 def meaning() -> None:
@@ -106,7 +111,6 @@ def founding() -> Path:
     """The founding paper's figures and its table, with what is wrong in print."""
     with chapter("The paper that began this (Liu and others 2019), beside what is exact"):
         say("Its nine figures and its table are made anew, which takes a few seconds ...")
-        sys.stdout.flush()
         for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
             say(f"{count:2d} cells of its Table 1: {verdict.value}")
         return reproduce.run(FOLDER).page
@@ -114,6 +118,8 @@ def founding() -> Path:
 
 def main() -> None:
     """Tell the story."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without ε shows ? in its place
+        sys.stdout.reconfigure(errors="replace")
     FOLDER.mkdir(parents=True, exist_ok=True)
     print("tellapart: how well can an attacker tell two worlds apart?")
     meaning()

@@ -8,21 +8,27 @@ import io
 import math
 import re
 import shlex
+import tokenize
 import tomllib
 import urllib.request
 import webbrowser
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 
 from tellapart.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})[ \t]*([\w+{}-]*)[^\n]*\n(.*?)^ *\2[ \t]*$", re.M | re.S)
 CODE = re.compile(
-    r"^ *(\$ |>>> |import [\w.]+$|from \S+ import |with |tellapart [a-z]+ .*--)", re.M
+    r"^ *(\$ |>>> |import [\w.]+$|from \S+ import |with |def |print\(|pip install |make [a-z-]+$|"
+    r"tellapart [a-z]+ .*--|.*\b(ta|audit|choose|risk|plot)\.\w+\()",
+    re.M,
 )
-PROMISE = re.compile(r"\s#\s*(?:->|→)\s*(.+?)\s*$")
+PROMISE = re.compile(r"#\s*(?:->|→|=>)\s*(.+?)\s*$")
+MARKDOWN = MarkdownIt("commonmark").use(colon_fence_plugin)
 
 
 def blocks(text):
@@ -34,8 +40,19 @@ def blocks(text):
         yield found[3], line, code
 
 
+def look_for_others(text, where):
+    """Whatever else Markdown shows as code, in quotes, lists, HTML or by indenting, is an error."""
+    found = {line for _, line, _ in blocks(text)}
+    for token in MARKDOWN.parse(text):
+        if token.type in ("fence", "code_block", "colon_fence", "html_block"):
+            line = token.map[0] + 2
+            seen = token.type == "fence" and line in found
+            assert seen, f"{where}, line {line}: nothing runs this {token.type}"
+
+
 def run_page(text, where):
     """Run every block; one that no one can run is an error. How many ran, by language."""
+    look_for_others(text, where)
     namespace = {"__name__": "__page__"}
     counts = {}
     for language, line, code in blocks(text):
@@ -56,16 +73,25 @@ def run_python(code, namespace, where):
 
 def run_script(code, namespace, where):
     """Run a block statement by statement and check every trailing `# -> value`."""
-    rows = code.splitlines()
+    kept = promises(code)
     for statement in ast.parse(code).body:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             value = value_of(statement, namespace)
-        promise = PROMISE.search(rows[statement.end_lineno - 1])
+        promise = kept.pop(statement.end_lineno, None)
         if promise:
-            line = f"{where}, line {statement.end_lineno}: {rows[statement.end_lineno - 1].strip()}"
+            line = f"{where}, line {statement.end_lineno}: {promise}"
             got = out.getvalue().strip() or repr(value)
-            assert keeps(value, out.getvalue(), promise[1]), f"{line}\n  got {got}"
+            assert keeps(value, out.getvalue(), promise), f"{line}\n  got {got}"
+    assert kept == {}, f"{where}: promises that end no statement: {kept}"
+
+
+def promises(code):
+    """What each line's comment says comes out, by its number."""
+    tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+    comments = {one.start[0]: one.string for one in tokens if one.type == tokenize.COMMENT}
+    found = {line: PROMISE.match(comment) for line, comment in comments.items()}
+    return {line: match[1] for line, match in found.items() if match}
 
 
 def value_of(statement, namespace):
@@ -125,6 +151,8 @@ def run_console(code, _namespace, where):
             run_command(words[1:], shown)
         else:
             raise AssertionError(f"{where}: nothing runs {words}")
+        if words[0] != "tellapart":
+            assert not shown, f"{where}: shown under what is not run: {shown}"
 
 
 def typed(code):

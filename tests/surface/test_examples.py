@@ -1,5 +1,7 @@
 """The examples are run as a person would run them, and what they print is checked."""
 
+import importlib.util
+import io
 import math
 import re
 import subprocess
@@ -76,3 +78,23 @@ def test_the_demo_leaves_its_pages(demo):
     for page in pages:
         assert (folder / page).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert [path.name for path in folder.iterdir()] == ["build"]
+
+
+def test_the_demo_speaks_to_a_narrow_terminal_without_greek(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.setitem(sys.modules, "release", None)  # gone again afterwards
+    del sys.modules["release"]
+    described = importlib.util.spec_from_file_location("story", EXAMPLES / "demo.py")
+    story = importlib.util.module_from_spec(described)
+    described.loader.exec_module(story)
+    for later in ("choosing", "training", "probing", "auditing", "founding"):
+        monkeypatch.setattr(story, later, lambda: None)
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    story.main()
+    lines = terminal.buffer.getvalue().decode("ascii").splitlines()
+    assert "[1/7] Someone promises ? = 1. What does that mean?" in lines
+    assert max(len(line) for line in lines if line.startswith("  Of ")) <= 40
+    assert not any(line.strip().startswith("%") for line in lines)

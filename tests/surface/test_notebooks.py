@@ -1,11 +1,17 @@
 """The notebooks run from top to bottom, and are kept without what they print."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+VERDICTS = {
+    "audit": ["REFUTED", "NOT REFUTED"],
+    "choose": ["NOT REFUTED"],
+    "dp-sgd": ["refuted: True"],
+}
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
@@ -28,7 +34,7 @@ def test_a_notebook_is_a_story_without_outputs(path):
 
 
 @pytest.mark.slow
-def test_a_notebook_runs_and_draws(path, tmp_path):
+def test_a_notebook_runs_draws_and_reaches_its_verdicts(path, tmp_path):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(path, as_version=4)
@@ -39,4 +45,6 @@ def test_a_notebook_runs_and_draws(path, tmp_path):
     printed = [out for out in outputs if out["output_type"] == "stream"]
     assert drawn
     assert [out["text"] for out in printed if out["name"] == "stderr"] == []
-    assert printed
+    said = "".join(out["text"] for out in printed)
+    verdicts = re.findall(r"^(?:NOT REFUTED|REFUTED|refuted: \w+)", said, re.M)
+    assert verdicts == VERDICTS[path.stem]

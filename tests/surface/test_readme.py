@@ -8,6 +8,7 @@ from page_runner import FENCE, ROOT, blocks, look_at_text, run_console, run_page
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+PROSE = [*sorted(ROOT.glob("*.md")), *PAGES[1:]]
 
 
 @pytest.fixture
@@ -23,9 +24,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_block_runs_and_shows_what_comes_out(page):
-    text = page.read_text(encoding="utf-8")
-    counts = run_page(text, page.name)
-    assert sum(counts.values()) == len(re.findall(r"^ *(?:`{3,}|~{3,})[ \t]*[\w{]", text, re.M))
+    run_page(page.read_text(encoding="utf-8"), page.name)
 
 
 def test_the_readme_shows_code_and_commands():
@@ -73,6 +72,11 @@ def test_the_runner_runs_good_pages():
         "2.0  # -> 2.01",
         "0.12345  # -> 0.1236",
         "0.5  # -> 0.6, or 0.5",
+        "1 + 1# -> 3",
+        "1 + 1  # => 3",
+        "1 + 1\n# -> 3",
+        "max(  # -> 3\n    1, 2)",
+        "if True:\n    1 + 1  # -> 3\n    2",
         "(1, 2)  # -> (1, 3), a pair",
         'print("a")  # -> b',
         "None  # -> 1",
@@ -111,6 +115,7 @@ def test_commands_read_what_code_before_them_wrote():
         "without a prompt\n" + COMMAND,
         "tellapart risk --epsilon 1\n",
         "$ make no-such-target\n",
+        "$ make demo\nsomething\n",
         "$ pip install '.[no-such-extra]'\n",
         "$ rm -r everything\n",
     ],
@@ -127,8 +132,18 @@ def test_the_runner_notices_bad_commands(code):
         '```toml\ntitle = "no such example"\n```\n',
         "```text\n$ tellapart risk --epsilon 1\n```\n",
         "```text\nimport joblib\n```\n",
+        "```text\ncurve = ta.guarantee(epsilon=1)\n```\n",
+        "```text\npip install tellapart\n```\n",
         "```ruby\nputs 1\n```\n",
         "```\nplain\n```\n",
+        "```python\n1 / 0\n",
+        "> ```python\n> 1\n> ```\n",
+        "- ```python\n  1\n  ```\n",
+        "-\ta\n\n\t```python\n\t1\n\t```\n",
+        ":::{code-block} python\n1\n:::\n",
+        "```{note}\n1\n```\n",
+        "<pre>1</pre>\n",
+        "text\n\n    1\n",
     ],
 )
 def test_a_block_that_is_not_run_is_noticed(block):
@@ -163,7 +178,7 @@ def made(text):
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_every_make_target_mentioned_exists(page):
     assert made(page.read_text(encoding="utf-8")) - targets() == set()
 
@@ -178,7 +193,7 @@ def test_make_targets_are_found_in_text():
     assert {"demo", "test"} <= targets()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_every_script_mentioned_exists(page):
     text = page.read_text(encoding="utf-8")
     scripts = set(re.findall(r"\b((?:examples|benchmarks|docs|src|tests)/[\w./-]+\.py)\b", text))

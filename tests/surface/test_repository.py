@@ -2,7 +2,10 @@
 
 import os
 import re
+import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +77,60 @@ def test_test_modules_have_unique_names():
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))
     assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+# -- the first command --------------------------------------------------------------------------
+
+OLD = """#!/bin/sh
+exec {real} -c 'import sys; sys.version_info = (3, 10, 4); exec(sys.argv[2])' "$@"
+"""
+NEW = """#!/bin/sh
+echo "$@" >> {calls}
+[ "$2" = venv ] && touch {made}
+{{ [ "$2" = pip ] && [ ! -e {made} ]; }} && exit 1
+exit 0
+"""
+
+
+def make_demo(folder, python):
+    """What `make demo` says in a folder, and whether it came to an end, if this is its Python."""
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "pyproject.toml").touch()
+    apart = {
+        key: value for key, value in os.environ.items() if not key.startswith("M")
+    }  # MAKEFLAGS
+    command = ["make", "demo", f"PYTHON={python}"]
+    done = subprocess.run(  # noqa: S603
+        command, cwd=folder, env=apart, capture_output=True, text=True, check=False
+    )
+    return done.stderr, done.returncode
+
+
+def fake(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="make and sh")
+def test_a_python_that_is_too_old_is_told_and_leaves_nothing_behind(tmp_path):
+    said, code = make_demo(tmp_path, fake(tmp_path / "old", OLD.format(real=sys.executable)))
+    assert code != 0
+    assert "tellapart needs Python 3.11 or later, and " in said
+    assert " is 3.10. Name another: make demo PYTHON=python3.11" in said
+    assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="make and sh")
+def test_an_environment_that_was_left_half_made_is_made_whole(tmp_path):
+    calls = tmp_path / "calls"
+    script = NEW.format(calls=calls, made=tmp_path / "made")
+    fake(tmp_path / ".venv" / "bin" / "python", script)  # started, but without pip
+    assert make_demo(tmp_path, fake(tmp_path / "new", script)) == ("", 0)
+    assert [row.split()[:2] for row in calls.read_text(encoding="utf-8").splitlines()] == [
+        ["-m", "pip"],
+        ["-m", "venv"],
+        ["-m", "pip"],
+        ["examples/demo.py"],
+    ]

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notebooks/*.md"))]
-NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+PROSE = [*sorted(ROOT.glob("*.md")), *PAGES[1:], ROOT / "examples" / "data" / "README.md"]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
 BUILT = {"api/index"}  # written by the build
 
@@ -53,7 +53,7 @@ def broken(page, text):
     return wrong
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_and_anchor_leads_somewhere(page):
     assert broken(page, prose(page)) == []
 

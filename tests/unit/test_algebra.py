@@ -1,3 +1,5 @@
+"""The worst of several curves, who leaks more, and by how much two of them differ."""
+
 import math
 import re
 

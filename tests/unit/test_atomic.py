@@ -1,3 +1,5 @@
+"""Curves of finitely many outcomes: polygons with the corners that the likelihood ratio gives."""
+
 import math
 import re
 from itertools import combinations, permutations

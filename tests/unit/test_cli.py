@@ -131,6 +131,16 @@ def test_json_has_a_word_for_infinity(parsed):
 # -- compare ------------------------------------------------------------------------------------
 
 
+def test_a_long_name_is_broken_where_its_parts_end_and_can_be_typed_again(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run("compare", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
+    head = out.partition("at least as much to every attacker.\n")[2].splitlines()[:2]
+    assert [row.split() for row in head] == [
+        ["gaussian:epsilon=1,"],
+        ["laplace:epsilon=1", "delta=1e-5"],
+    ]
+
+
 def test_compare_says_who_leaks_more(run, parsed):
     names = ("any:epsilon=1", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
     _, out, _ = run("compare", *names)

@@ -1,3 +1,5 @@
+"""Mechanisms of one's own, from probabilities, densities or any curve."""
+
 import dataclasses
 import re
 

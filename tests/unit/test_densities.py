@@ -1,3 +1,5 @@
+"""Curves from two densities lie below the truth, whatever jumps or is left outside."""
+
 import math
 import re
 

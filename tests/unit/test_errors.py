@@ -1,3 +1,5 @@
+"""Errors are of one family, and travel between processes."""
+
 import inspect
 import pickle
 

@@ -1,8 +1,10 @@
 """The plugin: found by pytest, light, with options and a summary, on workers too."""
 
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,7 @@ def probe(mechanism, **more):
 GOOD = MECHANISMS + "\ndef test_good():\n    probe(noisy_count)\n"
 BAD = MECHANISMS + "\ndef test_bad():\n    probe(hasty_count)\n"
 FEW = "--tellapart-samples=4000"
+PROBE = Path(__file__).parents[2] / "docs" / "probe.md"
 
 
 def test_pytest_finds_it():
@@ -77,6 +80,19 @@ def test_two():
     quiet = pytester.runpytest("-q").stdout.str()
     assert "3 probes in" in quiet
     assert "noisy_count" not in quiet
+
+
+def test_the_page_on_probes_shows_this_summary(pytester):
+    page = PROBE.read_text(encoding="utf-8")
+    code = re.search(r"^def correct_count.+?\n\nassert_private\(.+?\n", page, re.M | re.S)[0]
+    function, _, line = code.partition("\n\n")
+    test = f"def test_count():\n    {line}"
+    imports = "from tellapart.testing import assert_private"
+    pytester.makepyfile(test_release=f"{imports}\n\n{function}\n\n{test}")
+    printed = pytester.runpytest().stdout.str()
+    shown = re.search(r"^test_release\.py::test_count\n.+?(?=^```)", page, re.M | re.S)[0]
+    took = re.compile(r"\d+\.\d+ s\b")
+    assert took.sub("", shown) in took.sub("", printed)
 
 
 def test_a_failure_says_how_to_see_it_again_and_that_does(pytester):

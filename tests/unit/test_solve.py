@@ -1,3 +1,5 @@
+"""Roots are bracketed to the last digits, from the side that was asked for."""
+
 import math
 import re
 

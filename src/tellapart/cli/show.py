@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -114,11 +115,12 @@ def readings(console: Console, found: Sequence[Reading]) -> None:
 
 def _folded(name: str, width: int) -> list[str]:
     """A long name on several lines, broken where its parts end."""
-    return (
-        textwrap.wrap(name.replace(":", ": ").replace(",", ", "), width)
-        if len(name) > width
-        else [name]
-    )
+    lines = [""]
+    for part in re.split(r"(?<=[:, ])", name):
+        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return [piece for line in lines for piece in textwrap.wrap(line, width)]
 
 
 def _spaced(row: Row, widths: Sequence[int]) -> str:

@@ -1,3 +1,5 @@
+"""Fleets are trained on one thread, as other tests run beside them."""
+
 from collections.abc import Iterator
 
 import pytest
