@@ -17,18 +17,24 @@ INSTALL := -m pip install --quiet --no-compile --editable
 NEW_ENOUGH := import sys; sys.version_info < (3, 11) and sys.exit("tellapart needs Python 3.11 or later, \
 	and $(PYTHON) is %d.%d. Name another: make demo PYTHON=python3.11" % sys.version_info[:2])
 
+# Made anew where an earlier one was left half-made.
+define environment
+@test -x $(BIN)/python || $(PYTHON) -c '$(NEW_ENOUGH)'
+$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+endef
+
 # What the README shows needs no torch, and no tests.
 $(READY): pyproject.toml
 	@echo 'Setting up in $(VENV), once: this takes a minute or two.'
-	@test -x $(BIN)/python || $(PYTHON) -c '$(NEW_ENOUGH)'
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(environment)
 	$(BIN)/python $(INSTALL) '.[files,learn,plot,report,web]'
 	touch $(READY)
 
-$(STAMP): $(READY)
-	@echo 'Adding what the tests need, once: this takes a few minutes.'
+$(STAMP): pyproject.toml
+	@echo 'Setting up all that the tests need in $(VENV), once: this takes a few minutes.'
+	$(environment)
 	$(BIN)/python $(INSTALL) '.[dev]'
-	touch $(STAMP)
+	touch $(READY) $(STAMP)
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
