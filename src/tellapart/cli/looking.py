@@ -22,6 +22,7 @@ from tellapart.audit import (
     Split,
 )
 from tellapart.cli.options import Option, Whole
+from tellapart.data.frames import NoColumn
 from tellapart.errors import BadScores
 
 
@@ -64,9 +65,7 @@ class Columns:
                 orientation=self.orientation,
                 progress=progress,
             )
-        except BadScores as error:
-            if "must have a column" not in str(error):
-                raise
+        except NoColumn as error:
             how = "--score-column and --member-column name others than score and member"
             raise BadScores(f"{error}; {how}") from error
 

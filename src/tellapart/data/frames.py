@@ -15,6 +15,15 @@ from tellapart.errors import BadScores, InvalidArgument
 _RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
 
 
+class NoColumn(BadScores):
+    """Says which column a table or a file lacks, and which it has."""
+
+
+def no_column(where: object, name: str, there: list[str]) -> NoColumn:
+    """The error of a table or a file without this column."""
+    return NoColumn(f"{where} must have a column {name!r}, has {listed(there)}")
+
+
 def column(table: Any, name: str) -> Any:
     """One column by its name, as something NumPy reads; missing values are refused."""
     found = raw(table, name)
@@ -29,7 +38,7 @@ def raw(table: Any, name: str) -> Any:
     opened = _opened(table)
     there = _names(opened)
     if name not in there:
-        raise BadScores(f"table must have a column {name!r}, has {listed(there)}")
+        raise no_column("table", name, there)
     if there.count(name) > 1:
         raise BadScores(f"table must have one column {name!r}, has {there.count(name)}")
     return opened[name]

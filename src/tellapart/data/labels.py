@@ -96,7 +96,7 @@ def _one_file(ask: Any, kind: str, file: Path, names: Sequence[str]) -> list[Any
     there = [str(row[0]) for row in told]
     for name in names:
         if name not in there:
-            raise BadScores(f"{file} must have a column {name!r}, has {frames.listed(there)}")
+            raise frames.no_column(file, name, there)
     said = ", ".join(duck.quoted(name) for name in names)
     found = duck.rows(ask, file, f"SELECT {said} FROM {reader}")  # noqa: S608
     return [[None if _is_missing(one) else one for one in row] for row in found]

@@ -12,7 +12,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.data import columns, duck
-from tellapart.data.frames import listed
+from tellapart.data.frames import no_column
 from tellapart.data.ranked import Mask, Progress
 from tellapart.data.runs import PrivateFolder
 from tellapart.errors import BadScores, Unsupported
@@ -209,7 +209,7 @@ class Table:
         types = {str(row[0]): str(row[1]) for row in told}
         for name in self.names.wanted.values():
             if name not in types:
-                raise BadScores(f"{file} must have a column {name!r}, has {listed(list(types))}")
+                raise no_column(file, name, list(types))
         return types
 
     def _refuse_first_bad(self, part: _Part) -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tellapart.audit import Orientation, Scores
 from tellapart.data import archives, columns, duck, paths
-from tellapart.data.frames import listed
+from tellapart.data.frames import no_column
 from tellapart.data.table import Names, Slice, Table
 from tellapart.errors import BadScores, Unsupported
 from tellapart.web._view import Dropped
@@ -93,7 +93,7 @@ def _rows(file: Path, text: str, names: Names) -> Slice:
     at: dict[str, int] = {}
     for part, name in names.wanted.items():
         if name not in head:
-            raise BadScores(f"{file} must have a column {name!r}, has {listed(head)}")
+            raise no_column(file, name, head)
         at[part] = head.index(name)
     scores, member = array("d"), bytearray()
     labels: dict[str, list[str]] = {part: [] for part in at if part not in ("score", "member")}
