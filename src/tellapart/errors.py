@@ -5,6 +5,7 @@ TellapartError
 │   └── BadScores                  a table of attack scores is wrong: names file, row and rule
 ├── Unsupported                    the question has no answer for this object; says what does
 ├── NotCertified                   the asked precision cannot be reached; no number is returned
+├── LimitReached                   the answer takes more time or memory than was allowed
 └── TrainingStopped                a model could not be trained or kept; says which and what is kept
 """
 
@@ -27,6 +28,10 @@ class Unsupported(TellapartError):
 
 class NotCertified(TellapartError):
     """Says that a number could not be computed to the precision promised, so none is given."""
+
+
+class LimitReached(TellapartError):
+    """Says that an answer takes more time or memory than was allowed, so none is given."""
 
 
 class TrainingStopped(TellapartError):

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from tellapart import deadline
 from tellapart._checks import Array
-from tellapart._numeric.patience import go_on
 from tellapart.errors import NotCertified
 
 Complex = NDArray[np.complex128]
@@ -95,7 +95,7 @@ class Line:
 
     def _on_mesh(self, t: Array) -> Array:
         """On a mesh, waves are products of a few waves: far fewer sines."""
-        go_on()
+        deadline.check()
         points, kinds = self._terms.shape
         block = math.isqrt(points) + 1
         rows = -(-points // block)

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
-from tellapart._numeric.patience import go_on
 from tellapart._numeric.safe import times_exp
 from tellapart.errors import NotCertified
 
@@ -134,7 +134,7 @@ class Sum:
 
     def _decayed(self, rate: float, at: Array) -> tuple[Array, Array]:
         """Σ of masses·e^(−rate·(k − at)·mesh) over k > at, and the rounding error of that sum."""
-        go_on()
+        deadline.check()
         a = rate * self.mesh
         size = len(self.masses)
         if rate not in self._tables:

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric.convolve import Sum, composed
-from tellapart._numeric.patience import go_on
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -171,7 +170,7 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
     largest = [math.fsum(n * law.largest for law, n in steps)]
     largest.append(-math.fsum(n * law.least for law, n in steps))
     for _ in range(_ROUNDS):
-        go_on()
+        deadline.check()
         pieces = tuple((in_pieces(law, mesh, tail), count) for law, count in steps)
         reflected = tuple((one.reflected(), count) for one, count in pieces)
         orders = [

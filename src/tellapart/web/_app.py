@@ -11,7 +11,7 @@ import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from tellapart import _checks
-from tellapart._numeric.patience import within
+from tellapart.deadline import within
 from tellapart.errors import TellapartError
 from tellapart.web import _controls, _render, _state
 from tellapart.web._answer import Answer, Mark

@@ -47,6 +47,6 @@ def test_an_answer_that_takes_too_long_is_given_up_and_leaves_nothing(path, text
     with monkeypatch.context() as hurried:
         hurried.setattr(_app, "LONGEST", 0.0)
         told, _, _ = tell(asked)
-        assert told["problem"].startswith("this takes longer than a page should")
+        assert told["problem"].startswith("this takes longer than the time limit")
     told, _, _ = tell(asked)
     assert (told["problem"], told["drawing"] is None) == ("", False)

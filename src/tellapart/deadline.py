@@ -1,0 +1,44 @@
+"""How much time and memory an answer may take: no limit, unless someone who waits sets one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from tellapart.errors import LimitReached
+
+_END: ContextVar[float] = ContextVar("_END", default=math.inf)
+_MEMORY: ContextVar[float] = ContextVar("_MEMORY", default=math.inf)
+
+
+@contextmanager
+def within(seconds: float = math.inf, memory: float = math.inf) -> Iterator[None]:
+    """What is worked out here is given up at this time, or where one array needs so many bytes.
+
+    A limit that is already set can only be tightened.
+    """
+    end = _END.set(min(time.monotonic() + seconds, _END.get()))
+    most = _MEMORY.set(min(memory, _MEMORY.get()))
+    try:
+        yield
+    finally:
+        _END.reset(end)
+        _MEMORY.reset(most)
+
+
+def check() -> None:
+    """Refuse to go on once time is up; to be called in every loop that may take long."""
+    if time.monotonic() >= _END.get():
+        raise LimitReached("this takes longer than the time limit: allow more, or ask for less")
+
+
+def check_memory(size: float) -> None:
+    """Refuse an array of so many bytes before it is made, where that is more than allowed."""
+    if size > _MEMORY.get():
+        raise LimitReached(
+            f"this needs {size / 2**20:,.0f} MiB of memory, and {_MEMORY.get() / 2**20:,.0f} MiB "
+            "are allowed: ask for less"
+        )
