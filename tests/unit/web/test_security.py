@@ -75,8 +75,8 @@ def sent(name, content):
 
 
 def answer(client, content, name="x.csv", **values):
-    file = sent(name, content)
-    response = ask(client, {"view": "/audit", "values": values, "number": 1, "file": file})
+    file, said = sent(name, content), {"design": "many-runs", **values}
+    response = ask(client, {"view": "/audit", "values": said, "number": 1, "file": file})
     assert response.status_code == 200
     return response.get_json()["response"]
 
@@ -416,7 +416,9 @@ def test_a_bug_in_a_view_shows_no_traceback(client, monkeypatch):
 def test_a_report_of_what_cannot_be_shown_is_none(client):
     bad = {"view": "/audit", "values": {}, "file": sent("x.csv", BAD["binary"])}
     assert _app.report(1, bad) is _app.no_update
-    good = {**bad, "file": sent("x.csv", GOOD)}
+    unsaid = {**bad, "file": sent("x.csv", GOOD)}
+    assert _app.report(1, unsaid) is _app.no_update
+    good = {**unsaid, "values": {"design": "many-runs"}}
     found = _app.report(1, good)
     assert found["filename"] == "tellapart-report.html"
     assert found["content"].startswith("<!DOCTYPE html>")
