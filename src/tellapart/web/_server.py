@@ -46,7 +46,8 @@ def serve(
     try:
         from waitress import create_server, wasyncore
 
-        from tellapart.web._app import LARGEST_REQUEST, create
+        from tellapart.web._app import create
+        from tellapart.web._limits import LARGEST_REQUEST
     except ImportError as missing:
         raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
     _try(where)
@@ -54,7 +55,7 @@ def serve(
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     connections: dict[int, object] = {}
     server = create_server(
-        create(where).server,
+        create().server,
         connections,
         host=HOST,
         port=where,
