@@ -60,6 +60,11 @@ def serve(
         host=HOST,
         port=where,
         threads=8,
+        # Whoever opens connections and sends nothing takes neither a thread nor anyone's turn.
+        connection_limit=1_000,
+        channel_timeout=30,
+        cleanup_interval=5,
+        asyncore_use_poll=True,
         max_request_body_size=LARGEST_REQUEST,
         # What is sent, and what is answered, stays in memory instead of a temporary file.
         inbuf_overflow=2 * LARGEST_REQUEST,

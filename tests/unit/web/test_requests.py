@@ -97,7 +97,7 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("body", [tells(asked()), reports(asked()), tells(asked("/", prior=0.5))])
+@pytest.mark.parametrize("body", [tells(asked()), reports(asked(design="")), tells(asked("/", prior=0.5))])
 def test_a_question_with_any_part_replaced_is_answered_or_refused(client, body, caplog):
     rng = random.Random(4)  # noqa: S311
     assert post(client, json.dumps(body)).status_code in ANSWERED
