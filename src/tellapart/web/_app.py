@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
-from dash.exceptions import DashException
+from dash.exceptions import DashException, PreventUpdate
 
-from tellapart.deadline import within
+from tellapart.errors import LimitReached
 from tellapart.web import _gate, _limits, _questions, _render
 from tellapart.web._questions import Malformed, Question
+from tellapart.web._workers import Crashed, Pool, Superseded
 from tellapart.web.views import VIEWS
 
 Result = TypeVar("Result")
@@ -42,9 +43,22 @@ _INDEX = """<!DOCTYPE html>
 
 
 def here(function: Callable[[Question], Result], question: Question) -> Result:
-    """Answer in this process, within the page's time."""
-    with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
-        return function(question)
+    """Answer in this process."""
+    return function(question)
+
+
+def in_processes(pool: Pool) -> Answering[Any]:
+    """Answer in one of these processes, each window for itself."""
+
+    def answer(function: Callable[[Question], Any], question: Question) -> Any:
+        try:
+            return pool.ask(function, question, (question.window, function.__name__))
+        except Superseded:
+            raise PreventUpdate from None
+        except Crashed:  # its process has said why
+            flask.abort(500)
+
+    return answer
 
 
 def create(answering: Answering[Any] = here) -> Dash:
@@ -142,7 +156,12 @@ def _callbacks(app: Dash, answering: Answering[Any]) -> None:
 
 def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
     """What the page shows for what it asks: controls, picture, answer, and the URL of it."""
-    told: _questions.Told = answering(_questions.answer, _questions.read(asked))
+    question = _questions.read(asked)
+    told: _questions.Told
+    try:
+        told = answering(_questions.answer, question)
+    except LimitReached as reached:
+        told = _questions.refused(question, str(reached))
     drawing = told.answer.drawing
     data = {
         "number": told.number,
@@ -159,7 +178,11 @@ def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
 
 def report(asked: Any, answering: Answering[Any] = here) -> Any:
     """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
-    page: str | None = answering(_questions.report, _questions.read(asked))
+    page: str | None
+    try:
+        page = answering(_questions.report, _questions.read(asked))
+    except LimitReached:
+        page = None
     return no_update if page is None else dcc.send_string(page, "tellapart-report.html")
 
 

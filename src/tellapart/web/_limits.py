@@ -6,7 +6,10 @@ from tellapart.web._scores import LARGEST_FILE
 
 # A file of scores in base64, and what is asked along with it.
 LARGEST_REQUEST = LARGEST_FILE * 4 // 3 + 2**20
-# Seconds that an answer may take, as long as the page waits for one.
+# Connections that may be open at once, and requests that may be at work or wait for their turn.
+MOST_CONNECTIONS = 500
+MOST_REQUESTS = 32
+# Seconds that an answer may take.
 LONGEST = 30.0
 # Bytes: of one array, and of all that an answer needs beside what its process has anyhow.
 LARGEST_ARRAY = 2**30

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellapart import _checks
+from tellapart.deadline import within
 from tellapart.errors import TellapartError
-from tellapart.web import _controls, _state
+from tellapart.web import _controls, _limits, _state
 from tellapart.web._answer import Answer, Mark
 from tellapart.web._controls import Control
 from tellapart.web._view import Dropped, View
@@ -144,19 +145,27 @@ def _file(given: Any) -> Sent | None:
 
 def answer(question: Question) -> Told:
     """What the page shows for a question; what cannot be shown is told in its place."""
-    view, problem = _view(question), ""
-    controls: Sequence[Control] | None
+    view = _view(question)
     try:
         state = view.read(question.values, question.changed)
         controls = view.controls(state)
-        found = view.answer(state, *_dropped(view, question))
+        with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
+            found = view.answer(state, *_dropped(view, question))
         if view.report is None:
             found = replace(found, reports=False)
-        query = _state.to_query(state)
     except TellapartError as error:
-        problem, query = str(error), None
-        controls = _controls_left(view, question)
-        found = Answer("This cannot be shown", (problem,), Mark.BAD)
+        return refused(question, str(error))
+    return _told(view, question, controls, found, query=_state.to_query(state))
+
+
+def _told(
+    view: View[Any],
+    question: Question,
+    controls: Sequence[Control] | None,
+    answer: Answer,
+    problem: str = "",
+    query: str | None = None,
+) -> Told:
     return Told(
         number=question.number,
         view=view.path,
@@ -166,24 +175,15 @@ def answer(question: Question) -> Told:
         shape="" if controls is None else _controls.shape(controls),
         query=query,
         problem=problem,
-        answer=found,
+        answer=answer,
     )
 
 
 def refused(question: Question, problem: str) -> Told:
     """What the page shows where an answer was given up: why, beside the controls as they are."""
     view = _view(question)
-    return Told(
-        number=question.number,
-        view=view.path,
-        question=view.question,
-        lead=view.lead,
-        controls=None,
-        shape="",
-        query=None,
-        problem=problem,
-        answer=Answer("This cannot be shown", (problem,), Mark.BAD),
-    )
+    found = Answer("This cannot be shown", (problem,), Mark.BAD)
+    return _told(view, question, _controls_left(view, question), found, problem)
 
 
 def report(question: Question) -> str | None:
@@ -195,7 +195,8 @@ def report(question: Question) -> str | None:
         return None
     try:
         state = view.read(question.values, question.changed)
-        return page(view.report(state, *_dropped(view, question)))
+        with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
+            return page(view.report(state, *_dropped(view, question)))
     except TellapartError:
         return None
 

@@ -9,11 +9,18 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from tellapart import _checks
 from tellapart.errors import Unsupported
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+    from tellapart.web._workers import Pool
+
 HOST = "127.0.0.1"
+_EXTRA = "the explorer needs: pip install 'tellapart[web]'"
 
 
 def free_port() -> int:
@@ -46,31 +53,34 @@ def serve(
     try:
         from waitress import create_server, wasyncore
 
-        from tellapart.web._app import create
-        from tellapart.web._limits import LARGEST_REQUEST
+        from tellapart.web import _limits
+        from tellapart.web._workers import Limits, Pool
     except ImportError as missing:
-        raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
+        raise Unsupported(_EXTRA) from missing
     _try(where)
     # That a request waits its turn for a moment is no news to whoever reads the terminal.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     connections: dict[int, object] = {}
-    server = create_server(
-        create().server,
-        connections,
-        host=HOST,
-        port=where,
-        threads=8,
-        # Whoever opens connections and sends nothing takes neither a thread nor anyone's turn.
-        connection_limit=1_000,
-        channel_timeout=30,
-        cleanup_interval=5,
-        asyncore_use_poll=True,
-        max_request_body_size=LARGEST_REQUEST,
-        # What is sent, and what is answered, stays in memory instead of a temporary file.
-        inbuf_overflow=2 * LARGEST_REQUEST,
-        outbuf_overflow=2 * LARGEST_REQUEST,
-    )
+    server = None
+    # Its processes load what they need while this one does.
+    pool = Pool(Limits(_limits.LONGEST, _limits.MOST_MEMORY))
     try:
+        server = create_server(
+            _application(pool),
+            connections,
+            host=HOST,
+            port=where,
+            threads=_limits.MOST_REQUESTS,
+            # Whoever opens connections and sends nothing takes neither a thread nor a turn.
+            connection_limit=_limits.MOST_CONNECTIONS,
+            channel_timeout=30,
+            cleanup_interval=5,
+            asyncore_use_poll=True,
+            max_request_body_size=_limits.LARGEST_REQUEST,
+            # What is sent, and what is answered, stays in memory instead of a temporary file.
+            inbuf_overflow=2 * _limits.LARGEST_REQUEST,
+            outbuf_overflow=2 * _limits.LARGEST_REQUEST,
+        )
         if ready is not None:
             ready()
         if browser:
@@ -79,8 +89,19 @@ def serve(
     except KeyboardInterrupt:
         pass  # that is how it ends, however early it comes
     finally:
-        server.close()
-        wasyncore.close_all(connections)  # of visitors who are still there
+        pool.close()
+        if server is not None:
+            server.close()
+            wasyncore.close_all(connections)  # of visitors who are still there
+
+
+def _application(pool: Pool) -> WSGIApplication:
+    try:
+        from tellapart.web._app import create, in_processes
+    except ImportError as missing:
+        raise Unsupported(_EXTRA) from missing
+    found: WSGIApplication = create(in_processes(pool)).server
+    return found
 
 
 def _try(port: int) -> None:

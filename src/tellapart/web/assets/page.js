@@ -1,7 +1,8 @@
 // The page: native controls made from data, questions one at a time, a URL for every view.
 (function () {
   "use strict";
-  const PATIENCE = 30000; // after so many ms without an answer the next question is asked
+  const PATIENCE = 3000; // after so many ms without an answer the next question takes its place
+  const WINDOW = `${Date.now()}-${Math.random()}`; // whose questions these are
   const REST = 120; // ms without a change, after which the URL is set
   const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null, later: {} };
   const find = (id) => document.getElementById(id);
@@ -36,7 +37,7 @@
     page.waiting = null;
     page.later = {};
     next();
-    set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number, file: file() } });
+    set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number, file: file(), window: WINDOW } });
   }
 
   function free() {
@@ -54,7 +55,7 @@
     find("picture").style.minHeight = "";
     clearTimeout(page.busy);
     next();
-    return { view: path, query, number: page.number, file: file() };
+    return { view: path, query, number: page.number, file: file(), window: WINDOW };
   }
 
   function change(field, value, named) {
@@ -71,6 +72,7 @@
   // ---- trouble: questions that the server did not take, or never heard
 
   const REFUSED = {
+    400: "The server refused this: it does not understand the question. Reload the page.",
     403: "The server refused this: it answers this page alone.",
     413: "The server refused this: the file is too large for it. Use the command line.",
     421: "The server refused this: it answers at its own address alone.",
