@@ -236,7 +236,7 @@ def _guarded(app: Dash) -> None:
         "img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'none'; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
-    server.wsgi_app = _gate.gate(  # type: ignore[method-assign]
+    server.wsgi_app = _gate.gate(  # type: ignore[assignment,method-assign]
         server.wsgi_app,
         largest=_limits.LARGEST_REQUEST,
         questions={_ENDPOINT: _checked},

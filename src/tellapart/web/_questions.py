@@ -27,7 +27,7 @@ _LONGEST_QUERY = 100_000
 
 
 class Malformed(Exception):
-    """This was not asked by the page."""
+    """The page does not ask like this."""
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,8 @@ class Pool:
         """As many processes as there may be quick questions, no fewer and no more."""
         quick = sum(one.worker is not None and not one.long for one in self._turns)
         while not self._closed and len(self._idle) + quick < self._limits.quick:
-            self._idle.insert(0, _Worker(self._limits, self._loads))  # those that are warm are asked first
+            # In front, as those at the end are asked first, and have loaded everything.
+            self._idle.insert(0, _Worker(self._limits, self._loads))
         while len(self._idle) > self._limits.quick:
             self._idle.pop(0).close()
         self._changed.notify_all()

@@ -91,7 +91,7 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
         "AUC", *(f"TPR at FPR ≤ {most:g}" for most in (0.001, 0.01, 0.1)), "largest TPR − FPR",
     }  # fmt: skip
     assert (answer.python, answer.command, answer.reports) == ("", "", False)
-    with pytest.raises(InvalidArgument, match="^design must say how the scores were made: many-ru"):
+    with pytest.raises(InvalidArgument, match=r"^design must say how the scores were made: many"):
         VIEW.report(state, None)
     assert VIEW.read(_state.from_query(_state.to_query(state))) == state
 

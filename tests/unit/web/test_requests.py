@@ -55,9 +55,7 @@ def reports(value):
 
 
 def post(client, body, content_type="application/json", **headers):
-    return client.post(
-        ENDPOINT, data=body, content_type=content_type, headers={**HERE, **headers}
-    )
+    return client.post(ENDPOINT, data=body, content_type=content_type, headers={**HERE, **headers})
 
 
 def refused_in_words(response):
@@ -97,7 +95,9 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("body", [tells(asked()), reports(asked(design="")), tells(asked("/", prior=0.5))])
+@pytest.mark.parametrize(
+    "body", [tells(asked()), reports(asked(design="")), tells(asked("/", prior=0.5))]
+)
 def test_a_question_with_any_part_replaced_is_answered_or_refused(client, body, caplog):
     rng = random.Random(4)  # noqa: S311
     assert post(client, json.dumps(body)).status_code in ANSWERED
@@ -113,8 +113,10 @@ def test_a_question_with_any_part_replaced_is_answered_or_refused(client, body, 
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inside: st.lists(inside, max_size=4)
-    | st.dictionaries(st.sampled_from(["view", "values", "file", "number", "query"]), inside),
+    lambda inside: (
+        st.lists(inside, max_size=4)
+        | st.dictionaries(st.sampled_from(["view", "values", "file", "number", "query"]), inside)
+    ),
     max_leaves=12,
 )
 
@@ -136,7 +138,7 @@ BODIES = {
     "beyond floats": json.dumps(tells(asked(confidence=7))).replace("7", "1e999", 1).encode(),
     "nested": b"[" * 200_000,
     "nested objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-    "nested within": json.dumps(tells(asked(score="%"))).replace('"%"', "[" * 900 + "]" * 900).encode(),
+    "nested within": json.dumps(tells(asked(score=7))).replace("7", "[" * 900 + "]" * 900).encode(),
     "digits": b'{"output": ' + b"9" * 10_000 + b"}",
     "many values": json.dumps(tells(asked(**{f"k{k}": 1 for k in range(5_000)}))).encode(),
     "binary": bytes(range(256)),

@@ -28,10 +28,10 @@ from tellapart.web.views import _evidence
 _DESIGNS = {
     "many-runs": "many runs, one score each",
     "one-run": "one run, canaries by fair coins",
-    "one-model": "one model: no verdict",
+    "one-model": "one model, no verdict",
 }
 # Whoever has not said how the scores were made is told what they are, not what they prove.
-_UNSAID = "choose: how were the scores made?"
+_UNSAID = "how were the scores made?"
 _ORIENTATIONS = {
     "higher": "higher ones",
     "lower": "lower ones, as of a loss",

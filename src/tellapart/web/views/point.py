@@ -70,7 +70,7 @@ def _controls_of(state: State) -> list[Control]:
                 "design",
                 "Experimental design",
                 state.design,
-                (("", "choose: how were the counts made?"), *_DESIGNS.items()),
+                (("", "how were the counts made?"), *_DESIGNS.items()),
                 "Counts prove something only where every one is of an independent training or "
                 "call, with the record in or out.",
             ),
