@@ -13,7 +13,12 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 
 try:
-    from dp_accounting.dp_event import ComposedDpEvent, DpEvent, GaussianDpEvent, SelfComposedDpEvent
+    from dp_accounting.dp_event import (
+        ComposedDpEvent,
+        DpEvent,
+        GaussianDpEvent,
+        SelfComposedDpEvent,
+    )
     from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 except ImportError as missing:
     raise Unsupported(
