@@ -180,7 +180,7 @@ def _assumed(assume: Sampling | None) -> Sampling | None:
 
 def _sampling_of(loader: Any, assume: Sampling | None) -> Sampling | None:
     """How a loader draws its batches: as Poisson samples, or (where that is assumed) unknown."""
-    batches = getattr(loader, "batch_sampler", None)
+    batches: Any = getattr(loader, "batch_sampler", None)
     order = type(getattr(batches, "sampler", None))
     if type(batches) is UniformWithReplacementSampler:
         _check_rate(batches.sample_rate, len(loader))
