@@ -237,9 +237,8 @@ def check_holds(bracket, curve, delta):
     [
         ta.DiscreteLaplace(5.0, 3).then(ta.Laplace(10.0).sampled(0.01)),
         ta.Laplace(1e8, neighbours=ta.Neighbours.REPLACE).sampled(0.01).repeated(10),
-        ta.Laplace(1e7).sampled(0.3).repeated(5).then(ta.DiscreteLaplace(2.0).sampled(0.3)),
     ],
-    ids=["a tilt that no double follows", "losses of 1e-8", "losses of 1e-7 beside large ones"],
+    ids=["a tilt that no double follows", "losses of 1e-8"],
 )
 @pytest.mark.parametrize("order", [None, *ta.Order])
 def test_sides_that_once_were_not_in_order(mechanism, order):
@@ -248,11 +247,11 @@ def test_sides_that_once_were_not_in_order(mechanism, order):
 
 @pytest.mark.parametrize("tilt", [0.0, 3.0, 300.0, 20_000.0])
 def test_sums_hold_the_truth_however_far_they_are_tilted(tilt):
-    """Atoms in the middle of a long grid: tilted to its end, they are less than any double."""
+    """Tilted to the end of a long grid, all that lies above its start is less than any double."""
     masses = np.zeros(1001)
     masses[[0, 400, 500, 1000]] = 0.3, 0.2, 0.4999, 1e-4
     found = composed([Part(-500, masses, 1)], 1e-3, tilt)
-    for at in np.arange(-503.0, 504.0):
+    for at in np.arange(-603.0, 504.0, 3):
         asked, above = np.array([at]), masses[np.arange(-500, 501) > at]
         excess = masses @ np.maximum(-np.expm1((at - np.arange(-500, 501)) * 1e-3), 0.0)
         assert found.least_above(asked)[0] <= above.sum() <= found.most_above(asked)[0]
