@@ -29,6 +29,9 @@ _NOISE = 1e-9
 _COARSE_NOISE = 1e-5
 # By so many times its accuracy may the ε of a curve made of brackets lie above the truth.
 _GAP = 10
+# Steps from the parameter 1 on, by logarithms. The first ones are small: curves of very little
+# noise take longest. All together they lead to the other end from anywhere.
+_STEPS = [0.5] * 4 + [2.0**k for k in range(7)]
 # Whole numbers are tried at these first.
 _SIZES = [2**k for k in range(41)]
 # Where curves end, a search for one that still answers goes on to this relative width.
@@ -95,6 +98,9 @@ class Search:
             return Trial(None, math.inf, 0.0, member=False)
         if not isinstance(subject, Subject):
             _checks.refuse("family", "return a mechanism or a curve", subject)
+        bare = self._judged(noiseless(subject))
+        if bare.excess <= 0:  # so it does with any noise
+            return bare._replace(slack=math.inf)
         try:
             curve = curve_of(subject)
             found = self._judged(curve)
@@ -103,21 +109,13 @@ class Search:
             return Trial(None, math.inf, 0.0, member=False)
         except NotCertified as doubt:
             self._doubt = self._doubt or doubt
-            return self._noiseless(subject)
+            return Trial(None, math.inf, math.inf)
         self.accuracy = max(self.accuracy, curve._accuracy)
         return found
 
     def _judged(self, curve: TradeoffCurve) -> Trial:
         worst = max(self._limits, key=lambda one: one.excess(curve))
         return Trial(curve, worst.excess(curve), _slack(curve, worst))
-
-    def _noiseless(self, subject: Subject) -> Trial:
-        """Without a curve, a member keeps the limits if it would so without any noise."""
-        curve = noiseless(subject)
-        found = self._judged(curve)
-        if found.excess > 0:
-            return Trial(None, math.inf, math.inf)
-        return Trial(curve, found.excess, math.inf)
 
     def broken_at(self, parameter: float) -> Limit | None:
         """The limit that is exceeded most; None where there is no member to exceed it."""
@@ -258,21 +256,21 @@ def _bracket(search: Search) -> tuple[float, float]:
     def excess(position: float) -> float:
         return search.excess(search.parameter(position))
 
-    step, position = 0.5, _first_member(search, edge)
+    position = _first_member(search, edge)
     if excess(position) <= 0:
         safe = position
-        while position > -edge:
+        for step in _STEPS:
             position = max(position - step, -edge)
             if excess(position) > 0:
                 return safe, position
-            safe, step = position, 2 * step
+            safe = position
         return safe, safe
     leaky = position
-    while position < edge:
+    for step in _STEPS:
         position = min(position + step, edge)
         if excess(position) <= 0:
             return position, leaky
-        leaky, step = position, 2 * step
+        leaky = position
     raise search.failure()
 
 
