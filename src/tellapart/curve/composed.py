@@ -188,7 +188,7 @@ class EitherOrder(ThresholdCurve):
             found[:, few], beaten[few] = self._by_present(fpr[few], off_fpr(fpr[few]))
         if many.any():
             # In the mirror the FNR is what was the FPR.
-            seen, beaten[many] = self._by_present(fpr[many], off_tpr(1 - fpr[many]))
+            seen, beaten[many] = self._by_present(fpr[many], off_tpr(1 - fpr[many], fpr[many]))
             found[:, many] = seen[[2, 3, 0, 1, 4, 5]]
         if beaten.any():
             found[:, beaten] = super()._solved_fpr(fpr[beaten])
