@@ -47,6 +47,11 @@ class ThresholdCurve(TradeoffCurve):
     def _tails(self, t: Array) -> Tails:
         """The tails at thresholds, which may lie anywhere."""
 
+    @property
+    @abstractmethod
+    def _beneath(self) -> TradeoffCurve:
+        """A curve from below, for what the tails have no digits for."""
+
     @abstractmethod
     def _guess_fpr(self, fpr: Array) -> Array:
         """About where the FPR has these values."""
@@ -64,22 +69,45 @@ class ThresholdCurve(TradeoffCurve):
         return 1e-15 * self._deviation() + 1e-300
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        found = self._tails(threshold)
-        return found.fpr, found.tpr, found.fnr, found.tnr
+        try:
+            return self._tails(threshold)[:4]
+        except NotCertified:
+            return self._beneath._rates(threshold)
 
     def _delta(self, epsilon: Array) -> Array:
-        return self._tails(epsilon).delta
+        try:
+            return self._tails(epsilon).delta
+        except NotCertified:
+            return self._beneath._delta(epsilon)
 
     def _delta_at_infinity(self) -> float:
         return 0.0
 
     def _beta(self, alpha: Array) -> Array:
-        return np.clip(self._at(alpha).fnr, 0.0, 1 - alpha)
+        try:
+            return np.clip(self._at(alpha).fnr, 0.0, 1 - alpha)
+        except NotCertified:
+            return self._beneath._beta(alpha)
 
     def _tpr(self, fpr: Array) -> Array:
-        return self._at(fpr).tpr
+        try:
+            return self._at(fpr).tpr
+        except NotCertified:
+            return self._beneath._tpr(fpr)
 
     def _fpr_at_small(self, tpr: Array) -> Array:
+        try:
+            return self._exact_fpr(tpr)
+        except NotCertified:
+            return self._beneath._fpr_at_small(tpr)
+
+    def _epsilon(self, delta: Array) -> Array:
+        try:
+            return self._exact_epsilon(delta)
+        except NotCertified:
+            return self._beneath._epsilon(delta)
+
+    def _exact_fpr(self, tpr: Array) -> Array:
         """Where the TPR has its value; where it jumps over it, on the line that supports it."""
         flat = np.ravel(tpr).astype(float)
         found = np.zeros(flat.size)
@@ -115,7 +143,7 @@ class ThresholdCurve(TradeoffCurve):
         found[2] = np.where(hit, found[2], 1 - tpr)
         return found
 
-    def _epsilon(self, delta: Array) -> Array:
+    def _exact_epsilon(self, delta: Array) -> Array:
         """Where log δ, whose slope is −e^ε·FPR/δ, has its value."""
         flat = np.ravel(delta).astype(float)
         found = np.where(flat <= 0, self._largest_loss(), 0.0)
@@ -124,7 +152,7 @@ class ThresholdCurve(TradeoffCurve):
         # Far from ε = 0 there is no need to know what happens there.
         near = asked.size and (guess.min() < 3 * self._deviation() or flat[asked].max() > _COMMON)
         if near:
-            sure = flat[asked] < self._delta(np.zeros(1))[0]
+            sure = flat[asked] < self._tails(np.zeros(1)).delta[0]
             asked, guess = asked[sure], guess[sure]
         if asked.size:
             target = np.log(flat[asked])
@@ -171,7 +199,7 @@ class ThresholdCurve(TradeoffCurve):
             todo = todo[~(close | narrow)]
             if not todo.size:
                 return t, found, hit
-        raise NotCertified("a contour has too few digits here; mechanism.bracket(delta) may answer")
+        raise NotCertified("the search for a threshold did not settle")
 
 
 def off_fpr(fpr: Array) -> Off:
