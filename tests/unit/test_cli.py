@@ -384,9 +384,11 @@ def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
         assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-05"
 
 
-def test_debug_shows_the_traceback(run):
-    with pytest.raises(ta.InvalidArgument):
-        run("risk", "laplace", "--epsilon", "-1", "--debug")
+def test_debug_shows_the_traceback_and_keeps_the_code(run):
+    code, out, err = run("risk", "laplace", "--epsilon", "-1", "--debug")
+    assert (code, out) == (2, "")
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert err.endswith("\ntellapart: --epsilon must be finite and at least 0, got -1.0\n")
 
 
 # -- help, and the program itself ---------------------------------------------------------------
