@@ -330,12 +330,14 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ),
     ],
 )
-def test_bad_use_is_one_line_exit_code_two_and_no_file(run, folder, command, message):
+def test_a_refusal_is_one_line_and_no_file(run, folder, command, message):
+    """Bad use is exit code 2; what cannot be judged is 3."""
     (folder / "bad.csv").write_text("score,member\n1,1\nnan,0\n2,0\n")
     (folder / "empty.csv").touch()
     before = set(folder.iterdir())
     code, out, err = run(command)
-    assert (code, out) == (2, "")
+    unjudged = ("no claim can be judged", "scores of run ")
+    assert (code, out) == (3 if message.startswith(unjudged) else 2, "")
     assert err.startswith(f"tellapart: {message}"), err
     assert err.count("\n") == 1
     assert set(folder.iterdir()) == before
@@ -416,4 +418,4 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     _, out, _ = run("audit --help")
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
     assert len(examples) == 4
-    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (0, "")]
+    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (3, "")]

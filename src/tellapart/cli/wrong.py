@@ -39,8 +39,8 @@ _BUG = (
 )
 # What is said of errors that bring no words for it.
 _ENDED: dict[exits.Exit, str] = {
-    exits.Exit.INTERRUPTED: "interrupted, before there was an answer",
-    exits.Exit.TERMINATED: "terminated, before there was an answer",
+    exits.Exit.INTERRUPTED: "interrupted",
+    exits.Exit.TERMINATED: "terminated",
 }
 
 
