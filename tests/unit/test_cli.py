@@ -292,10 +292,11 @@ def test_every_command_draws(run, tmp_path, command):
         ("audits x.csv", f"command must be one of {ALL}, got 'audits'; did you mean audit? ("),
     ],
 )
-def test_bad_use_is_one_line_and_exit_code_two(run, tmp_path, monkeypatch, command, message):
+def test_a_refusal_is_one_line(run, tmp_path, monkeypatch, command, message):
+    """Bad use is exit code 2; that no parameter keeps a limit is an answer, and 1."""
     monkeypatch.chdir(tmp_path)
     code, out, err = run(*command.split())
-    assert (code, out) == (2, "")
+    assert (code, out) == (1 if message.startswith("infeasible") else 2, "")
     assert err.startswith(f"tellapart: {message}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -384,9 +385,11 @@ def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
         assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-05"
 
 
-def test_debug_shows_the_traceback(run):
-    with pytest.raises(ta.InvalidArgument):
-        run("risk", "laplace", "--epsilon", "-1", "--debug")
+def test_debug_shows_the_traceback_and_keeps_the_code(run):
+    code, out, err = run("risk", "laplace", "--epsilon", "-1", "--debug")
+    assert (code, out) == (2, "")
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert err.endswith("\ntellapart: --epsilon must be finite and at least 0, got -1.0\n")
 
 
 # -- help, and the program itself ---------------------------------------------------------------

@@ -241,9 +241,8 @@ class Output:
         if self.as_json:
             if self.plot is not None:
                 data = {**data, "plot": str(self.plot)}
-            console.file.write(
-                json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2) + "\n"
-            )
+            text_of = json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2)
+            show.write(console, f"{text_of}\n")
             return
         text(console)
         if self.plot is not None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tellapart import audit
+from tellapart import audit, run
 from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart.cli import loading, show, telling
+from tellapart.cli import apart, loading, show, telling
 from tellapart.cli.options import (
     Claimed,
     Filing,
@@ -30,6 +30,10 @@ from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import Subject
+
+# What is told of where code ended its process.
+_IMPORTED = "when it was imported"
+_CALLED = "when it was called"
 
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
@@ -106,8 +110,8 @@ def probe(
 
     The two inputs must be neighbours, such as data with and without one person.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 2 if something is wrong or cannot be
-    judged.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged, as where calls
+    share noise or the code ends its process. It runs in a process of its own, with your rights.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 
@@ -135,19 +139,16 @@ def probe(
         refuse("--plot", rule, str(output.plot))
     page = None if report is None else reporting.target(report)
     prior, answers = knowledge.prior_inside(), filing.answers()
-    with show.working("calling") as progress, _probed(function, command) as probed:
-        verdict = audit.probe(
-            probed,
-            absent,
-            present,
-            claim=claim,
-            samples=calling.samples,  # type: ignore[arg-type] # checked there
-            confidence=calling.confidence,
-            seed=calling.seed,
-            timeout=calling.timeout,
-            until_decided=calling.until_decided,
-            progress=lambda share: progress("calling", share),
-        )
+    with show.working("calling") as progress:
+        asked = _Asked((absent, present), mechanism, values, calling)
+
+        def tell(share: float) -> None:
+            progress("calling", share)
+
+        if function is not None:
+            verdict = apart.call(partial(_of_function, function, asked), _IMPORTED, tell)
+        else:
+            verdict = asked.of(audit.Program(command or ""), tell)
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
         verdict = replace(verdict, name=label(mechanism or "any", values.given()))
     with show.working("judging"):
@@ -172,14 +173,34 @@ def _claim(mechanism: str | None, values: Values) -> Subject:
     return named(mechanism or "any", **given)
 
 
-@contextmanager
-def _probed(function: str | None, command: str | None) -> Iterator[Callable[..., Any]]:
-    """What is to be called, for as long as it is."""
-    if function is not None:
-        with loading.function(function) as found:
-            yield found
-    if command is not None:
-        yield audit.Program(command)
+@dataclass(frozen=True)
+class _Asked:
+    """A question about code, complete enough to be asked in another process."""
+
+    inputs: tuple[Any, Any]
+    mechanism: str | None
+    values: Values
+    calling: Calling
+
+    def of(self, probed: Callable[..., Any], progress: run.Progress) -> audit.Verdict:
+        return audit.probe(
+            probed,
+            *self.inputs,
+            claim=_claim(self.mechanism, self.values),
+            samples=self.calling.samples,  # type: ignore[arg-type] # checked there
+            confidence=self.calling.confidence,
+            seed=self.calling.seed,
+            timeout=self.calling.timeout,
+            until_decided=self.calling.until_decided,
+            progress=progress,
+        )
+
+
+def _of_function(function: str, asked: _Asked, say: apart.Say) -> audit.Verdict:
+    """Load the code, then call it: in a process that it may end."""
+    probed = loading.function(function)
+    say(_CALLED)
+    return asked.of(probed, say)
 
 
 def _picture(verdict: audit.Verdict) -> Any:

@@ -20,10 +20,14 @@ Row = Sequence[str]
 _INDENT = "  "
 
 
+class ReaderGone(Exception):
+    """Nobody reads on, as after `| head`; pipes to other processes break otherwise."""
+
+
 class _Terminal(Console):
     def on_broken_pipe(self) -> None:
-        """Leave the reader who has seen enough, as `| head` does, to the caller."""
-        raise BrokenPipeError
+        """Leave the reader who has seen enough to the caller."""
+        raise ReaderGone
 
 
 def terminal(*, wrap: bool = False) -> Console:
@@ -31,8 +35,28 @@ def terminal(*, wrap: bool = False) -> Console:
     return _Terminal(highlight=False, soft_wrap=not wrap)
 
 
+def write(console: Console, text: str) -> None:
+    """Text as it is, such as JSON."""
+    try:
+        console.file.write(text)
+    except BrokenPipeError as gone:
+        raise ReaderGone from gone
+
+
+def flush() -> None:
+    """Hand over all that was printed; what cannot be is not tried again when Python ends."""
+    try:
+        if sys.stdout is not None:  # as it is where standard output was closed
+            sys.stdout.flush()
+    except BrokenPipeError:
+        hush()
+    except OSError:
+        hush()
+        raise
+
+
 def hush() -> None:
-    """Print nothing more: the reader has seen enough, as `| head` does."""
+    """Print nothing more: nobody reads on, or nothing more can be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

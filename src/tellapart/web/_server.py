@@ -9,9 +9,10 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 from tellapart import _checks
-from tellapart.errors import Unsupported
+from tellapart.errors import InvalidArgument, Unsupported
 
 HOST = "127.0.0.1"
 
@@ -34,11 +35,16 @@ def example() -> str:
 
 
 def serve(
-    port: int | None = None, *, browser: bool = True, ready: Callable[[], object] | None = None
+    port: int | None = None,
+    *,
+    browser: bool = True,
+    ready: Callable[[], object] | None = None,
+    until: threading.Event | None = None,
 ) -> None:
     """Serve the page until interrupted, and open it in a browser unless told not to.
 
-    ``ready`` is called once the page can be had.
+    ``ready`` is called once the page can be had. It ends ``until`` the event is set, too, which
+    any thread may do.
     """
     where = free_port() if port is None else _checks.whole(1, port=port)
     if where > 65_535:
@@ -64,6 +70,8 @@ def serve(
         inbuf_overflow=2 * LARGEST_REQUEST,
         outbuf_overflow=2 * LARGEST_REQUEST,
     )
+    if until is not None:
+        threading.Thread(target=_stop, args=(until, server, connections), daemon=True).start()
     try:
         if ready is not None:
             ready()
@@ -77,6 +85,12 @@ def serve(
         wasyncore.close_all(connections)  # of visitors who are still there
 
 
+def _stop(until: threading.Event, server: Any, connections: dict[int, Any]) -> None:
+    """Once someone says so, close all that the server listens to, in its own thread."""
+    until.wait()
+    server.trigger.pull_trigger(lambda: [one.close() for one in list(connections.values())])
+
+
 def _try(port: int) -> None:
     """Refuse a port that cannot be had, in words."""
     with socket.socket() as one:
@@ -86,7 +100,7 @@ def _try(port: int) -> None:
             one.bind((HOST, port))
         except PermissionError as refused:
             why = f"port {port} is for administrators: choose one from 1024 on"
-            raise Unsupported(why) from refused
+            raise InvalidArgument(why) from refused
         except OSError as refused:
             why = f"port {port} is in use: choose another, or leave it out for a free one"
-            raise Unsupported(why) from refused
+            raise InvalidArgument(why) from refused
