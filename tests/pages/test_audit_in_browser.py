@@ -14,6 +14,7 @@ ROWS = b"".join(b"%d,%d\n" % (k % 7 + 3 * (k % 2), k % 2) for k in range(400))
 GOOD = b"score,member\n" + ROWS
 QUIET = b"score,member\n" + b"".join(b"%d,%d\n" % (k % 9, k % 2) for k in range(360))
 REFUSED = "✗ This cannot be shown"
+AUDIT = "/audit?design=many-runs"
 
 
 def given(name, content):
@@ -34,10 +35,19 @@ def trouble(screen):
     return screen.page.inner_text("#trouble")
 
 
-def test_a_file_is_judged_and_its_code_says_the_same(visit, tmp_path, monkeypatch):
+def test_a_file_is_judged_once_its_design_is_said_and_its_code_says_the_same(
+    visit, tmp_path, monkeypatch
+):
     screen = visit().open("/audit")
     assert screen.headline == "No scores yet"
     drop(screen, "mine.csv", GOOD)
+    assert screen.headline == "NO VERDICT: say how the scores were made"
+    assert (screen.url, screen.page.locator("#answer .take").count()) == ("/audit", 0)
+    assert "REFUTED" not in screen.said
+    assert Axe().run(screen.page).response["violations"] == []
+    screen.page.select_option('[data-field="design"] select', "many-runs")
+    screen.settle()
+    assert "design=many-runs" in screen.url
     assert screen.headline == "✗ REFUTED: the claim ε = 1, δ = 1e-05, at 95 % confidence"
     (tmp_path / "mine.csv").write_bytes(GOOD)
     monkeypatch.chdir(tmp_path)
@@ -48,7 +58,7 @@ def test_a_file_is_judged_and_its_code_says_the_same(visit, tmp_path, monkeypatc
 
 
 def test_a_file_can_be_dropped_and_a_claim_changed_by_keys_alone(visit):
-    screen = visit().open("/audit")
+    screen = visit().open(AUDIT)
     screen.page.evaluate(
         """(text) => {
           const data = new DataTransfer();
@@ -86,7 +96,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_is_told_of_and_the_next_one_is_read(visit, name):
     content, said = BAD[name]
-    screen = visit().open("/audit")
+    screen = visit().open(AUDIT)
     title = screen.page.title()
     drop(screen, name, content)
     assert screen.headline == REFUSED
@@ -99,7 +109,7 @@ def test_a_bad_file_is_told_of_and_the_next_one_is_read(visit, name):
 
 @pytest.mark.slow
 def test_a_huge_file_never_leaves_the_browser(visit):
-    screen = visit().open("/audit")
+    screen = visit().open(AUDIT)
     drop(screen, "good.csv", GOOD)
     before = screen.headline
     asked = []
@@ -116,7 +126,7 @@ def test_a_huge_file_never_leaves_the_browser(visit):
     [(413, "too large"), (500, "could not answer"), (503, "(503)"), (None, "does not answer")],
 )
 def test_a_server_that_refuses_or_is_gone_is_told_of_and_survived(visit, fault, said):
-    screen = visit().open("/audit?example=yes")
+    screen = visit().open(f"{AUDIT}&example=yes")
     before = screen.headline
 
     def fail(route):
@@ -136,7 +146,7 @@ def test_a_server_that_refuses_or_is_gone_is_told_of_and_survived(visit, fault, 
 
 
 def test_two_visitors_see_their_own_files_alone(visit):
-    one, two, late = visit().open("/audit"), visit().open("/audit"), visit()
+    one, two, late = visit().open(AUDIT), visit().open(AUDIT), visit()
     drop(one, "loud.csv", GOOD)
     drop(two, "quiet.csv", QUIET)
     one.number("confidence").fill("0.9")
@@ -148,7 +158,7 @@ def test_two_visitors_see_their_own_files_alone(visit):
 
 
 def test_a_file_goes_along_with_no_other_view_and_is_still_there_afterwards(visit):
-    screen = visit().open("/audit")
+    screen = visit().open(AUDIT)
     drop(screen, "good.csv", GOOD)
     verdict = screen.headline
     sent = []
@@ -157,13 +167,13 @@ def test_a_file_goes_along_with_no_other_view_and_is_still_there_afterwards(visi
     screen.settle()
     assert sent
     assert not [one for one in sent if "good.csv" in one]
-    screen.page.click('nav a[data-view="/audit"]')
+    screen.page.go_back()
     assert screen.settle().headline == verdict
     assert "good.csv" in screen.page.inner_text(".said")
 
 
 def test_a_file_takes_the_place_of_the_example(visit):
-    screen = visit().open("/audit?example=yes")
+    screen = visit().open(f"{AUDIT}&example=yes")
     tick = screen.page.locator('[data-field="example"] input')
     assert tick.is_checked()
     drop(screen, "quiet.csv", QUIET)
@@ -174,7 +184,7 @@ def test_a_file_takes_the_place_of_the_example(visit):
 
 
 def test_the_report_can_be_had(visit, tmp_path):
-    screen = visit().open("/audit")
+    screen = visit().open(AUDIT)
     drop(screen, "good.csv", GOOD)
     with screen.page.expect_download() as found:
         screen.page.click("#report-button")
@@ -187,7 +197,7 @@ def test_the_report_can_be_had(visit, tmp_path):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_verdict_is_for_everyone(visit, dark, width):
-    screen = visit(width=width, dark=dark).open("/audit")
+    screen = visit(width=width, dark=dark).open(AUDIT)
     drop(screen, "good.csv", GOOD)
     assert Axe().run(screen.page).response["violations"] == []
     assert screen.overflow == 0

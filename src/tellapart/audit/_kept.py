@@ -84,7 +84,7 @@ class Kept:
         try:
             rows = _load_parquet(file) if self.format == "parquet" else np.load(file)
             return np.asarray(rows, dtype=np.float64)
-        except (OSError, ValueError, TypeError, KeyError, EOFError, BadScores):
+        except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, BadScores):
             return None
 
 

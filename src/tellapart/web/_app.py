@@ -1,29 +1,28 @@
-"""The page itself: one layout, one callback that asks a view, and what keeps strangers out."""
+"""The page itself: one layout, and callbacks that hand each question on."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import DashException
 
-from tellapart import _checks
 from tellapart.deadline import within
-from tellapart.errors import TellapartError
-from tellapart.web import _controls, _render, _state
-from tellapart.web._answer import Answer, Mark
-from tellapart.web._controls import Control
-from tellapart.web._scores import LARGEST_FILE
-from tellapart.web._view import Dropped, View
+from tellapart.web import _gate, _limits, _questions, _render
+from tellapart.web._questions import Malformed, Question
 from tellapart.web.views import VIEWS
 
-# A file of scores in base64, and what is asked along with it.
-LARGEST_REQUEST = LARGEST_FILE * 4 // 3 + 2**20
-# Seconds: as long as the page waits before it asks the next question.
-LONGEST = 30.0
+Result = TypeVar("Result")
+# Who answers: here, or in a process that can be ended.
+Answering = Callable[[Callable[[Question], Result], Question], Result]
+
+_ENDPOINT = "/_dash-update-component"
+_TOLD = "..told.data...answer.children...question.children.."
+_REPORT = "download.data"
+_BUG = "The page could not answer this: a bug of ours, told of where the page was started."
 
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -42,8 +41,14 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def create(port: int) -> Dash:
-    """The explorer as a Dash application that answers at this port alone."""
+def here(function: Callable[[Question], Result], question: Question) -> Result:
+    """Answer in this process, within the page's time."""
+    with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
+        return function(question)
+
+
+def create(answering: Answering[Any] = here) -> Dash:
+    """The explorer as a Dash application that answers this machine alone."""
     app = Dash(
         "tellapart",
         assets_folder=_render.ASSETS,
@@ -55,8 +60,8 @@ def create(port: int) -> Dash:
         add_log_handler=False,
     )
     app.layout = _layout()
-    _callbacks(app)
-    _guarded(app, port)
+    _callbacks(app, answering)
+    _guarded(app)
     return app
 
 
@@ -110,7 +115,7 @@ def _layout() -> html.Div:
     )
 
 
-def _callbacks(app: Dash) -> None:
+def _callbacks(app: Dash, answering: Answering[Any]) -> None:
     app.clientside_callback(
         ClientsideFunction("tellapart", "start"), Output("asked", "data"), Input("ready", "data")
     )
@@ -126,95 +131,81 @@ def _callbacks(app: Dash) -> None:
         Output("question", "children"),
         Input("asked", "data"),
         prevent_initial_call=True,
-    )(tell)
+    )(lambda asked: tell(asked, answering))
     app.callback(
         Output("download", "data"),
         Input("wanted", "data"),
         State("asked", "data"),
         prevent_initial_call=True,
-    )(report)
+    )(lambda _wanted, asked: report(asked, answering))
 
 
-def _view(asked: Any) -> View[Any]:
-    return VIEWS.get(asked.get("view", "/"), VIEWS["/"])
-
-
-def _asked_values(asked: Any) -> dict[str, Any]:
-    if "query" in asked:
-        return dict(_state.from_query(asked["query"]))
-    return dict(asked.get("values", {}))
-
-
-def _dropped(view: View[Any], asked: Any) -> tuple[Dropped | None, ...]:
-    """The file as it came from the browser, a data URL, for a view that takes one."""
-    if not view.takes_file:
-        return ()
-    sent = asked.get("file")
-    if not sent:
-        return (None,)
-    name = str(sent["name"])
-    try:
-        content = base64.b64decode(sent["content"].partition(",")[2], validate=True)
-    except ValueError:  # no base64, or not even ASCII
-        return _checks.refuse("file", "arrive as it was sent: drop it again", name[:80])
-    return (Dropped(name, content),)
-
-
-def tell(asked: Any) -> tuple[Any, Any, Any]:
+def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
     """What the page shows for what it asks: controls, picture, answer, and the URL of it."""
-    view, problem = _view(asked), ""
-    values, changed = _asked_values(asked), asked.get("changed")
-    controls: Sequence[Control] | None
-    try:
-        state = view.read(values, changed)
-        controls = view.controls(state)
-        with within(LONGEST):
-            answer = view.answer(state, *_dropped(view, asked))
-        if view.report is None:
-            answer = replace(answer, reports=False)
-    except TellapartError as error:
-        problem = str(error)
-        try:
-            controls = view.controls(view.read(values, changed))
-        except TellapartError:
-            controls = view.controls(view.state()) if "query" in asked else None
-        answer = Answer("This cannot be shown", (problem,), Mark.BAD)
-        state = None
-    shape = "" if controls is None else _controls.shape(controls)
-    number = int(asked.get("number", 0))
-    told = {
-        "number": number,
-        "view": view.path,
-        "controls": None if controls is None else _controls.as_data(controls),
-        "shape": shape,
-        "query": None if state is None else _state.to_query(state),
-        "drawing": None if answer.drawing is None else answer.drawing.data(),
-        "problem": problem,
-        "lead": view.lead,
+    told: _questions.Told = answering(_questions.answer, _questions.read(asked))
+    drawing = told.answer.drawing
+    data = {
+        "number": told.number,
+        "view": told.view,
+        "controls": told.controls,
+        "shape": told.shape,
+        "query": told.query,
+        "drawing": None if drawing is None else drawing.data(),
+        "problem": told.problem,
+        "lead": told.lead,
     }
-    return told, _render.answer(answer, number), view.question
+    return data, _render.answer(told.answer, told.number), told.question
 
 
-def report(_wanted: Any, asked: Any) -> Any:
+def report(asked: Any, answering: Answering[Any] = here) -> Any:
     """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
-    from tellapart.report import page
+    page: str | None = answering(_questions.report, _questions.read(asked))
+    return no_update if page is None else dcc.send_string(page, "tellapart-report.html")
 
-    view = _view(asked)
-    if view.report is None:
-        return no_update
+
+def _checked(body: bytes) -> bytes:
+    """What Dash is given in place of a body: a question and nothing besides."""
     try:
-        state = view.read(_asked_values(asked), asked.get("changed"))
-        with within(LONGEST):
-            found = view.report(state, *_dropped(view, asked))
-    except TellapartError:
-        return no_update
-    return dcc.send_string(page(found), "tellapart-report.html")
+        sent = json.loads(body.decode(), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise Malformed("it must be JSON, in UTF-8") from None
+    if not isinstance(sent, dict) or sent.get("output") not in (_TOLD, _REPORT):
+        raise Malformed("it must name what is asked for")
+    asks_report = sent["output"] == _REPORT
+    asked = _only(sent, "state" if asks_report else "inputs")
+    _questions.read(asked)
+    question = {"id": "asked", "property": "data", "value": asked}
+    wanted = {"id": "wanted", "property": "data", "value": 1}
+    outputs = [dict(zip(("id", "property"), one.split("."), strict=True)) for one in _parts(sent)]
+    return json.dumps(
+        {
+            "output": sent["output"],
+            "outputs": outputs[0] if asks_report else outputs,
+            "inputs": [wanted if asks_report else question],
+            "state": [question] if asks_report else [],
+            "changedPropIds": ["wanted.data" if asks_report else "asked.data"],
+        }
+    ).encode()
 
 
-def _guarded(app: Dash, port: int) -> None:
+def _parts(sent: dict[str, Any]) -> list[str]:
+    return str(sent["output"]).strip(".").split("...")
+
+
+def _no_number(name: str) -> Any:
+    raise Malformed(f"numbers must be finite, got {name}")
+
+
+def _only(sent: dict[str, Any], place: str) -> Any:
+    """What was asked, from the one place where the page puts it."""
+    held = sent.get(place)
+    if not isinstance(held, list) or len(held) != 1 or not isinstance(held[0], dict):
+        raise Malformed(f"{place} must hold one question")
+    return held[0].get("value")
+
+
+def _guarded(app: Dash) -> None:
     server: flask.Flask = app.server
-    server.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST
-    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
     scripts = " ".join(app.csp_hashes())
     # Dash's parts bring styles of their own; scripts come from here, but for the one it starts by.
     policy = (
@@ -222,22 +213,22 @@ def _guarded(app: Dash, port: int) -> None:
         "img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'none'; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
+    server.wsgi_app = _gate.gate(  # type: ignore[method-assign]
+        server.wsgi_app,
+        largest=_limits.LARGEST_REQUEST,
+        questions={_ENDPOINT: _checked},
+        headers={
+            "Content-Security-Policy": policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        },
+    )
 
-    @server.before_request
-    def own_address_alone() -> None:
-        # Another site may make its name lead here; what a browser then sends still names it.
-        host = flask.request.headers.get("Host", "")
-        if host not in hosts:
-            flask.abort(421, "this page answers at its own address alone")
-        # Nor may another site's page have a browser ask for it.
-        origin = flask.request.headers.get("Origin")
-        if origin is not None and origin != f"http://{host}":
-            flask.abort(403, "this page answers its own questions alone")
+    @server.errorhandler(DashException)
+    def no_such_file(_: object) -> tuple[str, int]:
+        return "There is no such file.\n", 404
 
-    @server.after_request
-    def sealed(response: flask.Response) -> flask.Response:
-        response.headers["Content-Security-Policy"] = policy
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        return response
+    @server.errorhandler(500)
+    def bug(_: object) -> tuple[str, int, dict[str, str]]:
+        return _BUG + "\n", 500, {"Content-Type": "text/plain; charset=utf-8"}

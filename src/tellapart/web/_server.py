@@ -52,7 +52,8 @@ def serve(
     try:
         from waitress import create_server, wasyncore
 
-        from tellapart.web._app import LARGEST_REQUEST, create
+        from tellapart.web._app import create
+        from tellapart.web._limits import LARGEST_REQUEST
     except ImportError as missing:
         raise Unsupported("the explorer needs: pip install 'tellapart[web]'") from missing
     _try(where)
@@ -60,11 +61,16 @@ def serve(
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     connections: dict[int, object] = {}
     server = create_server(
-        create(where).server,
+        create().server,
         connections,
         host=HOST,
         port=where,
         threads=8,
+        # Whoever opens connections and sends nothing takes neither a thread nor anyone's turn.
+        connection_limit=1_000,
+        channel_timeout=30,
+        cleanup_interval=5,
+        asyncore_use_poll=True,
         max_request_body_size=LARGEST_REQUEST,
         # What is sent, and what is answered, stays in memory instead of a temporary file.
         inbuf_overflow=2 * LARGEST_REQUEST,

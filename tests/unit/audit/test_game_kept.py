@@ -5,6 +5,7 @@ import functools
 import importlib.util
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -367,3 +368,70 @@ def test_a_real_limit_on_files_is_told_of_too(tmp_path):
     )
     assert "TrainingStopped: model 0" in done.stderr
     assert "0 finished models are kept" in done.stderr
+
+
+# -- a folder of a stranger's ----------------------------------------------------------------------
+
+RAN = []
+
+
+def ran(words):
+    RAN.append(words)
+
+
+class Payload:
+    """What runs as soon as it is unpickled."""
+
+    def __reduce__(self):
+        return ran, ("a stranger's code",)
+
+
+def _npy(file, rows):
+    with file.open("wb") as out:
+        np.save(out, np.array([[Payload()]], dtype=object), allow_pickle=True)
+
+
+def _npz(file, rows):
+    with file.open("wb") as out:
+        np.savez(out, rows=np.array([Payload()], dtype=object))
+
+
+def _bare(file, rows):
+    file.write_bytes(pickle.dumps(Payload()))
+
+
+def _behind_rows(file, rows):
+    with file.open("wb") as out:
+        np.save(out, rows)
+        np.save(out, np.array([Payload()], dtype=object), allow_pickle=True)
+
+
+def _too_large(file, rows):
+    with file.open("wb") as out:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (2**45, 5)}
+        np.lib.format.write_array_header_1_0(out, header)
+
+
+@pytest.mark.parametrize("poison", [_npy, _npz, _bare, _behind_rows, _too_large])
+def test_loading_a_stranger_s_folder_runs_nothing_of_it(tmp_path, form, poison):
+    whole = game().play(train, folder=tmp_path / "kept")
+    rows = np.zeros((2, 5))
+    for file in files(tmp_path / "kept"):
+        poison(file, rows)
+    for name in ("model-0000099.npy", "manifest.pkl", ".part-x.npy", "__init__.py", "conftest.py"):
+        poison(tmp_path / "kept" / name, rows)
+    RAN.clear()
+    again = game().play(train, folder=tmp_path / "kept")
+    assert RAN == []
+    if poison is not _behind_rows or form == "parquet":
+        assert np.array_equal(again.raw, whole.raw)
+    poison(tmp_path / "kept" / _kept.MANIFEST, rows)
+    with pytest.raises(InvalidArgument, match="must be the manifest of a game"):
+        game().play(train, folder=tmp_path / "kept")
+    assert RAN == []
+
+
+def test_the_payload_runs_where_pickles_are_read():
+    RAN.clear()
+    pickle.loads(pickle.dumps(Payload()))  # noqa: S301
+    assert RAN == ["a stranger's code"]

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from copied_code import printed
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit
 from tellapart.errors import BadScores, InvalidArgument
+from tellapart.report import DESIGNS
 from tellapart.report.html import page
 from tellapart.web import _controls, _state, example
 from tellapart.web._answer import Ink, Mark, Table
@@ -21,7 +24,7 @@ from tellapart.web._view import Dropped
 from tellapart.web.views.audit import VIEW, State
 
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLE = State(example=True)
+EXAMPLE = State(design="many-runs", example=True)
 _RNG = np.random.default_rng(3)
 _MEMBER = np.repeat([1, 0], 150)
 _LOSS = _RNG.normal(-1.5 * _MEMBER, 1)
@@ -29,7 +32,7 @@ TABLE = "loss,in,seed\n" + "".join(
     f"{loss:.6f},{one},{k}\n" for k, (loss, one) in enumerate(zip(_LOSS, _MEMBER, strict=True))
 )
 MINE = Dropped("my scores; $(date).csv", TABLE.encode())
-OF_MINE = State(orientation="lower", score="loss", member="in", run="seed")
+OF_MINE = State(design="many-runs", orientation="lower", score="loss", member="in", run="seed")
 
 
 @pytest.fixture
@@ -53,6 +56,55 @@ def test_without_a_file_it_says_what_it_needs_and_draws_the_claim():
     assert [one.ink for one in answer.drawing.traces] == [Ink.CHANCE, Ink.PROMISE]
     with pytest.raises(InvalidArgument, match="file must be dropped"):
         VIEW.report(State(), None)
+
+
+# -- no verdict before the design is said ---------------------------------------------------------
+
+ORIENTATIONS = ("higher", "lower", "either")
+
+
+@given(
+    epsilon=st.floats(0.01, 10),
+    orientation=st.sampled_from(ORIENTATIONS),
+    confidence=st.floats(0.5, 0.99),
+    picture=st.sampled_from(["roc", "roc-log"]),
+    asked=st.sampled_from([{}, {"design": ""}]),
+)
+def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
+    epsilon, orientation, confidence, picture, asked
+):
+    values = {
+        "mechanism": f"any:epsilon={epsilon!r}",
+        "orientation": orientation,
+        "confidence": repr(confidence),
+        "picture": picture,
+        "example": "yes",
+        **asked,
+    }
+    state = VIEW.read(values)
+    answer = VIEW.answer(state, None)
+    assert answer.headline == "NO VERDICT: say how the scores were made"
+    assert answer.mark is Mark.PLAIN
+    assert not {Ink.EVIDENCE, Ink.PROMISE} & {one.ink for one in answer.drawing.traces}
+    (table,) = (one for one in answer.parts if isinstance(one, Table))
+    assert {row[0] for row in table.rows} == {
+        "AUC", *(f"TPR at FPR ≤ {most:g}" for most in (0.001, 0.01, 0.1)), "largest TPR − FPR",
+    }  # fmt: skip
+    assert (answer.python, answer.command, answer.reports) == ("", "", False)
+    with pytest.raises(InvalidArgument, match="^design must say how the scores were made: many-ru"):
+        VIEW.report(state, None)
+    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+
+
+def test_the_question_explains_every_design_and_none_is_chosen():
+    (scores, *_) = _controls.as_data(VIEW.controls(VIEW.state()))
+    (asked,) = (one for one in scores["controls"] if one["field"] == "design")
+    assert (asked["label"], asked["value"]) == ("Experimental design", "")
+    assert [value for value, _ in asked["options"]] == ["", *DESIGNS]
+    for answer in (VIEW.answer(State(), None), VIEW.answer(State(example=True), None)):
+        (words,) = (one for one in answer.parts if one.title == "Experimental design")
+        for said, design in zip(words.sentences, DESIGNS.values(), strict=True):
+            assert said.endswith(f": {design.meaning}.")
 
 
 # -- the verdict -----------------------------------------------------------------------------------
@@ -113,12 +165,12 @@ def test_one_model_is_described_and_judges_nothing():
     assert answer.headline.startswith("NO VERDICT")
     assert answer.mark is Mark.PLAIN
     assert Ink.EVIDENCE not in {one.ink for one in answer.drawing.traces}
-    fields = {
+    shown = [
         one["field"]
         for group in _controls.as_data(VIEW.controls(state))
-        for one in group["controls"]
-    }
-    assert "mechanism" not in fields
+        for one in group.get("controls", [])
+    ]
+    assert "mechanism" not in shown
 
 
 def test_the_ledger_adds_up_to_what_was_allowed():
@@ -158,6 +210,7 @@ def test_a_file_takes_the_tick_of_the_example_off():
     ("change", "said"),
     [
         ({"design": "guess"}, "design must be one of many-runs, one-run, one-model, got 'guess'"),
+        ({"design": "one-run\n"}, "design must be one of many-runs, one-run, one-model, got"),
         ({"orientation": "up"}, "orientation must be one of higher, lower, either, got 'up'"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
         ({"score": "loss"}, "scores.csv must have a column 'loss', has 'score', 'member'"),
@@ -221,7 +274,7 @@ def test_a_command_names_any_file(name, folder, run):
 def test_a_command_names_any_column(column, folder, run):
     content = f"{column},member\n".encode() + b"9,1\n" * 40 + b"1,0\n" * 40
     (folder / "x.csv").write_bytes(content)
-    answer = VIEW.answer(State(score=column), Dropped("x.csv", content))
+    answer = VIEW.answer(State(design="many-runs", score=column), Dropped("x.csv", content))
     assert printed(answer.python).splitlines() == on_screen(answer)
     code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
     assert (code, json.loads(out)["headline"]) == (1, answer.headline)

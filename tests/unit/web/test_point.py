@@ -7,6 +7,8 @@ import shlex
 import numpy as np
 import pytest
 from copied_code import printed
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit
@@ -19,7 +21,32 @@ from tellapart.web.views.point import VIEW, State
 
 
 def shown(**values: object) -> Answer:
-    return VIEW.answer(VIEW.read(values))
+    counted = {"design": "many-runs", "members": 1_000, "others": 1_000}
+    return VIEW.answer(VIEW.read({**counted, **values}))
+
+
+@given(
+    fpr=st.floats(0, 1),
+    tpr=st.floats(0, 1),
+    counts=st.fixed_dictionaries(
+        {}, optional={"members": st.integers(1, 10_000), "others": st.integers(1, 10_000)}
+    ),
+    design=st.sampled_from(["", "one-model", "many-runs"]),
+)
+def test_nobody_gets_a_verdict_without_counts_and_a_design(
+    fpr: float, tpr: float, counts: dict[str, int], design: str
+) -> None:
+    answer = VIEW.answer(VIEW.read({"fpr": fpr, "tpr": tpr, "design": design, **counts}))
+    said = design == "many-runs" and len(counts) == 2
+    assert ("REFUTED" in answer.headline) == said
+    assert (answer.drawing is not None and answer.drawing.spots[0].box is not None) == said
+    assert ("judge" in answer.python) == said
+    assert ("true FPR" in [one[0] for one in answer.parts[0].rows]) == said
+
+
+def test_a_design_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="^design must be one of many-runs, one-model, got"):
+        shown(design="one-run")
 
 
 def row(answer: Answer, name: str) -> str:

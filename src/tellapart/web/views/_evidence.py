@@ -38,7 +38,7 @@ def picture(kind: str, found: Found) -> Drawing | None:
     """What some attacker reaches, against what none does if the claim is true."""
     if isinstance(found, Metrics):
         fpr, tpr = (tuple(side) for side in zip(*found.roc, strict=True))
-        told = "One attack on one model: it describes these scores, and bounds nothing."
+        told = "This attack, as measured: it describes these scores, and bounds nothing."
         return _drawn("roc", told, [Trace("this attack", fpr, tpr, Ink.FIRST)])
     if not isinstance(found, Verdict):
         return None

@@ -12,6 +12,7 @@ from tellapart._checks import refuse
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.table import Names
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
@@ -19,7 +20,7 @@ from tellapart.report._shown import DELTAS
 from tellapart.report.model import Found
 from tellapart.web import _controls, _scores
 from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
-from tellapart.web._controls import Choice, Control, Dial, File, Group, Line, Scale, Tick
+from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Scale, Tick
 from tellapart.web._server import example
 from tellapart.web._view import Dropped, View
 from tellapart.web.views import _evidence
@@ -29,6 +30,8 @@ _DESIGNS = {
     "one-run": "one run, canaries by fair coins",
     "one-model": "one model: no verdict",
 }
+# Whoever has not said how the scores were made is told what they are, not what they prove.
+_UNSAID = "choose: how were the scores made?"
 _ORIENTATIONS = {
     "higher": "higher ones",
     "lower": "lower ones, as of a loss",
@@ -38,8 +41,9 @@ _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
 _MEGABYTES = _scores.LARGEST_FILE // 2**20
 _LOOKED = (
-    "Design, direction, confidence and columns were settled before the verdict was seen: whoever "
-    "tries others after it has looked more often than the ledger says. Claims are free."
+    "Design, direction, confidence and columns were settled before any result of these scores was "
+    "seen: whoever tries others after it has looked more often than the ledger says. Claims are "
+    "free."
 )
 
 
@@ -48,7 +52,7 @@ class State:
     """What the view shows, but for the file: that stays with the person."""
 
     mechanism: str = _controls.STARTS["any"]
-    design: str = "many-runs"
+    design: str = ""
     orientation: str = "higher"
     confidence: float = 0.95
     score: str = "score"
@@ -78,10 +82,17 @@ def _controls_of(state: State) -> list[Control]:
                 state.example,
                 "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
             ),
-            Choice("design", "How they came about", state.design, tuple(_DESIGNS.items())),
+            Choice(
+                "design",
+                "Experimental design",
+                state.design,
+                (("", _UNSAID), *_DESIGNS.items()),
+                "No verdict before it is said: the same scores prove much, little or nothing, "
+                "depending on how they were made.",
+            ),
             Choice(
                 "orientation",
-                "Which scores speak for membership",
+                "Score direction: which scores mean member",
                 state.orientation,
                 tuple(_ORIENTATIONS.items()),
                 "Say it before you look: the verdict holds for a choice made without these scores.",
@@ -98,7 +109,8 @@ def _controls_of(state: State) -> list[Control]:
         folded=True,
     )
     if state.design == "one-model":
-        return [scores, held]
+        kept = ("mechanism", "confidence", "picture")
+        return [scores, held, *(Kept(field, getattr(state, field)) for field in kept)]
     sure = Dial(
         "confidence",
         "confidence: chance that nothing is falsely claimed",
@@ -109,7 +121,9 @@ def _controls_of(state: State) -> list[Control]:
         ends=("quick to accuse", "slow to accuse"),
     )
     claim = _controls.mechanism("mechanism", state.mechanism, "Claim")
-    picture = Choice("picture", "Picture", state.picture, _evidence.KINDS, as_buttons=True)
+    picture: Control = Kept("picture", state.picture)
+    if state.design:
+        picture = Choice("picture", "Picture", state.picture, _evidence.KINDS, as_buttons=True)
     return [scores, *claim, Group("How sure", (sure,)), held, picture]
 
 
@@ -119,6 +133,8 @@ def _answer(state: State, dropped: Dropped | None) -> Answer:
     if held is None:
         return _wanted(state)
     scores = _read(state, held)
+    if not state.design:
+        return _described(state, scores, held.name)
     found = _found(state, scores)
     told = reporting.of(found, scores=scores, brief=True)
     return Answer(
@@ -137,10 +153,38 @@ def _answer(state: State, dropped: Dropped | None) -> Answer:
     )
 
 
+def _described(state: State, scores: Scores, name: str) -> Answer:
+    """What these scores are, for whom they prove nothing yet."""
+    found = metrics(scores)
+    told = reporting.of(found, scores=scores, brief=True)
+    return Answer(
+        headline="NO VERDICT: say how the scores were made",
+        sentences=(
+            "Choose the experimental design. Until then these numbers describe one attack on these "
+            "scores: they bound no ε and refute no claim.",
+            "Settle the score direction without regard to them, or choose to look both ways.",
+        ),
+        drawing=_evidence.picture(state.picture, found),
+        parts=(
+            *_evidence.numbers(found, told.shown),
+            _designs(),
+            Words("What was read", (_counted(state, told, name),)),
+        ),
+    )
+
+
+def _designs() -> Words:
+    return Words(
+        "Experimental design",
+        tuple(f"{_DESIGNS[name]}: {words.meaning}." for name, words in DESIGNS.items()),
+    )
+
+
 def _checked(state: State) -> None:
     for field, known in (("design", _DESIGNS), ("orientation", _ORIENTATIONS)):
-        if getattr(state, field) not in known:
-            refuse(field, f"be one of {', '.join(known)}", getattr(state, field))
+        given = getattr(state, field)
+        if given not in known and (field, given) != ("design", ""):
+            refuse(field, f"be one of {', '.join(known)}", given)
 
 
 def _held(state: State, dropped: Dropped | None) -> Dropped | None:
@@ -170,8 +214,12 @@ def _name(state: State) -> str | None:
     return None if plain else state.mechanism
 
 
+def _counted(state: State, told: Report, name: str) -> str:
+    return f"{name}: {told.counted}, {state.orientation} scores accuse."
+
+
 def _rests(state: State, told: Report, name: str) -> tuple[Words, ...]:
-    counted = f"{name}: {told.counted}, {state.orientation} scores accuse."
+    counted = _counted(state, told, name)
     if state.design == "one-model":
         return (Words("What was read", (counted,)),)
     design = f"{state.design}: {DESIGNS[state.design].meaning}."
@@ -183,8 +231,8 @@ def _wanted(state: State) -> Answer:
     return Answer(
         headline="No scores yet",
         sentences=(
-            "Pick or drop a file with one row for each score of an attack, and say how the scores "
-            "came about; or use the example scores.",
+            "Pick or drop a file with one row for each score of an attack, and choose the "
+            "experimental design: how the scores were made. Or use the example scores.",
             "The audit then says whether they refute the claim, how sure that is, and what it "
             "rests on. It never says that a claim is true.",
         ),
@@ -198,10 +246,7 @@ def _wanted(state: State) -> Answer:
                 "(1 or true) or not (0 or false). Other columns are not looked at. An .npz file "
                 "may hold arrays members and others instead.",
             ),
-            Words(
-                "How scores come about",
-                tuple(f"{name}: {words.meaning}." for name, words in DESIGNS.items()),
-            ),
+            _designs(),
         ),
     )
 
@@ -257,6 +302,9 @@ def _report(state: State, dropped: Dropped | None) -> Report:
     held = _held(state, dropped)
     if held is None:
         return refuse("file", "be dropped, or the example used, for a report", None)
+    if not state.design:
+        names = "; ".join(f"{name} ({words})" for name, words in _DESIGNS.items())
+        raise InvalidArgument(f"design must say how the scores were made: {names}")
     scores = _read(state, held)
     told = reporting.of(_found(state, scores), scores=scores, command=_command(state, held))
     inputs = (Input(held.name, len(held.content)),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tellapart import audit, risk
+from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
 from tellapart.audit.bounds import percent
 from tellapart.curve.base import TradeoffCurve
@@ -22,8 +23,12 @@ from tellapart.web.views._attack import Sample, Seen, allowed, failures, seen
 _KINDS = (("roc", "All rates"), ("roc-log", "Rare accusations"))
 _CAVEAT = (
     "The rates are taken as exact. Rates measured on samples prove nothing by themselves: "
-    "give both counts for a verdict."
+    "give both counts, and the experimental design behind them, for a verdict."
 )
+_DESIGNS = {
+    "many-runs": "every count is of a run of its own",
+    "one-model": "one model, many records: no verdict",
+}
 _WORSE = (
     "This attack is worse than a guess and proves nothing. Its opposite is an attack of its own, "
     "at 1 − FPR and 1 − TPR, if it was decided upon beforehand."
@@ -39,13 +44,14 @@ _ALLOWED = "The command below says which TPR is allowed, Python all of it."
 
 @dataclass(frozen=True)
 class State:
-    """What the view shows; without counts of both sides, rates are taken as exact."""
+    """What the view shows; without counts of both sides and a design, rates are exact."""
 
     claim: str = "any:epsilon=1"
     fpr: float = 0.1
     tpr: float = 0.35
-    members: int = 1_000
-    others: int = 1_000
+    members: int = 0
+    others: int = 0
+    design: str = ""
     confidence: float = 0.95
     at_delta: float = 1e-5
     picture: str = "roc"
@@ -60,6 +66,14 @@ def _controls_of(state: State) -> list[Control]:
             _rate("tpr", "TPR: share of the members it accused", state.tpr),
             _count("members", "members it was tried on", state.members),
             _count("others", "others it was tried on", state.others),
+            Choice(
+                "design",
+                "Experimental design",
+                state.design,
+                (("", "choose: how were the counts made?"), *_DESIGNS.items()),
+                "Counts prove something only where every one is of an independent training or "
+                "call, with the record in or out.",
+            ),
             Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
         ),
     )
@@ -75,7 +89,7 @@ def _rate(field: str, label: str, value: float) -> Dial:
 
 
 def _count(field: str, label: str, value: int) -> Dial:
-    said = "each in a run of its own; 0 if unknown"
+    said = "0 if unknown"
     ends = ("few", "many")
     return Dial(field, label, value, 10, 1_000_000, Scale.WHOLE, ends=ends, help=said)
 
@@ -83,7 +97,11 @@ def _count(field: str, label: str, value: int) -> Dial:
 def _answer(state: State) -> Answer:
     subject = named(state.claim)
     curve = curve_of(subject)
-    one = seen(state.fpr, state.tpr, state.members, state.others, state.confidence)
+    if state.design not in ("", *_DESIGNS):
+        refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
+    # Of counts that depend on each other nothing follows: their rates are all there is.
+    members = state.members if state.design == "many-runs" else 0
+    one = seen(state.fpr, state.tpr, members, state.others, state.confidence)
     broken = failures(curve, one.fpr, one.tpr)
     headline, mark, told = _told(state, subject, one, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
