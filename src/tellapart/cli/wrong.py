@@ -11,6 +11,8 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Validat
 from cyclopts import UnknownCommandError as UnknownCommand
 from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
 
+from tellapart.errors import visible
+
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -42,7 +44,7 @@ def line(error: Exception, app: App, typed: Sequence[str]) -> str:
         said = f"{_misuse(error, app, command)} (see {command} --help)"
     else:
         said = _ARGUMENT.sub(lambda found: _as_typed(found[0], typed), str(error))
-    return f"tellapart: {' '.join(said.split())}"
+    return visible(f"tellapart: {' '.join(said.split())}")
 
 
 def _as_typed(name: str, typed: Sequence[str]) -> str:
