@@ -308,7 +308,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             "--method must be left out with --design one-model, got 'band'",
         ),
         ("audit", "files must be given: tellapart audit scores.csv --design …"),
-        ("audit empty.csv --design many-runs", "empty.csv must have a first row that names the "),
+        ("audit empty.csv --design many-runs", "empty.csv must not be empty"),
         (
             "audit bad.csv --design many-runs --score-column loss",
             "bad.csv must have a column 'loss', has 'score', 'member'; --score-column and "
@@ -326,7 +326,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ),
         (
             "audit bad.csv --design many-runs",
-            "score must not be NaN, got nan in data row 2 of bad.csv",
+            "score must not be NaN, got nan in line 3 of bad.csv",
         ),
     ],
 )

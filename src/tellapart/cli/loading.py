@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from tellapart._checks import refuse
+from tellapart.data import sources
 from tellapart.errors import InvalidArgument
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
@@ -87,7 +88,7 @@ def value(option: str, text: str | None) -> tuple[Any, list[str]]:
         )
     files = [text[1:]] if text.startswith("@") else []
     try:
-        held = Path(files[0]).read_text(encoding="utf-8") if files else text
+        held = sources.text(files[0]) if files else text
         return json.loads(held), files
     except (ValueError, RecursionError) as error:  # no JSON, or no text at all, or too deep
         shown = text if len(text) <= 80 else f"{text[:77]}..."

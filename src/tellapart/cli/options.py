@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart.cli import show
+from tellapart.errors import visible
 from tellapart.mechanisms.named import NAMED
 from tellapart.report.checklist import QUESTIONS, checked
 from tellapart.report.model import plain
@@ -241,8 +242,10 @@ class Output:
         if self.as_json:
             if self.plot is not None:
                 data = {**data, "plot": str(self.plot)}
-            text_of = json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2)
-            show.write(console, f"{text_of}\n")
+            said = json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2)
+            # JSON spells only the first 32 of the characters that may steer a terminal.
+            said = visible(said, keep="\n", spelt=lambda one: json.dumps(one)[1:-1])
+            show.write(console, f"{said}\n")
             return
         text(console)
         if self.plot is not None:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 
-from rich.console import Console
+from rich.console import Console, ConsoleRenderable, RenderHook
 from rich.text import Text
 
+from tellapart.errors import visible
 from tellapart.risk import Reading
 
 Row = Sequence[str]
@@ -30,9 +31,23 @@ class _Terminal(Console):
         raise ReaderGone
 
 
+class _Visible(RenderHook):
+    """Names in files may hold what steers a terminal: it is spelt out."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [
+            Text(visible(one.plain, keep="\n"), style=one.style)
+            if isinstance(one, Text) and visible(one.plain, keep="\n") != one.plain
+            else one
+            for one in renderables
+        ]
+
+
 def terminal(*, wrap: bool = False) -> Console:
     """Where answers go; it wraps lines itself if asked to, as help pages need."""
-    return _Terminal(highlight=False, soft_wrap=not wrap)
+    made = _Terminal(highlight=False, soft_wrap=not wrap)
+    made.push_render_hook(_Visible())
+    return made
 
 
 def write(console: Console, text: str) -> None:

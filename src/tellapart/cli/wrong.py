@@ -12,6 +12,7 @@ from cyclopts import UnknownCommandError as UnknownCommand
 from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
 
 from tellapart.cli import apart, exits
+from tellapart.errors import visible
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -62,7 +63,7 @@ def line(error: BaseException, app: App, typed: Sequence[str]) -> str:
         said = f"{_misuse(error, app, command)} (see {command} --help)"
     else:
         said = _ARGUMENT.sub(lambda found: _as_typed(found[0], typed), str(error))
-    return f"tellapart: {' '.join(said.split())}"
+    return visible(f"tellapart: {' '.join(said.split())}")
 
 
 def _named(error: BaseException) -> str:
