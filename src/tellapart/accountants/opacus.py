@@ -35,6 +35,9 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
     ``history`` holds (noise multiplier, sample rate, number of steps), as in Opacus; neighbours
     add or remove one record, and batches are Poisson samples, whatever the data loader does.
 
+    The steps taken count as a plan fixed beforehand. To stop when ε reaches a target is no privacy
+    filter where noise or rate was chosen after looking at outputs: docs/sharp-edges.md.
+
     >>> spent = CurveAccountant()
     >>> spent.history = [(1.0, 0.01, 1_000)]
     >>> round(spent.get_epsilon(delta=1e-5), 6)
