@@ -32,6 +32,9 @@ class CurveAccountant(PrivacyAccountant):
     ε and δ are those of the curve of the whole ledger, right to about 1e-10; where the curve has
     too few digits they come from a certified bracket, on the side of the guarantee.
 
+    What was composed counts as a plan fixed beforehand. To stop when ε reaches a target is no
+    privacy filter for steps that were chosen after looking at outputs: docs/sharp-edges.md.
+
     >>> import dp_accounting as dp
     >>> spent = CurveAccountant(dp.NeighboringRelation.REPLACE_ONE)
     >>> _ = spent.compose(dp.RandomizedResponseDpEvent(0.5, 2), 100)

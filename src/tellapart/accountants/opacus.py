@@ -79,6 +79,9 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
     add or remove one record. ``sampling`` is how batches are drawn, as ``make_private`` saw it;
     without it, and without ``assume``, no ε is given.
 
+    The steps taken count as a plan fixed beforehand. To stop when ε reaches a target is no privacy
+    filter where noise or rate was chosen after looking at outputs: docs/sharp-edges.md.
+
     >>> import tellapart as ta
     >>> spent = CurveAccountant(assume=ta.Sampling.POISSON)
     >>> spent.history = [(1.0, 0.01, 1_000)]
