@@ -15,6 +15,7 @@ from tellapart import audit
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.cli import loading, show, telling
+from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import (
     Claimed,
     Filing,
@@ -25,11 +26,8 @@ from tellapart.cli.options import (
     Values,
     typed,
 )
-from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named
-from tellapart.mechanisms.subject import Subject
 
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
@@ -91,6 +89,7 @@ def probe(
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
+    at_delta: AtDelta = (),
     calling: Calling = Calling(),
     knowledge: Knowledge = Knowledge(),
     filing: Filing = Filing(),
@@ -127,7 +126,7 @@ def probe(
             "or --command './program'"
         )
     (absent, one), (present, two) = loading.value("--d0", d0), loading.value("--d1", d1)
-    claim = _claim(mechanism, values)
+    claim, name, deltas = _claim(mechanism, values, at_delta)
     if json.dumps(absent) == json.dumps(present):
         refuse("--d1", "differ from --d0", d1)
     if output.plot is not None and calling.until_decided:
@@ -149,7 +148,7 @@ def probe(
             progress=lambda share: progress("calling", share),
         )
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
-        verdict = replace(verdict, name=label(mechanism or "any", values.given()))
+        verdict = replace(verdict, name=name)
     with show.working("judging"):
         told = reporting.of(
             verdict,
@@ -159,17 +158,18 @@ def probe(
             brief=page is None and not output.as_json,
             unit=filing.unit,
             prior=prior,
+            delta=deltas.asked,
             answers=answers,
         )
     output.draw(lambda: _picture(verdict))
     return telling.give(told, page, output)
 
 
-def _claim(mechanism: str | None, values: Values) -> Subject:
+def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
     given = values.given()
-    if mechanism is None and not given:
+    if mechanism is None and not set(given) - {"delta"}:
         raise InvalidArgument("a claim must be given, such as --epsilon 1, or --mechanism laplace")
-    return named(mechanism or "any", **given)
+    return asked(mechanism or "any", given, more)
 
 
 @contextmanager
