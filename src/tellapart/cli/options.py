@@ -89,7 +89,8 @@ class Values:
 
     epsilon: Annotated[Option, Parameter(help="ε: odds change by a factor of e^ε at most.")] = None
     delta: Annotated[
-        Option, Parameter(help="δ: the slack beside ε; 0 for a bare promise unless given.")
+        Option,
+        Parameter(help="The δ of every ε, told or promised; a bare promise has 0 unless given."),
     ] = None
     sigma: Annotated[Option, Parameter(help="Standard deviation of Gaussian noise.")] = None
     scale: Annotated[

@@ -15,6 +15,7 @@ from tellapart import audit, run
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.cli import apart, loading, show, telling
+from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import (
     Claimed,
     Filing,
@@ -25,11 +26,8 @@ from tellapart.cli.options import (
     Values,
     typed,
 )
-from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named
-from tellapart.mechanisms.subject import Subject
 
 # What is told of where code ended its process.
 _IMPORTED = "when it was imported"
@@ -95,6 +93,7 @@ def probe(
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
+    at_delta: AtDelta = (),
     calling: Calling = Calling(),
     knowledge: Knowledge = Knowledge(),
     filing: Filing = Filing(),
@@ -131,7 +130,7 @@ def probe(
             "or --command './program'"
         )
     (absent, one), (present, two) = loading.value("--d0", d0), loading.value("--d1", d1)
-    claim = _claim(mechanism, values)
+    claim, name, deltas = _claim(mechanism, values, at_delta)
     if json.dumps(absent) == json.dumps(present):
         refuse("--d1", "differ from --d0", d1)
     if output.plot is not None and calling.until_decided:
@@ -140,17 +139,17 @@ def probe(
     page = None if report is None else reporting.target(report)
     prior, answers = knowledge.prior_inside(), filing.answers()
     with show.working("calling") as progress:
-        asked = _Asked((absent, present), mechanism, values, calling)
+        question = _Question((absent, present), mechanism, values, calling)
 
         def tell(share: float) -> None:
             progress("calling", share)
 
         if function is not None:
-            verdict = apart.call(partial(_of_function, function, asked), _IMPORTED, tell)
+            verdict = apart.call(partial(_of_function, function, question), _IMPORTED, tell)
         else:
-            verdict = asked.of(audit.Program(command or ""), tell)
+            verdict = question.of(audit.Program(command or ""), tell)
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
-        verdict = replace(verdict, name=label(mechanism or "any", values.given()))
+        verdict = replace(verdict, name=name)
     with show.working("judging"):
         told = reporting.of(
             verdict,
@@ -160,21 +159,22 @@ def probe(
             brief=page is None and not output.as_json,
             unit=filing.unit,
             prior=prior,
+            delta=deltas.asked,
             answers=answers,
         )
     output.draw(lambda: _picture(verdict))
     return telling.give(told, page, output)
 
 
-def _claim(mechanism: str | None, values: Values) -> Subject:
+def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
     given = values.given()
-    if mechanism is None and not given:
+    if mechanism is None and not set(given) - {"delta"}:
         raise InvalidArgument("a claim must be given, such as --epsilon 1, or --mechanism laplace")
-    return named(mechanism or "any", **given)
+    return asked(mechanism or "any", given, more)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A question about code, complete enough to be asked in another process."""
 
     inputs: tuple[Any, Any]
@@ -186,7 +186,7 @@ class _Asked:
         return audit.probe(
             probed,
             *self.inputs,
-            claim=_claim(self.mechanism, self.values),
+            claim=_claim(self.mechanism, self.values, ()).subject,
             samples=self.calling.samples,  # type: ignore[arg-type] # checked there
             confidence=self.calling.confidence,
             seed=self.calling.seed,
@@ -196,11 +196,11 @@ class _Asked:
         )
 
 
-def _of_function(function: str, asked: _Asked, say: apart.Say) -> audit.Verdict:
+def _of_function(function: str, question: _Question, say: apart.Say) -> audit.Verdict:
     """Load the code, then call it: in a process that it may end."""
     probed = loading.function(function)
     say(_CALLED)
-    return asked.of(probed, say)
+    return question.of(probed, say)
 
 
 def _picture(verdict: audit.Verdict) -> Any:
