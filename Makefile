@@ -44,7 +44,7 @@ test: chromium $(STAMP)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-all: chromium lint types contract docs
-	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow'
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow' --timeout 3600
 
 # Pages are tried in a real browser: Debian's, installed where it is missing.
 AS_ROOT := $(shell test "$$(id -u)" = 0 || echo sudo)

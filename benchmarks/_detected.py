@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellapart import audit
@@ -43,6 +45,8 @@ BEST_KNOWN: dict[str, tuple[str, float]] = {
     "step-realised-batch": (MU, 4.297),
 }
 _LONGEST = 60
+# Seeds of a row, however long one takes.
+_FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Detected:
     seeds: int
     refuted: int
     epsilon: float
+    overclaims: int | None  # seeds whose ε is above the true one, where that is known
     mu: float | None  # for claims of Gaussian DP
     seconds: float
     stopped: Stopped | None  # for claims of (ε, δ)
@@ -87,31 +92,45 @@ class Detected:
         return self.specimen.flaw is Flaw.LAW
 
 
-def detect(specimen: Specimen, samples: int, seeds: int) -> Detected:
-    """Probe with ``samples`` calls on each input of the first pair, and until decided."""
-    verdicts, bounds, seconds = [], [], []
+def detect(specimen: Specimen, samples: int, seeds: int, most: float = math.inf) -> Detected:
+    """Probe with ``samples`` calls on each input of the first pair, and until decided.
+
+    Once for each seed, or for as many as ``most`` CPU seconds allow, and at least 3.
+    """
+    of_promise = isinstance(curve_of(specimen.claim, "claim"), GuaranteeCurve)
+    verdicts, bounds, seconds, stops = [], [], [], []
+    begin = time.process_time()
     for seed in range(seeds):
         start = time.process_time()
+        if seed >= _FEWEST and start - begin > most:
+            break
         try:
             verdict = probed(specimen, samples, seed)
         except Unsupported as why:
             spent = time.process_time() - start
-            return Detected(specimen, seeds, 0, 0.0, None, spent, None, "", str(why))
+            return Detected(specimen, seeds, 0, 0.0, None, None, spent, None, "", str(why))
         bounds.append(verdict.evidence.epsilon_lower(specimen.delta).value)
         seconds.append(time.process_time() - start)
         verdicts.append(verdict)
-    of_promise = isinstance(curve_of(specimen.claim, "claim"), GuaranteeCurve)
+        if of_promise:
+            stops.append(probed(specimen, samples, seed, until_decided=True))
     found = [one.finding.where for one in verdicts if one.finding]
     return Detected(
         specimen,
-        seeds,
+        len(verdicts),
         len(found),
         statistics.median(bounds),
+        overclaims(bounds, specimen.truth),
         None if of_promise else statistics.median(v.evidence.mu_lower().value for v in verdicts),
         statistics.median(seconds),
-        _stopped(specimen, samples, seeds) if of_promise else None,
+        _stopped(stops) if of_promise else None,
         shortened(found[0]) if found else "",
     )
+
+
+def overclaims(bounds: Sequence[float], truth: float | None) -> int | None:
+    """How many bounds from below lie above the truth; None where that is not known."""
+    return None if truth is None else sum(bound > truth for bound in bounds)
 
 
 def probed(
@@ -128,8 +147,7 @@ def probed(
     )
 
 
-def _stopped(specimen: Specimen, samples: int, seeds: int) -> Stopped:
-    verdicts = [probed(specimen, samples, seed, until_decided=True) for seed in range(seeds)]
+def _stopped(verdicts: Sequence[audit.Verdict]) -> Stopped:
     calls = statistics.median(one.evidence.calls for one in verdicts)
     return Stopped(round(calls), sum(one.refuted for one in verdicts))
 

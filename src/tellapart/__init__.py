@@ -18,6 +18,7 @@ from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.errors import (
     BadScores,
     InvalidArgument,
+    LimitReached,
     NotCertified,
     TellapartError,
     TrainingStopped,
@@ -60,6 +61,7 @@ __all__ = [
     "Gaussian",
     "InvalidArgument",
     "Laplace",
+    "LimitReached",
     "MaxNoise",
     "Mechanism",
     "MechanismRegion",

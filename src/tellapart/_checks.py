@@ -183,4 +183,5 @@ def rates_together(**named: Any) -> tuple[Array, Array]:
 
 def shaped(found: Array, *asked: Array) -> float | Array:
     """A float where only numbers were asked for, an array otherwise."""
-    return float(found) if all(one.ndim == 0 for one in asked) else np.asarray(found)
+    found = np.asarray(found + 0.0)  # no number reads -0.0
+    return float(found) if all(one.ndim == 0 for one in asked) else found

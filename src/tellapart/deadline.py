@@ -29,6 +29,16 @@ def within(seconds: float = math.inf, memory: float = math.inf) -> Iterator[None
         _MEMORY.reset(most)
 
 
+def left() -> float:
+    """The seconds that are left, at least 0; infinite where there is no limit."""
+    return max(_END.get() - time.monotonic(), 0.0)
+
+
+def budget() -> tuple[float, float]:
+    """What is left of time and memory, for `within` in another thread or process."""
+    return left(), _MEMORY.get()
+
+
 def check() -> None:
     """Refuse to go on once time is up; to be called in every loop that may take long."""
     if time.monotonic() >= _END.get():

@@ -9,9 +9,36 @@ TellapartError
 └── TrainingStopped                a model could not be trained or kept; says which and what is kept
 """
 
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Characters that show nothing and may move a cursor, change a colour or turn a line round.
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def visible(
+    text: str, keep: str = "", spelt: Callable[[str], str] = lambda one: repr(one)[1:-1]
+) -> str:
+    """Text as it may stand on a terminal: what would steer it is spelt out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        spelt(one) if one not in keep and unicodedata.category(one) in _UNSEEN else one
+        for one in text
+    )
+
 
 class TellapartError(Exception):
     """Catches every error that tellapart raises on purpose."""
+
+    def __str__(self) -> str:
+        # Messages quote files, and a file may hold anything.
+        return visible(super().__str__(), keep="\n")
 
 
 class InvalidArgument(TellapartError, ValueError):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from examples import examples
-from hypothesis import HealthCheck, given, settings
+from families import MECHANISM_FAMILIES, any_mechanism
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
@@ -14,6 +15,13 @@ from tellapart.curve.mixture_loss import MixtureLoss
 
 SLOW = settings(
     deadline=None, max_examples=examples(20), suppress_health_check=[HealthCheck.filter_too_much]
+)
+# A failing tree may be a slow one: it is shown as it was drawn.
+WIDE = settings(
+    deadline=None,
+    max_examples=examples(20),
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 ALPHA = np.array([1e-8, 1e-5, 1e-3, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999])
 GRID = np.concatenate([[0.0], np.geomspace(1e-12, 1, 300), 1 - np.geomspace(1e-12, 0.5, 200)])
@@ -169,6 +177,85 @@ def test_sums_hold_plain_convolution(weights, start, times, tilt):
         asked, tail = np.array([float(at)]), float(total[index > at].sum())
         assert found.least_above(asked)[0] <= tail * (1 + 1e-13)
         assert tail * (1 - 1e-13) <= found.most_above(asked)[0]
+
+
+@st.composite
+def taken(draw, mechanisms):
+    """A step as people take it: on all of the data or a sample, once or a few times."""
+    mechanism, rate = draw(mechanisms), draw(st.sampled_from([1.0, 0.9, 0.3, 0.01, 1e-3]))
+    times = draw(st.sampled_from([1, 1, 2, 7]))
+    try:
+        return mechanism.sampled(rate).repeated(times)
+    except (ta.Unsupported, ta.InvalidArgument):  # no sampling for this one
+        return mechanism.repeated(times)
+
+
+@pytest.mark.parametrize("kind", list(MECHANISM_FAMILIES), ids=lambda kind: kind.__name__)
+def test_sides_are_in_order_and_hold_the_curve(kind):
+    """Whatever stands beside it. Where a curve is exact, it lies between."""
+    others = st.lists(taken(any_mechanism()), max_size=2)
+
+    @given(taken(MECHANISM_FAMILIES[kind]), others, deltas, orders)
+    @WIDE
+    def check(first, rest, delta, order):
+        try:
+            alike = [one for one in rest if one.neighbours is first.neighbours]
+            mechanism = ta.compose([first, *alike])
+            bracket = mechanism.bracket(delta, order=order)
+        except (ta.NotCertified, ta.Unsupported, ta.InvalidArgument):
+            assume(False)
+        check_order(bracket, delta)
+        try:
+            check_holds(bracket, mechanism.curve(order), delta)
+        except ta.NotCertified:
+            return
+
+    check()
+
+
+def check_order(bracket, delta):
+    lower, upper = bracket
+    asked = np.array([delta, 0.5, 1e-2, 1e-5, 1e-9, 1e-20])
+    assert (upper.epsilon(asked) <= lower.epsilon(asked) * (1 + 1e-14) + 1e-14).all()
+    assert (lower.beta(GRID) <= upper.beta(GRID) * (1 + 1e-13) + 2e-15).all()
+    assert (upper.tpr(GRID) <= lower.tpr(GRID) * (1 + 1e-13)).all()
+
+
+def check_holds(bracket, curve, delta):
+    if curve.bound is not ta.Bound.EXACT:
+        return
+    lower, upper = bracket
+    epsilon, beta = curve.epsilon(delta), curve.beta(ALPHA)
+    assert upper.epsilon(delta) <= epsilon * (1 + NEAR) + NEAR
+    assert epsilon * (1 - NEAR) - NEAR <= lower.epsilon(delta)
+    assert (lower.beta(ALPHA) <= beta * (1 + NEAR) + 1e-12).all()
+    assert (beta <= upper.beta(ALPHA) * (1 + NEAR) + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ta.DiscreteLaplace(5.0, 3).then(ta.Laplace(10.0).sampled(0.01)),
+        ta.Laplace(1e8, neighbours=ta.Neighbours.REPLACE).sampled(0.01).repeated(10),
+    ],
+    ids=["a tilt that no double follows", "losses of 1e-8"],
+)
+@pytest.mark.parametrize("order", [None, *ta.Order])
+def test_sides_that_once_were_not_in_order(mechanism, order):
+    check_order(mechanism.bracket(order=order), 1e-5)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 3.0, 300.0, 20_000.0])
+def test_sums_hold_the_truth_however_far_they_are_tilted(tilt):
+    """Tilted to the end of a long grid, all that lies above its start is less than any double."""
+    masses = np.zeros(1001)
+    masses[[0, 400, 500, 1000]] = 0.3, 0.2, 0.4999, 1e-4
+    found = composed([Part(-500, masses, 1)], 1e-3, tilt)
+    for at in np.arange(-603.0, 504.0, 3):
+        asked, above = np.array([at]), masses[np.arange(-500, 501) > at]
+        excess = masses @ np.maximum(-np.expm1((at - np.arange(-500, 501)) * 1e-3), 0.0)
+        assert found.least_above(asked)[0] <= above.sum() <= found.most_above(asked)[0]
+        assert excess <= found.most_excess(asked)[0]
 
 
 @pytest.mark.parametrize("order", [None, *ta.Order])

@@ -1,8 +1,11 @@
 """Probes refute no correct mechanism of the zoo more often than they may."""
 
+from dataclasses import replace
+
 import pytest
 from scipy.stats import binom
 
+import tellapart as ta
 from tellapart import audit, zoo
 
 LEVEL = 0.05
@@ -28,6 +31,18 @@ def _false_alarms(specimen, runs, samples):
 @pytest.mark.parametrize("name", QUICK)
 def test_correct_mechanisms_are_spared(name):
     assert _false_alarms(zoo.find(name), RUNS, samples=600) <= MOST
+
+
+@pytest.mark.parametrize("name", ["laplace", "geometric", "randomised-response"])
+def test_correct_mechanisms_keep_their_own_curve(name):
+    """The claim is the exact curve, which the best attack reaches everywhere."""
+    exact = {
+        "laplace": ta.Laplace(1.0),
+        "geometric": ta.DiscreteLaplace(1.0),
+        "randomised-response": ta.RandomizedResponse(1.0),
+    }
+    specimen = replace(zoo.find(name), claim=exact[name])
+    assert _false_alarms(specimen, RUNS, samples=600) <= MOST
 
 
 @pytest.mark.slow

@@ -8,10 +8,12 @@ import pytest
 
 import tellapart as ta
 from tellapart._numeric.convolve import Part, composed
+from tellapart.curve import certified
+from tellapart.curve.bounded_loss import BoundedLoss
 from tellapart.curve.cells import in_pieces
 from tellapart.curve.certified import bracketed
 from tellapart.curve.composed import ComposedCurve
-from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, Swapped
+from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, Swapped, thinned
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.curve.outlines import from_two_profiles
 
@@ -107,6 +109,19 @@ def test_atoms_are_accused_above_not_at_the_threshold():
     fpr, tpr, _, _ = Swapped(law).rates(np.array([1.0, np.nextafter(1.0, 0)]))
     assert fpr.tolist() == pytest.approx([0.0, 0.75 / math.e])
     assert tpr.tolist() == [0.0, 0.75]
+
+
+@pytest.mark.parametrize("rate", [1.0, 1 - 1e-10, 0.9, 0.01])
+def test_losses_on_a_sample_against_eighty_digits(rate):
+    losses = [-100.0, -30.0, -1.0, -1e-9, 0.0, 2.0, 39.0, 41.0, 700.0]
+    mp.mp.dps = 80
+    exact = [float(mp.log(1 + mp.mpf(rate) * mp.expm1(mp.mpf(one)))) for one in losses]
+    assert thinned(np.array(losses), rate) == pytest.approx(exact, rel=1e-15, abs=0)
+
+
+def test_logistic_noise_has_its_ends_where_they_are():
+    law = BoundedLoss(100.0, 0.0)
+    assert (law.least, law.largest) == (-100.0, 100.0)
 
 
 # -- discretise --------------------------------------------------------------------------------
@@ -435,6 +450,25 @@ def test_bad_arguments(asked, message):
     with pytest.raises(ta.InvalidArgument) as caught:
         ta.Gaussian(1).repeated(2).bracket(**asked)
     assert str(caught.value) == message
+
+
+def test_losses_that_a_double_takes_for_one_have_a_bracket():
+    absent, present = np.array([0.0, 4.0]), np.array([0.0, 4.25])
+    chosen = ta.PermuteAndFlip(200.0, absent, present, sensitivity=0.25)
+    low, high = ends(chosen.bracket(1e-3), 1e-3)
+    assert low <= chosen.curve().epsilon(1e-3) <= high
+
+
+def test_sides_that_contradict_each_other_are_not_handed_out(monkeypatch):
+    right = bracketed([(GaussianLoss(1.0), 1)], 1e-5, 1e-4, ordered=True)
+    wrong = certified.Bracket(right.upper, right.lower)
+    monkeypatch.setattr(certified, "bracketed", lambda *_: wrong)
+    with pytest.raises(RuntimeError) as caught:
+        ta.Gaussian(1).bracket()
+    assert str(caught.value) == (
+        "the two sides of a bracket at δ = 1e-05 contradict each other, so at least one is wrong "
+        "and neither is given; this is a fault of tellapart, please report it"
+    )
 
 
 def test_a_gap_out_of_reach_is_said_to_be():

@@ -49,7 +49,10 @@ def parsed(run):
 def test_the_first_question_of_a_privacy_engineer(run):
     code, out, err = run("choose", "laplace", "--max-f-score", "0.76", "--weight", "1")
     assert (code, err) == (0, "")
-    assert out.startswith("epsilon = 1.4086  for laplace\n")
+    assert out.startswith(
+        "scale = 0.709924748  for laplace, by epsilon = 1.4086\n"
+        "  ε at δ = 1e-5 (default) ≈ 1.4086.\n"
+    )
     assert "The largest epsilon that keeps every limit, rounded down from 1.408612884." in out
     assert "What binds is f_score(weight=1, prior=0.5) ≤ 0.76." in out
     assert "for Laplace alone: another mechanism with the same ε, δ may leak more" in out
@@ -71,7 +74,8 @@ def test_choosing_noise_rounds_up_and_several_limits_name_the_one_that_binds(par
 
 
 def test_the_number_for_any_mechanism_keeps_its_delta(parsed):
-    found = parsed("choose", "gaussian:delta=1e-5", "--max-advantage", "0.3")
+    by_epsilon = ("choose", "gaussian:delta=1e-5", "--parameter", "epsilon")
+    found = parsed(*by_epsilon, "--max-advantage", "0.3")
     promise = ta.guarantee(found["any_mechanism"], 1e-5)
     assert risk.advantage(promise) <= 0.3 < risk.advantage(ta.guarantee(found["value"], 1e-5))
 
@@ -95,7 +99,9 @@ def test_what_never_binds_is_said(run, parsed):
 
 def test_the_end_of_a_mechanism_is_said(run):
     _, out, _ = run("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.9")
-    assert out.startswith("epsilon = 8.4197  for gaussian-classic:delta=1e-5\n")
+    assert out.startswith(
+        "sigma = 0.5754130507  for gaussian-classic:delta=1e-5, by epsilon = 8.4197\n"
+    )
     assert "No limit binds: the mechanism is not defined beyond." in out
 
 
@@ -292,10 +298,11 @@ def test_every_command_draws(run, tmp_path, command):
         ("audits x.csv", f"command must be one of {ALL}, got 'audits'; did you mean audit? ("),
     ],
 )
-def test_bad_use_is_one_line_and_exit_code_two(run, tmp_path, monkeypatch, command, message):
+def test_a_refusal_is_one_line(run, tmp_path, monkeypatch, command, message):
+    """Bad use is exit code 2; that no parameter keeps a limit is an answer, and 1."""
     monkeypatch.chdir(tmp_path)
     code, out, err = run(*command.split())
-    assert (code, out) == (2, "")
+    assert (code, out) == (1 if message.startswith("infeasible") else 2, "")
     assert err.startswith(f"tellapart: {message}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -384,9 +391,11 @@ def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
         assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-05"
 
 
-def test_debug_shows_the_traceback(run):
-    with pytest.raises(ta.InvalidArgument):
-        run("risk", "laplace", "--epsilon", "-1", "--debug")
+def test_debug_shows_the_traceback_and_keeps_the_code(run):
+    code, out, err = run("risk", "laplace", "--epsilon", "-1", "--debug")
+    assert (code, out) == (2, "")
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert err.endswith("\ntellapart: --epsilon must be finite and at least 0, got -1.0\n")
 
 
 # -- help, and the program itself ---------------------------------------------------------------

@@ -78,10 +78,10 @@ def test_a_claim_that_stands_is_exit_code_zero_and_not_called_private(run):
 
 def test_without_a_claim_there_are_bounds_and_no_verdict(run, parsed):
     code, out, _ = run(MANY)
-    assert code == 0
+    assert code == 3
     assert out.startswith("NO CLAIM: what the scores show, at 95 % confidence\n")
     assert "REFUTED" not in out
-    found = parsed(MANY)
+    found = parsed(MANY, code=3)
     assert (found["refuted"], found["claim"], found["finding"]) == (None, None, None)
     evidence = audit.many_runs(read())
     shown = {one["what"]: one["value"] for one in found["shown"]}
@@ -92,7 +92,7 @@ def test_without_a_claim_there_are_bounds_and_no_verdict(run, parsed):
 
 
 def test_a_bound_is_shown_rounded_down(parsed):
-    for one in parsed(MANY)["shown"]:
+    for one in parsed(MANY, code=3)["shown"]:
         assert float(one["words"].removeprefix("≥ ")) <= one["value"]
 
 
@@ -168,7 +168,7 @@ def test_a_claim_is_named_as_elsewhere(parsed, options, claim):
 @pytest.mark.parametrize(("method", "word"), [("joint-beta", "joint Beta"), ("jeffreys", "Jeff")])
 def test_a_belief_is_told_and_refutes_nothing(run, method, word):
     code, out, _ = run(f"{MANY} --epsilon 0.1 --method {method} --threshold 1")
-    assert code == 0
+    assert code == 3
     assert out.startswith("NOT REFUTED")
     assert word in out
     assert "overclaims" in out
@@ -238,11 +238,11 @@ def test_one_run_says_what_it_rests_on(run):
 
 def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
     code, out, err = run("audit runs.npz --design one-model")
-    assert (code, err) == (0, "")
+    assert (code, err) == (3, "")
     assert out.startswith("NO VERDICT: one attack on one model, described\n")
     assert WHY_NO_EPSILON[1:] in " ".join(out.split())
     assert "confidence" not in out
-    found = parsed("audit runs.npz --design one-model")
+    found = parsed("audit runs.npz --design one-model", code=3)
     described = audit.metrics(read())
     shown = {one["what"]: one["value"] for one in found["shown"]}
     assert shown["AUC"] == described.auc
@@ -308,7 +308,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             "--method must be left out with --design one-model, got 'band'",
         ),
         ("audit", "files must be given: tellapart audit scores.csv --design …"),
-        ("audit empty.csv --design many-runs", "empty.csv must have a first row that names the "),
+        ("audit empty.csv --design many-runs", "empty.csv must not be empty"),
         (
             "audit bad.csv --design many-runs --score-column loss",
             "bad.csv must have a column 'loss', has 'score', 'member'; --score-column and "
@@ -326,16 +326,18 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ),
         (
             "audit bad.csv --design many-runs",
-            "score must not be NaN, got nan in data row 2 of bad.csv",
+            "score must not be NaN, got nan in line 3 of bad.csv",
         ),
     ],
 )
-def test_bad_use_is_one_line_exit_code_two_and_no_file(run, folder, command, message):
+def test_a_refusal_is_one_line_and_no_file(run, folder, command, message):
+    """Bad use is exit code 2; what cannot be judged is 3."""
     (folder / "bad.csv").write_text("score,member\n1,1\nnan,0\n2,0\n")
     (folder / "empty.csv").touch()
     before = set(folder.iterdir())
     code, out, err = run(command)
-    assert (code, out) == (2, "")
+    unjudged = ("no claim can be judged", "scores of run ")
+    assert (code, out) == (3 if message.startswith(unjudged) else 2, "")
     assert err.startswith(f"tellapart: {message}"), err
     assert err.count("\n") == 1
     assert set(folder.iterdir()) == before
@@ -416,4 +418,4 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     _, out, _ = run("audit --help")
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
     assert len(examples) == 4
-    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (0, "")]
+    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (3, "")]

@@ -95,10 +95,20 @@ def test_a_browser_is_opened_unless_told_not_to(run, monkeypatch, given, opens):
     assert stopped == [True]
 
 
+# As at a terminal, also where the tests themselves ignore Ctrl-C.
+PROGRAM = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from tellapart.cli import main; sys.exit(main())"
+)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal there")
-def test_ctrl_c_ends_it_cleanly():
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")]
+)
+def test_a_signal_ends_it_cleanly(number, code, word):
     """Its address is told at once, also to a pipe; a visitor is answered, a stranger is not."""
-    command = [sys.executable, "-m", "tellapart", "explore", "--no-browser"]
+    command = [sys.executable, "-c", PROGRAM, "explore", "--no-browser"]
     with subprocess.Popen(  # noqa: S603
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     ) as server:
@@ -111,7 +121,7 @@ def test_ctrl_c_ends_it_cleanly():
             connection.request("GET", "/", headers={"Host": name, "Connection": "close"})
             found.append(connection.getresponse().status)
             connection.close()
-        server.send_signal(signal.SIGINT)
+        server.send_signal(getattr(signal, number))
         out, err = server.communicate(timeout=60)
     assert found == [200, 421]
-    assert (server.returncode, out, err) == (0, "", "")
+    assert (server.returncode, out, err) == (code, "", f"tellapart: {word}\n")

@@ -12,7 +12,7 @@ from tellapart import errors
 def test_every_error_is_a_tellapart_error():
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
     named = {ta.TellapartError, ta.InvalidArgument, ta.BadScores, ta.Unsupported, ta.NotCertified}
-    assert set(kinds) == named | {ta.TrainingStopped}
+    assert set(kinds) == named | {ta.LimitReached, ta.TrainingStopped}
     assert all(issubclass(kind, ta.TellapartError) for kind in kinds)
 
 
@@ -29,7 +29,8 @@ def test_the_tree_is_drawn_in_the_docstring():
 
 
 @pytest.mark.parametrize(
-    "kind", [ta.InvalidArgument, ta.Unsupported, ta.NotCertified, ta.TrainingStopped]
+    "kind",
+    [ta.InvalidArgument, ta.Unsupported, ta.NotCertified, ta.LimitReached, ta.TrainingStopped],
 )
 def test_errors_travel_between_processes(kind):
     copy = pickle.loads(pickle.dumps(kind("why")))  # noqa: S301

@@ -34,8 +34,9 @@ REFUSED = "a contour has too few digits here; mechanism.bracket(delta) may answe
 _DIGITS = 36.0
 # Steps from one line to further ones, in deviations of the tilt.
 _WALKS = (1.3 * np.arange(1.0, 9), 2.0 ** np.arange(-23.0, 1))
-# Laws that need more points than this are too rough for a contour.
+# Laws that need more points, or lines, than this are too rough for a contour.
 _MOST_POINTS = 20_000
+_MOST_RUNGS = 300
 
 
 class Moments(Protocol):
@@ -172,7 +173,7 @@ class Atlas:
     def _extend(self, side: int) -> bool:
         """More lines on a side, unless the law ends there or no double holds its rates."""
         end = 0 if side < 0 else -1
-        if self._vanished(end):
+        if self._vanished(end) or len(self._c) > _MOST_RUNGS:
             return False
         before = len(self._c)
         # A walk of long steps first; short ones are for laws that change fast.

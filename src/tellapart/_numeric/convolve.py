@@ -30,6 +30,8 @@ from tellapart.errors import NotCertified
 _U = 2.0**-53
 # Tilted masses below e^−34 of the total may lie outside the window.
 _OUTSIDE = 34.0
+# Masses below this, next to what a double holds, count as this much or as none, as a side asks.
+_FAINTEST = 1e-300
 # Spectra below e^−90 count as 0.
 _DEAD = 90.0
 MOST_POINTS = 1 << 23
@@ -104,9 +106,13 @@ class Sum:
         """Back from the tilted world, rounded to a side."""
         exponent = self.log - self.tilt * self.mesh * at
         exponent = exponent + side * (self.log_error + 8 * _U * (4 + np.abs(exponent)))
-        found = np.exp(np.minimum(np.log(np.maximum(value, 1e-300)) + exponent, 1.0))
-        # What no double holds is not nothing, seen from above.
-        return np.where(value > 0, np.maximum(found, 1e-300) if side > 0 else found, 0.0)
+        found = np.exp(np.minimum(np.log(np.maximum(value, _FAINTEST)) + exponent, 1.0))
+        # What no double holds, here or in the tilted world, is nothing seen from below. Seen from
+        # above it is nothing only where no mass can lie.
+        if side < 0:
+            return np.where(value >= _FAINTEST, found, 0.0)
+        some = (at < self.end) | (self.above > 0)
+        return np.where(some, np.maximum(found, _FAINTEST), 0.0)
 
     def _unseen(self, at: Array) -> Array:
         """The mass above each grid point but outside the window, as it counts there, at most."""
@@ -248,8 +254,8 @@ class _Window:
         below = float(np.exp(np.minimum(down + self._away * least, 0.0)).min())
         above = float(np.exp(np.minimum(up - self._away * largest, 0.0)).min())
         return (
-            0.0 if low <= self._support[0] else below,
-            0.0 if high >= self._support[1] else above,
+            0.0 if low <= self._support[0] else max(below, _FAINTEST),
+            0.0 if high >= self._support[1] else max(above, _FAINTEST),
         )
 
 

@@ -44,6 +44,9 @@ _ULP = 2.0**-52
 _NEGLIGIBLE = 34.0
 _MOST_ROUNDS = 30
 _MOST_PANELS = 1_000
+# Pieces end so far below log(u/2): log(u − w) is singular at w = u, log 2 beyond the last of them,
+# and a Gauss rule of 16 points has its digits only where that is more than its width away.
+_NEAR_HALF = np.array([1.0, 3.0, 9.0])
 # So many (sum, panel) pairs at once stay in the cache.
 _AT_ONCE = 1 << 11
 
@@ -166,7 +169,8 @@ def _some_below_half(one: Law, other: Law, u: Array) -> Array:
     high = np.maximum(high, one.edges[0])
     low = np.minimum(np.maximum(one.edges[0], mirrored[:, -1]), high)
     # Between neighbouring ends of either law's panels both are smooth.
-    cuts = np.concatenate([np.broadcast_to(one.edges, (u.size, one.edges.size)), mirrored], axis=1)
+    edges = np.broadcast_to(one.edges, (u.size, one.edges.size))
+    cuts = np.concatenate([edges, mirrored, np.log(u / 2)[:, None] - _NEAR_HALF], axis=1)
     cuts = np.sort(np.clip(cuts, low[:, None], high[:, None]), axis=1)
     row, column = np.nonzero(np.diff(cuts, axis=1) > 0)
     if not row.size:

@@ -2,4 +2,7 @@
 
 `events` reads a dp_accounting event tree; `dp_accounting` and `opacus` hold accountants for the
 packages of those names and need the extra that each names. Importing this package loads neither.
+
+All of them account for a plan of steps fixed beforehand. None is a privacy filter: to compose in a
+loop and stop when ε reaches a target gives no guarantee if outputs decide what comes next.
 """

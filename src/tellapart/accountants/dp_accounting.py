@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from tellapart import _checks
 from tellapart.accountants import _spent
-from tellapart.accountants.events import from_dp_event
+from tellapart.accountants.events import UnreadableEvent, from_dp_event
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 
 try:
-    from dp_accounting.dp_event import ComposedDpEvent, DpEvent, GaussianDpEvent
+    from dp_accounting.dp_event import (
+        ComposedDpEvent,
+        DpEvent,
+        GaussianDpEvent,
+        SelfComposedDpEvent,
+    )
     from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 except ImportError as missing:
     raise Unsupported(
@@ -26,6 +31,9 @@ class CurveAccountant(PrivacyAccountant):
 
     ε and δ are those of the curve of the whole ledger, right to about 1e-10; where the curve has
     too few digits they come from a certified bracket, on the side of the guarantee.
+
+    What was composed counts as a plan fixed beforehand. To stop when ε reaches a target is no
+    privacy filter for steps that were chosen after looking at outputs: docs/sharp-edges.md.
 
     >>> import dp_accounting as dp
     >>> spent = CurveAccountant(dp.NeighboringRelation.REPLACE_ONE)
@@ -44,17 +52,21 @@ class CurveAccountant(PrivacyAccountant):
         self, event: DpEvent, count: int, do_compose: bool
     ) -> PrivacyAccountant.CompositionErrorDetails | None:
         """Only checks: the ledger, which the base class keeps, is all the state there is."""
-        if do_compose:
-            return None
+        return None if do_compose else self._refusal(event)
+
+    def _refusal(self, event: DpEvent) -> PrivacyAccountant.CompositionErrorDetails | None:
+        """Why an event cannot be accounted for, with the innermost one that is to blame."""
         try:
             from_dp_event(event, self.neighboring_relation)
             # Not all that has a curve of its own can be composed; beside a Gaussian it must be.
             both = ComposedDpEvent([event, GaussianDpEvent(1.0)])
             from_dp_event(both, self.neighboring_relation).curve()
+        except UnreadableEvent as reason:
+            return PrivacyAccountant.CompositionErrorDetails(reason.event, str(reason))
         except Unsupported as reason:
-            return PrivacyAccountant.CompositionErrorDetails(
-                invalid_event=event, error_message=str(reason)
-            )
+            inner = (self._refusal(part) for part in _composed_of(event))
+            itself = PrivacyAccountant.CompositionErrorDetails(event, str(reason))
+            return next((refused for refused in inner if refused is not None), itself)
         return None
 
     def get_epsilon(self, target_delta: float) -> float:
@@ -73,3 +85,10 @@ class CurveAccountant(PrivacyAccountant):
 
     def _mechanism(self) -> Mechanism:
         return from_dp_event(self.ledger, self.neighboring_relation)
+
+
+def _composed_of(event: DpEvent) -> list[DpEvent]:
+    """The events that this one composes, if it is a composition."""
+    if isinstance(event, ComposedDpEvent):
+        return list(event.events)
+    return [event.event] if isinstance(event, SelfComposedDpEvent) else []

@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from dp_accounting.privacy_accountant import NeighboringRelation
 
 
+class UnreadableEvent(Unsupported):
+    """Says which event of a tree has no counterpart here, and why."""
+
+    def __init__(self, event: DpEvent, message: str) -> None:
+        super().__init__(message)
+        self.event = event
+
+
 class _Relation(Enum):
     """dp_accounting's neighbouring relations, by their names there."""
 
@@ -68,8 +76,8 @@ class _Place:
         """The place of a part of this event."""
         return replace(self, path=f"{self.path}.{name}", on_sample=self.on_sample or on_sample)
 
-    def refuse(self, event: object, why: str) -> NoReturn:
-        raise Unsupported(f"{type(event).__name__} at {self.path} cannot be read: {why}")
+    def refuse(self, event: DpEvent, why: str) -> NoReturn:
+        raise UnreadableEvent(event, f"{type(event).__name__} at {self.path} cannot be read: {why}")
 
     def named(self, **one: Any) -> dict[str, Any]:
         """A value under its full name, for a check."""

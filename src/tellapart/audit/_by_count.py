@@ -11,7 +11,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit._buehler import buehler_p_value
-from tellapart.audit._clopper import clopper_pearson_epsilon, delta_lower, mu_lower
+from tellapart.audit._clopper import clopper_pearson_epsilon, delta_lower, least_levels, mu_lower
 from tellapart.audit._tails import Claim
 from tellapart.audit._together import together
 from tellapart.audit.bounds import Basis
@@ -78,7 +78,7 @@ class CountEvidence(Evidence):
 
     def _excess(self, claim: Claim, p: float | None = None) -> float:
         """Positive if the claim is refuted, by the test or by the corner; falls as it grows."""
-        fpr, tpr = self._corner()
+        fpr, tpr = self._corner(self.ledger.level)
         known = self._p_value(claim) if p is None else p
         return max(self._level - known, tpr - float(claim(np.array(fpr))))
 
@@ -96,8 +96,22 @@ class CountEvidence(Evidence):
         told, roc = self._told, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
         allowed = float(roc(max(told.fpr, 1 / told.others)))
-        level = self.ledger.level
-        return Finding(self.telling(), told.tpr, allowed, min(p, level), level)
+        p_value = min(p / (1 - _CORNER), self._corner_p_value(claim))
+        return Finding(self.telling(), told.tpr, allowed, p_value, self.ledger.level)
+
+    def _corner_p_value(self, claim: TradeoffCurve) -> float:
+        """The least level of which a share buys a corner outside the claim, up to the ledger's.
+
+        The test pays for the rates it leaves out and so never says less than level²/4; the corner
+        does. Each p-value over its share of the level, the smaller of both is one: at most
+        (1 − share)·t + share·t of true claims fall to t.
+        """
+
+        def refutes(levels: Array) -> Array:
+            fpr, tpr = self._corner(float(levels))
+            return np.asarray(tpr > float(claim.tpr(fpr)))
+
+        return float(least_levels(refutes, np.array(self.ledger.level)))
 
     @property
     def _told(self) -> Counts:
@@ -114,11 +128,11 @@ class CountEvidence(Evidence):
 
     def curve(self) -> AtomicCurve:
         """One corner, its FPR from above and its TPR from below, with a share of the level."""
-        one, two = (np.array([0.0, rate, 1.0]) for rate in self._corner())
+        one, two = (np.array([0.0, rate, 1.0]) for rate in self._corner(self.ledger.level))
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
-    def _corner(self) -> tuple[float, float]:
-        half = self.ledger.level * _CORNER / 2
+    def _corner(self, level: float) -> tuple[float, float]:
+        half = level * _CORNER / 2
         fpr = binomial.upper_limit(self.counts.accused_others, self.counts.others, half)
         tpr = binomial.lower_limit(self.counts.accused_members, self.counts.members, half)
         return float(fpr), float(tpr)

@@ -17,6 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit._by_curve import CurveEvidence
+from tellapart.audit._clopper import least_levels
 from tellapart.audit.evidence import Design, Finding, Power
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.looks import End
@@ -25,7 +26,6 @@ from tellapart.curve.base import Bound, TradeoffCurve
 
 # How much the claim must be crossed by, of what it allows: rounding does less.
 _ROUNDING = 1e-12
-_LEAST_P = 1e-300
 # Of so many audits one may see more of the reference beyond a cut than power is stated for.
 _SELDOM = 1 / 50
 
@@ -128,14 +128,12 @@ class CutEvidence(CurveEvidence):
 
     def _p_values(self, claim: TradeoffCurve) -> Array:
         """The least level at which each cut would refute, up to its own, from above."""
-        levels = np.array([cut.level for cut in self.cuts])
-        low, high = np.full(len(levels), np.log(_LEAST_P)), np.log(levels)
-        for _ in range(24):
-            middle = (low + high) / 2
-            share, rate = self._limits(np.exp(middle))
-            refutes = share > self._allowed(claim, rate) * (1 + _ROUNDING)
-            low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
-        return np.asarray(np.exp(high))
+
+        def refutes(levels: Array) -> Array:
+            share, rate = self._limits(levels)
+            return np.asarray(share > self._allowed(claim, rate) * (1 + _ROUNDING))
+
+        return least_levels(refutes, np.array([cut.level for cut in self.cuts]))
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """Were the reference's rates as observed: at most so many of it, and enough tested."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.safe import times_exp
 from tellapart.audit.bounds import Basis, LowerBound
@@ -22,6 +23,7 @@ from tellapart.curve.guarantees import gaussian
 from tellapart.risk.inference import least_epsilon
 
 _METHOD = "Clopper-Pearson"
+_LEAST_P = 1e-300
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,19 @@ def gaussian_epsilon(counts: Counts, *, delta: float, confidence: float = 0.95) 
     if math.isfinite(found):
         found = _last_above(lambda e: float(curve.delta(e)) >= d, found)
     return LowerBound(found, mu.confidence, Basis.GAUSSIAN, _METHOD)
+
+
+def least_levels(refutes: Callable[[Array], Array], levels: Array) -> Array:
+    """The p-values of nested tests: the least level at which each refutes, up to its own.
+
+    From above, so that the chance of one that small is at most itself.
+    """
+    low, high = np.full(levels.shape, math.log(_LEAST_P)), np.log(levels)
+    for _ in range(24):
+        middle = (low + high) / 2
+        refuted = refutes(np.exp(middle))
+        low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
+    return np.asarray(np.exp(high))
 
 
 def _last_above(holds: Callable[[float], bool], start: float) -> float:

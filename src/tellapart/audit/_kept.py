@@ -18,8 +18,9 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.data import duck
-from tellapart.errors import BadScores, InvalidArgument, TrainingStopped, Unsupported
+from tellapart.data import archives, duck, sources
+from tellapart.data.sources import Source
+from tellapart.errors import InvalidArgument, TellapartError, TrainingStopped, Unsupported
 
 MANIFEST = "manifest.json"
 COLUMNS = ("example", "member", "seed", "score", "seconds")
@@ -82,18 +83,18 @@ class Kept:
         if not file.exists():
             return None
         try:
-            rows = _load_parquet(file) if self.format == "parquet" else np.load(file)
+            rows = _load_parquet(file) if self.format == "parquet" else archives.alone(Source(file))
             return np.asarray(rows, dtype=np.float64)
-        except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, BadScores):
+        except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, TellapartError):
             return None
 
 
 def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:
     """The format of a folder whose manifest names this game."""
     try:
-        found = json.loads(known.read_text(encoding="utf-8"))
+        found = json.loads(sources.text(known))
         form = str(found["format"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidArgument(f"{known} must be the manifest of a game: {error}") from error
     wanted = json.loads(json.dumps(game))
     for name in wanted:
@@ -162,6 +163,7 @@ def _said(message: str) -> str:
 
 
 def _load_parquet(file: Path) -> Array:
-    with _database(os.getpid()).cursor() as ask:
-        found = duck.arrays(ask, file, _READ)
+    source = Source(file)
+    with _database(os.getpid()).cursor() as ask, source.named() as path:
+        found = duck.arrays(ask, duck.File(source, path), _READ)
     return np.column_stack([np.asarray(found[name], dtype=np.float64) for name in COLUMNS])

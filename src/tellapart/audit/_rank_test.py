@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, betaincinv
+from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
 from tellapart._checks import Array
 from tellapart._numeric.binomial import log_weight, mass
@@ -30,6 +30,9 @@ _CUTS = np.concatenate([_CUTS, 1 - _CUTS[-2:0:-1], [1 - 1e-15]])
 _LEFT_OUT = 1e-17  # what lies below the cuts of either law, and rounding
 _ROUNDING = 1 + 1e-8
 _CELLS = 64
+# How closely a sum is known: of the level where that decides, and of itself for what people read.
+_NEAR_LEVEL, _NEAR = 3e-3, 0.05
+_ROUNDS = 24
 
 
 class Looked(NamedTuple):
@@ -88,7 +91,8 @@ def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
     """p-values for any rising ROC, kinks and all: sums that only err upwards.
 
     Cells of the rate's law, each with the chance at its far end, are halved where that matters
-    until the sum is known to a few parts in a thousand of ``level``, or lies above it for sure.
+    until the sum lies above ``level`` for sure, or is known to a twentieth of itself and to a few
+    parts in a thousand of ``level``. What is left out of 1 is 1e-17, as in `smooth_p_values`.
     """
     return np.array([_upper(looks.at(k), roc, float(level[k])) for k in range(len(looks.rank))])
 
@@ -101,16 +105,17 @@ def _upper(look: Looked, roc: Roc, level: float) -> float:
     def chances(rates: Array) -> Array:
         return np.asarray(betainc(*count, np.clip(roc(rates), 0.0, 1.0)))
 
-    cuts = np.unique(betaincinv(*law, _spread(level)))
+    cuts = _spread(law, level)
     values = chances(cuts)
-    for _ in range(12):
+    for _ in range(_ROUNDS):
         weights = masses(law, cuts)
         highest = float(weights[:-1] @ values + weights[-1])
         lowest = float(weights[1:] @ values)
         gaps = weights[1:-1] * np.diff(values)
-        if lowest > level or highest - lowest <= 3e-3 * level + weights[0] + weights[-1]:
+        close = min(_NEAR_LEVEL * level, _NEAR * highest)
+        if lowest > level or highest - lowest <= close + weights[0] * values[0] + weights[-1]:
             break
-        wide = gaps >= max(gaps.max() / 16, 1e-3 * level / len(gaps))
+        wide = gaps >= max(gaps.max() / 16, close / (3 * len(gaps)))
         middles = (cuts[:-1] + cuts[1:])[wide] / 2
         cuts = np.concatenate([cuts, middles])
         values = np.concatenate([values, chances(middles)])
@@ -119,10 +124,12 @@ def _upper(look: Looked, roc: Roc, level: float) -> float:
     return min(highest * _ROUNDING + _LEFT_OUT, 1.0)
 
 
-def _spread(level: float) -> Array:
-    """Probabilities to begin with, dense where sums near ``level`` are decided."""
-    tail = np.geomspace(max(level * 1e-4, 1e-16), 0.5, _CELLS // 2)
-    return np.concatenate([[1e-16], np.linspace(0.02, 0.5, _CELLS // 4), 1 - tail])
+def _spread(law: tuple[Array, Array], level: float) -> Array:
+    """Rates to begin with, dense where sums near ``level`` are decided, and far up."""
+    below = betaincinv(*law, np.concatenate([[1e-16], np.linspace(0.02, 0.5, _CELLS // 4)]))
+    near = np.geomspace(max(level * 1e-4, _LEFT_OUT), 0.5, _CELLS // 2)
+    above = betainccinv(*law, np.concatenate([np.geomspace(_LEFT_OUT, 0.5, _CELLS // 2), near]))
+    return np.unique(np.concatenate([below, above]))
 
 
 def masses(law: tuple[Array, Array], cuts: Array) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -13,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit._sample import Sample
-from tellapart.data import archives, columns, frames, paths
+from tellapart.data import columns, frames, paths, reading
 from tellapart.data.paths import Paths
 from tellapart.data.ranked import Negated, Progress, Ranked
 from tellapart.data.scorefile import ScoreFile
-from tellapart.data.table import Names, Slice, Table
+from tellapart.data.sources import Source
+from tellapart.data.table import Names, Slice, together
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 Labels = NDArray[Any]
@@ -160,33 +162,26 @@ class Scores:
         `progress(what, share)` is called as the work goes on.
         """
         _checks.member(Orientation, orientation=orientation)
-        kind, files = paths.found(path)
+        _, files = paths.found(path)
         where = paths.words(files)
-        names = Names(score, member, run, group)
-        if kind == "npz":
-            return cls._from_slices(archives.slices(files, names), orientation, where)
-        with Table(kind, files, names, progress) as table:
-            if table.rows <= IN_MEMORY:
-                return cls._from_slices(table.slices(), orientation, where)
-            if run is not None or group is not None:
-                raise Unsupported(
-                    f"runs and groups of {table.rows} rows are too many to hold, at most "
-                    f"{IN_MEMORY} are; read some of the files at a time"
-                )
-            file = ScoreFile.of_table(table)
-        return cls(file.members, file.others, orientation)
-
-    @classmethod
-    def _from_slices(cls, slices: Iterable[Slice], orientation: Orientation, where: str) -> Scores:
-        every = list(slices)
-        runs, groups = (
-            None if none else np.concatenate([getattr(one, kind) for one in every])
-            for kind, none in (("run", every[0].run is None), ("group", every[0].group is None))
+        sources, names = [Source(one) for one in files], Names(score, member, run, group)
+        slices, held, rows = reading.slices(sources, names, None, progress), list[Slice](), 0
+        for some in slices:
+            held.append(some)
+            rows += some.scores.size
+            if rows > IN_MEMORY:
+                if run is not None or group is not None:
+                    raise Unsupported(
+                        f"runs and groups of more than {IN_MEMORY} rows are too many to hold; "
+                        "read some of the files at a time"
+                    )
+                file = ScoreFile.of_slices(itertools.chain(_emptied(held), slices), where)
+                return cls(file.members, file.others, orientation)
+        every = together(held)
+        columns.both_sides(where, int(every.member.sum()), int((~every.member).sum()))
+        return cls.from_rows(
+            every.scores, every.member, every.run, every.group, orientation=orientation
         )
-        scores = np.concatenate([one.scores for one in every])
-        member = np.concatenate([one.member for one in every])
-        columns.both_sides(where, int(member.sum()), int((~member).sum()))
-        return cls.from_rows(scores, member, runs, groups, orientation=orientation)
 
     def __repr__(self) -> str:
         parts = [f"{self.members.count:,} members", f"{self.others.count:,} others"]
@@ -261,6 +256,13 @@ class Scores:
             missing = "others" if inside.all() else "members"
             raise BadScores(f"group {label!r} must have members and others, has no {missing}")
         return Scores.from_rows(values, inside, runs, orientation=self.orientation)
+
+
+def _emptied(held: list[Slice]) -> Iterator[Slice]:
+    """What is held, let go of one by one."""
+    held.reverse()
+    while held:
+        yield held.pop()
 
 
 def _side(**named: Any) -> Array | Ranked:

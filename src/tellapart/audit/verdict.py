@@ -16,6 +16,8 @@ from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 
 REFUTES_NOTHING = "A Bayesian bound holds under its prior and can refute nothing."
+# Where the ε of a claim that names no δ is told, unless it has one at 0.
+_DEFAULT = 1e-5
 # What counts as "would have been found".
 _SURE = 0.9
 # Beyond so many times the samples, the answer is "never".
@@ -35,6 +37,7 @@ class Verdict:
     finding: Finding | None
     name: str  # the claim, for people
     remarks: tuple[str, ...] = ()  # what else should be said with it
+    at: float | None = None  # the δ at which ε is told, where the claim names none
 
     @property
     def refuted(self) -> bool:
@@ -57,11 +60,20 @@ class Verdict:
 
     @property
     def delta(self) -> float:
-        """The δ of the claim; for claims that name none 0, or 1e-5 where only that has an ε."""
+        """The δ of the claim, or ``at``; without either 0, or 1e-5 where only that has an ε."""
         curve = curve_of(self.claim, "claim")
         if isinstance(curve, GuaranteeCurve):
             return curve.claimed_delta
-        return 1e-5 if curve.epsilon(0.0) > LARGE else 0.0
+        if self.at is not None:
+            return self.at
+        return _DEFAULT if curve.epsilon(0.0) > LARGE else 0.0
+
+    @property
+    def _at(self) -> str:
+        """That δ, and whether anyone asked for it."""
+        curve = curve_of(self.claim, "claim")
+        nobody = self.at is None and not isinstance(curve, GuaranteeCurve)
+        return "δ = 1e-5 (default)" if nobody and self.delta == _DEFAULT else f"δ = {self.delta:g}"
 
     @property
     def detectable(self) -> float | None:
@@ -146,7 +158,7 @@ class Verdict:
         if self.finding is not None:
             lines.append(f"Where: {self.finding}.")
         bound = self.epsilon_lower()
-        lines.append(f"Shown: ε {bound} at δ = {self.delta:g}.")
+        lines.append(f"Shown: ε {bound} at {self._at}.")
         told = self.evidence.telling(self.delta) if self.evidence.calls else ""
         if self.finding is None and told:
             lines.append(f"Most telling: {told}.")

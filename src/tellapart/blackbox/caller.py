@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,12 +10,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
+from tellapart.blackbox.child import leave_unless
 from tellapart.blackbox.guarded import guarded
 from tellapart.blackbox.inputs import changed, copied, fingerprint, own_globals
 from tellapart.blackbox.outputs import Broken, Outputs, packed
 from tellapart.blackbox.program import BadProgram, Program
-from tellapart.errors import Unsupported
+from tellapart.errors import LimitReached, Unsupported
 
 # Of how many outputs one is kept where each is to be of a batch of its own.
 _SOME = 7
@@ -105,18 +107,20 @@ class Caller:
     def _here(
         self, data: Any, count: int, extra: dict[str, Any], rng: np.random.Generator
     ) -> list[Any]:
-        own, outputs = copied(data), list[Any]()
+        own, outputs, home = copied(data), list[Any](), os.getpid()
         before = None if self.spoils or count == 1 else fingerprint(own)
         with own_globals(rng, alone=not self.takes_rng):
             for place in range(count):
+                deadline.check()
                 # The first call may have the copy that is there already.
                 given = copied(data) if self.spoils and place else own
                 try:
                     value = self.mechanism(given, **extra)
-                except BadProgram:
+                except (BadProgram, LimitReached):
                     raise
                 except (Exception, SystemExit) as error:  # noqa: BLE001 (an output like any other)
                     value = Broken.by(error)
+                leave_unless(home)
                 outputs.append(_own(value))
         if before is not None and changed(before, own, data):
             _checks.refuse(

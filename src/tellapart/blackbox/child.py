@@ -10,12 +10,17 @@ import copy
 import os
 import pickle
 import random
+import signal
 import struct
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import IO, Any
 
 _LENGTH = struct.Struct("<Q")
+# How often it is looked whether someone still waits, in seconds.
+_TURN = 0.5
 
 
 def write(pipe: IO[bytes], message: bytes) -> None:
@@ -76,7 +81,17 @@ def ignore_seeds() -> None:
     numpy_random.default_rng = _generator.default_rng = unseeded
 
 
+def end_with(parent: int) -> None:
+    """End this process, and all of its group, once its parent is gone: nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(_TURN)
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
 def _serve() -> None:
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     source = sys.stdin.buffer
     target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     with open(os.devnull, "r+b") as nowhere:
@@ -99,6 +114,12 @@ def _serve() -> None:
     return _each_afresh(say, **order) if order.pop("afresh") else _in_turn(say, **order)
 
 
+def leave_unless(home: int) -> None:
+    """End a copy of the process that a mechanism made: its output would be counted twice."""
+    if os.getpid() != home:
+        os._exit(0)
+
+
 def _in_turn(
     say: Callable[[str, Any], None],
     mechanism: Callable[..., Any],
@@ -109,12 +130,15 @@ def _in_turn(
     copies: bool,
 ) -> None:
     seed_globals(seed)
+    home = os.getpid()
     for _ in range(rounds):
         try:
             value = mechanism(copy.deepcopy(data) if copies else data, **extra)
         except (Exception, SystemExit) as error:  # noqa: BLE001 (an output like any other)
+            leave_unless(home)
             say("broken", (f"raises {type(error).__name__}", str(error)))
             continue
+        leave_unless(home)
         try:
             say("output", value)
         except Exception as error:  # noqa: BLE001 (whatever keeps an output from being sent)

@@ -5,6 +5,7 @@ Were it decided from outputs that are kept, those would no longer be a fair samp
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,12 +14,13 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart.blackbox.caller import Caller, Size, length, rows
+from tellapart.blackbox.child import leave_unless
 from tellapart.blackbox.guarded import sealed
 from tellapart.blackbox.inputs import changed, copied, fingerprint, own_globals
 from tellapart.blackbox.outputs import GONE, HANGS, Broken
 from tellapart.blackbox.program import Program
 from tellapart.blackbox.signature import asked_for
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import InvalidArgument, LimitReached, Unsupported
 
 # Lengths that an output has by chance rarely, and both never.
 _TRIAL_SIZES = (7, 11)
@@ -93,12 +95,16 @@ def _spoils(
     before = fingerprint(own)
     if before is None:
         return None
+    home = os.getpid()
     with own_globals(rng):
         for _ in range(_TRIAL_CALLS):
             try:
                 plain.mechanism(own, **extra, **plain.handed(rng))
-            except (Exception, SystemExit):  # noqa: BLE001, S112 (will be an output)
-                continue
+            except LimitReached:
+                raise
+            except (Exception, SystemExit):  # noqa: BLE001, S110 (will be an output)
+                pass
+            leave_unless(home)
     return changed(before, own, data)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tellapart import _checks, risk
-from tellapart._numeric.rounding import fixed
+from tellapart._numeric.rounding import fixed, to_digits
 from tellapart.choose._frontier import Frontier, frontier
 from tellapart.choose._search import Infeasible
 from tellapart.choose.calibrate import Choice, largest, least
 from tellapart.choose.limit import Limit, Measure, at_least, at_most
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument, NotCertified
-from tellapart.mechanisms.combine import Combined
+from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.named import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -33,6 +33,8 @@ ACCEPTED: Mapping[str, tuple[Measure, tuple[str, ...]]] = {
 }
 # Where the cost of a choice is told: at it, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Noise by the names of its parameters.
+_NOISE = ("sigma", "scale", "cutoff")
 _UNASKED = "certified curves take longer, and were not asked for"
 
 
@@ -70,18 +72,67 @@ def unbound(found: Choice) -> bool:
     return found.binding is None and not 1e-11 < found.parameter < 1e11
 
 
-def for_any_mechanism(family: NamedFamily, limits: Sequence[Limit]) -> float | None:
-    """The ε that is safe whatever the mechanism, where the question makes sense."""
-    if family.parameter != "epsilon" or family.name == "any" or family.composed:
+@dataclass(frozen=True)
+class Setting:
+    """What one configures: noise, wherever the mechanism adds some."""
+
+    values: Mapping[str, float]
+    by: str = ""  # the parameter that was chosen, where it is another
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {_typed(value)}" for name, value in self.values.items())
+
+
+def _typed(value: float) -> str:
+    """Ten digits where they say all, else the shortest text that reads back as the number."""
+    short = f"{value:.10g}"
+    return short if float(short) == value else repr(value)
+
+
+def configured(family: NamedFamily, value: float) -> Setting:
+    """What to configure where this value is chosen: of a mechanism made by its ε, the noise.
+
+    Noise is rounded up, so that who types it in has no less than was chosen; but where it is cut
+    off, both numbers are told as they are, since more noise below the same cut-off reveals more.
+    """
+    step: object = family.make(value)
+    while isinstance(step, Repeated | Sampled):
+        step = step.base
+    noise = {key: float(getattr(step, key)) for key in _NOISE if hasattr(step, key)}
+    if family.parameter != "epsilon" or not noise:
+        return Setting({family.parameter: value})
+    if "cutoff" not in noise:
+        noise = {key: to_digits(one, 10, up=True) for key, one in noise.items()}
+    if family.name == "dpsgd":
+        noise = {"noise_multiplier": noise["sigma"]}
+    return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
+
+
+def for_any_mechanism(
+    family: NamedFamily, limits: Sequence[Limit], delta: float | None = None
+) -> float | None:
+    """The ε that is safe whatever the mechanism, at this δ, where the question makes sense."""
+    asked = family.parameter == "epsilon" or (delta is not None and family.grows_private)
+    if not asked or family.name == "any" or family.composed:
         return None
-    delta = family.fixed.get("delta", 0.0)
+    delta = _promised(family, delta)
     try:
         return largest(lambda epsilon: guarantee(epsilon, delta), limits).short
     except Infeasible:
         return None
 
 
-def explained(family: NamedFamily, found: Choice, anyone: float | None, doubt: str) -> list[str]:
+def _promised(family: NamedFamily, delta: float | None) -> float:
+    return family.fixed.get("delta", 0.0) if delta is None else delta
+
+
+def explained(
+    family: NamedFamily,
+    found: Choice,
+    anyone: float | None,
+    doubt: str,
+    delta: float | None = None,
+) -> list[str]:
     """What was chosen, what binds it, for whom it holds and how sure it is, in sentences."""
     low = family.grows_private
     said = [
@@ -98,8 +149,8 @@ def explained(family: NamedFamily, found: Choice, anyone: float | None, doubt: s
     elif isinstance(found.subject, Combined):
         said.append("Certified: curves with every error counted keep the limits, too.")
     if anyone is not None:
-        delta = family.fixed.get("delta", 0.0)
-        promise = f"(ε, δ = {delta:g})-DP" if delta else "ε-DP"
+        leak = _promised(family, delta)
+        promise = f"(ε, δ = {leak:g})-DP" if leak else "ε-DP"
         said.append(f"Whatever the mechanism, {promise} with ε = {anyone:.10g} keeps the limits.")
     return said
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from tellapart._numeric.rounding import fixed
 from tellapart.choose._text import aligned
@@ -92,7 +93,7 @@ class Comparison:
         return "\n".join([aligned(self.cells()), *map(str, self.pairs)])
 
 
-def compare(subjects: Mapping[str, Subject], **arguments: float) -> Comparison:
+def compare(subjects: Mapping[str, Subject], **arguments: Any) -> Comparison:
     """Which of several mechanisms leaks more, to which attacker, and by how much.
 
     ``arguments`` (prior, fpr, recall, weight, delta) are those of `risk.summary`.

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose.limit import FORMULAS, Limit
-from tellapart.curve.base import TradeoffCurve
+from tellapart.choose.limit import FORMULAS, BRACKETS, Limit
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.guarantees import everything, guarantee
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.combine import Sampled, parts_of
 from tellapart.mechanisms.subject import Subject, curve_of
 
 Family = Callable[[float], Subject]
@@ -23,64 +27,111 @@ _LARGEST = 1e12
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
 _COARSE_NOISE = 1e-5
+# By so many times its accuracy may the ε of a curve made of brackets lie above the truth.
+_GAP = 10
+# Steps from the parameter 1 on, by logarithms. The first ones are small: curves of very little
+# noise take longest. All together they lead to the other end from anywhere.
+_STEPS = [0.5] * 4 + [2.0**k for k in range(7)]
+# Whole numbers are tried at these first.
+_SIZES = [2**k for k in range(41)]
+# Where curves end, a search for one that still answers goes on to this relative width.
+_NARROW = 1e-3
 
 
 class Infeasible(TellapartError):
     """Says that no parameter keeps the limit, because perfect privacy does not."""
 
 
+class Trial(NamedTuple):
+    """How far one member exceeds the limits: at most ``excess``, and less by at most ``slack``.
+
+    ``curve`` is what shows it; None where the family has no member, or that has no curve.
+    """
+
+    curve: TradeoffCurve | None
+    excess: float
+    slack: float
+    member: bool = True
+
+    @property
+    def known(self) -> bool:
+        """Whether the family has a member here, and that a curve."""
+        return self.curve is not None
+
+
 class Search:
     """How far a family's members exceed the limits.
 
-    Where the family has no member the excess is infinite: nothing is allowed there.
+    Where the family has no member the excess is infinite: nothing is allowed there. So it is where
+    a member has no curve: as far as anyone can tell it has too little noise.
     """
 
     def __init__(self, family: Family, limits: list[Limit], grows_private: bool) -> None:
         self.grows_private = grows_private
         self._family, self._limits = family, limits
-        self._seen: dict[float, float] = {}
+        self._seen: dict[float, Trial] = {}
         self.accuracy = 0.0  # the worst of the curves seen
         self._refusal: InvalidArgument | None = None
+        self._doubt: NotCertified | None = None
 
     def parameter(self, position: float) -> float:
         """By its logarithm, turned so that a growing position means more privacy."""
         return math.exp(position if self.grows_private else -position)
 
-    def excess(self, parameter: float) -> float:
+    def trial(self, parameter: float) -> Trial:
         if parameter not in self._seen:
-            curve = self.curve(parameter)
-            excesses = (math.inf,) if curve is None else (x.excess(curve) for x in self._limits)
-            self._seen[parameter] = max(excesses)
+            self._seen[parameter] = self._tried(parameter)
+            deadline.check()
         return self._seen[parameter]
+
+    def excess(self, parameter: float) -> float:
+        return self.trial(parameter).excess
 
     def excesses(self, positions: Array) -> Array:
         return np.array([self.excess(self.parameter(float(positions[0])))])
 
-    def curve(self, parameter: float) -> TradeoffCurve | None:
-        """The member's curve; None where the family has no member."""
+    def _tried(self, parameter: float) -> Trial:
         try:
-            found = _curve(self._family, parameter)
-            self.accuracy = max(self.accuracy, found._accuracy)
-            return found
+            subject = self._family(parameter)
         except InvalidArgument as refusal:
             self._refusal = self._refusal or refusal
-            return None
+            return Trial(None, math.inf, 0.0, member=False)
+        if not isinstance(subject, Subject):
+            _checks.refuse("family", "return a mechanism or a curve", subject)
+        bare = self._judged(noiseless(subject))
+        if bare.excess <= 0:  # so it does with any noise
+            return bare._replace(slack=math.inf)
+        try:
+            curve = curve_of(subject)
+            found = self._judged(curve)
+        except InvalidArgument as refusal:
+            self._refusal = self._refusal or refusal
+            return Trial(None, math.inf, 0.0, member=False)
+        except NotCertified as doubt:
+            self._doubt = self._doubt or doubt
+            return Trial(None, math.inf, math.inf)
+        self.accuracy = max(self.accuracy, curve._accuracy)
+        return found
+
+    def _judged(self, curve: TradeoffCurve) -> Trial:
+        worst = max(self._limits, key=lambda one: one.excess(curve))
+        return Trial(curve, worst.excess(curve), _slack(curve, worst))
 
     def broken_at(self, parameter: float) -> Limit | None:
         """The limit that is exceeded most; None where there is no member to exceed it."""
-        curve = self.curve(parameter)
+        curve = self.trial(parameter).curve
         return None if curve is None else max(self._limits, key=lambda one: one.excess(curve))
 
     def failure(self) -> TellapartError:
         """Why nothing was found: a family that never had a member knows best."""
-        members = [x for x in self._seen if math.isfinite(self._seen[x])]
+        members = [x for x, trial in self._seen.items() if trial.member]
         if self._refusal is not None and not members:
             return self._refusal
         self.refuse_wavering()
-        # Against a limit near 0 all may exceed it by more than a double holds.
-        members = members or list(self._seen)
         best = max(members) if self.grows_private else min(members)
-        curve = _curve(self._family, best)
+        curve = self.trial(best).curve
+        if curve is None:
+            return self._doubt or NotCertified("no member of the family has a curve")
         worst = max(self._limits, key=lambda limit: limit.excess(curve))
         return Infeasible(
             f"infeasible: even the most private one tried, with parameter {best:.3g}, has "
@@ -89,20 +140,35 @@ class Search:
 
     def refuse_gaps(self, safe: float, beyond: float) -> None:
         """A family that ends here must not go on further: whole numbers are asked for as such."""
-        if self.curve(beyond) is not None or self._refusal is None:
+        if self.trial(beyond).member or self._refusal is None:
             return
         side = 1 if beyond > safe else -1
         for further in (math.floor(safe) + side, math.floor(safe) + 2 * side):
-            if further > 0 and self.curve(float(further)) is not None:
+            if further > 0 and self.trial(float(further)).member:
                 said = f"{self._refusal}; for whole numbers only, ask with whole=True"
                 raise InvalidArgument(said) from self._refusal
 
+    def refuse_unknown(self, safe: float, beyond: float) -> None:
+        """Where what lies beyond the answer has no curve, nobody knows that it is the answer."""
+        trial = self.trial(beyond)
+        if trial.known or not trial.member:
+            return
+        raise NotCertified(
+            f"the parameter {safe:.6g} keeps the limits, but no curve is known for {beyond:.6g} "
+            "and beyond, which may keep them, too"
+        ) from self._doubt
+
     def refuse_wavering(self) -> None:
-        """The answer is only right for a family and measures that move one way."""
+        """The answer is only right for a family and measures that move one way.
+
+        A curve from below may lie further below at one parameter than at the next: only what
+        exceeds its slack counts.
+        """
         order = sorted(self._seen.items(), reverse=not self.grows_private)
-        members = [x for _, x in order if math.isfinite(x)]
+        members = [trial for _, trial in order if math.isfinite(trial.excess)]
         noise = _NOISE if self.accuracy <= FORMULAS else _COARSE_NOISE
-        if any(after > before + noise for before, after in pairwise(members)):
+        least = accumulate((one.excess for one in members), min)
+        if any(one.excess - one.slack > before + noise for before, one in zip(least, members[1:])):
             raise NotCertified(
                 "the measures do not fall steadily with the parameter, so no single answer is "
                 "safe; use largest for a family that leaks more as it grows, least for one that "
@@ -110,11 +176,30 @@ class Search:
             )
 
 
-def _curve(family: Family, parameter: float) -> TradeoffCurve:
-    made = family(parameter)
-    if not isinstance(made, Subject):
-        _checks.refuse("family", "return a mechanism or a curve", made)
-    return curve_of(made)
+def _slack(curve: TradeoffCurve, limit: Limit) -> float:
+    """How far the excess may lie above the truth, for a curve made of brackets.
+
+    Such curves have an ε of at most a gap·max(1, ε) too much, and with it a chance p, or one whose
+    odds are raised, that is at most gap·p too large. The excess is the logarithm of either.
+    """
+    if curve._accuracy <= BRACKETS:
+        return 0.0
+    gap = _GAP * curve._accuracy * max(1.0, abs(limit.bound))
+    return gap / limit.bound if limit.bound > 0 else gap
+
+
+def noiseless(subject: Subject) -> TradeoffCurve:
+    """All that samples alone hide: a curve below that of the subject, whatever its noise.
+
+    Outputs are made of the samples, and those of both worlds can be drawn alike until one has the
+    record: no attack has TPR − FPR above the chance that any has it.
+    """
+    steps = parts_of(subject) if isinstance(subject, Mechanism) else ()
+    rates = [(step.rate if isinstance(step, Sampled) else 1.0, count) for step, count in steps]
+    if not rates or any(rate == 1 for rate, _ in rates):
+        return everything(Bound.LOWER)
+    missed = math.fsum(count * math.log1p(-rate) for rate, count in rates)
+    return guarantee(0.0, -math.expm1(missed))
 
 
 def real(search: Search) -> tuple[float, float | None]:
@@ -122,11 +207,12 @@ def real(search: Search) -> tuple[float, float | None]:
 
     That is the next double, or about ten digits on where curves have no more than that.
     """
-    safe, leaky = _bracket(search)
+    safe, leaky = _known(search, *_bracket(search))
     if safe == leaky:
         return search.parameter(safe), None
     coarse = search.accuracy > FORMULAS
-    narrow = 10 * search.accuracy if coarse else 0.0
+    # A curve made of brackets has no more digits than its gap.
+    narrow = min(10 * search.accuracy, _NARROW / 10) if coarse else 0.0
     low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]), narrow)
     if coarse:
         found = _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
@@ -136,6 +222,21 @@ def real(search: Search) -> tuple[float, float | None]:
         found = _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
     search.refuse_gaps(*found)
     return found
+
+
+def _known(search: Search, safe: float, leaky: float) -> tuple[float, float]:
+    """The same two positions, or nearer ones, of which the leaky one has a curve."""
+    while safe != leaky and search.trial(search.parameter(leaky)).member:
+        if search.trial(search.parameter(leaky)).known:
+            break
+        if safe - leaky < _NARROW:
+            search.refuse_unknown(search.parameter(safe), search.parameter(leaky))
+        middle = (safe + leaky) / 2
+        if search.excess(search.parameter(middle)) <= 0:
+            safe = middle
+        else:
+            leaky = middle
+    return safe, leaky
 
 
 def _clear(search: Search, position: float, step: float) -> float:
@@ -155,21 +256,21 @@ def _bracket(search: Search) -> tuple[float, float]:
     def excess(position: float) -> float:
         return search.excess(search.parameter(position))
 
-    step, position = 0.5, _first_member(search, edge)
+    position = _first_member(search, edge)
     if excess(position) <= 0:
         safe = position
-        while position > -edge:
+        for step in _STEPS:
             position = max(position - step, -edge)
             if excess(position) > 0:
                 return safe, position
-            safe, step = position, 2 * step
+            safe = position
         return safe, safe
     leaky = position
-    while position < edge:
+    for step in _STEPS:
         position = min(position + step, edge)
         if excess(position) <= 0:
             return position, leaky
-        leaky, step = position, 2 * step
+        leaky = position
     raise search.failure()
 
 
@@ -177,7 +278,7 @@ def _first_member(search: Search, edge: float) -> float:
     """A position where the family has a member, as near to the parameter 1 as can be found."""
     for size in np.arange(0.0, edge, 0.25):
         for position in (float(size), -float(size)):
-            if math.isfinite(search.excess(search.parameter(position))):
+            if search.trial(search.parameter(position)).member:
                 return position
     raise search.failure()
 
@@ -199,23 +300,10 @@ def _tight(search: Search, safe: float, leaky: float) -> tuple[float, float]:
 
 def whole(search: Search) -> tuple[float, float | None]:
     """The least private whole number that keeps the limits, and its neighbour, which does not."""
-    sizes = [2**k for k in range(41)]  # up to about 1e12
-    members = (x for x in sizes if math.isfinite(search.excess(float(x))))
-    first = next(members, None)
-    if first is None:
-        raise search.failure()
-    none = first // 2  # the least member may lie between powers of two
-    while first - none > 1:
-        middle = (first + none) // 2
-        if math.isfinite(search.excess(float(middle))):
-            first = middle
-        else:
-            none = middle
-    private, revealing = (sizes[-1], first) if search.grows_private else (first, sizes[-1])
-    if search.excess(float(private)) > 0:
-        raise search.failure()
-    if search.excess(float(revealing)) <= 0:
-        return float(revealing), None
+    first = _first_whole(search)
+    private, revealing = _around(search, first)
+    if private == revealing:
+        return float(private), None
     while abs(private - revealing) > 1:
         # By digits while they differ, then by halves.
         middle = math.isqrt(private * revealing)
@@ -225,4 +313,41 @@ def whole(search: Search) -> tuple[float, float | None]:
             private = middle
         else:
             revealing = middle
+    search.refuse_unknown(float(private), float(revealing))
     return float(private), float(revealing)
+
+
+def _first_whole(search: Search) -> int:
+    """The least whole number of which the family has a member."""
+    members = (x for x in _SIZES if search.trial(float(x)).member)
+    first = next(members, None)
+    if first is None:
+        raise search.failure()
+    none = first // 2  # the least member may lie between powers of two
+    while first - none > 1:
+        middle = (first + none) // 2
+        if search.trial(float(middle)).member:
+            first = middle
+        else:
+            none = middle
+    return first
+
+
+def _around(search: Search, first: int) -> tuple[int, int]:
+    """A number that keeps the limits and one that does not, far apart; the same if none binds.
+
+    Doubled from the least on, so that numbers far beyond the answer are never tried.
+    """
+    before = first
+    for size in [first, *(x for x in _SIZES if x > first)]:
+        kept = search.excess(float(size)) <= 0
+        if kept and search.grows_private:
+            return size, before
+        if not kept and not search.grows_private:
+            if size == first:
+                break
+            return before, size
+        before = size
+    if search.grows_private or search.excess(float(first)) > 0:
+        raise search.failure()
+    return before, before

@@ -116,7 +116,8 @@ def _choose(
     if certified:
         parameter = confirmed(family, limits, parameter, grows_private, whole)
     subject = family(parameter)
-    curve = curve_of(subject)
+    # One that keeps the limits without any noise may have no curve of its own.
+    curve = search.trial(parameter).curve or curve_of(subject)
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
     return Choice(parameter, binding, achieved, subject, not grows_private, certified)
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
-from tellapart.risk.rates import epsilon
 
 # Curves at least this accurate are formulas, searched to the last double.
 FORMULAS = 1e-13
+# Curves less accurate than this are made of brackets, and lie on the attacker's side by as much.
+BRACKETS = 1e-8
 # A risk this share of its limit is as good as none.
 _FAR = 1e-9
 Measure = Callable[..., Any]
@@ -52,11 +53,6 @@ class Limit:
         As a logarithm for positive limits: risks grow like powers of noise, so a search sees a
         line. Far within the limit it does not matter how far.
         """
-        if self.measure is epsilon and curve._accuracy > FORMULAS and self.bound > 0:
-            # ε(δ) exceeds a bound where δ(bound) exceeds δ, which takes no root.
-            leak, asked = curve.delta(self.bound), dict(self.arguments)["delta"]
-            off = math.log(leak / asked) if leak > 0 and asked > 0 else leak - asked
-            return -off if self.least else off
         off = self.value(curve) - self.bound
         if self.bound > 0:
             off = math.log1p(max(off / self.bound, -1.0 + _FAR))

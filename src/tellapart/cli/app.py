@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
-from cyclopts import App, CycloptsError
+from cyclopts import App
 from rich.console import Console
 
 import tellapart
@@ -14,6 +16,7 @@ from tellapart.cli import (
     auditing,
     choosing,
     comparing,
+    exits,
     exploring,
     founding,
     modelling,
@@ -25,7 +28,6 @@ from tellapart.cli import (
     wrong,
 )
 from tellapart.cli.options import typed
-from tellapart.errors import TellapartError
 
 app = App(
     name="tellapart",
@@ -46,10 +48,12 @@ app = App(
         "        --unit 'one patient' --prior 0.001\n"
         "    tellapart frameworks chain.toml\n"
         "    tellapart explore\n\n"
-        "Every command that answers takes --json, and any --debug for a full traceback."
+        "Every command that answers takes --json, and any --debug for a full traceback.\n\n"
+        f"{exits.HELP}"
     ),
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",
+    suppress_keyboard_interrupt=False,  # it has a code and a line, see `exits`
 )
 for command in (
     theory.risk,
@@ -64,38 +68,50 @@ for command in (
     exploring.explore,
     founding.reproduce,
 ):
-    app.command(command, help_epilogue="")
+    app.command(command, help_epilogue=exits.HELP)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; 0 for an answer, 1 for a refuted claim, 2 for bad use."""
+    """Run one command; how it ended is the exit code, see `exits.Exit`."""
     given = list(sys.argv[1:] if tokens is None else tokens)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
             stream.reconfigure(errors="replace")
     debug = "--debug" in given
-    code = 0
+    given = [one for one in given if one != "--debug"]
+    with exits.ended_by() as came:
+        try:
+            code = _run(given)
+            if came:  # the command ended well, as a server does, but not by itself
+                raise came[0]
+        except show.ReaderGone:
+            show.hush()
+            return exits.Exit.DONE
+        except BaseException as error:  # noqa: BLE001 (each has its code, and none is 0 or 1)
+            _complain(error, given, debug)
+            return exits.code_of(error)
+    return code
+
+
+def _run(given: list[str]) -> int:
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
-    given = [one for one in given if one != "--debug"]
     typed.set(tuple(given))
-    try:
-        found = app(
-            given,
-            console=show.terminal(wrap=True),
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
-        )
-        code = found if isinstance(found, int) else 0
-        sys.stdout.flush()
-    except BrokenPipeError:
-        show.hush()
-    except (CycloptsError, TellapartError, OSError) as error:
+    found = app(
+        given,
+        console=show.terminal(wrap=True),
+        exit_on_error=False,
+        print_error=False,
+        result_action="return_value",
+    )
+    show.flush()
+    return found if isinstance(found, int) else exits.Exit.DONE
+
+
+def _complain(error: BaseException, given: list[str], debug: bool) -> None:
+    """One line, and where it comes from if that was asked for; or nothing, where nobody reads."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+    with suppress(OSError):
         if debug:
-            raise
-        Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(
-            wrong.line(error, app, given)
-        )
-        return 2
-    return code
+            traceback.print_exception(error)
+        console.print(wrong.line(error, app, given))

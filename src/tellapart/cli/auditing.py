@@ -20,13 +20,12 @@ from tellapart.audit import (
 )
 from tellapart.audit._metrics import WHY_NO_EPSILON
 from tellapart.cli import show, telling
+from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
 from tellapart.cli.looking import Columns, Looking
 from tellapart.cli.options import Claimed, Filing, Knowledge, Output, Page, Values, typed
-from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import Subject
 from tellapart.report import DESIGNS
 from tellapart.report.model import Found
@@ -46,6 +45,7 @@ def audit(
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
+    at_delta: AtDelta = (),
     columns: Columns = Columns(),
     looking: Looking = Looking(),
     knowledge: Knowledge = Knowledge(),
@@ -63,7 +63,8 @@ def audit(
     - one-run: one training, every canary in or out by its own fair coin;
     - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 2 if something is wrong.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged, as without a
+    claim or by a Bayesian method.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 
@@ -83,8 +84,7 @@ def audit(
     if design is None:
         told = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
         raise InvalidArgument(f"--design must say how the scores came about: {told}")
-    claim = _claim(mechanism, values, design)
-    name = label(mechanism or "any", values.given())
+    claim, name, deltas = _claim(mechanism, values, at_delta, design)
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
@@ -93,7 +93,7 @@ def audit(
     with show.working("reading scores") as progress:
         scores = columns.read(files, progress)
     with show.working("looking"):
-        found = _found(scores, design, claim, name, columns, looking)
+        found = _found(scores, design, claim, name, deltas, columns, looking)
         told_all = reporting.of(
             found,
             scores=scores,
@@ -103,19 +103,23 @@ def audit(
             brief=page is None and not output.as_json,
             unit=filing.unit,
             prior=prior,
+            delta=deltas.asked,
             answers=answers,
         )
     output.draw(lambda: _picture(found))
     return telling.give(told_all, page, output)
 
 
-def _claim(mechanism: str | None, values: Values, design: str) -> Subject | None:
+def _claim(
+    mechanism: str | None, values: Values, more: tuple[float, ...], design: str
+) -> tuple[Subject | None, str, Deltas]:
+    """The claim, what to call it, and where ε is told; a δ by itself claims nothing."""
     given = values.given()
-    if mechanism is None and not given:
-        return None
+    if mechanism is None and not set(given) - {"delta"}:
+        return None, "", told_at(given.get("delta"), more)
     if design == "one-model":
         raise Unsupported(f"no claim can be judged with --design one-model: {WHY_NO_EPSILON}")
-    return named(mechanism or "any", **given)
+    return asked(mechanism or "any", given, more)
 
 
 def _found(
@@ -123,6 +127,7 @@ def _found(
     design: str,
     claim: Subject | None,
     name: str,
+    deltas: Deltas,
     columns: Columns,
     looking: Looking,
 ) -> Found:
@@ -132,7 +137,7 @@ def _found(
     if design == "one-model":
         looking.none()
         return metrics(scores)
-    delta = claim.claimed_delta if isinstance(claim, GuaranteeCurve) else 0.0
+    delta = 0.0 if deltas.is_default else deltas.first
     evidence: Evidence
     if design == "one-run":
         evidence = one_run(scores, looking.confidence, looking.one(delta))

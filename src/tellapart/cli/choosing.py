@@ -15,6 +15,7 @@ from tellapart.choose._answering import (
     AROUND,
     accepted,
     chosen,
+    configured,
     cost,
     cost_cells,
     explained,
@@ -23,10 +24,11 @@ from tellapart.choose._answering import (
     unbound,
 )
 from tellapart.cli import show
+from tellapart.cli.deltas import AtDelta, Deltas, asked_family
 from tellapart.cli.options import Knowledge, Option, Output, Values
-from tellapart.cli.theory import Fpr, Mechanism, label, reading
+from tellapart.cli.theory import Fpr, Mechanism, reading
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import NamedFamily, named_family
+from tellapart.mechanisms.named import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
 
@@ -62,10 +64,10 @@ class Limits:
     max_auc: Annotated[
         Option, Parameter(help="How often a member is ranked above another person.")
     ] = None
-    max_epsilon: Annotated[Option, Parameter(help="The usual number, ε at --at-delta.")] = None
+    max_epsilon: Annotated[Option, Parameter(help="The usual number, ε at --delta.")] = None
 
     def listed(
-        self, prior: float, fpr: float, recall: float, weight: float, at_delta: float
+        self, prior: float, fpr: float, recall: float, weight: float, deltas: Deltas
     ) -> list[Limit]:
         """The limits that were given, for this attacker."""
         attacker = {
@@ -73,7 +75,7 @@ class Limits:
             "fpr": fpr,
             "recall": recall,
             "weight": weight,
-            "delta": at_delta,
+            "delta": deltas.first,
         }
         given = {key: bound for key, bound in asdict(self).items() if bound is not None}
         found = accepted(given, attacker, lambda key: f"--{key.replace('_', '-')}")
@@ -92,13 +94,13 @@ def choose(
     fpr: Fpr = 0.01,
     recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
     weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
-    at_delta: Annotated[float, Parameter(help="The δ at which to report or limit ε.")] = 1e-5,
+    at_delta: AtDelta = (),
     parameter: Annotated[
         str | None,
         Parameter(
             help="Which parameter to choose, such as epsilon, sigma or scale. By default ε "
-            "where the mechanism has one, else the noise; of dpsgd, whatever is left open: "
-            "noise_multiplier, sampling_rate, steps or another.",
+            "where that alone makes the mechanism, else the noise; of dpsgd, whatever is left "
+            "open: noise_multiplier, sampling_rate, steps or another.",
             show_default=False,
         ),
     ] = None,
@@ -107,15 +109,15 @@ def choose(
     r"""The largest ε, or the least noise, that keeps every risk within its limit.
 
     The answer is rounded to the private side, and says whether it is for the named mechanism or
-    for any mechanism.
+    for any mechanism. Its first line is the number to configure; then comes ε at --delta.
 
     For example:
 
         tellapart choose laplace --max-f-score 0.76
         tellapart choose gaussian --max-advantage 0.1 \
             --max-ppv 0.05 --prior 0.001
-        tellapart choose gaussian:delta=1e-6,sensitivity=3 \
-            --min-bayes-error 0.4
+        tellapart choose gaussian --sensitivity 3 \
+            --max-epsilon 1 --delta 1e-6
         tellapart choose any --max-tpr 0.02 --plot any.svg
         tellapart choose dpsgd --steps 1000 \
             --sampling-rate 0.01 --max-advantage 0.1
@@ -123,33 +125,44 @@ def choose(
             --sampling-rate 0.01 --max-epsilon 2
     """
     given = values.given()
-    family = named_family(mechanism, parameter, **given)
-    mechanism = label(mechanism, given)
+    if limits.max_epsilon is not None and "delta" not in given and len(at_delta) > 1:
+        rule = "come with --delta where --at-delta is given more than once"
+        refuse("--max-epsilon", rule, limits.max_epsilon)
+    family, mechanism, deltas = asked_family(mechanism, parameter, given, at_delta)
     prior = knowledge.prior_inside()
-    asked = limits.listed(prior, fpr, recall, weight, at_delta)
+    asked = limits.listed(prior, fpr, recall, weight, deltas)
     with show.working(f"choosing {family.parameter}"):
         found, doubt = chosen(family, asked)
     if unbound(found):
         _unbound(family, mechanism, asked, output)
         return
     value = found.short
+    promised = None if deltas.is_default else deltas.first
     subject = family.make(value)
     with show.working("reading every other risk off the curve"):
         others = risk.summary(
-            curve_of(subject), prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+            curve_of(subject),
+            prior=prior,
+            fpr=fpr,
+            recall=recall,
+            weight=weight,
+            delta=deltas.every,
         )
         spent = cost(family, asked, [value * factor for factor in AROUND])
-        anyone = for_any_mechanism(family, asked)
+        anyone = for_any_mechanism(family, asked, promised)
+    setting = configured(family, value)
+    told = deltas.marked(others)
 
     def text(console: Console) -> None:
-        show.title(console, f"{family.parameter} = {value:.10g}", f"for {mechanism}")
-        for sentence in explained(family, found, anyone, doubt):
+        show.title(console, str(setting), f"for {mechanism}{setting.by}")
+        show.line(console, f"{', '.join(map(str, told[-len(deltas.every) :]))}.")
+        for sentence in explained(family, found, anyone, doubt, promised):
             show.line(console, sentence)
         console.print()
         show.table(console, limit_cells(found, subject))
         console.print()
         show.title(console, "What else an attacker gains", f"with prior {prior:g}")
-        show.readings(console, others)
+        show.readings(console, told)
         console.print()
         if spent.rows[0].margin is None:
             show.title(console, "What more or less", "would mean")
@@ -165,6 +178,9 @@ def choose(
         "mechanism": mechanism,
         "parameter": family.parameter,
         "value": value,
+        "configured": setting.values,
+        **deltas.data(),
+        "epsilon": others[-len(deltas.every)].value,
         "unrounded": found.parameter,
         "rounded": "up" if family.grows_private else "down",
         "scope": scope(subject),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
-from tellapart import _checks, choose
+from tellapart import choose
 from tellapart._checks import refuse
 from tellapart.choose._compare import GAPS
 from tellapart.cli import deployed, show
-from tellapart.cli.options import Knowledge, Output
+from tellapart.cli.deltas import AtDelta, of_several
+from tellapart.cli.options import Knowledge, Option, Output
 from tellapart.cli.theory import Fpr, Mechanism, reading
 from tellapart.mechanisms.named import named
 
@@ -27,7 +29,7 @@ Names = Annotated[
     ),
 ]
 # What the table of deployments has no place for.
-_RECALL, _WEIGHT, _DELTA = 0.5, 1.0, 1e-5
+_RECALL, _WEIGHT = 0.5, 1.0
 
 
 def compare(
@@ -39,7 +41,11 @@ def compare(
     weight: Annotated[
         float, Parameter(help="How much more recall counts in the F-score.")
     ] = _WEIGHT,
-    at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = _DELTA,
+    delta: Annotated[
+        Option,
+        Parameter(help="The δ of every ε.  [default: the one δ of the mechanisms, or 1e-5]"),
+    ] = None,
+    at_delta: AtDelta = (),
     output: Output = Output(),
 ) -> None:
     r"""Several mechanisms side by side: every risk, who leaks more, and where that changes.
@@ -58,8 +64,7 @@ def compare(
     subjects = {name: named(name) for name in mechanisms}
     prior = knowledge.prior_inside()
     if names is not None:
-        given = {"recall": recall, "weight": weight, "at-delta": at_delta}
-        _refuse_unused(given)
+        _refuse_unused({"recall": recall, "weight": weight, "delta": delta, "at-delta": at_delta})
         deployed.compare(subjects, names, fpr=fpr, prior=prior, output=output)
         return
     if len(subjects) < 2:
@@ -68,14 +73,15 @@ def compare(
             "be at least two different ones, or beside --deployments",
             list(mechanisms),
         )
-    _checks.probability(at_delta=at_delta)
+    deltas = of_several(mechanisms, delta, at_delta)
     found = choose.compare(
-        subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+        subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
     )
 
     def text(console: Console) -> None:
         show.title(console, "Every risk", f"for an attacker with prior {prior:g}")
-        show.table(console, found.cells())
+        told = replace(found, readings=tuple(map(deltas.marked, found.readings)))
+        show.table(console, told.cells())
         console.print()
         show.title(console, "Who leaks more")
         for pair in found.pairs:
@@ -92,6 +98,7 @@ def compare(
 
     data = {
         "prior": prior,
+        **deltas.data(),
         "mechanisms": [
             {"mechanism": name, "scope": one, "readings": [reading(x) for x in row]}
             for name, one, row in zip(found.names, found.scopes, found.readings, strict=True)
@@ -101,8 +108,9 @@ def compare(
     output.give(data, text, picture)
 
 
-def _refuse_unused(given: dict[str, float]) -> None:
-    usual = {"recall": _RECALL, "weight": _WEIGHT, "at-delta": _DELTA}
+def _refuse_unused(given: dict[str, object]) -> None:
+    usual = {"recall": _RECALL, "weight": _WEIGHT, "delta": None, "at-delta": ()}
     for name, value in given.items():
         if value != usual[name]:
-            refuse(f"--{name}", "be left out beside --deployments", value)
+            shown = value[0] if isinstance(value, tuple) else value
+            refuse(f"--{name}", "be left out beside --deployments", shown)

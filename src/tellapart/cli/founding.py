@@ -40,7 +40,7 @@ def reproduce(
     done = founding.run(folder)
     console = show.terminal()
     if as_json:
-        console.file.write(founding.table_json())
+        show.write(console, founding.table_json())
         return
     console.print(founding.table_text(), markup=False, soft_wrap=True)
     show.line(console, f"Figures, tables and a page that shows them: {done.page}")

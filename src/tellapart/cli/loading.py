@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tellapart._checks import refuse
+from tellapart.data import sources
 from tellapart.errors import InvalidArgument
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
 
 
-@contextmanager
-def function(name: str) -> Iterator[Callable[..., Any]]:
-    """A function by its name; what it prints goes nowhere, as answers are printed here."""
+def function(name: str) -> Callable[..., Any]:
+    """A function by its name; it and all that its module needs are loaded into this process."""
     place, colon, path = name.rpartition(":")
     if not colon or not place or not path:
         refuse("function", _HOW, name)
@@ -30,18 +28,11 @@ def function(name: str) -> Iterator[Callable[..., Any]]:
     )
     if is_file and not Path(place).is_file():
         refuse("function", "be in a file that is there", place)
-    before, known = list(sys.path), set(sys.modules)
     sys.path.insert(0, str(folder))
-    try:
-        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-            found = _imported(module)
-            if is_file and not _is_of(found, Path(place)):
-                refuse("function", f"be in a file not named as a module, as {module} is", place)
-            yield _inside(found, path)
-    finally:
-        sys.path[:] = before
-        if is_file and module not in known:
-            sys.modules.pop(module, None)
+    found = _imported(module)
+    if is_file and not _is_of(found, Path(place)):
+        refuse("function", f"be in a file not named as a module, as {module} is", place)
+    return _inside(found, path)
 
 
 def _imported(name: str) -> ModuleType:
@@ -97,9 +88,9 @@ def value(option: str, text: str | None) -> tuple[Any, list[str]]:
         )
     files = [text[1:]] if text.startswith("@") else []
     try:
-        held = Path(files[0]).read_text(encoding="utf-8") if files else text
+        held = sources.text(files[0]) if files else text
         return json.loads(held), files
-    except ValueError as error:  # no JSON, or no text at all
+    except (ValueError, RecursionError) as error:  # no JSON, or no text at all, or too deep
         shown = text if len(text) <= 80 else f"{text[:77]}..."
         raise InvalidArgument(
             f"{option} must be JSON, such as '[3, 1]', '\"text\"' or @file.json, got {shown} "

@@ -14,12 +14,17 @@ from rich.text import Text
 
 from tellapart.cli import show
 from tellapart.cli._models import File, about, impossible, naming, told
+from tellapart.cli.deltas import Deltas, told_at
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.worlds import described
 from tellapart.worlds.described import Described
-from tellapart.worlds.frameworks.comparison import Comparison, compare_frameworks
+from tellapart.worlds.frameworks.comparison import (
+    USUAL_DELTA,
+    Comparison,
+    compare_frameworks,
+)
 from tellapart.worlds.frameworks.standing import Standing
 from tellapart.worlds.frameworks.table import as_data, as_table
 from tellapart.worlds.releases import Release
@@ -58,10 +63,15 @@ def frameworks(
             read.model, read.query, release, read.policy, read.believed, delta
         )
 
+    nobody = delta is None and isinstance(release, Gaussian)
+    deltas = Deltas((USUAL_DELTA,), is_default=True) if nobody else told_at(delta, ())
+
     def text(console: Console) -> None:
         show.title(console, read.title, read.published or "")
         for sentence in about(read):
             show.line(console, sentence)
+        if nobody:
+            show.line(console, f"Where a framework has an ε at a δ, it is at {deltas.words}.")
         console.print()
         endless = [one for one in found.rows if math.isinf(one.epsilon)]
         folded = endless if isinstance(release, Gaussian) else []
@@ -84,6 +94,7 @@ def frameworks(
     data = {
         **told(read),
         "release": read.published,
+        **(deltas.data() if nobody or delta is not None else {}),
         "frameworks": as_data(found.rows),
         "left_out": [{"framework": x.framework, "reason": x.reason} for x in found.left_out],
     }

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart.cli import show
+from tellapart.errors import visible
 from tellapart.mechanisms.named import NAMED
 from tellapart.report.checklist import QUESTIONS, checked
 from tellapart.report.model import plain
@@ -88,7 +89,8 @@ class Values:
 
     epsilon: Annotated[Option, Parameter(help="ε: odds change by a factor of e^ε at most.")] = None
     delta: Annotated[
-        Option, Parameter(help="δ: the slack beside ε; 0 for a bare promise unless given.")
+        Option,
+        Parameter(help="The δ of every ε, told or promised; a bare promise has 0 unless given."),
     ] = None
     sigma: Annotated[Option, Parameter(help="Standard deviation of Gaussian noise.")] = None
     scale: Annotated[
@@ -241,9 +243,10 @@ class Output:
         if self.as_json:
             if self.plot is not None:
                 data = {**data, "plot": str(self.plot)}
-            console.file.write(
-                json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2) + "\n"
-            )
+            said = json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2)
+            # JSON spells only the first 32 of the characters that may steer a terminal.
+            said = visible(said, keep="\n", spelt=lambda one: json.dumps(one)[1:-1])
+            show.write(console, f"{said}\n")
             return
         text(console)
         if self.plot is not None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tellapart import audit
+from tellapart import audit, run
 from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart.cli import loading, show, telling
+from tellapart.cli import apart, loading, show, telling
+from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import (
     Claimed,
     Filing,
@@ -25,11 +26,12 @@ from tellapart.cli.options import (
     Values,
     typed,
 )
-from tellapart.cli.theory import label
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named
-from tellapart.mechanisms.subject import Subject
+
+# What is told of where code ended its process.
+_IMPORTED = "when it was imported"
+_CALLED = "when it was called"
 
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
@@ -91,6 +93,7 @@ def probe(
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
+    at_delta: AtDelta = (),
     calling: Calling = Calling(),
     knowledge: Knowledge = Knowledge(),
     filing: Filing = Filing(),
@@ -106,8 +109,8 @@ def probe(
 
     The two inputs must be neighbours, such as data with and without one person.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 2 if something is wrong or cannot be
-    judged.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged, as where calls
+    share noise or the code ends its process. It runs in a process of its own, with your rights.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 
@@ -127,7 +130,7 @@ def probe(
             "or --command './program'"
         )
     (absent, one), (present, two) = loading.value("--d0", d0), loading.value("--d1", d1)
-    claim = _claim(mechanism, values)
+    claim, name, deltas = _claim(mechanism, values, at_delta)
     if json.dumps(absent) == json.dumps(present):
         refuse("--d1", "differ from --d0", d1)
     if output.plot is not None and calling.until_decided:
@@ -135,21 +138,18 @@ def probe(
         refuse("--plot", rule, str(output.plot))
     page = None if report is None else reporting.target(report)
     prior, answers = knowledge.prior_inside(), filing.answers()
-    with show.working("calling") as progress, _probed(function, command) as probed:
-        verdict = audit.probe(
-            probed,
-            absent,
-            present,
-            claim=claim,
-            samples=calling.samples,  # type: ignore[arg-type] # checked there
-            confidence=calling.confidence,
-            seed=calling.seed,
-            timeout=calling.timeout,
-            until_decided=calling.until_decided,
-            progress=lambda share: progress("calling", share),
-        )
+    with show.working("calling") as progress:
+        question = _Question((absent, present), mechanism, values, calling)
+
+        def tell(share: float) -> None:
+            progress("calling", share)
+
+        if function is not None:
+            verdict = apart.call(partial(_of_function, function, question), _IMPORTED, tell)
+        else:
+            verdict = question.of(audit.Program(command or ""), tell)
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
-        verdict = replace(verdict, name=label(mechanism or "any", values.given()))
+        verdict = replace(verdict, name=name)
     with show.working("judging"):
         told = reporting.of(
             verdict,
@@ -159,27 +159,48 @@ def probe(
             brief=page is None and not output.as_json,
             unit=filing.unit,
             prior=prior,
+            delta=deltas.asked,
             answers=answers,
         )
     output.draw(lambda: _picture(verdict))
     return telling.give(told, page, output)
 
 
-def _claim(mechanism: str | None, values: Values) -> Subject:
+def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
     given = values.given()
-    if mechanism is None and not given:
+    if mechanism is None and not set(given) - {"delta"}:
         raise InvalidArgument("a claim must be given, such as --epsilon 1, or --mechanism laplace")
-    return named(mechanism or "any", **given)
+    return asked(mechanism or "any", given, more)
 
 
-@contextmanager
-def _probed(function: str | None, command: str | None) -> Iterator[Callable[..., Any]]:
-    """What is to be called, for as long as it is."""
-    if function is not None:
-        with loading.function(function) as found:
-            yield found
-    if command is not None:
-        yield audit.Program(command)
+@dataclass(frozen=True)
+class _Question:
+    """A question about code, complete enough to be asked in another process."""
+
+    inputs: tuple[Any, Any]
+    mechanism: str | None
+    values: Values
+    calling: Calling
+
+    def of(self, probed: Callable[..., Any], progress: run.Progress) -> audit.Verdict:
+        return audit.probe(
+            probed,
+            *self.inputs,
+            claim=_claim(self.mechanism, self.values, ()).subject,
+            samples=self.calling.samples,  # type: ignore[arg-type] # checked there
+            confidence=self.calling.confidence,
+            seed=self.calling.seed,
+            timeout=self.calling.timeout,
+            until_decided=self.calling.until_decided,
+            progress=progress,
+        )
+
+
+def _of_function(function: str, question: _Question, say: apart.Say) -> audit.Verdict:
+    """Load the code, then call it: in a process that it may end."""
+    probed = loading.function(function)
+    say(_CALLED)
+    return question.of(probed, say)
 
 
 def _picture(verdict: audit.Verdict) -> Any:

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from tellapart import _checks
 from tellapart import report as reporting
 from tellapart.cli import show
+from tellapart.cli.deltas import AtDelta, asked
 from tellapart.cli.options import Filing, Knowledge, Output, Values, typed
-from tellapart.cli.theory import Fpr, label
+from tellapart.cli.theory import Fpr
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import NAMED, named
+from tellapart.mechanisms.named import NAMED
 from tellapart.report import Report
 
 
@@ -38,13 +38,7 @@ def report(
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
     fpr: Fpr = 0.01,
-    at_delta: Annotated[
-        float | None,
-        Parameter(
-            help="The δ at which ε is told first.  [default: the promise's own, or 1e-5]",
-            show_default=False,
-        ),
-    ] = None,
+    at_delta: AtDelta = (),
     out_of: Annotated[
         float, Parameter(help="Of how many people to speak, a whole number.")
     ] = 1_000,
@@ -78,12 +72,8 @@ def report(
             "a page to write must be given, as in tellapart report laplace out.html --epsilon 1"
         )
     place = None if page is None else reporting.target(page)
-    if at_delta is not None:
-        _checks.probability(at_delta=at_delta)
-    given = values.given()
-    kind = mechanism or "any"
-    subject = named(kind, **given)
-    name = "" if isinstance(subject, GuaranteeCurve) else label(kind, given)
+    subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
+    name = "" if isinstance(subject, GuaranteeCurve) else called
     with show.working("reading every risk off the curve"):
         told = reporting.of(
             subject,
@@ -91,7 +81,7 @@ def report(
             unit=filing.unit,
             prior=knowledge.prior_inside(),
             fpr=fpr,
-            delta=at_delta,
+            delta=deltas.asked,
             out_of=out_of,  # type: ignore[arg-type] # checked there
             answers=filing.answers(),
             command=shlex.join(["tellapart", *typed.get()]),

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 
-from rich.console import Console
+from rich.console import Console, ConsoleRenderable, RenderHook
 from rich.text import Text
 
+from tellapart.errors import visible
 from tellapart.risk import Reading
 
 Row = Sequence[str]
@@ -20,19 +21,57 @@ Row = Sequence[str]
 _INDENT = "  "
 
 
+class ReaderGone(Exception):
+    """Nobody reads on, as after `| head`; pipes to other processes break otherwise."""
+
+
 class _Terminal(Console):
     def on_broken_pipe(self) -> None:
-        """Leave the reader who has seen enough, as `| head` does, to the caller."""
-        raise BrokenPipeError
+        """Leave the reader who has seen enough to the caller."""
+        raise ReaderGone
+
+
+class _Visible(RenderHook):
+    """Names in files may hold what steers a terminal: it is spelt out."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [
+            Text(visible(one.plain, keep="\n"), style=one.style)
+            if isinstance(one, Text) and visible(one.plain, keep="\n") != one.plain
+            else one
+            for one in renderables
+        ]
 
 
 def terminal(*, wrap: bool = False) -> Console:
     """Where answers go; it wraps lines itself if asked to, as help pages need."""
-    return _Terminal(highlight=False, soft_wrap=not wrap)
+    made = _Terminal(highlight=False, soft_wrap=not wrap)
+    made.push_render_hook(_Visible())
+    return made
+
+
+def write(console: Console, text: str) -> None:
+    """Text as it is, such as JSON."""
+    try:
+        console.file.write(text)
+    except BrokenPipeError as gone:
+        raise ReaderGone from gone
+
+
+def flush() -> None:
+    """Hand over all that was printed; what cannot be is not tried again when Python ends."""
+    try:
+        if sys.stdout is not None:  # as it is where standard output was closed
+            sys.stdout.flush()
+    except BrokenPipeError:
+        hush()
+    except OSError:
+        hush()
+        raise
 
 
 def hush() -> None:
-    """Print nothing more: the reader has seen enough, as `| head` does."""
+    """Print nothing more: nobody reads on, or nothing more can be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

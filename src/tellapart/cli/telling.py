@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tellapart.audit import Ledger
 from tellapart.audit.bounds import percent
-from tellapart.cli import show
+from tellapart.cli import exits, show
 from tellapart.cli.options import Output
 from tellapart.report import Report, write
 
@@ -17,14 +17,15 @@ _LINES = 12
 
 
 def give(told: Report, page: Path | None, output: Output) -> int:
-    """Write the page that was asked for, and answer; 1 if the claim is refuted, else 0."""
+    """Write the page that was asked for, and answer; the exit code is the verdict's."""
     if page is not None:
         write(told, page)
     try:
         output.say(told.data(), lambda console: text(console, told, page))
-    except BrokenPipeError:  # a claim is refuted whether or not someone reads on
+    except show.ReaderGone:  # a claim is refuted whether or not someone reads on
         show.hush()
-    return 1 if told.refuted else 0
+    # A belief can refute nothing, so that its silence is no answer.
+    return exits.verdict(None if told.bayesian else told.refuted)
 
 
 def text(console: Console, told: Report, page: Path | None) -> None:

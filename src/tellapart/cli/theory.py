@@ -14,11 +14,12 @@ from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
 from tellapart.cli import show
+from tellapart.cli.deltas import AtDelta, asked
 from tellapart.cli.options import Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.combine import Combined
-from tellapart.mechanisms.named import NAMED, named
+from tellapart.mechanisms.named import NAMED
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
 Mechanism = Annotated[
@@ -41,7 +42,7 @@ def risk(
     fpr: Fpr = 0.01,
     recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
     weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
-    at_delta: Annotated[float, Parameter(help="The δ at which to report ε.")] = 1e-5,
+    at_delta: AtDelta = (),
     out_of: Annotated[
         float, Parameter(help="Of how many people to speak, a whole number.")
     ] = 1_000,
@@ -70,14 +71,12 @@ def risk(
         )
     if alone := re.fullmatch(r"(?:epsilon=|ε=)?(\d*\.?\d+)", mechanism):
         raise InvalidArgument(f"ε must be given by its name: tellapart risk --epsilon {alone[1]}")
-    subject = named(mechanism, **given)
-    name = label(mechanism, given)
+    subject, name, deltas = asked(mechanism, given, at_delta)
     curve, prior = curve_of(subject), knowledge.prior_inside()
     people = _checks.whole(1, out_of=out_of)
-    _checks.probability(at_delta=at_delta)
     with show.working("reading every risk off the curve"):
         found = measures.summary(
-            curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
+            curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
         )
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
 
@@ -86,7 +85,7 @@ def risk(
         show.line(console, f"Numbers hold {scope(subject)}.")
         show.line(console, f"Before looking, the attacker gives membership a chance of {prior:g}.")
         console.print()
-        show.readings(console, found)
+        show.readings(console, deltas.marked(found))
         console.print()
         for sentence in sentences:
             show.line(console, sentence)
@@ -101,6 +100,7 @@ def risk(
         "scope": scope(subject),
         "side": curve.bound.value,
         "prior": prior,
+        **deltas.data(),
         "readings": [reading(one) for one in found],
         "words": sentences,
     }
@@ -218,14 +218,6 @@ def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
         "caveat": caveat,
     }
     output.give(data, text, picture)
-
-
-def label(mechanism: str, given: dict[str, float]) -> str:
-    """The mechanism as one text, options included."""
-    options = ",".join(f"{key}={value:g}" for key, value in given.items())
-    if not options:
-        return mechanism
-    return f"{mechanism},{options}" if ":" in mechanism else f"{mechanism}:{options}"
 
 
 def _described(subject: Subject) -> str:

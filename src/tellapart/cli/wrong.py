@@ -11,6 +11,9 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Validat
 from cyclopts import UnknownCommandError as UnknownCommand
 from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
 
+from tellapart.cli import apart, exits
+from tellapart.errors import visible
+
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -31,9 +34,27 @@ _LETTERS = {"ε": "epsilon", "δ": "delta", "σ": "sigma", "μ": "mu", "γ": "ga
 _ARGUMENT = re.compile(r"^\w+(?= must )")
 
 
-def line(error: Exception, app: App, typed: Sequence[str]) -> str:
+_BUG = (
+    "this is a bug in tellapart, not in what was typed; please open an issue that holds the command "
+    "and what it prints with --debug"
+)
+# What is said of errors that bring no words for it.
+_ENDED: dict[exits.Exit, str] = {
+    exits.Exit.INTERRUPTED: "interrupted",
+    exits.Exit.TERMINATED: "terminated",
+}
+
+
+def line(error: BaseException, app: App, typed: Sequence[str]) -> str:
     """What is wrong, on one line, with where to look next."""
-    if isinstance(error, OSError) and error.strerror:
+    code = exits.code_of(error)
+    if code is exits.Exit.BUG:
+        said = f"{_BUG} ({_named(error)})"
+    elif code in _ENDED:
+        said = _ENDED[code]
+    elif isinstance(error, MemoryError):
+        said = "this needs more memory than there is: ask for less"
+    elif isinstance(error, OSError) and error.strerror:
         said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     elif isinstance(error, ValidationError):
         said = error.exception_message
@@ -42,7 +63,12 @@ def line(error: Exception, app: App, typed: Sequence[str]) -> str:
         said = f"{_misuse(error, app, command)} (see {command} --help)"
     else:
         said = _ARGUMENT.sub(lambda found: _as_typed(found[0], typed), str(error))
-    return f"tellapart: {' '.join(said.split())}"
+    return visible(f"tellapart: {' '.join(said.split())}")
+
+
+def _named(error: BaseException) -> str:
+    """An unforeseen error by its kind and words, also where it comes from another process."""
+    return str(error) if isinstance(error, apart.Unexpected) else f"{type(error).__name__}: {error}"
 
 
 def _as_typed(name: str, typed: Sequence[str]) -> str:

@@ -232,7 +232,16 @@ class TradeoffCurve(ABC):
 
         low = np.zeros_like(delta)
         top = self._largest_loss()
-        high = np.full_like(delta, top) if np.isfinite(top) else solve.climb(excess, low, 1.0)
+        if not np.isfinite(top):
+            return solve.falling_root(excess, low, solve.climb(excess, low, 1.0))[1]
+        # Rounding may leave a little δ at the largest loss, where none is; no ε is needed beyond.
+        high = np.full_like(delta, top)
+        out_of_reach = excess(high) > 0
+        if out_of_reach.any():
+            found = high.copy()
+            if not out_of_reach.all():
+                found[~out_of_reach] = self._falling_to(delta[~out_of_reach])
+            return found
         return solve.falling_root(excess, low, high)[1]
 
     def _at_fpr(self, fpr: Array) -> tuple[Array, Array]:

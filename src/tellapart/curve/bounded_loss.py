@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.curve.losses import FourRates, LossLaw
+from tellapart.curve.losses import FourRates, LossLaw, thinned
 from tellapart.curve.smooth_loss import Outcomes, SmoothLoss, Spread
 
 
@@ -36,15 +36,13 @@ class BoundedLoss(Outcomes, SmoothLoss):
 
     def _ahead(self, loss: Array) -> Array:
         """A loss of the step on all data, as it is on a sample."""
-        q = self.rate
-        near = np.log1p(q * np.expm1(np.minimum(loss, 40.0)))
-        with np.errstate(over="ignore"):
-            far = loss + math.log(q) + np.log1p((1 - q) / q * np.exp(-loss))
-        return np.where(loss > 40, far, near) - self._shift
+        return thinned(loss, self.rate) - self._shift
 
     def _behind(self, loss: Array) -> Array:
         """The reverse; −∞ where no loss is that small."""
         q, at = self.rate, loss + self._shift
+        if q == 1:
+            return at
         with np.errstate(all="ignore"):
             near = np.log1p(np.expm1(np.minimum(at, 40.0)) / q)
             low = np.log((np.exp(np.minimum(at, 0.0)) - (1 - q)) / q)

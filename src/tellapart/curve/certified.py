@@ -36,6 +36,9 @@ Steps = Sequence[tuple[LossLaw, int]]
 _ROUNDS = 6
 # Room for the rounding of the polygons made of lines and points.
 _ROOM = 1e-12
+# Where the sides of a bracket are compared before it is handed out, and digits that a reading has.
+_COMPARED = np.array([1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999])
+_DIGITS = 1e-13
 
 
 class Bracket(NamedTuple):
@@ -128,7 +131,7 @@ def bracketed_parts(
     if kept.shift and not ordered:
         swapped = [(Part(one.law.swapped(), one.kept.swapped()), n) for one, n in parts]
         orders = [bracketed_parts(one, delta, gap, ordered=True) for one in (parts, swapped)]
-        return _either(*orders)
+        return _in_order(_either(*orders), delta)
     sure = kept.sure[1]
     if not delta > sure:
         _checks.refuse("delta", f"exceed {sure:g}, the chance that all is revealed", delta)
@@ -136,7 +139,21 @@ def bracketed_parts(
     left, width = (delta - sure) / math.exp(kept.present), gap / (1 + abs(kept.shift))
     steps = [(one.law, count) for one, count in parts]
     lower, upper = bracketed(steps, min(left, 1 - 1e-16), width, ordered)
-    return Bracket(revealing(lower, kept), revealing(upper, kept))
+    return _in_order(Bracket(revealing(lower, kept), revealing(upper, kept)), delta)
+
+
+def _in_order(bracket: Bracket, delta: float) -> Bracket:
+    """The bracket, if what some attacker does is nowhere seen to exceed what any attacker can."""
+    lower, upper = bracket
+    deltas = np.append(_COMPARED, delta)
+    leaks = upper.epsilon(deltas) > lower.epsilon(deltas) * (1 + _ROOM) + _DIGITS
+    misses = lower.beta(_COMPARED) > upper.beta(_COMPARED) + _DIGITS
+    if leaks.any() or misses.any():
+        raise RuntimeError(
+            f"the two sides of a bracket at δ = {delta:g} contradict each other, so at least one "
+            "is wrong and neither is given; this is a fault of tellapart, please report it"
+        )
+    return bracket
 
 
 def _either(ahead: Bracket, back: Bracket) -> Bracket:

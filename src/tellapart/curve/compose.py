@@ -20,7 +20,7 @@ from tellapart.curve.composed import ComposedCurve
 from tellapart.curve.discrete import DiscreteGaussianCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.laplace_folds import MOST_FOLDS, laplace_folds, laplace_two
-from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw
+from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, LossLaw, thinned
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.curve.replaced_loss import replaced
 from tellapart.curve.revealing import NOTHING_SURE, Kept, kept_of, revealing
@@ -163,20 +163,13 @@ def _sampled_atoms(law: AtomicLoss, kept: Kept, rate: float) -> Part:
     """What only h0 could show may now be h1 without the record; what only h1 could show remains."""
     a, b = kept.sure
     left = Kept(0.0, math.log1p(-rate * b))
-    losses = thinned(law.losses + kept.shift, rate) - left.present
     absent = law.absent * math.exp(kept.absent)
+    seen = absent > 0  # none, where each world shows what only it can
+    losses, absent = thinned(law.losses[seen] + kept.shift, rate) - left.present, absent[seen]
     if a > 0:
         losses = np.append(losses, math.log1p(-rate) - left.present)
         absent = np.append(absent, a)
     return Part(AtomicLoss(losses, absent), left)
-
-
-def thinned(losses: Array, rate: float) -> Array:
-    """What losses become on a sample: log(1 + rate·(e^loss − 1))."""
-    near = np.log1p(rate * np.expm1(np.minimum(losses, 40.0)))
-    with np.errstate(over="ignore"):
-        far = losses + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-losses))
-    return np.where(losses > 40, far, near)
 
 
 def composed_parts(parts: Iterable[tuple[Part, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:

@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.beneath import beneath
 from tellapart.curve.engines import Contour, Engine, FirstToAnswer
 from tellapart.curve.folds import Folds, Reflected
 from tellapart.curve.laplace_sum import LaplaceSum
-from tellapart.curve.losses import Complex, Cumulants, LaplaceLoss, LossLaw
+from tellapart.curve.losses import Complex, Cumulants, LaplaceLoss, LossLaw, Swapped
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.curve.threshold import Off, Tails, ThresholdCurve, off_fpr, off_tpr
+from tellapart.errors import NotCertified
 
 # No sum of losses that matters is further out.
 _FURTHEST = 1e300
+# What is usually asked: every question with numbers above these has an exact answer.
+_LEAST_DELTA, _LEAST_FPR = 1e-20, 1e-12
+_PROBES = 41
+# Folds of sampled Gaussian steps with less noise than this may refuse.
+_STEEPEST = 5.0
 
 
 class Total:
@@ -55,7 +62,8 @@ class Total:
 class ComposedCurve(ThresholdCurve):
     """Independent steps seen together: each (law of the loss, how often), in one order.
 
-    Right to about 1e-10, relatively; `NotCertified` where the laws are too rough for a contour.
+    Right to about 1e-10, relatively, for FPRs from 1e-12 and δ from 1e-20 on, if it ``has_digits``
+    at all; what no engine has digits for comes from lines that no attack crosses.
     """
 
     steps: tuple[tuple[LossLaw, int], ...]
@@ -70,9 +78,33 @@ class ComposedCurve(ThresholdCurve):
         return FirstToAnswer([lambda: Contour(moments), *spare])
 
     @property
-    def has_folds(self) -> bool:
-        """Whether there is an engine behind the contour, which answers where that refuses."""
-        return self._folds is not None
+    def has_digits(self) -> bool:
+        """Whether every usual question has an exact answer."""
+        if self._folds is not None and all(_gentle(law) for law, _ in self.steps):
+            return True
+        return self._contour_answers and self.mirrored()._contour_answers
+
+    @cached_property
+    def _contour_answers(self) -> bool:
+        """At thresholds all over what is usually asked; the lines drawn are kept."""
+        least, largest = self._ends
+        try:
+            contour = self._engine.first()
+            if least < 0 < largest:  # the cheapest to refuse
+                contour.tails(np.zeros(1))
+            furthest = max(
+                float(contour.guess_delta(np.log(np.array([_LEAST_DELTA])))[0]),
+                float(contour.guess_fpr(np.array([_LEAST_FPR]))[0]),
+            )
+            t = np.linspace(0.0, furthest, _PROBES)
+            contour.tails(t[(t >= least) & (t < largest)])
+        except NotCertified:
+            return False
+        return True
+
+    @cached_property
+    def _beneath(self) -> TradeoffCurve:
+        return beneath(self.steps, ordered=True)
 
     @cached_property
     def _folds(self) -> Engine | None:
@@ -137,6 +169,11 @@ class ComposedCurve(ThresholdCurve):
         return self if mirror is self else EitherOrder(self)
 
 
+def _gentle(law: LossLaw) -> bool:
+    one = law.law if isinstance(law, Swapped) else law
+    return not isinstance(one, MixtureLoss) or one.mu <= _STEEPEST
+
+
 @dataclass(frozen=True)
 class EitherOrder(ThresholdCurve):
     """The lower convex envelope of a composition and its mirror: what holds for both orders."""
@@ -149,6 +186,10 @@ class EitherOrder(ThresholdCurve):
 
     def mirrored(self) -> EitherOrder:
         return self
+
+    @cached_property
+    def _beneath(self) -> TradeoffCurve:
+        return beneath(self.present.steps, ordered=False)
 
     def _largest_loss(self) -> float:
         return max(self.present._ends[1], -self.present._ends[0])
@@ -188,7 +229,7 @@ class EitherOrder(ThresholdCurve):
             found[:, few], beaten[few] = self._by_present(fpr[few], off_fpr(fpr[few]))
         if many.any():
             # In the mirror the FNR is what was the FPR.
-            seen, beaten[many] = self._by_present(fpr[many], off_tpr(1 - fpr[many]))
+            seen, beaten[many] = self._by_present(fpr[many], off_tpr(1 - fpr[many], fpr[many]))
             found[:, many] = seen[[2, 3, 0, 1, 4, 5]]
         if beaten.any():
             found[:, beaten] = super()._solved_fpr(fpr[beaten])
@@ -201,13 +242,13 @@ class EitherOrder(ThresholdCurve):
         t, found, _ = present._newton(off, guess, 0.0, top)
         return found, mirror._tails(t).delta > found[4] * (1 + 1e-12)
 
-    def _epsilon(self, delta: Array) -> Array:
+    def _exact_epsilon(self, delta: Array) -> Array:
         """That of one order, unless the other has a larger δ there."""
         present, mirror = self.present, self.present.mirrored()
-        found = np.asarray(present._epsilon(delta))
-        beaten = np.flatnonzero(np.ravel(mirror._delta(found) > delta))
+        found = np.asarray(present._exact_epsilon(delta))
+        beaten = np.flatnonzero(np.ravel(mirror._tails(found).delta > delta))
         if beaten.size:
-            found.ravel()[beaten] = mirror._epsilon(np.ravel(delta)[beaten])
+            found.ravel()[beaten] = mirror._exact_epsilon(np.ravel(delta)[beaten])
         return found
 
     def _guess_fpr(self, fpr: Array) -> Array:

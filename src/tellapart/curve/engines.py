@@ -83,6 +83,10 @@ class FirstToAnswer:
         self._made: dict[int, Engine] = {}
         self._last: tuple[Array, Tails] | None = None
 
+    def first(self) -> Engine:
+        """The one that is asked before all others."""
+        return self._engine(0)
+
     def tails(self, t: Array) -> Tails:
         last = self._last
         if last is not None and np.array_equal(t, last[0]):
@@ -104,12 +108,15 @@ class FirstToAnswer:
             self._last = guess.copy(), engine.tails(guess)
         return guess
 
+    def _engine(self, k: int) -> Engine:
+        if k not in self._made:
+            self._made[k] = self._make[k]()
+        return self._made[k]
+
     def _ask(self, question: Callable[[Engine], _Answer]) -> _Answer:
-        for k, make in enumerate(self._make):
+        for k in range(len(self._make)):
             try:
-                if k not in self._made:
-                    self._made[k] = make()
-                return question(self._made[k])
+                return question(self._engine(k))
             except NotCertified:
                 if k == len(self._make) - 1:
                     raise

@@ -17,6 +17,8 @@ from tellapart.errors import NotCertified
 
 # One tilt serves about so many deviations of the sum.
 _SERVES = 6.0
+# The variance of losses that a double takes for one and the same.
+_NARROWEST = 1e-32
 
 
 class Guide:
@@ -28,7 +30,7 @@ class Guide:
             raise NotCertified("a step of these losses is beyond what a bracket can hold")
         self._count = sum(count for _, count in steps)
         _, _, variance = self._cumulants(np.zeros(1))
-        self._scale = 1 / math.sqrt(float(variance[0]))
+        self._scale = 1 / math.sqrt(max(float(variance[0]), _NARROWEST))
         tilt, self.epsilon = self._saddle(math.log(delta))
         rungs = max(1, math.ceil(math.sqrt(-2 * math.log(delta)) / _SERVES))
         self.tilts = [tilt * k / rungs for k in range(rungs, 0, -1)]

@@ -203,6 +203,19 @@ class LaplaceLoss(LossLaw):
         return self
 
 
+def thinned(losses: Array, rate: float) -> Array:
+    """What losses become on a sample: log(1 + rate·(e^loss − 1))."""
+    if rate == 1:
+        return losses
+    change = rate * np.expm1(np.minimum(losses, 40.0))
+    with np.errstate(all="ignore"):
+        near = np.log1p(change)
+        # Close to −1 the change has lost what the record's absence leaves: that is added up.
+        low = np.log(1 - rate + rate * np.exp(losses))
+        far = losses + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-losses))
+    return np.where(losses > 40, far, np.where(change < -0.5, low, near))
+
+
 def _log_mean_exp(a: Array) -> Array:
     """The logarithm of the mean of e^(a·u) over u in (−1, 1): log(sinh(a)/a)."""
     size = np.maximum(np.abs(a), 1e-4)

@@ -124,7 +124,7 @@ class MixtureLoss(LossLaw):
     def _span(self, c: Array) -> tuple[float, float]:
         """Where the tilted law e^(c·loss)·N(0, 1) lives, for all of these tilts."""
         steps = len(self.weights) - 1
-        x = np.arange(-40.0, 41.0 + max(0.0, float(c.max())) * self.mu * steps, 0.25)
+        x = _mesh(-40.0, 41.0 + max(0.0, float(c.max())) * self.mu * steps, 0.25)
         logs = np.multiply.outer(np.array([c.min(), c.max()]), self.loss_at(x)) - x * x / 2
         alive = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - NEGLIGIBLE).any(axis=0))
         return float(x[alive[0]]) - 0.25, float(x[alive[-1]]) + 0.25

@@ -26,8 +26,9 @@ def from_two_profiles(epsilons: Array, ahead: Array, back: Array) -> AtomicCurve
         (e, d), (f, g) = left.last(), right.last()
         both = -math.expm1(-e - f)
         if both > 0:
-            fpr = ((1 - d) * math.exp(-e) - (1 - g) * math.exp(-e - f)) / both
-            fnr = ((1 - g) * math.exp(-f) - (1 - d) * math.exp(-e - f)) / both
+            # 1 − d − e^−f·(1 − g) and its mirror, by what they lack: small ε leave no digits else.
+            fpr = (g * math.exp(-f) - math.expm1(-f) - d) * math.exp(-e) / both
+            fnr = (d * math.exp(-e) - math.expm1(-e) - g) * math.exp(-f) / both
         else:  # both are the line α + β = 1 − δ: meet half-way
             height = 1 - min(d, g)
             fpr = (height + left.reached_fpr() - right.reached_fpr()) / 2

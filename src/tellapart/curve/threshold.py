@@ -14,6 +14,10 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import NotCertified
 
 _ROUNDS = 100
+# Newton's steps go no further than so many deviations of the loss, beyond doubling.
+_STRIDE = 8.0
+# From such a δ on it is worth a look whether ε is 0.
+_COMMON = 1e-3
 # Beyond these shares of an end of the loss nothing, or everything, is accused.
 _NOTHING, _EVERYTHING = (0.0, 0.0, 1.0, 1.0, 0.0, 0.0), (1.0, 1.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -43,6 +47,11 @@ class ThresholdCurve(TradeoffCurve):
     def _tails(self, t: Array) -> Tails:
         """The tails at thresholds, which may lie anywhere."""
 
+    @property
+    @abstractmethod
+    def _beneath(self) -> TradeoffCurve:
+        """A curve from below, for what the tails have no digits for."""
+
     @abstractmethod
     def _guess_fpr(self, fpr: Array) -> Array:
         """About where the FPR has these values."""
@@ -55,23 +64,50 @@ class ThresholdCurve(TradeoffCurve):
     def _deviation(self) -> float:
         """About how far the loss strays from its mean."""
 
+    def _least_stride(self) -> float:
+        """A width of thresholds that tells nothing apart."""
+        return 1e-15 * self._deviation() + 1e-300
+
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        found = self._tails(threshold)
-        return found.fpr, found.tpr, found.fnr, found.tnr
+        try:
+            return self._tails(threshold)[:4]
+        except NotCertified:
+            return self._beneath._rates(threshold)
 
     def _delta(self, epsilon: Array) -> Array:
-        return self._tails(epsilon).delta
+        try:
+            return self._tails(epsilon).delta
+        except NotCertified:
+            return self._beneath._delta(epsilon)
 
     def _delta_at_infinity(self) -> float:
         return 0.0
 
     def _beta(self, alpha: Array) -> Array:
-        return np.clip(self._at(alpha).fnr, 0.0, 1 - alpha)
+        try:
+            return np.clip(self._at(alpha).fnr, 0.0, 1 - alpha)
+        except NotCertified:
+            return self._beneath._beta(alpha)
 
     def _tpr(self, fpr: Array) -> Array:
-        return self._at(fpr).tpr
+        try:
+            return self._at(fpr).tpr
+        except NotCertified:
+            return self._beneath._tpr(fpr)
 
     def _fpr_at_small(self, tpr: Array) -> Array:
+        try:
+            return self._exact_fpr(tpr)
+        except NotCertified:
+            return self._beneath._fpr_at_small(tpr)
+
+    def _epsilon(self, delta: Array) -> Array:
+        try:
+            return self._exact_epsilon(delta)
+        except NotCertified:
+            return self._beneath._epsilon(delta)
+
+    def _exact_fpr(self, tpr: Array) -> Array:
         """Where the TPR has its value; where it jumps over it, on the line that supports it."""
         flat = np.ravel(tpr).astype(float)
         found = np.zeros(flat.size)
@@ -79,7 +115,7 @@ class ThresholdCurve(TradeoffCurve):
         if asked.size:
             goal = flat[asked]
             ends = self._smallest_loss(), self._largest_loss()
-            t, tails, hit = self._newton(off_tpr(goal), self._guess_fpr(goal), *ends)
+            t, tails, hit = self._newton(off_tpr(goal, 1 - goal), self._guess_fpr(goal), *ends)
             with np.errstate(over="ignore"):
                 line = np.maximum(goal - tails[4], 0.0) * np.exp(-t)
             found[asked] = np.where(hit, tails[0], line)
@@ -107,15 +143,16 @@ class ThresholdCurve(TradeoffCurve):
         found[2] = np.where(hit, found[2], 1 - tpr)
         return found
 
-    def _epsilon(self, delta: Array) -> Array:
+    def _exact_epsilon(self, delta: Array) -> Array:
         """Where log δ, whose slope is −e^ε·FPR/δ, has its value."""
         flat = np.ravel(delta).astype(float)
         found = np.where(flat <= 0, self._largest_loss(), 0.0)
         asked = np.flatnonzero(flat > 0)
         guess = self._guess_delta(np.log(flat[asked])) if asked.size else found
         # Far from ε = 0 there is no need to know what happens there.
-        if asked.size and guess.min() < 3 * self._deviation():
-            sure = flat[asked] < self._delta(np.zeros(1))[0]
+        near = asked.size and (guess.min() < 3 * self._deviation() or flat[asked].max() > _COMMON)
+        if near:
+            sure = flat[asked] < self._tails(np.zeros(1)).delta[0]
             asked, guess = asked[sure], guess[sure]
         if asked.size:
             target = np.log(flat[asked])
@@ -125,7 +162,8 @@ class ThresholdCurve(TradeoffCurve):
                 return np.log(tails.delta) - target[part], slope
 
             ends = 0.0, self._largest_loss()
-            found[asked] = np.maximum(self._newton(off, guess, *ends)[0], 0.0)
+            t, _, hit = self._newton(off, guess, *ends)
+            found[asked] = np.where(hit | (t > self._least_stride()), np.maximum(t, 0.0), 0.0)
         return found.reshape(np.shape(delta))
 
     def _newton(
@@ -137,6 +175,7 @@ class ThresholdCurve(TradeoffCurve):
         and whether the function has a root there or jumps over it.
         """
         t = np.array(t, dtype=float)
+        stride, least_stride = _STRIDE * self._deviation(), self._least_stride()
         low, high = np.full(t.shape, least), np.full(t.shape, most)
         found, hit = np.empty((len(Tails._fields), t.size)), np.ones(t.shape, dtype=bool)
         todo = np.arange(t.size)
@@ -149,39 +188,50 @@ class ThresholdCurve(TradeoffCurve):
                 step = -away / slope
             low[todo], high[todo] = np.where(away > 0, now, left), np.where(away > 0, right, now)
             close = (np.abs(away) <= 1e-12) | (np.abs(step) <= 1e-14 * np.abs(now))
-            narrow = high[todo] - low[todo] <= 1e-14 * np.abs(now) + 1e-300
+            narrow = high[todo] - low[todo] <= 1e-14 * np.abs(now) + least_stride
             hit[todo] = close
-            t[todo] = np.where(close, now + np.where(np.isfinite(step), step, 0.0), now + step)
+            # A flat start would send it to where nothing is known.
+            limit = np.abs(now) + stride
+            far = np.where(close, 0.0, np.clip(step, -limit, limit))
+            t[todo] = now + np.where(np.abs(step) < limit, step, far)
             t[todo[narrow & ~close]] = now[narrow & ~close]
             found[:, todo] = tails
             todo = todo[~(close | narrow)]
             if not todo.size:
                 return t, found, hit
-        raise NotCertified("a contour has too few digits here; mechanism.bracket(delta) may answer")
+        raise NotCertified("the search for a threshold did not settle")
 
 
 def off_fpr(fpr: Array) -> Off:
     """How far the FPR is off, by its logarithm or that of the TNR, whichever is smaller."""
-    few = fpr < 0.5
-    sign = np.where(few, 1.0, -1.0)
-    target = np.where(few, np.log(fpr), np.log1p(-fpr))
+    few, target = _smaller(fpr, 1 - fpr)
 
     def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
         value = np.where(few[part], tails.fpr, tails.tnr)
-        return sign[part] * (np.log(value) - target[part]), -tails.density / value
+        away = np.log(value) - target[part]
+        return np.where(few[part], away, -away), -tails.density / value
 
     return off
 
 
-def off_tpr(tpr: Array) -> Off:
-    """How far the TPR is off, by its logarithm; its density is e^t times that of the FPR."""
-    target = np.log(tpr)
+def off_tpr(tpr: Array, fnr: Array) -> Off:
+    """How far the TPR is off, by its logarithm or that of the FNR, whichever is smaller."""
+    few, target = _smaller(tpr, fnr)
 
     def off(tails: Tails, t: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
-        slope = -np.exp(t + np.log(tails.density) - np.log(tails.tpr))
-        return np.log(tails.tpr) - target[part], slope
+        value = np.where(few[part], tails.tpr, tails.fnr)
+        away = np.log(value) - target[part]
+        # The density of the loss under h1 is e^t times that under h0.
+        slope = -np.exp(t + np.log(tails.density) - np.log(value))
+        return np.where(few[part], away, -away), slope
 
     return off
+
+
+def _smaller(rate: Array, other: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Where a rate is smaller than its complement, and the logarithm of the smaller."""
+    few = rate < 0.5
+    return few, np.log(np.where(few, rate, other))
 
 
 def _middle(low: Array, high: Array) -> Array:

@@ -1,65 +1,175 @@
-"""Scores in NumPy's .npz files."""
+"""Scores in NumPy's .npz files: the arrays that are asked for, within a budget, and never run."""
 
 from __future__ import annotations
 
+import io
+import math
+import struct
+import tokenize
+import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from tellapart._checks import Array
+from tellapart import deadline
 from tellapart.data import columns
-from tellapart.data.frames import listed
+from tellapart.data.frames import listed, position
+from tellapart.data.ranked import Progress
+from tellapart.data.sources import Limits, Source
 from tellapart.data.table import Names, Slice
 from tellapart.errors import BadScores
 
+# A list of contents that is longer would be of some ten thousand arrays.
+_LONGEST_LIST = 2**20
+_SIDES = ("members", "others")
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What bytes that are no archive, or no array, make zipfile and NumPy raise.
+_DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    LookupError,
+    RuntimeError,  # also a password, and headers nested too deep
+    NotImplementedError,
+    OverflowError,
+    SyntaxError,
+    MemoryError,
+    struct.error,
+    tokenize.TokenError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
-def slices(files: Sequence[Path], names: Names) -> list[Slice]:
+
+def slices(
+    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+) -> Iterator[Slice]:
     """The rows of each file: arrays `members` and `others`, or one array for each column."""
-    return [slice_of(_arrays(file), names, file) for file in files]
+    for index, source in enumerate(sources):
+        yield _slice(_arrays(source, names, limits), names, source)
+        tell("reading", (index + 1) / len(sources))
 
 
-def slice_of(arrays: Mapping[str, NDArray[Any]], names: Names, file: Path) -> Slice:
-    """The rows that these arrays of a file hold."""
-    plain = names.run is None and names.group is None
-    if plain and {"members", "others"} <= set(arrays):
-        members = _scores("members", arrays["members"], file)
-        others = _scores("others", arrays["others"], file)
+def array(file: IO[bytes], size: int) -> NDArray[Any]:
+    """One plain array of so many bytes; its header must fit them before room is made for it."""
+    header = _HEADERS.get(npy.read_magic(file))
+    if header is None:
+        raise ValueError("an array with named fields")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of files that Python 2 wrote
+        shape, fortran, kind = header(file)
+    count = math.prod(shape)
+    if kind.hasobject or kind.names or min(shape, default=0) < 0 or not kind.itemsize:
+        raise ValueError("an array of no plain numbers")
+    if count * kind.itemsize > size:
+        raise ValueError("an array that is larger than its file")
+    # One byte more: only at its end does an archive compare what it read with its checksum.
+    held = file.read(count * kind.itemsize + 1)
+    if len(held) != count * kind.itemsize:
+        raise ValueError("an array that is not as long as it says")
+    flat: NDArray[Any] = np.frombuffer(held, dtype=kind, count=count)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def alone(source: Source) -> NDArray[Any]:
+    """The one plain array of an .npy file."""
+    try:
+        with source.opened() as file:
+            return array(file, source.size)
+    except _DAMAGED as wrong:
+        raise BadScores(f"{source} must be an .npy file of plain numbers") from wrong
+
+
+def _slice(arrays: Mapping[str, NDArray[Any]], names: Names, source: Source) -> Slice:
+    def place(row: int) -> str:
+        return f"in row {row} of {source} (counted from 0)"
+
+    if set(_SIDES) == set(arrays):
+        members, others = (columns.scores(name, arrays[name], place) for name in _SIDES)
         inside = np.repeat([True, False], [members.size, others.size])
         return Slice(np.concatenate([members, others]), inside)
-    for name in names.wanted.values():
-        if name not in arrays:
-            also = " (or 'members' and 'others')" if plain else ""
-            raise BadScores(f"{file} must have an array {name!r}{also}, has {listed([*arrays])}")
-    scores = _scores(names.score, arrays[names.score], file)
-    member = columns.truths(names.member, arrays[names.member], _place(file))
+    scores = columns.scores(names.score, arrays[names.score], place)
+    member = columns.truths(names.member, arrays[names.member], place)
     if member.size != scores.size:
         raise BadScores(
             f"{names.member} must say of {scores.size} scores who is in,"
-            f" got {member.size} in {file}"
+            f" got {member.size} in {source}"
         )
     run, group = (
-        None if name is None else columns.labels(name, arrays[name], scores.size, _place(file))
+        None if name is None else columns.labels(name, arrays[name], scores.size, place)
         for name in (names.run, names.group)
     )
     return Slice(scores, member, run, group)
 
 
-def _arrays(file: Path) -> dict[str, NDArray[Any]]:
+def _arrays(source: Source, names: Names, limits: Limits) -> dict[str, NDArray[Any]]:
+    """The arrays that are asked for; all others stay packed."""
     try:
-        with np.load(file, allow_pickle=False) as opened:
-            return {name: opened[name] for name in opened.files}
-    except (OSError, ValueError, AttributeError, zipfile.BadZipFile) as wrong:
-        why = f": {wrong}" if isinstance(wrong, OSError) else ""
-        raise BadScores(f"{file} must be an .npz file of plain arrays{why}") from wrong
+        with source.opened() as file, zipfile.ZipFile(listed_file := _Listed(file)) as packed:
+            listed_file.known = True
+            inside = packed.infolist()
+            there = [one.filename.removesuffix(".npy") for one in inside]
+            wanted = _wanted(there, names, source)
+            sizes = [inside[at].file_size for at in wanted.values()]
+            if sum(sizes) > limits.held:
+                limits.refuse(source, f"unpack to at most {limits.held:,.0f} bytes of scores")
+            deadline.check_memory(sum(sizes))
+            return {name: _unpacked(packed, inside[at]) for name, at in wanted.items()}
+    except BadScores:
+        raise
+    except _DAMAGED as wrong:
+        raise BadScores(f"{source} must be an .npz file of plain arrays") from wrong
 
 
-def _scores(name: str, values: NDArray[Any], file: Path) -> Array:
-    return columns.scores(name, values, _place(file))
+def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
+    """Where in the archive each array is that will be read."""
+    plain = names.run is None and names.group is None
+    if plain and set(_SIDES) <= set(there):
+        return {name: position(there, name, source, "array") for name in _SIDES}
+    for name in names.wanted.values():
+        if name not in there:
+            also = " (or 'members' and 'others')" if plain else ""
+            raise BadScores(f"{source} must have an array {name!r}{also}, has {listed(there)}")
+    return {name: position(there, name, source, "array") for name in names.wanted.values()}
 
 
-def _place(file: Path) -> columns.Place:
-    return lambda row: f"in row {row} of {file} (counted from 0)"
+def _unpacked(packed: zipfile.ZipFile, one: zipfile.ZipInfo) -> NDArray[Any]:
+    if one.compress_type not in _PACKED:
+        raise ValueError("an archive that NumPy did not write")
+    with packed.open(one) as file:
+        return array(file, one.file_size)
+
+
+class _Listed(io.BufferedIOBase):
+    """An archive's file, whose list of contents is not read where it is too long to be one."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.known = file, False
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """So many bytes; the whole list of contents is asked for at once."""
+        most = -1 if self.known else _LONGEST_LIST + 1
+        wanted = -1 if size is None else size
+        held = self._file.read(most if wanted < 0 else wanted if self.known else min(wanted, most))
+        if not self.known and len(held) == most:
+            raise ValueError("an archive of too many arrays")
+        return held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -16,6 +17,7 @@ from tellapart.errors import BadScores
 NUMBER = "be a number"
 NOT_NAN = "not be NaN"
 FINITE = "be finite (cap infinite scores at a finite one)"
+DOUBLE = "fit a double"
 TRUTH = "be True or False, or 1 or 0"
 NOT_NULL = "not be missing"
 
@@ -55,6 +57,8 @@ def truths(name: str, values: Any, place: Place = from_zero) -> Mask:
         return np.asarray(array, dtype=np.bool_)
     if array.dtype.kind in "iu":
         wrong = (array != 0) & (array != 1)
+    elif array.dtype.kind != "O":  # no truth among these, and perhaps very many of them
+        wrong = np.ones(array.size, dtype=np.bool_)
     else:
         wrong = np.array([not _is_truth(one) for one in array.tolist()], dtype=bool)
     if wrong.any():
@@ -74,7 +78,9 @@ def labels(name: str, values: Any, rows: int, place: Place = from_zero) -> NDArr
         refuse(name, f"have one label per score, {rows} in all", array.size, "")
     if array.dtype.kind in "mM" and np.isnat(array).any():
         refuse(name, NOT_NULL, None, place(int(np.argmax(np.isnat(array)))))
-    if array.dtype.kind in "fO":
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        refuse(name, NOT_NULL, math.nan, place(int(np.argmax(np.isnan(array)))))
+    if array.dtype.kind == "O":
         every = array.tolist()
         for row, one in enumerate(every):
             if one is None or one != one:
@@ -114,7 +120,7 @@ def _from_objects(name: str, values: Any, place: Place) -> Array:
     try:
         return np.array([float(one) for one in values], dtype=np.float64)
     except OverflowError:
-        refuse(name, "fit a double", max(values, key=abs), "")
+        refuse(name, DOUBLE, max(values, key=abs), "")
 
 
 def both_sides(where: str, members: int, others: int) -> None:

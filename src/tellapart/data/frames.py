@@ -24,6 +24,15 @@ def no_column(where: object, name: str, there: list[str]) -> NoColumn:
     return NoColumn(f"{where} must have a column {name!r}, has {listed(there)}")
 
 
+def position(there: list[str], name: str, where: object, what: str = "column") -> int:
+    """Where a column stands; one that is there twice is refused, as nobody knows which is meant."""
+    if name not in there:
+        raise no_column(where, name, there)
+    if there.count(name) > 1:
+        raise BadScores(f"{where} must have one {what} {name!r}, has {there.count(name)}")
+    return there.index(name)
+
+
 def column(table: Any, name: str) -> Any:
     """One column by its name, as something NumPy reads; missing values are refused."""
     found = raw(table, name)
@@ -36,11 +45,7 @@ def column(table: Any, name: str) -> Any:
 def raw(table: Any, name: str) -> Any:
     """One column by its name, as the table holds it, with whatever is missing from it."""
     opened = _opened(table)
-    there = _names(opened)
-    if name not in there:
-        raise no_column("table", name, there)
-    if there.count(name) > 1:
-        raise BadScores(f"table must have one column {name!r}, has {there.count(name)}")
+    position(_names(opened), name, "table")
     return opened[name]
 
 
@@ -55,7 +60,7 @@ def _missing(found: Any) -> Mask:
 
 def listed(names: list[str]) -> str:
     """The columns that are there, for a message."""
-    shown = ", ".join(repr(one) for one in names[:20])
+    shown = ", ".join(repr(one if len(one) <= 80 else f"{one[:77]}...") for one in names[:20])
     return (shown or "no columns") + (", ..." if len(names) > 20 else "")
 
 

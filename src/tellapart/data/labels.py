@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tellapart.data import columns, duck, frames, paths
-from tellapart.data.runs import PrivateFolder
+from tellapart.data import columns, csvfile, duck, frames, parquet, paths
+from tellapart.data.sources import Limits, Source
 from tellapart.errors import BadScores, InvalidArgument
 
 
@@ -70,36 +70,41 @@ def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[La
     kind, files = paths.found(source)
     if kind == "npz":
         raise BadScores(f"a table of labels must be Parquet or CSV, got {files[0]}")
-    folder = PrivateFolder()
-    ask = duck.connected(folder.path)
-    try:
-        found = [_one_file(ask, kind, file, names) for file in files]
-    finally:
-        ask.close()
-        folder.remove()
-    starts = np.cumsum([0, *(len(rows) for rows in found)])
-    every = [row for rows in found for row in rows]
-    made = [[row[i] for row in every] for i in range(len(names))]
+    read_one = _of_csv if kind == "csv" else _of_parquet
+    found = [read_one(Source(file), names) for file in files]
+    starts = np.cumsum([0, *(len(one[0].rows) for one in found)])
+    made = [[row for one in found for row in one[i].rows] for i in range(len(names))]
     if kind == "csv":
         made = [_understood(one) for one in made]
 
     def place(row: int) -> str:
         which = int(np.searchsorted(starts, row, side="right")) - 1
-        return duck.place(row - int(starts[which]), files[which])
+        return found[which][0].place(row - int(starts[which]))
 
     return [Labels(name, rows, place) for name, rows in zip(names, made, strict=True)]
 
 
-def _one_file(ask: Any, kind: str, file: Path, names: Sequence[str]) -> list[Any]:
-    reader = duck.PARQUET if kind == "parquet" else duck.read_csv(file)
-    told = duck.rows(ask, file, f"DESCRIBE SELECT * FROM {reader}")  # noqa: S608
-    there = [str(row[0]) for row in told]
-    for name in names:
-        if name not in there:
-            raise frames.no_column(file, name, there)
-    said = ", ".join(duck.quoted(name) for name in names)
-    found = duck.rows(ask, file, f"SELECT {said} FROM {reader}")  # noqa: S608
-    return [[None if _is_missing(one) else one for one in row] for row in found]
+def _of_csv(source: Source, names: Sequence[str]) -> list[Labels]:
+    lines: list[int] = []
+    held: list[list[Any]] = [[] for _ in names]
+    for some in csvfile.cells(source, names, Limits()):
+        lines.extend(some.lines)
+        for kept, column in zip(held, some.columns, strict=True):
+            kept.extend(column)
+    place = csvfile.placed(source, lines)
+    return [Labels(name, rows, place) for name, rows in zip(names, held, strict=True)]
+
+
+def _of_parquet(source: Source, names: Sequence[str]) -> list[Labels]:
+    every = [
+        [None if _is_missing(one) else one for one in row] for row in parquet.labels(source, names)
+    ]
+    place = functools.partial(_place, source)
+    return [Labels(name, [row[i] for row in every], place) for i, name in enumerate(names)]
+
+
+def _place(source: Source, row: int) -> str:
+    return duck.place(row, source)
 
 
 def _understood(texts: list[str | None]) -> list[Any]:

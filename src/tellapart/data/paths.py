@@ -44,6 +44,8 @@ def _matches(path: str) -> list[Path]:
         return [Path(one) for one in matches]
     if os.path.isdir(path):
         raise BadScores(f"path must name files, got the folder {path!r}: try '{path}/*.parquet'")
+    if os.path.exists(path):
+        raise BadScores(f"path must name plain files, and {path!r} is a pipe or a device: save it")
     raise BadScores(f"path must name a file that is there, got {path!r}")
 
 

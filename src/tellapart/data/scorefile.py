@@ -1,14 +1,15 @@
-"""Score files too large for memory: both sides by rank (extra ``files``)."""
+"""Score files too large for memory: both sides by rank."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 
-from tellapart.data import columns, paths
+from tellapart.data import columns, paths, reading
 from tellapart.data.ranked import Progress
 from tellapart.data.runs import PrivateFolder, RunWriter, SortedRuns
-from tellapart.data.table import Names, Table
-from tellapart.errors import BadScores
+from tellapart.data.sources import Source
+from tellapart.data.table import Names, Slice
 
 
 class ScoreFile:
@@ -29,27 +30,27 @@ class ScoreFile:
         member: str = "member",
         progress: Progress | None = None,
     ) -> None:
-        kind, files = paths.found(path)
-        if kind == "npz":
-            raise BadScores(f"a score file must be Parquet or CSV, got {files[0]}")
-        with Table(kind, files, Names(score, member), progress) as table:
-            self._hold(table)
+        _, files = paths.found(path)
+        slices = reading.slices(
+            [Source(one) for one in files], Names(score, member), None, progress
+        )
+        self._hold(slices, paths.words(files))
 
     @classmethod
-    def of_table(cls, table: Table) -> ScoreFile:
-        """Both sides of a table that is open already."""
+    def of_slices(cls, slices: Iterable[Slice], where: str) -> ScoreFile:
+        """Both sides of rows that come some at a time."""
         made = cls.__new__(cls)
-        made._hold(table)
+        made._hold(slices, where)
         return made
 
-    def _hold(self, table: Table) -> None:
+    def _hold(self, slices: Iterable[Slice], where: str) -> None:
         self._folder = PrivateFolder()
         members, others = RunWriter(self._folder), RunWriter(self._folder)
-        for rows in table.slices():
+        for rows in slices:
             members.add(rows.scores[rows.member])
             others.add(rows.scores[~rows.member])
         self.members, self.others = members.done(), others.done()
-        columns.both_sides(paths.words(table.files), self.members.count, self.others.count)
+        columns.both_sides(where, self.members.count, self.others.count)
 
     def __enter__(self) -> ScoreFile:
         return self

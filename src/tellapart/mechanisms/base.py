@@ -84,7 +84,10 @@ class Mechanism(ABC):
         return Repeated(self, times)
 
     def then(self, other: Mechanism) -> Sequence:
-        """The mechanism and then another, which may depend on the first output."""
+        """The mechanism and then another, which may depend on the first output.
+
+        Whatever the first output, it must keep the curve that ``other`` has.
+        """
         from tellapart.mechanisms.combine import Sequence
 
         if not isinstance(other, Mechanism):

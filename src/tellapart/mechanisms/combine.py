@@ -224,7 +224,9 @@ class Sequence(Combined):
 def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
     """What an attacker learns who sees the outputs of several mechanisms on the same data.
 
-    A later mechanism may depend on earlier outputs, as long as it keeps its curve for each.
+    A later mechanism may depend on earlier outputs, as long as it keeps the curve given here,
+    fixed beforehand, for each of them (Dong, Roth and Su 2022, Theorem 4). Choosing on the way
+    which curves come next, and how many, up to an ε is another matter: that is no privacy filter.
 
     >>> import tellapart as ta
     >>> both = compose([ta.Gaussian(sigma=5), ta.Gaussian(sigma=5)])

@@ -185,8 +185,7 @@ def _terms(text: str) -> list[str]:
 
 
 def _made(text: str, given: Mapping[str, float]) -> Subject:
-    name, values = _parsed(text, given)
-    often = {key: values.pop(key) for key in _OFTEN if key in values}
+    name, values, often = _apart(text, given)
     for way in NAMED[name]:
         if set(way.needs) <= set(values) <= {*way.needs, *way.takes}:
             return _taken(way.make(**values), often, text)
@@ -226,13 +225,8 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
     if len(_terms(text)) > 1:
         rule = "be one mechanism where a parameter is left open, not several joined by +"
         _checks.refuse("mechanism", rule, text)
-    name, values = _parsed(text, given)
-    often = {key: values.pop(key) for key in _OFTEN if key in values}
-    found: dict[str, Way] = {}
-    for way in NAMED[name]:
-        open_ones = set(way.needs) - set(values)
-        if set(values) <= {*way.needs, *way.takes} and len(open_ones) == 1:
-            found.setdefault(open_ones.pop(), way)
+    name, values, often = _apart(text, given)
+    found = _left_open(name, values)
     if parameter is not None:
         if parameter not in found:
             rule = f"be one that {text!r} leaves open ({', '.join(found) or 'none'})"
@@ -248,6 +242,74 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
         return _taken(found[free].make(**{free: value}, **values), often, text)
 
     return NamedFamily(name, free, {**values, **often}, make)
+
+
+def open_parameters(text: str, **given: float) -> tuple[str, ...]:
+    """What one mechanism leaves to be chosen: each of these alone would complete it.
+
+    >>> open_parameters("gaussian"), open_parameters("gaussian", delta=1e-6)
+    (('sigma',), ('epsilon',))
+    """
+    name, values, _ = _apart(text, given)
+    return tuple(_left_open(name, values))
+
+
+def takes_delta(text: str, **given: float) -> bool:
+    """Whether a δ among these, and not in the text, completes the first mechanism.
+
+    >>> takes_delta("gaussian", epsilon=1, delta=1e-6), takes_delta("gaussian", sigma=2, delta=1e-6)
+    (True, False)
+    """
+    first = _terms(text)[0]
+    if "delta" in terms(first)[0].values:
+        return False
+    name, values, _ = _apart(first, given)
+    return any(set(way.needs) <= set(values) <= {*way.needs, *way.takes} for way in NAMED[name])
+
+
+def own_delta(text: str) -> float | None:
+    """The δ in which a mechanism is told; None where it has none, or it is that of a step.
+
+    >>> own_delta("gaussian:epsilon=1,delta=1e-6"), own_delta("any:epsilon=1,delta=1e-6,repeated=9")
+    (1e-06, None)
+    """
+    return None if is_composed(text) else terms(text)[0].values.get("delta")
+
+
+def is_composed(text: str) -> bool:
+    """Whether a text is of several steps or of a sample, so that a δ in it is not that of all."""
+    first, *later = terms(text)
+    return bool(later) or any(key in first.values for key in _OFTEN)
+
+
+def labelled(text: str, given: Mapping[str, float]) -> str:
+    """A text with numbers that were given beside it, which are those of its first mechanism.
+
+    >>> labelled("gaussian+laplace:epsilon=1", {"sigma": 2})
+    'gaussian:sigma=2+laplace:epsilon=1'
+    """
+    first, *later = _terms(text)
+    numbers = ",".join(f"{key}={value:g}" for key, value in given.items())
+    if numbers:
+        first = f"{first}{',' if ':' in first else ':'}{numbers}"
+    return "+".join([first, *later]) if numbers else text
+
+
+def _apart(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any], dict[str, float]]:
+    """A name, its own numbers, and on what sample and how often."""
+    name, values = _parsed(text, given)
+    often = {key: values.pop(key) for key in _OFTEN if key in values}
+    return name, values, often
+
+
+def _left_open(name: str, values: Mapping[str, float]) -> dict[str, Way]:
+    """The parameters of which one alone is missing, and the way that it completes."""
+    found: dict[str, Way] = {}
+    for way in NAMED[name]:
+        missing = set(way.needs) - set(values)
+        if set(values) <= {*way.needs, *way.takes} and len(missing) == 1:
+            found.setdefault(missing.pop(), way)
+    return found
 
 
 def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]:

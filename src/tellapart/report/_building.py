@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -49,7 +49,7 @@ def of(
     unit: str = "",
     prior: float = 0.5,
     fpr: float = 0.01,
-    delta: float | None = None,
+    delta: float | Sequence[float] | None = None,
     out_of: int = 1_000,
     answers: Mapping[str, str] | None = None,
     scores: Scores | None = None,
@@ -63,15 +63,15 @@ def of(
     ``found`` is a verdict, or evidence or metrics without one; or a mechanism or a promise, of
     which nothing but the claim is told. ``name`` is what people call a mechanism or promise;
     ``unit`` is what it protects, such as "one patient". ``prior`` is the chance that an attacker
-    gives membership beforehand, ``fpr`` the share of others it accuses, ``delta`` where ε is told
-    first, ``out_of`` the number of people that sentences speak of. ``answers`` are a person's, by
-    the keys of ``QUESTIONS``. What else is given is told along: the scores a verdict was made
-    from, their files, the seed and the command line. ``brief`` leaves out all that a verdict does
-    not need: some of it takes long to compute.
+    gives membership beforehand, ``fpr`` the share of others it accuses, ``delta`` where ε is told,
+    or several such δ, the first one first, ``out_of`` the number of people that sentences speak
+    of. ``answers`` are a person's, by the keys of ``QUESTIONS``. What else is given is told
+    along: the scores a verdict was made from, their files, the seed and the command line.
+    ``brief`` leaves out all that a verdict does not need: some of it takes long to compute.
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)
-    asked = Asked(prior, fpr, delta, out_of).checked()
+    asked = Asked(prior, fpr, _several(delta), out_of).checked()
     filed = _Filed(unit.strip(), checklist.checked(answers or {}), asked)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, _versions())
@@ -84,7 +84,13 @@ def of(
     _checks.instance(Evidence, rule, found=evidence)
     if isinstance(found, Verdict):
         return _judged(found, scores, made, filed, brief)
-    return _finished(_unjudged(evidence, scores, made), None, Known(), filed)
+    return _finished(_unjudged(evidence, scores, made, asked), None, Known(), filed)
+
+
+def _several(delta: float | Sequence[float] | None) -> tuple[float, ...]:
+    if delta is None:
+        return ()
+    return tuple(delta) if isinstance(delta, Sequence) else (delta,)
 
 
 def _versions() -> dict[str, str]:
@@ -131,12 +137,16 @@ def _judged(
 ) -> Report:
     power, detectable = _shown.power(verdict)
     found, untold = (None, ()) if brief else _told(verdict.claim, filed.asked)
-    rows = {verdict.delta, *_shown.DELTAS}
+    if filed.asked.deltas:
+        verdict = replace(verdict, at=filed.asked.deltas[0])
+    more = [one for one in filed.asked.deltas if one != verdict.delta]
+    rows = {verdict.delta, *more, *_shown.DELTAS}
     curve = curve_of(verdict.claim) if found is None else found.curve
     report = Report(
         headline=verdict.headline,
         reasons=(
             *verdict.reasons(),
+            *_shown.besides(verdict.evidence, more),
             *(() if verdict.refuted else _shown.against(scores)),
             *untold,
         ),
@@ -167,7 +177,7 @@ def _told(claim: Subject, asked: Asked) -> tuple[Told | None, tuple[str, ...]]:
         return None, (f"What the claim means is not told: {error}.",)
 
 
-def _unjudged(evidence: Evidence, scores: Scores | None, made: Made) -> Report:
+def _unjudged(evidence: Evidence, scores: Scores | None, made: Made, asked: Asked) -> Report:
     sure = f"at {percent(evidence.confidence)} confidence"
     reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
     if not evidence.can_refute:
@@ -178,7 +188,7 @@ def _unjudged(evidence: Evidence, scores: Scores | None, made: Made) -> Report:
         reasons=(*reasons, *_shown.against(scores)),
         made=made,
         curves=_curves.traced(evidence, None),
-        shown=_shown.bounds(evidence, _shown.DELTAS),
+        shown=_shown.bounds(evidence, {*asked.deltas, *_shown.DELTAS}),
         found=evidence,
         **_shown.common(evidence, scores),
     )

@@ -38,11 +38,14 @@ _KEPT = "That anything keeps this promise is claimed here, not shown."
 
 @dataclass(frozen=True)
 class Asked:
-    """What a reader wants to know of a claim: at which prior, FPR and δ, of how many people."""
+    """What a reader wants to know of a claim: at which prior, FPR and δ, of how many people.
+
+    The first of ``deltas`` is that of every ε; at the others ε is told besides.
+    """
 
     prior: float = 0.5
     fpr: float = 0.01
-    delta: float | None = None
+    deltas: tuple[float, ...] = ()
     out_of: int = 1_000
 
     def checked(self) -> Asked:
@@ -50,15 +53,20 @@ class Asked:
         return Asked(
             _checks.inside_unit(prior=self.prior),
             _checks.inside_unit(fpr=self.fpr),
-            None if self.delta is None else _checks.probability(delta=self.delta),
+            tuple(_checks.probability(delta=one) for one in self.deltas),
             _checks.whole(1, out_of=self.out_of),
         )
 
     def delta_of(self, curve: TradeoffCurve) -> float:
         """The δ of most interest: the one asked for, the promise's own, or the usual one."""
-        if self.delta is not None:
-            return self.delta
+        if self.deltas:
+            return self.deltas[0]
         return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else _USUAL
+
+    def words(self, curve: TradeoffCurve) -> str:
+        """That δ, and whether anyone asked for it."""
+        nobody = not self.deltas and not isinstance(curve, GuaranteeCurve)
+        return "δ = 1e-5 (default)" if nobody else f"δ = {self.delta_of(curve):g}"
 
 
 class Told(NamedTuple):
@@ -113,7 +121,7 @@ def _meaning(subject: Subject, curve: TradeoffCurve, asked: Asked, delta: float)
         errs=_errs(curve),
         certified=_certified(subject, curve, delta),
         prior=asked.prior,
-        budgets=_budgets(curve, delta),
+        budgets=_budgets(curve, delta, asked),
         risks=tuple(
             Shown(one.name, one.value, one.shown, one.meaning)
             for one in readings
@@ -130,16 +138,17 @@ def _errs(curve: TradeoffCurve) -> str:
     return ERRS[curve.bound]
 
 
-def _budgets(curve: TradeoffCurve, delta: float) -> tuple[Shown, ...]:
-    """ε at the δ of most interest first, then at others that have one."""
+def _budgets(curve: TradeoffCurve, delta: float, asked: Asked) -> tuple[Shown, ...]:
+    """ε at the δ of most interest, where else it was asked for, and at others that have one."""
     relation = "=" if curve.bound is Bound.EXACT else "≤"
     rows: list[Shown] = []
-    for one in (delta, *(other for other in (0.0, *_DELTAS) if other != delta)):
+    for one in dict.fromkeys((delta, *asked.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(one))
         shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
         new = epsilon < _MOST and shown not in [row.words for row in rows]
-        if one == delta or new:
-            rows.append(Shown(f"ε at δ = {one:g}", epsilon, shown, "read off the curve"))
+        if one == delta or one in asked.deltas or new:
+            at = asked.words(curve) if one == delta else f"δ = {one:g}"
+            rows.append(Shown(f"ε at {at}", epsilon, shown, "read off the curve"))
     return tuple(rows)
 
 

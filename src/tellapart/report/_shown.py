@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -85,6 +85,12 @@ def bounds(evidence: Evidence, deltas: Iterable[float]) -> tuple[Shown, ...]:
     with suppress(Unsupported):  # and some of (ε, δ) alone
         rows.append(_row("μ of Gaussian DP", evidence.mu_lower()))
     return tuple(rows)
+
+
+def besides(evidence: Evidence, deltas: Sequence[float]) -> tuple[str, ...]:
+    """The least ε at further δ that someone asked for, in sentences."""
+    rows = bounds(evidence, deltas) if deltas else ()
+    return tuple(f"Also shown: {one.what} {one.words}." for one in rows if "δ" in one.what)
 
 
 def _row(what: str, bound: LowerBound) -> Shown:

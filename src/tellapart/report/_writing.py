@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tellapart import _checks
+from tellapart.data import sources
 from tellapart.report.model import Report
 
 
@@ -24,7 +25,28 @@ def target(path: str | Path) -> Path:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
     if place.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+    _free(place)
     return place
+
+
+def _free(place: Path) -> None:
+    """Only an earlier report of this page makes way for its data; nobody named the other file."""
+    beside = place.with_suffix(".json")
+    if os.path.lexists(beside) and not (place.exists() and _is_report(beside)):
+        _checks.refuse(
+            "path",
+            f"leave {beside} as it is, where the report's data would go: name another page, "
+            f"such as {place.with_stem(f'{place.stem}-report')}, or move that file",
+            str(place),
+        )
+
+
+def _is_report(file: Path) -> bool:
+    try:
+        held = json.loads(sources.text(file))
+    except (OSError, ValueError, RecursionError):  # no text, no JSON
+        return False
+    return isinstance(held, dict) and {"headline", "reasons", "curves", "made"} <= set(held)
 
 
 def page(report: Report) -> str:

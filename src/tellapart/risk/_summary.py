@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tellapart import _checks
@@ -59,9 +60,9 @@ def summary(
     fpr: float = 0.01,
     recall: float = 0.5,
     weight: float = 1.0,
-    delta: float = 1e-5,
+    delta: float | Sequence[float] = 1e-5,
 ) -> tuple[Reading, ...]:
-    """All that an attacker gains, one reading a risk.
+    """All that an attacker gains, one reading a risk; ε at each ``delta``, where there are several.
 
     >>> import tellapart as ta
     >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
@@ -73,7 +74,10 @@ def summary(
     check_curve(curve=curve)
     p = _checks.inside_unit(prior=prior)
     size, found = _checks.inside_unit(fpr=fpr), _checks.inside_unit(recall=recall)
-    leak = _checks.probability(delta=delta)
+    first, *more = [
+        _checks.probability(delta=one)
+        for one in (delta if isinstance(delta, Sequence) and delta else [delta])
+    ]
     b = check_weight(weight)
 
     def read(key: str, name: str, value: float | Array, meaning: str) -> Reading:
@@ -97,13 +101,15 @@ def summary(
         read("success", "success", right, "how often it is right, at best"),
         read("bayes_error", "Bayes error", wrong, "how often it is wrong, at best"),
         read("auc", "AUC", auc(curve), "ranks a member above another person"),
-        read(
-            "epsilon",
-            f"ε at δ = {leak:g}",
-            curve.epsilon(leak),
-            "the usual number, one view of the curve",
-        ),
+        epsilon_reading(curve, first),
+        *(epsilon_reading(curve, one)._replace(key=f"epsilon_at_{one:g}") for one in more),
     )
+
+
+def epsilon_reading(curve: TradeoffCurve, delta: float) -> Reading:
+    """The usual number, ε, at one δ."""
+    name, meaning = f"ε at δ = {delta:g}", "the usual number, one view of the curve"
+    return _reading("epsilon", name, float(curve.epsilon(delta)), meaning, curve.bound)
 
 
 def _reading(key: str, name: str, value: float, meaning: str, bound: Bound) -> Reading:

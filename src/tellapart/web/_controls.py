@@ -12,7 +12,7 @@ from dataclasses import field as made
 from enum import StrEnum
 from typing import Any
 
-from tellapart.mechanisms.named import NAMED, Term, named, terms
+from tellapart.mechanisms.named import NAMED, Term, named, own_delta, terms
 
 
 class Scale(StrEnum):
@@ -231,6 +231,22 @@ def delta_dial(label: str, value: float) -> Dial:
     """The δ at which ε is told: which point of the curve is named, nothing that is changed."""
     ends = ("ε with few exceptions", "with many")
     return Dial("at_delta", label, value, 1e-12, 0.1, ends=ends)
+
+
+def told_at(text: str, at_delta: float) -> float:
+    """The δ of every ε: that of the mechanism where it has one, else the one that was dialled."""
+    own = own_delta(text)
+    return at_delta if own is None else own
+
+
+def delta_dials(label: str, text: str, at_delta: float) -> tuple[Dial, ...]:
+    """A dial for that δ, unless the mechanism has one for it."""
+    return (delta_dial(label, at_delta),) if own_delta(text) is None else ()
+
+
+def at_delta_option(text: str, at_delta: float) -> str:
+    """The same δ on a command line, which takes a mechanism's own from its text."""
+    return f" --at-delta {at_delta!r}" if own_delta(text) is None else ""
 
 
 def known_terms(text: str) -> tuple[Term, ...]:

@@ -9,10 +9,10 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
-from tellapart.errors import Unsupported
+from tellapart.errors import InvalidArgument, Unsupported
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -41,11 +41,16 @@ def example() -> str:
 
 
 def serve(
-    port: int | None = None, *, browser: bool = True, ready: Callable[[], object] | None = None
+    port: int | None = None,
+    *,
+    browser: bool = True,
+    ready: Callable[[], object] | None = None,
+    until: threading.Event | None = None,
 ) -> None:
     """Serve the page until interrupted, and open it in a browser unless told not to.
 
-    ``ready`` is called once the page can be had.
+    ``ready`` is called once the page can be had. It ends ``until`` the event is set, too, which
+    any thread may do.
     """
     where = free_port() if port is None else _checks.whole(1, port=port)
     if where > 65_535:
@@ -60,6 +65,7 @@ def serve(
     _try(where)
     # That a request waits its turn for a moment is no news to whoever reads the terminal.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    _make_room(_limits.MOST_CONNECTIONS)
     connections: dict[int, object] = {}
     server = None
     # Its processes load what they need while this one does.
@@ -81,6 +87,8 @@ def serve(
             inbuf_overflow=2 * _limits.LARGEST_REQUEST,
             outbuf_overflow=2 * _limits.LARGEST_REQUEST,
         )
+        if until is not None:
+            threading.Thread(target=_stop, args=(until, server, connections), daemon=True).start()
         if ready is not None:
             ready()
         if browser:
@@ -95,6 +103,18 @@ def serve(
             wasyncore.close_all(connections)  # of visitors who are still there
 
 
+def _make_room(connections: int) -> None:
+    """Some systems start a process with fewer files than there may be connections."""
+    if os.name != "posix":
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * connections if most == resource.RLIM_INFINITY else min(2 * connections, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def _application(pool: Pool) -> WSGIApplication:
     try:
         from tellapart.web._app import create, in_processes
@@ -102,6 +122,12 @@ def _application(pool: Pool) -> WSGIApplication:
         raise Unsupported(_EXTRA) from missing
     found: WSGIApplication = create(in_processes(pool)).server
     return found
+
+
+def _stop(until: threading.Event, server: Any, connections: dict[int, Any]) -> None:
+    """Once someone says so, close all that the server listens to, in its own thread."""
+    until.wait()
+    server.trigger.pull_trigger(lambda: [one.close() for one in list(connections.values())])
 
 
 def _try(port: int) -> None:
@@ -113,7 +139,7 @@ def _try(port: int) -> None:
             one.bind((HOST, port))
         except PermissionError as refused:
             why = f"port {port} is for administrators: choose one from 1024 on"
-            raise Unsupported(why) from refused
+            raise InvalidArgument(why) from refused
         except OSError as refused:
             why = f"port {port} is in use: choose another, or leave it out for a free one"
-            raise Unsupported(why) from refused
+            raise InvalidArgument(why) from refused

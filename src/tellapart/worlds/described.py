@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart import _checks
+from tellapart.data import sources
 from tellapart.errors import InvalidArgument
 from tellapart.worlds.describing import _models, _parts, _words
 from tellapart.worlds.describing._keys import Keys
@@ -63,10 +64,7 @@ def read(path: str | PathLike[str]) -> Described:
     Files that it names lie relative to it. What is wrong is said with file, table and key.
     """
     place = Path(path)
-    try:
-        text = place.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(f"{place} must be text in UTF-8: {error}") from error
+    text = sources.text(place)
     try:
         return parse(text, folder=place.parent, title=place.stem)
     except InvalidArgument as error:
@@ -89,7 +87,7 @@ def parse(text: str, *, folder: str | PathLike[str] = ".", title: str = "") -> D
     """
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers without end
         raise InvalidArgument(f"the description must be TOML: {error}") from error
     tables = _tables(given)
     if "model" not in tables:

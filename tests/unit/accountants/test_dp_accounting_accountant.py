@@ -195,3 +195,22 @@ def test_without_dp_accounting_the_extra_is_named(monkeypatch):
     assert str(caught.value) == (
         "an accountant for dp_accounting needs: pip install 'tellapart[accounting]'"
     )
+
+
+SAMPLED_TWICE = dp.PoissonSampledDpEvent(0.1, dp.SelfComposedDpEvent(dp.LaplaceDpEvent(1.0), 3))
+
+
+@pytest.mark.parametrize("culprit", [dp.UnsupportedDpEvent(), dp.ZCDpEvent(0.1), SAMPLED_TWICE])
+@pytest.mark.parametrize(
+    "nest",
+    [
+        lambda event: event,
+        lambda event: dp.ComposedDpEvent([STEP, event]),
+        lambda event: dp.SelfComposedDpEvent(event, 5),
+        lambda event: dp.ComposedDpEvent([STEP, dp.SelfComposedDpEvent(event, 5), STEP]),
+    ],
+)
+def test_the_innermost_event_is_to_blame(culprit, nest):
+    with pytest.raises(dp.UnsupportedEventError) as caught:
+        CurveAccountant().compose(nest(culprit))
+    assert str(caught.value).endswith(f"caused by subevent {culprit}.")

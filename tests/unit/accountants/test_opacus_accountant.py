@@ -9,9 +9,12 @@ import pytest
 import torch
 from opacus.accountants import IAccountant, create_accountant
 from opacus.accountants.utils import get_noise_multiplier
+from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
 import tellapart as ta
-from tellapart.accountants.opacus import CurveAccountant
+from tellapart.accountants.opacus import CurveAccountant, accountant
+
+POISSON = ta.Sampling.POISSON
 
 # What Opacus and torch say of any run without a secure generator, whoever does the accounting.
 pytestmark = [
@@ -20,18 +23,25 @@ pytestmark = [
 ]
 
 
+BUDGET = {"target_epsilon": 3.0, "target_delta": 1e-5, "epochs": 5}
+
+
+def parts(**loading):
+    """A tiny model, its optimizer, and a loader of 64 records (by default in batches of 8)."""
+    model = torch.nn.Linear(4, 1)
+    rows = torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
+    loading = loading or {"batch_size": 8}
+    return {
+        "module": model,
+        "optimizer": torch.optim.SGD(model.parameters(), lr=0.1),
+        "data_loader": torch.utils.data.DataLoader(rows, **loading),
+        "max_grad_norm": 1.0,
+    }
+
+
 def train(engine, **options):
     """One epoch of eight steps of a tiny model, with noise 1.1 and rate 1/8."""
-    model = torch.nn.Linear(4, 1)
-    data = torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
-    model, optimizer, loader = engine.make_private(
-        module=model,
-        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
-        data_loader=torch.utils.data.DataLoader(data, batch_size=8),
-        noise_multiplier=1.1,
-        max_grad_norm=1.0,
-        **options,
-    )
+    model, optimizer, loader = engine.make_private(**parts(), noise_multiplier=1.1, **options)
     for x, y in loader:
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
@@ -63,74 +73,64 @@ def test_a_checkpoint_brings_the_steps_back(tmp_path):
 
 def test_make_private_with_epsilon_keeps_it():
     engine = opacus.PrivacyEngine(accountant="tellapart")
-    model = torch.nn.Linear(4, 1)
-    data = torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
-    _, optimizer, _ = engine.make_private_with_epsilon(
-        module=model,
-        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
-        data_loader=torch.utils.data.DataLoader(data, batch_size=8),
-        target_epsilon=3.0,
-        target_delta=1e-5,
-        epochs=5,
-        max_grad_norm=1.0,
-    )
+    _, optimizer, _ = engine.make_private_with_epsilon(**parts(), **BUDGET)
     spent = ta.dp_sgd(optimizer.noise_multiplier, 1 / 8, 40).curve().epsilon(1e-5)
     assert 2.99 <= spent <= 3.0
 
 
 def test_it_is_one_of_theirs_and_starts_empty():
-    accountant = create_accountant("tellapart")
-    assert isinstance(accountant, IAccountant)
-    assert accountant.mechanism() == CurveAccountant.mechanism() == "tellapart"
-    assert (len(accountant), accountant.get_epsilon(0.0)) == (0, 0)
+    spent = create_accountant("tellapart")
+    assert isinstance(spent, IAccountant)
+    assert spent.mechanism() == CurveAccountant.mechanism() == "tellapart"
+    assert (len(spent), spent.get_epsilon(0.0)) == (0, 0)
 
 
 def test_steps_alike_are_counted_and_others_kept_apart():
-    accountant = CurveAccountant()
+    spent = CurveAccountant(assume=POISSON)
     for noise, rate in [(1.0, 0.01)] * 3 + [(1.0, 0.02)] + [(2.0, 0.02)] * 2 + [(1.0, 0.01)]:
-        accountant.step(noise_multiplier=noise, sample_rate=rate)
-    assert accountant.history == [(1.0, 0.01, 3), (1.0, 0.02, 1), (2.0, 0.02, 2), (1.0, 0.01, 1)]
-    assert len(accountant) == 7
+        spent.step(noise_multiplier=noise, sample_rate=rate)
+    assert spent.history == [(1.0, 0.01, 3), (1.0, 0.02, 1), (2.0, 0.02, 2), (1.0, 0.01, 1)]
+    assert len(spent) == 7
     parts = [ta.dp_sgd(1.0, 0.01, 4), ta.dp_sgd(1.0, 0.02, 1), ta.dp_sgd(2.0, 0.02, 2)]
     together = ta.compose(parts).bracket(delta=1e-5, gap=1e-4)
-    found = accountant.get_epsilon(1e-5)
+    found = spent.get_epsilon(1e-5)
     assert together.upper.epsilon(1e-5) < found <= together.lower.epsilon(1e-5)
 
 
 def test_many_kinds_of_steps_are_one_composition():
-    accountant = CurveAccountant()
+    spent = CurveAccountant(assume=POISSON)
     kinds = [(1 + k / 50, 0.01 + k / 5000, 200 + k) for k in range(50)]
-    accountant.history = list(kinds)
+    spent.history = list(kinds)
     whole = ta.compose([ta.dp_sgd(*one) for one in kinds])
-    assert accountant.get_epsilon(1e-5) == whole.curve().epsilon(1e-5)
+    assert spent.get_epsilon(1e-5) == whole.curve().epsilon(1e-5)
     alone = [ta.dp_sgd(*one).curve().epsilon(1e-5) for one in kinds]
-    assert max(alone) < accountant.get_epsilon(1e-5) < sum(alone)
+    assert max(alone) < spent.get_epsilon(1e-5) < sum(alone)
 
 
 def test_the_ends_of_the_noise_and_of_the_rate():
-    accountant = CurveAccountant()
-    accountant.history = [(0.0, 0.0, 5), (1.0, 0.0, 5), (1.0, 1.0, 4), (0.0, 0.5, 0)]
+    spent = CurveAccountant(assume=POISSON)
+    spent.history = [(0.0, 0.0, 5), (1.0, 0.0, 5), (1.0, 1.0, 4), (0.0, 0.5, 0)]
     expected = ta.Gaussian(0.5).curve().epsilon(1e-5)
-    assert accountant.get_epsilon(1e-5) == pytest.approx(expected, rel=1e-12)
-    accountant.step(noise_multiplier=0.0, sample_rate=0.001)
-    assert accountant.get_epsilon(1e-5) == math.inf
+    assert spent.get_epsilon(1e-5) == pytest.approx(expected, rel=1e-12)
+    spent.step(noise_multiplier=0.0, sample_rate=0.001)
+    assert spent.get_epsilon(1e-5) == math.inf
 
 
 def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
-    accountant = CurveAccountant()
-    accountant.history = [(0.5, 1e-5, 3), (50.0, 1.0, 1)]
+    spent = CurveAccountant(assume=POISSON)
+    spent.history = [(0.5, 1e-5, 3), (50.0, 1.0, 1)]
     few = ta.dp_sgd(0.5, 1e-5, 3).then(ta.Gaussian(50.0))
     assert few.curve().bound is ta.Bound.LOWER
     lower, upper = few.bracket(delta=1e-6)
-    assert upper.epsilon(1e-6) < accountant.get_epsilon(1e-6) < lower.epsilon(1e-6) + 1e-4
+    assert upper.epsilon(1e-6) < spent.get_epsilon(1e-6) < lower.epsilon(1e-6) + 1e-4
 
 
 def test_arguments_meant_for_other_accountants_do_no_harm():
-    accountant = CurveAccountant()
-    accountant.history = [(1.0, 0.01, 1000)]
-    plain = accountant.get_epsilon(1e-5)
-    assert accountant.get_epsilon(1e-5, eps_error=0.1) == plain
-    assert accountant.get_epsilon(delta=1e-5, alphas=[2.0, 3.0]) == plain
+    spent = CurveAccountant(assume=POISSON)
+    spent.history = [(1.0, 0.01, 1000)]
+    plain = spent.get_epsilon(1e-5)
+    assert spent.get_epsilon(1e-5, eps_error=0.1) == plain
+    assert spent.get_epsilon(delta=1e-5, alphas=[2.0, 3.0]) == plain
 
 
 @pytest.mark.parametrize("target", [0.5, 8.0])
@@ -140,7 +140,7 @@ def test_the_noise_multiplier_is_found_on_the_safe_side(target):
         target_delta=1e-6,
         sample_rate=0.01,
         steps=500,
-        accountant="tellapart",
+        accountant=accountant(assume=POISSON),
         epsilon_tolerance=1e-6,
     )
     spent = ta.dp_sgd(sigma, 0.01, 500).curve().epsilon(1e-6)
@@ -149,23 +149,28 @@ def test_the_noise_multiplier_is_found_on_the_safe_side(target):
 
 def test_it_needs_less_noise_than_opacus_does():
     asked = {"target_epsilon": 2.0, "target_delta": 1e-5, "sample_rate": 0.01, "steps": 1_000}
-    ours = get_noise_multiplier(**asked, accountant="tellapart", epsilon_tolerance=1e-4)
+    name = accountant(assume=POISSON)
+    ours = get_noise_multiplier(**asked, accountant=name, epsilon_tolerance=1e-4)
     with pytest.warns(UserWarning, match="Optimal order is the largest alpha"):
         theirs = get_noise_multiplier(**asked, accountant="prv", epsilon_tolerance=1e-4)
     assert 0.99 * theirs < ours < theirs
 
 
 def test_the_state_goes_round():
-    accountant = CurveAccountant()
-    accountant.step(noise_multiplier=1.0, sample_rate=0.1)
-    accountant.step(noise_multiplier=2.0, sample_rate=0.1)
-    state = accountant.state_dict()
-    assert dict(state) == {"history": [(1.0, 0.1, 1), (2.0, 0.1, 1)], "mechanism": "tellapart"}
+    spent = CurveAccountant(assume=POISSON)
+    spent.step(noise_multiplier=1.0, sample_rate=0.1)
+    spent.step(noise_multiplier=2.0, sample_rate=0.1)
+    state = spent.state_dict()
+    assert dict(state) == {
+        "history": [(1.0, 0.1, 1), (2.0, 0.1, 1)],
+        "mechanism": "tellapart",
+        "sampling": None,
+    }
     other = CurveAccountant()
     other.load_state_dict(state)
     other.step(noise_multiplier=2.0, sample_rate=0.1)
     assert other.history == [(1.0, 0.1, 1), (2.0, 0.1, 2)]
-    assert state["history"] == accountant.history == [(1.0, 0.1, 1), (2.0, 0.1, 1)]
+    assert state["history"] == spent.history == [(1.0, 0.1, 1), (2.0, 0.1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -190,11 +195,11 @@ def test_the_state_goes_round():
     ],
 )
 def test_a_bad_state_is_refused_and_changes_nothing(state, message):
-    accountant = CurveAccountant()
-    accountant.step(noise_multiplier=1.0, sample_rate=0.1)
+    spent = CurveAccountant(assume=POISSON)
+    spent.step(noise_multiplier=1.0, sample_rate=0.1)
     with pytest.raises(ValueError, match=message):
-        accountant.load_state_dict(state)
-    assert accountant.history == [(1.0, 0.1, 1)]
+        spent.load_state_dict(state)
+    assert spent.history == [(1.0, 0.1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -212,18 +217,18 @@ def test_a_bad_state_is_refused_and_changes_nothing(state, message):
     ],
 )
 def test_bad_arguments_are_named(ask, message):
-    accountant = CurveAccountant()
+    spent = CurveAccountant(assume=POISSON)
     with pytest.raises(ta.InvalidArgument) as caught:
-        ask(accountant)
+        ask(spent)
     assert str(caught.value) == message
-    assert accountant.history == []
+    assert spent.history == []
 
 
 def test_a_history_put_in_by_hand_is_checked_when_asked():
-    accountant = CurveAccountant()
-    accountant.history = [(1.0, "0.1", 3)]
+    spent = CurveAccountant(assume=POISSON)
+    spent.history = [(1.0, "0.1", 3)]
     with pytest.raises(ta.InvalidArgument, match=r"sample_rate must be a number, got '0\.1'"):
-        accountant.get_epsilon(1e-5)
+        spent.get_epsilon(1e-5)
 
 
 def test_without_opacus_the_extra_is_named(monkeypatch):
@@ -233,3 +238,139 @@ def test_without_opacus_the_extra_is_named(monkeypatch):
     with pytest.raises(ta.Unsupported) as caught:
         importlib.import_module("tellapart.accountants.opacus")
     assert str(caught.value) == "an accountant for Opacus needs: pip install 'tellapart[opacus]'"
+
+
+NOT_POISSON = {
+    "shuffled": {"batch_size": 8, "shuffle": True},
+    "in order": {"batch_size": 8},
+    "in order, dropping the last": {"batch_size": 8, "drop_last": True},
+    "by weights": {
+        "batch_size": 8,
+        "sampler": torch.utils.data.WeightedRandomSampler(torch.ones(64), 64),
+    },
+    "of a part": {
+        "batch_size": 8,
+        "sampler": torch.utils.data.SubsetRandomSampler(range(32)),
+    },
+}
+
+
+@pytest.mark.parametrize("name", ["tellapart", accountant(assume=POISSON)])
+@pytest.mark.parametrize("loading", NOT_POISSON.values(), ids=NOT_POISSON)
+def test_loaders_that_are_not_poisson_are_refused_before_training(loading, name):
+    engine = opacus.PrivacyEngine(accountant=name)
+    given = parts(**loading)
+    order = type(given["data_loader"].sampler).__name__
+    for make, more in [
+        (engine.make_private, {"noise_multiplier": 1.1}),
+        (engine.make_private_with_epsilon, BUDGET),
+    ]:
+        with pytest.raises(ta.Unsupported, match=f"DataLoader with {order} are no Poisson samples"):
+            make(**given, **more, poisson_sampling=False)
+    assert isinstance(given["module"], torch.nn.Linear)
+    assert not given["module"]._forward_hooks
+    assert len(engine.accountant) == 0
+
+
+class Own(torch.utils.data.Sampler):
+    """Batches that nobody but their author knows how to draw."""
+
+    def __iter__(self):
+        return iter([[0, 1], [2]])
+
+    def __len__(self):
+        return 2
+
+
+def test_loaders_that_nobody_knows_need_a_word():
+    given = parts(batch_sampler=Own())
+    with pytest.raises(ta.Unsupported, match="Own is not known to draw Poisson samples: if it"):
+        train_with(opacus.PrivacyEngine(accountant="tellapart"), given)
+    engine = opacus.PrivacyEngine(accountant=accountant(assume=POISSON))
+    train_with(engine, given)
+    spent = ta.dp_sgd(1.1, 0.5, 1).curve().epsilon(1e-5)
+    assert engine.get_epsilon(1e-5) == spent
+    # A budget is met on the same word, by either spelling of it.
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    engine.accountant = CurveAccountant(assume=POISSON)
+    _, optimizer, _ = engine.make_private_with_epsilon(
+        **parts(batch_sampler=Own()), **BUDGET, poisson_sampling=False
+    )
+    assert ta.dp_sgd(optimizer.noise_multiplier, 0.5, 10).curve().epsilon(1e-5) <= 3.0
+
+
+def train_with(engine, given):
+    _, optimizer, _ = engine.make_private(**given, noise_multiplier=1.1, poisson_sampling=False)
+    engine.accountant.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=0.5)
+
+
+def test_a_loader_that_is_poisson_by_itself_is_seen():
+    sampler = UniformWithReplacementSampler(num_samples=64, sample_rate=0.125)
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    given = parts(batch_sampler=sampler)
+    engine.make_private(**given, noise_multiplier=1.1, poisson_sampling=False)
+    assert engine.accountant.sampling is POISSON
+
+
+def test_a_rate_that_is_higher_than_the_number_of_batches_says_is_refused():
+    sampler = UniformWithReplacementSampler(num_samples=64, sample_rate=0.125, steps=100)
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    with pytest.raises(ta.Unsupported) as caught:
+        engine.make_private(
+            **parts(batch_sampler=sampler), noise_multiplier=1.1, poisson_sampling=False
+        )
+    assert str(caught.value) == (
+        "the loader's sampling rate is 0.125, and Opacus reports 1/100, from the number of its "
+        "batches: make it with at most 8 batches an epoch"
+    )
+
+
+def test_without_a_loader_there_is_no_epsilon():
+    spent = create_accountant("tellapart")
+    spent.history = [(1.0, 0.01, 1_000)]
+    for ask in (lambda: spent.get_epsilon(1e-5), spent.curve):
+        with pytest.raises(ta.Unsupported, match="no data loader was seen") as caught:
+            ask()
+        assert "accountant(assume=ta.Sampling.POISSON)" in str(caught.value)
+    with pytest.raises(ta.Unsupported, match="no data loader was seen"):
+        get_noise_multiplier(
+            target_epsilon=2, target_delta=1e-5, sample_rate=0.1, steps=9, accountant="tellapart"
+        )
+    # All records in every batch is how it is, however batches are drawn.
+    spent.history = [(2.0, 1.0, 4)]
+    assert spent.get_epsilon(1e-5) == ta.Gaussian(1.0).curve().epsilon(1e-5)
+
+
+def test_what_was_seen_is_in_the_state():
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    train(engine)
+    state = engine.accountant.state_dict()
+    assert state["sampling"] == "POISSON"
+    again = CurveAccountant()
+    again.load_state_dict(state)
+    assert again.get_epsilon(1e-5) == engine.get_epsilon(1e-5)
+    before = {name: value for name, value in state.items() if name != "sampling"}
+    again.load_state_dict(before)  # of a release that did not look
+    with pytest.raises(ta.Unsupported, match="no data loader was seen"):
+        again.get_epsilon(1e-5)
+    said = create_accountant(accountant(assume=POISSON))
+    said.load_state_dict(before)
+    assert said.get_epsilon(1e-5) == engine.get_epsilon(1e-5)
+    with pytest.raises(ta.InvalidArgument, match="sampling must be POISSON"):
+        said.load_state_dict({**state, "sampling": "SHUFFLED"})
+
+
+@pytest.mark.parametrize("assume", [ta.Sampling.WITHOUT_REPLACEMENT, "poisson", True])
+def test_only_poisson_samples_can_be_assumed(assume):
+    for ask in (accountant, CurveAccountant):
+        with pytest.raises(ta.InvalidArgument, match=r"assume must be ta\.Sampling\.POISSON or"):
+            ask(assume=assume)
+
+
+@pytest.mark.filterwarnings("ignore:Optimal order is the:UserWarning")
+def test_other_accountants_are_left_alone():
+    engine = opacus.PrivacyEngine(accountant="rdp")
+    train(engine, poisson_sampling=False)
+    assert engine.get_epsilon(1e-5) > 0
+    fresh = opacus.PrivacyEngine(accountant="rdp")
+    fresh.make_private_with_epsilon(**parts(), **BUDGET, poisson_sampling=False)

@@ -353,6 +353,32 @@ def test_what_refutes_is_weighed_as_the_ledger_says():
     assert found.p_value <= found.level
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [ta.guarantee(epsilon=1), ta.DiscreteLaplace(scale=1.0), ta.Gaussian(sigma=1.0)],
+    ids=["promise", "mechanism", "gaussian"],
+)
+def test_counts_tell_a_violation_of_many_deviations_as_one(claim):
+    """88 % against 12 % of 9,000 each: some 60 deviations beyond what ε = 1 allows."""
+    found = audit.from_counts(audit.Counts(7911, 9000, 1089, 9000)).finding(claim)
+    assert found.p_value < 1e-15
+
+
+@pytest.mark.parametrize("confidence", [0.7, 0.95])
+def test_p_values_of_counts_are_as_rare_as_they_say(confidence):
+    """All outcomes, for rates on the claim's own curve: no p-value comes more often than itself."""
+    claim, n = ta.RandomizedResponse(1.5).curve(), 9
+    found = np.ones((n + 1, n + 1))
+    for few, some in np.ndindex(found.shape):
+        seen = audit.from_counts(audit.Counts(some, n, few, n), confidence).finding(claim)
+        found[few, some] = 1.0 if seen is None else seen.p_value
+    assert (found < 1).any()
+    for fpr in (0.02, 0.1, 0.182, 0.3, 0.6):
+        chance = np.outer(*(binom.pmf(range(n + 1), n, p) for p in (fpr, float(claim.tpr(fpr)))))
+        for t in np.unique(found):
+            assert chance[found <= t].sum() <= t * (1 + 1e-9)
+
+
 def test_the_most_telling_number_of_guesses_refutes():
     draw = np.random.default_rng(6)
     coins = draw.integers(0, 2, 4000)

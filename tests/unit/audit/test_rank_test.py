@@ -146,6 +146,21 @@ def test_sums_for_any_curve_err_upwards_by_little(level, rank):
         assert np.all(sums[exact[near] > level * (1 + 2e-8)] > level)
 
 
+@pytest.mark.parametrize("level", [1e-3, 0.05])
+@pytest.mark.parametrize("rank", [1, 27, 243])
+def test_sums_far_below_the_level_keep_their_digits(level, rank):
+    """A violation of many deviations is told as one: no p-value ends at a share of the level."""
+    beyond = np.arange(rank, 1001, 23)
+    with mp.workdps(40):
+        exact = np.array([float(_hypergeometric(rank, 1000, c, 1000)) for c in beyond])
+    small = np.flatnonzero(exact < level / 3)
+    looks = _look(*[(rank, 1000, c, 1000) for c in beyond[small]])
+    sums = upper_p_values(looks, lambda fpr: fpr, np.full(small.size, level))
+    assert exact[small].min() < 1e-17
+    assert np.all(sums >= exact[small])
+    assert np.all(sums <= exact[small] * 1.06 + 3e-17)
+
+
 def _naive_sum(look, tpr):
     """Many cells of equal chance, each with its far end and with its near end."""
     k, n, c, m = look

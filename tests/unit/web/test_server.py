@@ -23,6 +23,8 @@ HALF = b"POST /_dash-update-component HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Len
 @pytest.fixture(scope="module")
 def server():
     command = [sys.executable, "-m", "tellapart", "explore", "--no-browser"]
+    if os.name == "posix":  # as many files as some systems start with
+        command = ["bash", "-c", 'ulimit -Sn 256; exec "$0" "$@"', *command]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:  # noqa: S603
         try:
             words = process.stdout.readline().split()

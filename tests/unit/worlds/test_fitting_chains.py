@@ -92,7 +92,7 @@ def test_gaps_are_refused_with_their_row_or_begin_a_new_sequence(tmp_path):
         assert fitted.starts.tolist() == [1, 1]
     file = tmp_path / "gap.csv"
     file.write_text("x,t\n0,1\n1,2\n,3\n1,4\n0,5\n")
-    with pytest.raises(ta.InvalidArgument, match=r"x must not be missing.*data row 3 of"):
+    with pytest.raises(ta.InvalidArgument, match=r"x must not be missing.*line 4 of"):
         fit_chain(file, column="x", order="t")
     assert fit_chain(file, column="x", missing="split").counts.sum() == 2
     polars = pl.DataFrame({"x": [0, 1, None, 1], "t": [1, 2, 3, None]})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tellapart.choose import Limit
 from tellapart.mechanisms.named import NamedFamily
+from tellapart.web._controls import at_delta_option
 from tellapart.web.views._choose_state import State
 
 
@@ -15,10 +16,11 @@ def command(state: State, family: NamedFamily) -> str:
     limits = [f"--{key.replace('_', '-')} {bound!r}" for key, bound in state.bounds.items()]
     attacker = [
         f"--{key.replace('_', '-')} {getattr(state, key)!r}"
-        for key in ("prior", "fpr", "recall", "weight", "at_delta")
+        for key in ("prior", "fpr", "recall", "weight")
     ]
+    where = at_delta_option(state.mechanism, state.at_delta)
     start = f"tellapart choose {shlex.quote(state.mechanism)} --parameter {family.parameter}"
-    return " ".join([start, *limits, *attacker])
+    return " ".join([start, *limits, *attacker]) + where
 
 
 def python(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tellapart.choose._answering import ACCEPTED
+from tellapart.web._controls import told_at
 
 
 @dataclass(frozen=True)
@@ -50,4 +51,4 @@ class State:
     def attacker(self) -> dict[str, float]:
         """What the risks are about, in the words of `risk.summary`."""
         about = {key: getattr(self, key) for key in ("prior", "fpr", "recall", "weight")}
-        return {**about, "delta": self.at_delta}
+        return {**about, "delta": told_at(self.mechanism, self.at_delta)}

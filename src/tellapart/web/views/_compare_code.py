@@ -47,5 +47,5 @@ def command(state: State) -> str:
     start = " ".join(["tellapart compare", *texts, about])
     keys = list(dict.fromkeys(one.key for one in state.deployments.values()))
     if not keys:
-        return f"{start} --at-delta {state.at_delta!r}"
+        return f"{start} --delta {state.at_delta!r}"
     return f"{start} --deployments {' '.join(keys)}"

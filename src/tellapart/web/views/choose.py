@@ -66,7 +66,8 @@ def _attacker_controls(state: State) -> Group:
         ends = ("precision counts", "recall counts")
         found.append(Dial("weight", label, state.weight, 0.1, 10, ends=ends))
     if state.on_max_epsilon:
-        found.append(_controls.delta_dial("δ at which ε is limited", state.at_delta))
+        label = "δ at which ε is limited"
+        found.extend(_controls.delta_dials(label, state.mechanism, state.at_delta))
     return Group("Attacker", tuple(found))
 
 
@@ -126,6 +127,7 @@ def _found(
 def _chosen(state: State, family: NamedFamily, limits: Sequence[Limit], found: Chosen) -> Answer:
     value = found.short
     subject = family.make(value)
+    setting = answering.configured(family, value)
     around = answering.cost(family, limits, _values(family, value, state.picture))
     factors = [one for one in answering.AROUND if value * one in _parameters(around)]
     rows = [row for row in around.rows if row.parameter in [value * one for one in factors]]
@@ -137,7 +139,7 @@ def _chosen(state: State, family: NamedFamily, limits: Sequence[Limit], found: C
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise that is added to one answer."
     return Answer(
-        headline=f"{family.parameter} = {value:.10g} for {state.mechanism}",
+        headline=f"{setting} for {state.mechanism}{setting.by}",
         drawing=_drawing(state, limits, around, value, curve_of(subject)),
         parts=(
             Table("Your limits", ("limit", "achieved", "what binds"), tuple(limit_rows)),

@@ -25,6 +25,11 @@ class State:
     at_delta: float = 1e-5
     picture: str = "roc"
 
+    @property
+    def delta(self) -> float:
+        """The δ of every ε."""
+        return _controls.told_at(self.mechanism, self.at_delta)
+
 
 def prior_dial(value: float) -> Dial:
     """How likely membership is before the attacker looks."""
@@ -56,7 +61,7 @@ def _controls_of(state: State) -> list[Control]:
         (
             prior_dial(state.prior),
             fpr_dial(state.fpr),
-            _controls.delta_dial("δ at which ε is told", state.at_delta),
+            *_controls.delta_dials("δ at which ε is told", state.mechanism, state.at_delta),
         ),
     )
     picture = Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)
@@ -67,7 +72,7 @@ def _answer(state: State) -> Answer:
     subject = named(state.mechanism)
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
-    found = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.at_delta)
+    found = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
     sentences = risk.words(curve, prior=prior, out_of=_people(prior), fpr=state.fpr).splitlines()
     return Answer(
         headline=state.mechanism,
@@ -99,6 +104,10 @@ def _out_of(state: State) -> str:
     return "" if people == 1_000 else f" --out-of {people}"
 
 
+def _at_delta(state: State) -> str:
+    return _controls.at_delta_option(state.mechanism, state.at_delta)
+
+
 def _attacker(state: State, curve: TradeoffCurve) -> Spot:
     """The attacker that the numbers are about."""
     found = float(curve.tpr(state.fpr))
@@ -113,7 +122,7 @@ from tellapart.mechanisms.named import named
 from tellapart.mechanisms.subject import curve_of
 
 curve = curve_of(named({state.mechanism!r}))
-for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.at_delta!r}):
+for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
     print(one)
 print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, fpr={state.fpr!r}))
 """
@@ -122,7 +131,7 @@ print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, 
 def _command(state: State) -> str:
     return (
         f"tellapart risk {shlex.quote(state.mechanism)} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}{_out_of(state)}"
+        f"--fpr {state.fpr!r}{_at_delta(state)}{_out_of(state)}"
     )
 
 
@@ -132,7 +141,7 @@ def _report(state: State) -> report.Report:
         name=state.mechanism,
         prior=state.prior,
         fpr=state.fpr,
-        delta=state.at_delta,
+        delta=state.delta,
         out_of=_people(state.prior),
         command=_report_command(state),
     )
@@ -141,7 +150,7 @@ def _report(state: State) -> report.Report:
 def _report_command(state: State) -> str:
     return (
         f"tellapart report {shlex.quote(state.mechanism)} report.html --prior {state.prior!r} "
-        f"--fpr {state.fpr!r} --at-delta {state.at_delta!r}{_out_of(state)}"
+        f"--fpr {state.fpr!r}{_at_delta(state)}{_out_of(state)}"
     )
 
 

@@ -81,7 +81,7 @@ def _controls_of(state: State) -> list[Control]:
     found = [attack, *_controls.mechanism("claim", state.claim, "Claim"), picture]
     if isinstance(named(state.claim), GuaranteeCurve):
         return found
-    return [*found, _controls.delta_dial("δ at which ε is told", state.at_delta)]
+    return [*found, *_controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
@@ -105,7 +105,8 @@ def _answer(state: State) -> Answer:
     broken = failures(curve, one.fpr, one.tpr)
     headline, mark, told = _told(state, subject, one, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
-    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else state.at_delta
+    told_at = _controls.told_at(state.claim, state.at_delta)
+    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else told_at
     return Answer(
         headline,
         (*signs, *told),

@@ -33,7 +33,7 @@ from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model
 
-_USUAL_DELTA = 1e-5
+USUAL_DELTA = 1e-5
 FORMS: tuple[Form, ...] = ("prior-free", "record", "given others")
 Believed = ChainSet | TableSet
 Asked = tuple[str, Callable[[], Standing]]
@@ -84,7 +84,7 @@ def compare_frameworks(
     check_release(release)
     rows, left, errors = [], [], []
     if delta is None and isinstance(release, Gaussian):
-        delta = _USUAL_DELTA
+        delta = USUAL_DELTA
     if delta is not None:
         _checks.inside_unit(delta=delta)
     if policy is not None:

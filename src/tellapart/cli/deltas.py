@@ -1,0 +1,178 @@
+"""One δ: the δ that was given is that of every ε, whatever the mechanism and the command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+from cyclopts import Parameter
+
+from tellapart import _checks
+from tellapart.mechanisms.named import (
+    NamedFamily,
+    Term,
+    is_composed,
+    labelled,
+    named,
+    named_family,
+    open_parameters,
+    own_delta,
+    takes_delta,
+    terms,
+)
+from tellapart.mechanisms.subject import Subject
+from tellapart.risk import Reading
+
+DEFAULT = 1e-5
+_DEFAULT = "δ = 1e-5 (default)"
+
+AtDelta = Annotated[
+    tuple[float, ...],
+    Parameter(
+        name="--at-delta",
+        help="A further δ at which to tell ε, beside --delta; may be given often.",
+        negative="",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Deltas:
+    """Where ε is told: at the one δ that all is about, then at others that were asked for."""
+
+    every: tuple[float, ...]
+    is_default: bool = False
+
+    @property
+    def first(self) -> float:
+        """The δ of every ε."""
+        return self.every[0]
+
+    @property
+    def asked(self) -> tuple[float, ...] | None:
+        """Those that someone asked for; None leaves the choice to whoever tells ε."""
+        return None if self.is_default else self.every
+
+    @property
+    def words(self) -> str:
+        """That δ, and whether anyone asked for it."""
+        return _DEFAULT if self.is_default else f"δ = {self.first:g}"
+
+    def marked(self, readings: Sequence[Reading]) -> tuple[Reading, ...]:
+        """The same readings; ε at a δ that nobody asked for says so."""
+        return tuple(
+            one._replace(name=f"ε at {self.words}") if one.key == "epsilon" else one
+            for one in readings
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Where ε is told, as JSON."""
+        return {"delta": self.first, "delta_is_default": self.is_default}
+
+
+class Asked(NamedTuple):
+    """A mechanism or promise as it was asked for, what to call it, and where its ε is told."""
+
+    subject: Subject
+    name: str
+    deltas: Deltas
+
+
+class AskedFamily(NamedTuple):
+    """A family as it was asked for, what to call it, and where its ε is told and limited."""
+
+    family: NamedFamily
+    name: str
+    deltas: Deltas
+
+
+def told_at(delta: float | None, more: Sequence[float], own: float | None = None) -> Deltas:
+    """The δ that was given or is the mechanism's own; else the others asked for; else 1e-5."""
+    if delta is not None:
+        _checks.probability(**{"--delta": delta})
+    for one in more:
+        _checks.probability(**{"--at-delta": one})
+    first = own if delta is None else delta
+    every = tuple(dict.fromkeys([*([] if first is None else [first]), *more]))
+    return Deltas(every) if every else Deltas((DEFAULT,), is_default=True)
+
+
+def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> Asked:
+    """The mechanism of a text and of options, of which --delta is the δ of every ε."""
+    own, delta, rest = _one_delta(text, given)
+    deltas = told_at(delta, more, own)
+    # A δ that completes the mechanism is its own; to every other it says where ε is told.
+    inside = delta is not None and own is None and takes_delta(text, **given)
+    if inside and is_composed(text):
+        _refuse_step(delta)
+    taken = dict(given) if inside else rest
+    return Asked(named(text, **taken), labelled(text, taken), deltas)
+
+
+def asked_family(
+    text: str, parameter: str | None, given: Mapping[str, float], more: Sequence[float] = ()
+) -> AskedFamily:
+    """The family that a text leaves open: in its noise, wherever that alone says all.
+
+    A δ is then where ε is told and limited, and nothing else. Where a mechanism is made by ε and
+    δ alone it is that δ, too.
+    """
+    own, delta, rest = _one_delta(text, given)
+    deltas = told_at(delta, more, own)
+    if parameter == "delta" and (delta is not None or own is not None):
+        rule = "be left out where delta is what is chosen; choose another --parameter"
+        _checks.refuse("--delta", rule, delta if own is None else own)
+    known = own if delta is None else delta
+    bare, name = text if own is None else _without_delta(text), labelled(text, rest)
+    if known is None or _open_without(bare, parameter, rest):
+        return AskedFamily(named_family(bare, parameter, **rest), name, deltas)
+    if is_composed(bare):
+        _refuse_step(delta)
+    if own is None:
+        name = labelled(text, given)
+    return AskedFamily(named_family(bare, parameter, **rest, delta=known), name, deltas)
+
+
+def of_several(texts: Sequence[str], delta: float | None, more: Sequence[float]) -> Deltas:
+    """Where the ε of several mechanisms is told: at the one δ in them, if there is just one."""
+    own = {one for one in map(own_delta, texts) if one is not None}
+    return told_at(delta, more, own.pop() if len(own) == 1 else None)
+
+
+def _one_delta(
+    text: str, given: Mapping[str, float]
+) -> tuple[float | None, float | None, dict[str, float]]:
+    """The δ in a text, the δ given beside it, which must be the same, and all other options."""
+    own, delta = own_delta(text), given.get("delta")
+    if own is not None and delta is not None and own != delta:
+        rule = f"be the δ of {text} ({own:g}), or be left out; --at-delta tells ε at another δ, too"
+        _checks.refuse("--delta", rule, delta)
+    return own, delta, {key: value for key, value in given.items() if key != "delta"}
+
+
+def _open_without(text: str, parameter: str | None, rest: Mapping[str, float]) -> bool:
+    """Whether something is left to be chosen of a mechanism that is not told by its δ."""
+    found = open_parameters(text, **rest)
+    if parameter is not None:
+        return parameter in found and not _is_promise(text, parameter)
+    return bool(found) and not _is_promise(text, *found)
+
+
+def _is_promise(text: str, *found: str) -> bool:
+    """A promise is of ε and δ together."""
+    return terms(text)[0].name == "any" and "epsilon" in found
+
+
+def _without_delta(text: str) -> str:
+    (one,) = terms(text)
+    return str(Term(one.name, {key: x for key, x in one.values.items() if key != "delta"}))
+
+
+def _refuse_step(delta: float | None) -> None:
+    rule = (
+        "stand beside steps whose own δ is written into them, such as "
+        "any:epsilon=1,delta=0,repeated=9: it is the δ of all steps together"
+    )
+    _checks.refuse("--delta", rule, delta)

@@ -1,0 +1,200 @@
+"""Lines that no attack on a composition crosses: always there, however rough its steps are.
+
+Two sources, every line of which holds on its own:
+
+- sums of losses that rounding only raised (`Pieces.stronger`), on one grid, coarse enough to be
+  quick: every error is counted, and few are larger than 1e-4 of ε;
+- moments, for whatever no grid holds: with s > 0 and M(1 + s) the mean of e^(s·loss) under h1,
+  δ(ε) ≤ M(1 + s)·e^(−s·ε)·s^s/(1 + s)^(1 + s), as (1 − e^(−x))⁺ is at most that factor times
+  e^(s·x) (Canonne, Kamath and Steinke 2020, Proposition 12).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tellapart import deadline
+from tellapart._checks import Array
+from tellapart._numeric.convolve import Sum, composed
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.cells import in_pieces, sketched
+from tellapart.curve.guide import Guide
+from tellapart.curve.losses import LossLaw
+from tellapart.curve.outlines import from_two_profiles
+from tellapart.errors import NotCertified
+
+Steps = Sequence[tuple[LossLaw, int]]
+
+# Tilts for these δ show every δ between them and beside them.
+_DELTAS = (1e-2, 1e-6, 1e-12, 1e-20)
+# What one pass over a grid is meant to be off by, as a share of max(1, ε).
+_GAP = 5e-5
+_MOST_POINTS = 1 << 19
+_COARSER = 24
+# Chances below this are told from 0 by moments alone.
+_TAIL = 1e-24
+_LINES = 5_000
+# A cell is a 1/12 of the largest loss, or of a part of it: halves, thirds and quarters fit.
+_PARTS = 12
+# Room for the rounding of moments, of polygons made of lines, and for lines too close to cross.
+_MOMENTS, _ROOM, _PARALLEL = 1e-9, 1e-12, 1e-8
+
+
+def beneath(steps: Steps, ordered: bool) -> AtomicCurve:
+    """What no attacker on all steps exceeds, whatever they are; for both orders unless ordered."""
+    orders = [_Order(tuple(steps))]
+    swapped = tuple((law.swapped(), count) for law, count in steps)
+    if any(new is not old for (new, _), (old, _) in zip(swapped, steps, strict=True)):
+        orders.append(_Order(swapped))
+    grids = _grids(orders)
+    ends = [one.largest for one in orders if math.isfinite(one.largest)]
+    lines = _apart(np.concatenate([np.concatenate([one.lines() for one in grids]), ends]))
+    profiles = [
+        np.where(lines >= one.largest, 0.0, one.by_moments(lines)) for one in orders
+    ]
+    for k, grid in enumerate(grids):
+        profiles[k] = np.minimum(profiles[k], grid.most_delta(lines))
+    ahead, back = (np.minimum(one * (1 + _ROOM), 1.0) for one in (profiles[0], profiles[-1]))
+    if not ordered:
+        ahead = back = np.maximum(ahead, back)
+    return from_two_profiles(lines, ahead, back)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """All steps in one order."""
+
+    steps: tuple[tuple[LossLaw, int], ...]
+
+    @cached_property
+    def largest(self) -> float:
+        """No sum of losses exceeds it, whichever way its terms were rounded."""
+        ends = math.fsum(count * law.largest for law, count in self.steps)
+        return ends + 1e-15 * math.fsum(count * (1 + law.size) for law, count in self.steps)
+
+    @cached_property
+    def guides(self) -> list[Guide]:
+        return [Guide(self.steps, delta, _tail(self.steps)) for delta in _DELTAS]
+
+    def by_moments(self, epsilons: Array) -> Array:
+        """The least of Chernoff's bounds on δ."""
+        deviation = math.sqrt(float(self._moments(np.array([0.5]))[1][0]))
+        s = np.geomspace(1e-2, 1e3, 61) / max(deviation, 1e-9)
+        log = self._moments(1 + s)[0]
+        log = np.where(np.isfinite(log), log, np.inf)
+        found = np.full(epsilons.size, np.inf)
+        for tilt, value in zip(s.tolist(), log.tolist(), strict=True):
+            factor = tilt * math.log(tilt) - (1 + tilt) * math.log1p(tilt)
+            found = np.minimum(found, value + factor - tilt * epsilons)
+        return np.exp(np.minimum(found, 0.0))
+
+    def _moments(self, c: Array) -> tuple[Array, Array]:
+        """The logarithm of M(c), no less than it is, and its second derivative."""
+        value, variance = np.zeros(c.size), np.zeros(c.size)
+        with np.errstate(all="ignore"):
+            for law, count in self.steps:
+                one = law.cumulants(c)
+                rounding = 1e-14 * (1 + np.abs(c) * law.size) + _MOMENTS * np.abs(one.value)
+                value = value + count * (one.value + rounding)
+                variance = variance + count * one.variance
+        return value, variance
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """All steps in one order on a grid, none of their losses smaller than it was."""
+
+    sums: tuple[Sum, ...]
+    revealed: float
+    slip: float
+
+    @property
+    def mesh(self) -> float:
+        return self.sums[0].mesh
+
+    def lines(self) -> Array:
+        """Values of ε, from 0 to where nothing more is seen."""
+        last = max(one.end for one in self.sums)
+        rough = np.unique(np.rint(np.linspace(0, max(last, 1), 512)))
+        deltas = self._most_delta(rough)
+        seen = np.flatnonzero(deltas > max(2 * self.revealed, _TAIL))
+        end = float(rough[min(int(seen[-1]) + 1, rough.size - 1)]) if seen.size else 1.0
+        even, fine = np.linspace(0, end, _LINES), np.geomspace(1, max(end, 2), _LINES // 4)
+        at = np.unique(np.rint(np.concatenate([even, fine])))
+        return np.append(at * self.mesh + self.slip, 0.0)
+
+    def most_delta(self, epsilons: Array) -> Array:
+        """δ at any ε, from above: at the grid point below it, less the slip."""
+        at = np.floor((epsilons - self.slip) / self.mesh + 1e-9)
+        found = self._most_delta(np.maximum(at, 0.0))
+        return np.where(at < 0, np.minimum(found + self.slip, 1.0), found)
+
+    def _most_delta(self, at: Array) -> Array:
+        with np.errstate(all="ignore"):
+            found = np.min([one.most_excess(at) for one in self.sums], axis=0) + self.revealed
+        return np.where(np.isnan(found), 1.0, np.minimum(found, 1.0))
+
+
+def _grids(orders: list[_Order]) -> list[_Grid]:
+    """Every order on the finest grid that is worth its time; none where no grid holds a step."""
+    try:
+        mesh = min(guide.mesh(_GAP) for one in orders for guide in one.guides)
+        tilts = [_tilts(one.guides) for one in orders]
+        mesh = _aligned(orders[0].steps, max(mesh, _widest(orders[0].steps) / _MOST_POINTS))
+    except NotCertified:
+        return []
+    for _ in range(_COARSER):
+        deadline.check()
+        try:
+            return _on_mesh(orders, mesh, tilts)
+        except NotCertified:
+            mesh *= 2
+    return []
+
+
+def _on_mesh(orders: list[_Order], mesh: float, tilts: list[list[float]]) -> list[_Grid]:
+    steps = orders[0].steps
+    pieces = [(in_pieces(law, mesh, _tail(steps)), count) for law, count in steps]
+    slip = sum(count * piece.slip for piece, count in pieces) * (1 + 1e-9)
+    grids = []
+    for k, some in enumerate(tilts):
+        turned = [(one.reflected() if k else one, count) for one, count in pieces]
+        parts, revealed = zip(*(one.stronger(count) for one, count in turned), strict=True)
+        sums = [composed(parts, mesh, min(tilt, 20 / mesh), _MOST_POINTS) for tilt in some]
+        grids.append(_Grid(tuple(sums), sum(revealed), slip))
+    return grids
+
+
+def _tilts(guides: list[Guide]) -> list[float]:
+    """Those that all guides ask for, less those that are close to another."""
+    asked = sorted({tilt for guide in guides for tilt in guide.tilts})
+    return [tilt for k, tilt in enumerate(asked) if k == 0 or tilt > 1.3 * asked[k - 1]]
+
+
+def _tail(steps: Steps) -> float:
+    return _TAIL / sum(count for _, count in steps)
+
+
+def _widest(steps: Steps) -> float:
+    return max(float(np.ptp(sketched(law, _tail(steps))[0])) for law, _ in steps)
+
+
+def _aligned(steps: Steps, mesh: float) -> float:
+    """A mesh that has the ends of the most frequent losses on it, where mass gathers."""
+    ends = [(count, end) for law, count in steps for end in (law.largest, -law.least)]
+    fine = [(count, end) for count, end in ends if _PARTS * mesh < end < math.inf]
+    if not fine:
+        return mesh
+    cells = max(fine)[1] / _PARTS
+    return cells / math.ceil(cells / mesh)
+
+
+def _apart(lines: Array) -> Array:
+    """Lines that are all but parallel cross nobody knows where; any may be left out."""
+    lines = np.unique(np.append(lines, 0.0))
+    return lines[np.diff(lines, prepend=-1.0) > _PARALLEL * lines[-1]]

@@ -1,0 +1,122 @@
+"""A file as readers see it: plain, of limited size, on a disk or in memory."""
+
+from __future__ import annotations
+
+import glob
+import io
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tellapart.errors import BadScores, InvalidArgument, Unsupported
+
+# What a description in TOML or an input in JSON may have; people write them, or small programs.
+LARGEST_TEXT = 2**26
+
+_OTHERS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe: save what comes out of it to a file",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a file may be read, in bytes and rows, and who takes more."""
+
+    file: float = math.inf
+    unpacked: float = 2.0**36  # of a .csv.gz, which is not held
+    held: float = 2.0**30  # of the arrays in an .npz file, or of labels
+    rows: float = math.inf
+    instead: str = ""
+
+    def refuse(self, file: object, what: str) -> None:
+        """Say which limit a file is over."""
+        raise BadScores(f"{file} must {what}{self.instead}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, by its name; with ``content`` it lies in memory, and the name is only a name."""
+
+    path: Path
+    content: bytes | None = None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def opened(self) -> IO[bytes]:
+        """The bytes of it."""
+        if self.content is not None:
+            return io.BytesIO(self.content)
+        try:
+            return opened(self.path)
+        except OSError as wrong:
+            raise unreadable(self, wrong) from wrong
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        with self.opened() as file:
+            return file.seek(0, io.SEEK_END)
+
+    @contextmanager
+    def named(self) -> Iterator[str]:
+        """A path for a reader that wants one, and would take * and [ for a pattern."""
+        if self.content is None:
+            path = str(self.path)
+            # A name that starts with ~ is a name, and nobody's home.
+            yield glob.escape(f"./{path}" if path.startswith("~") else path)
+            return
+        if not hasattr(os, "memfd_create"):
+            raise Unsupported(
+                f"{self} cannot be read here: a Parquet file is kept in memory on Linux alone; "
+                "save it as .csv or .npz, or use the command line"
+            )
+        handle = os.memfd_create("scores")
+        try:
+            with open(handle, "wb", closefd=False) as held:
+                held.write(self.content)
+            yield f"/proc/self/fd/{handle}"
+        finally:
+            os.close(handle)
+
+
+def unreadable(file: object, wrong: BaseException | str) -> BadScores:
+    """Says which file cannot be read, and why."""
+    said = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
+    return BadScores(f"{file} must be readable: {(said.strip() or 'it is not').splitlines()[0]}")
+
+
+def opened(path: Path) -> IO[bytes]:
+    """A plain file; a pipe or a device, which may never end, is refused at once."""
+    # Without O_NONBLOCK, opening a pipe waits for someone to write to it.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags)
+    kind = stat.S_IFMT(os.fstat(handle).st_mode)
+    if kind != stat.S_IFREG:
+        os.close(handle)
+        raise InvalidArgument(f"{path} must be a plain file, got {_OTHERS.get(kind, 'none')}")
+    return open(handle, "rb")
+
+
+def text(path: str | os.PathLike[str]) -> str:
+    """All of a plain file of text in UTF-8, if it is not larger than people write them."""
+    with opened(Path(path)) as file:
+        held = file.read(LARGEST_TEXT + 1)
+    if len(held) > LARGEST_TEXT:
+        raise InvalidArgument(f"{path} must have at most {LARGEST_TEXT:,} bytes")
+    try:
+        return held.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        line = 1 + held.count(b"\n", 0, wrong.start)
+        raise InvalidArgument(
+            f"{path} must be text in UTF-8, got the byte 0x{held[wrong.start]:02x} in line {line}"
+        ) from wrong
