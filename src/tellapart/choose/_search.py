@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.choose.limit import FORMULAS, Limit
@@ -48,6 +48,7 @@ class Search:
 
     def excess(self, parameter: float) -> float:
         if parameter not in self._seen:
+            deadline.check()
             curve = self.curve(parameter)
             excesses = (math.inf,) if curve is None else (x.excess(curve) for x in self._limits)
             self._seen[parameter] = max(excesses)
