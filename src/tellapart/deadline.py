@@ -7,8 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from tellapart.errors import LimitReached
+
+T = TypeVar("T")
 
 _END: ContextVar[float] = ContextVar("_END", default=math.inf)
 _MEMORY: ContextVar[float] = ContextVar("_MEMORY", default=math.inf)
@@ -32,6 +36,17 @@ def within(seconds: float = math.inf, memory: float = math.inf) -> Iterator[None
 def left() -> float:
     """The seconds that are left, at least 0; infinite where there is no limit."""
     return max(_END.get() - time.monotonic(), 0.0)
+
+
+def waited(box: SimpleQueue[T], seconds: float | None) -> T:
+    """What comes next out of a box, while time is left; `queue.Empty` after so many seconds."""
+    until = math.inf if seconds is None else seconds
+    allowed = min(until, left())
+    try:
+        return box.get(timeout=None if math.isinf(allowed) else allowed)
+    except Empty:
+        check()
+        raise
 
 
 def budget() -> tuple[float, float]:

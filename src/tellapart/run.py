@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart.errors import Unsupported
 
 Item = TypeVar("Item")
@@ -48,7 +48,8 @@ def map(  # noqa: A001
         _checks.refuse("task", "be a function of an item and a generator", task)
     # Whoever asked joblib for workers has imported it; without, it need not be loaded.
     if "joblib" not in sys.modules:
-        return [_one(task, item, (*keys, place)) for place, item in _begun(todo, progress)]
+        begun = _begun(todo, progress)
+        return [_one(task, item, (*keys, place), deadline.budget()) for place, item in begun]
     for _ in range(_TRIES):
         try:
             return _by_joblib(task, todo, keys, progress)
@@ -82,15 +83,20 @@ def checked_seed(seed: Seed) -> tuple[int, ...]:
 
 def _begun(todo: list[Item], progress: Progress | None) -> Iterator[tuple[int, Item]]:
     for place, item in enumerate(todo):
+        deadline.check()
         if progress is not None:
             progress(place / len(todo))
         yield place, item
 
 
 def _one(
-    task: Callable[[Item, np.random.Generator], Result], item: Item, key: tuple[int, ...]
+    task: Callable[[Item, np.random.Generator], Result],
+    item: Item,
+    key: tuple[int, ...],
+    budget: tuple[float, float],
 ) -> Result:
-    return task(item, generator(key))
+    with deadline.within(*budget):  # which threads and other processes do not know by themselves
+        return task(item, generator(key))
 
 
 def _by_joblib(
@@ -104,4 +110,9 @@ def _by_joblib(
     # Large arrays travel whole: as read-only files they would behave otherwise than at home.
     workers = Parallel(max_nbytes=None)
     call = delayed(_one)
-    return list(workers(call(task, item, (*keys, place)) for place, item in _begun(todo, progress)))
+    return list(
+        workers(
+            call(task, item, (*keys, place), deadline.budget())
+            for place, item in _begun(todo, progress)
+        )
+    )

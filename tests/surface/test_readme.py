@@ -1,7 +1,11 @@
 """The README and the pages of docs/ are run, and what they promise exists."""
 
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
 from page_runner import FENCE, ROOT, blocks, look_at_text, run_console, run_page, shows, targets
@@ -149,6 +153,37 @@ def test_the_runner_notices_bad_commands(code):
 def test_a_block_that_is_not_run_is_noticed(block):
     with pytest.raises(AssertionError):
         run_page(block, "bad")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals can be ignored there")
+def test_a_served_page_is_left_where_signals_are_ignored():
+    """As in a script's background job, where nothing but the visitor's leaving can end it."""
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        run_console("$ tellapart explore\n", {}, "good")
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_a_test_that_hangs_is_named_and_shown(tmp_path):
+    (tmp_path / "test_endless.py").write_text(
+        "import signal, time\n"
+        "def test_that_never_ends():\n"
+        "    signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "    while True: time.sleep(1)  # here\n"
+    )
+    words = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "--timeout", "1"]
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "pytest", *words, str(tmp_path / "test_endless.py")],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Timeout" in done.stdout + done.stderr
+    assert "in test_that_never_ends" in done.stdout + done.stderr
+    assert "# here" in done.stdout + done.stderr
 
 
 def test_what_a_script_printed_may_be_shown():

@@ -14,7 +14,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.cli import main, show
+from tellapart.cli import show
 
 RELEASE = """
 import random, sys, time

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, gammaln, ndtri
 
+from tellapart import deadline
 from tellapart._checks import Array
 
 # Tails carry about 12 digits; limits are taken where the tail is smaller than asked by more.
@@ -140,6 +141,7 @@ def least_surprising(n: float, p: Array, level: float) -> Array:
     low, high = np.floor(np.clip(guess, 0, n)) - 1, np.floor(np.clip(guess, 0, n)) + 1
     step = 2.0
     while True:  # widen until tail(low) > level ≥ tail(high)
+        deadline.check()
         above = (low >= 0) & ~(upper_tail(low, n, p) > level)
         below = (high <= n) & (upper_tail(high, n, p) > level)
         if not (np.any(above) or np.any(below)):
@@ -148,6 +150,7 @@ def least_surprising(n: float, p: Array, level: float) -> Array:
         step *= 2
     low, high = np.maximum(low, -1.0), np.minimum(high, n + 1)
     while np.any(high - low > 1):
+        deadline.check()
         middle = np.floor((low + high) / 2)
         likely = upper_tail(middle, n, p) > level
         low, high = np.where(likely, middle, low), np.where(likely, high, middle)

@@ -18,6 +18,7 @@ from numpy.polynomial.chebyshev import cheb2poly
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.errors import NotCertified
 
@@ -113,6 +114,7 @@ def law(log_density: Callable[[Array], Array], edges: Array, tolerance: Toleranc
     low, high = edges[:-1], edges[1:]
     kept: list[tuple[Array, Array, Array]] = []
     for _ in range(_MOST_ROUNDS):
+        deadline.check()
         v = (low + high) / 2 + np.multiply.outer(_NODES, (high - low) / 2)
         logs = log_density(v.ravel()).reshape(v.shape)
         allowed = np.where(np.isfinite(logs), tolerance(v, logs), np.inf).min(axis=0)

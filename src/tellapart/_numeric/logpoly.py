@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 
 _SPAN = 300.0  # two runs of this many nats multiply to numbers above 1e-261
@@ -21,6 +22,7 @@ def multiply(first: Array, second: Array) -> Array:
     product = np.full(first.size + second.size - 1, -np.inf)
     others = list(_runs(second))
     for i, one in _runs(first):
+        deadline.check()
         for j, other in others:
             found = _scaled_product(one, other)
             place = slice(i + j, i + j + found.size)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from tellapart import deadline
 from tellapart._checks import Array
 
 # e^(−_SURE) is what may be dropped at one step: Chernoff's bounds below are solved for it.
@@ -27,6 +28,7 @@ def noncrossing(n: int, ranks: NDArray[np.int64], bounds: Array) -> float:
     """P[U_(r) ≥ b_r for every rank r]; ranks rise strictly, and bounds do not fall."""
     masses, start, at = np.ones(1), 0, 0.0
     for rank, bound in zip(ranks.tolist(), bounds.tolist(), strict=True):
+        deadline.check()
         floor = max(start, math.floor(n * bound - _below(n * bound * (1 - bound))))
         steps = _steps(n, at, bound, start, len(masses))
         low, high = max(steps[0], floor - start - len(masses) + 1), min(steps[1], rank - 1 - start)

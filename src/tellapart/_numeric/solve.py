@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.errors import NotCertified
 
@@ -30,6 +31,7 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
     c, fc = a, fa
     step = np.full_like(a, 0.5)
     for _ in range(_ROUNDS):
+        deadline.check()
         x = a + step * (b - a)
         fx = f(x)
         same = (fx > 0) == (fa > 0)
@@ -60,6 +62,7 @@ def climb(f: Falling, start: Array, step: float) -> Array:
     """Move from start in doubling steps until f ≤ 0 (or, for a negative step, until f > 0)."""
     x = np.array(start, dtype=float)
     for _ in range(1100):
+        deadline.check()
         done = (f(x) <= 0) if step > 0 else (f(x) > 0)
         if np.all(done):
             return x

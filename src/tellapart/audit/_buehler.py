@@ -11,7 +11,7 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._numeric import binomial
 from tellapart.audit import _tails
 from tellapart.audit._invert import BUDGET, Search, largest
@@ -98,6 +98,7 @@ def buehler_p_value(
     _, worst = _tails.worst_fpr(region, claim_tpr, span)
     budget = BUDGET
     while worst < target and budget > 0:
+        deadline.check()
         asked = min(max(1.05 * worst, 1e-6 * target), target)
         proof = _tails.certified(region, claim_tpr, span, asked, budget)
         if proof.bound <= asked:

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit._buehler import buehler_p_value
@@ -152,6 +152,7 @@ class CountEvidence(Evidence):
         """More others than this are accused in one of 50 audits with the FPR observed."""
         low, high = -1, self.counts.others
         while high - low > 1:
+            deadline.check()
             middle = (low + high) // 2
             enough = binomial.lower_tail(middle, self.counts.others, self.counts.fpr) >= 0.98
             low, high = (low, middle) if enough else (middle, high)
@@ -161,6 +162,7 @@ class CountEvidence(Evidence):
         """How many accused members would refute the claim."""
         low, high = 0, self.counts.members + 1
         while high - low > 1:
+            deadline.check()
             middle = (low + high) // 2
             tried = replace(self, counts=replace(self.counts, accused_members=middle))
             low, high = (low, middle) if tried._excess(claim.tpr) > 0 else (middle, high)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, betainccinv, betaincinv
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.audit._rank_test import Looked, masses
 
@@ -49,6 +50,7 @@ class Cells:
         """The least counts beyond that refute, at each look's level, a claim with this ROC."""
         low, high = np.zeros(len(self.levels)), self.looks.tested + 1
         while np.any(high - low > 1):
+            deadline.check()
             middle = np.floor((low + high) / 2)
             refutes = self.most(middle, roc) <= self.levels
             low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.safe import times_exp
@@ -91,6 +92,7 @@ def largest_refuted(looks: Looked, levels: Array, family: Family) -> tuple[float
     guess = _promise(looks)[open_]
     open_ = open_[np.argsort(-guess, kind="stable")]
     while open_.size:
+        deadline.check()
         now, open_ = open_[:_AT_ONCE], open_[_AT_ONCE:]
         found = _roots(looks.at(now), levels[now], family, best)
         if found.max() > best:

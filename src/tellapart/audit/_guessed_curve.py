@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special.cython_special import ndtr, ndtri
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.audit._guesses import Guesses, largest_refuted
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -99,6 +99,7 @@ def _overflows(guesses: Guesses, fpr_at: Inverse, level: float) -> bool:
     r = level * right / guesses.canaries
     h = level * (made - right) / guesses.canaries
     for i in range(right - 1, max(right - 1 - _STEPS, -1), -1):
+        deadline.check()
         needed = fpr_at(r)
         if needed <= h:  # nothing moves from here on
             return False

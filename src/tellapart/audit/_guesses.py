@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from scipy.special import betaincc, expit
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 
 _EPS = 2.0**-52
 # Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
@@ -128,9 +128,11 @@ def largest_refuted(refuted: Callable[[float], bool], above: float, most: float)
         return 0.0
     low, high = above, max(1.0, 2 * above)
     while high < most and refuted(high):
+        deadline.check()
         low, high = high, 2 * high
     high = min(high, most)
     while high - low > 1e-10 * max(high, 1e-3):
+        deadline.check()
         middle = (low + high) / 2
         if refuted(middle):
             low = middle

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
 from tellapart._numeric.solve import falling_root
@@ -40,6 +41,7 @@ def largest(search: Search, proven: float, likely: float, scale: float, finest: 
             break
         proof = Proof(math.inf, 0)
         while proof.bound > search.target:
+            deadline.check()
             lost = max(share * scale, _CLOSE)
             if likely - lost <= proven:
                 break

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.audit._canaries import Ranking
 from tellapart.audit._guess_choice import ChosenGuesses, family, fixed, read_off
@@ -152,6 +152,7 @@ def _delta(one: ChosenGuesses, epsilon: float) -> float:
     if not _refutes(one, GuaranteeCurve(epsilon, low)):
         return 0.0
     while high - low > 1e-9 * max(low, 1e-9):
+        deadline.check()
         middle = (low + high) / 2 if low > 0 else high / 16
         low, high = (
             (middle, high) if _refutes(one, GuaranteeCurve(epsilon, middle)) else (low, middle)
@@ -163,6 +164,7 @@ def _least_refuting(one: ChosenGuesses, claim: TradeoffCurve) -> int:
     """The least number of right guesses that would refute the claim; one too many if none does."""
     low, high = 0, one.guesses.made + 1
     while high - low > 1:
+        deadline.check()
         middle = (low + high) // 2
         if _refutes(replace(one, guesses=replace(one.guesses, right=middle)), claim):
             high = middle

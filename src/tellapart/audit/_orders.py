@@ -10,6 +10,7 @@ from enum import Enum
 import numpy as np
 from scipy.special import ndtri
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.safe import times_exp
@@ -106,6 +107,7 @@ def by_score(counts: Counts, delta: float, level: float, forms: Forms) -> tuple[
         low = np.full(accused_others.shape, -1.0)
         high = np.full(accused_others.shape, counts.members + 1.0)
         while np.any(high - low > 1):
+            deadline.check()
             middle = np.floor((low + high) / 2)
             enough = claims(middle, accused_others)
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)

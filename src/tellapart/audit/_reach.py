@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart.audit._many_runs import at_ranks
 from tellapart.audit.evidence import Evidence
 from tellapart.audit.scores import Scores
@@ -30,6 +30,7 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
     share = _checks.inside_unit(prior=prior)
     low, high = 1, 2
     while not _refutable(claim, high, share, level):
+        deadline.check()
         low, high = high, 2 * high
         if high > _MOST:
             raise Unsupported(
@@ -37,6 +38,7 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
                 "is told apart: audit the steps of the training instead"
             )
     while high - low > 1:
+        deadline.check()
         middle = (low + high) // 2
         low, high = (low, middle) if _refutable(claim, middle, share, level) else (middle, high)
     return high

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 
@@ -165,6 +166,7 @@ def worst_fpr(region: Region, claim: Claim, span: Span, rounds: int = 8) -> tupl
     at = _grid(span, region.others, 1.0, 60)
     fpr = worst = 0.0
     for _ in range(rounds):
+        deadline.check()
         chance = probability(region, at, claim(at))
         best = int(np.argmax(chance))
         if chance[best] >= worst:
@@ -191,6 +193,7 @@ def certified(region: Region, claim: Claim, span: Span, target: float, budget: i
     low, high = edges[:-1], edges[1:]
     worst, spent = 0.0, 0
     while low.size:
+        deadline.check()
         spent += _cost(region, low)
         if spent > budget:
             return Proof(math.inf, spent)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit._stakes import FRACTIONS, Counted
@@ -44,6 +45,7 @@ def planned(done: int, samples: int) -> Iterator[Batch]:
     """The calls to come: few at a time at first, and always a share of all so far."""
     sought = done
     while done < samples:
+        deadline.check()
         size = min(max(_BATCH, done // 8), samples - done)
         done += size
         again = done >= _AGAIN * sought

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.audit._families import epsilons, p_values
 from tellapart.audit._rank_test import Looked
@@ -115,6 +115,7 @@ def _surely_beyond(rank: Whole, reference: Whole, tested: Whole) -> Whole:
     """How many tied tested come before the rank-th of the tied reference, in 19 of 20 orders."""
     low, high = np.zeros_like(tested), tested + 1
     while np.any(high - low > 1):
+        deadline.check()
         middle = (low + high) // 2
         # In a random order the rank's depth is uniform: the test of a claim that allows nothing.
         place = Looked(*np.array([rank, reference, middle, tested], dtype=np.float64))

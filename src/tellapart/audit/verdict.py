@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart.audit._alternatives import LARGE, alternative
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence import Evidence, Finding
@@ -95,12 +95,14 @@ class Verdict:
         low, high = 1.0, 1.25
         try:
             while not found(high):
+                deadline.check()
                 low, high = high, high * 1.5
                 if high > _STRONGEST:
                     return False, low
         except NotCertified:  # no curve is known for so little noise
             return False, low
         while high - low > 0.01:
+            deadline.check()
             middle = (low + high) / 2
             low, high = (low, middle) if found(middle) else (middle, high)
         return True, high
@@ -130,6 +132,7 @@ class Verdict:
         if not self.evidence.scaled(_FINE**high).refutes(self.claim):
             return math.inf
         while high - low > 1:
+            deadline.check()
             middle = (low + high) // 2
             refuted = self.evidence.scaled(_FINE**middle).refutes(self.claim)
             low, high = (low, middle) if refuted else (middle, high)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from tellapart.blackbox import child
+from tellapart import deadline
+from tellapart.blackbox import child, running
 from tellapart.blackbox.outputs import GONE, HANGS, Broken
 from tellapart.errors import Unsupported
 
@@ -43,34 +42,20 @@ def sealed(content: Any) -> bytes:
 def _started(order: dict[str, Any]) -> Iterator[Answers]:
     """A process at work on an order; its messages come one by one, None when it is gone."""
     message = sealed(order)
-    worker = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-P", str(Path(child.__file__))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    words = [sys.executable, "-P", str(Path(child.__file__))]
+    worker = running.start(words, subprocess.DEVNULL)
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     reader = Thread(target=_collect, args=(worker, inbox), daemon=True)
     reader.start()
     try:
         _send(worker, pickle.dumps(sys.path), message)
-        yield lambda wait: _answer(inbox.get(timeout=wait))
+        yield lambda wait: _answer(deadline.waited(inbox, wait))
     finally:
-        _end(worker)
+        running.end(worker)
         reader.join()
         for pipe in (worker.stdin, worker.stdout):
             if pipe is not None:
                 _close(pipe)
-
-
-def _end(worker: subprocess.Popen[bytes]) -> None:
-    """With what it started itself: a fork that hangs would hold the pipe open."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(worker.pid, signal.SIGKILL)
-    worker.kill()
-    worker.wait()
 
 
 def _send(worker: subprocess.Popen[bytes], *messages: bytes) -> None:

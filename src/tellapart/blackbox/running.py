@@ -12,12 +12,48 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO
 
+from tellapart import deadline
+
 # A line longer than this is no answer.
 LONGEST = 1 << 26
 # How much of what it complained of is told.
 _TAIL = 400
 # How long threads and a program that has said its last word are waited for, in seconds.
 _GRACE = 1.0
+
+
+# Those that were started and not yet ended.
+_ALIVE: set[subprocess.Popen[bytes]] = set()
+
+
+def start(words: Sequence[str], complaints: int) -> subprocess.Popen[bytes]:
+    """A process with a group of its own, and pipes to it; `end` it."""
+    process = subprocess.Popen(  # noqa: S603 (the command is what was asked for)
+        list(words),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        start_new_session=True,
+    )
+    _ALIVE.add(process)
+    return process
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """With what it started itself: a fork that hangs would hold a pipe open."""
+    # Its number is its group's, and cannot become another's before it is waited for.
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    _ALIVE.discard(process)
+
+
+def end_all() -> None:
+    """For who leaves at once, without coming by where each would be ended."""
+    for process in list(_ALIVE):
+        end(process)
 
 
 class Running:
@@ -28,13 +64,7 @@ class Running:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 (the command is what was asked for)
-            list(words),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._process = start(words, subprocess.PIPE)
         self._orders: SimpleQueue[Iterable[bytes] | None] = SimpleQueue()
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         self._complaints = b""
@@ -59,7 +89,7 @@ class Running:
         """The next line it prints, None if there is none; `queue.Empty` after so many seconds."""
         if self._said_all:
             return None
-        found = self._lines.get(timeout=wait)
+        found = deadline.waited(self._lines, wait)
         self._said_all = found is None
         return found
 
@@ -87,12 +117,7 @@ class Running:
         """End it, and what it started, if it is still there."""
         if self._process.returncode is not None:
             return
-        # Its number is its group's, and cannot become another's before it is waited for.
-        if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
+        end(self._process)
         self._orders.put(None)
         for thread in self._threads:
             thread.join(_GRACE)

@@ -80,8 +80,8 @@ class Search:
 
     def trial(self, parameter: float) -> Trial:
         if parameter not in self._seen:
-            self._seen[parameter] = self._tried(parameter)
             deadline.check()
+            self._seen[parameter] = self._tried(parameter)
         return self._seen[parameter]
 
     def excess(self, parameter: float) -> float:

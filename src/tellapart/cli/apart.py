@@ -32,7 +32,7 @@ Say = Callable[[float | str], None]
 Task = Callable[[Say], T]
 
 # Starting anew takes seconds; elsewhere than on Linux a copy is not safe to go on with.
-_CONTEXT = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+_CONTEXT: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 # How often it is asked whether the process is still there, in seconds.
 _TURN = 0.5
 # What an answer may be made of: nothing that would load the task's own code here.
@@ -122,6 +122,12 @@ def _how(code: int | None) -> str:
     return f"signal {named.get(-code, -code)}"
 
 
+def end_all() -> None:
+    """For who leaves at once, without coming by where each would be ended."""
+    for worker in multiprocessing.active_children():
+        _end(worker)
+
+
 def _end(worker: Any) -> None:
     """With all that it started and that did not leave its group."""
     if hasattr(os, "killpg"):
@@ -129,15 +135,12 @@ def _end(worker: Any) -> None:
             os.killpg(worker.pid, signal.SIGKILL)
     worker.kill()
     worker.join()
-    worker.close()
 
 
 # -- in the process ------------------------------------------------------------------------------
 
 
-def _work(
-    parent: int, spoken: Connection, task: Task[Any], budget: tuple[float, float]
-) -> None:
+def _work(parent: int, spoken: Connection, task: Task[Any], budget: tuple[float, float]) -> None:
     home = os.getpid()
     _leave_the_terminal()
     threading.Thread(target=child.end_with, args=(parent,), daemon=True).start()

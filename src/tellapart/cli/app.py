@@ -19,6 +19,7 @@ from tellapart.cli import (
     exits,
     exploring,
     founding,
+    limits,
     modelling,
     noising,
     probing,
@@ -28,6 +29,8 @@ from tellapart.cli import (
     wrong,
 )
 from tellapart.cli.options import typed
+
+_ENDS = f"{limits.HELP} {exits.HELP}"
 
 app = App(
     name="tellapart",
@@ -49,7 +52,7 @@ app = App(
         "    tellapart frameworks chain.toml\n"
         "    tellapart explore\n\n"
         "Every command that answers takes --json, and any --debug for a full traceback.\n\n"
-        f"{exits.HELP}"
+        f"{_ENDS}"
     ),
     version=f"tellapart {tellapart.__version__}",
     help_format="markdown",
@@ -68,7 +71,7 @@ for command in (
     exploring.explore,
     founding.reproduce,
 ):
-    app.command(command, help_epilogue=exits.HELP)
+    app.command(command, help_epilogue=_ENDS)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -81,7 +84,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
     given = [one for one in given if one != "--debug"]
     with exits.ended_by() as came:
         try:
-            code = _run(given)
+            seconds, given = limits.taken(given)
+            with limits.kept(seconds):
+                code = _run(given)
             if came:  # the command ended well, as a server does, but not by itself
                 raise came[0]
         except show.ReaderGone:

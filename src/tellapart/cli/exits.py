@@ -29,8 +29,8 @@ class Exit(IntEnum):
 
 HELP = (
     "Exit codes: 0 done, or the answer is yes; 1 the answer is no (claim refuted, limit out of "
-    "reach); 2 wrong use or unreadable input; 3 no verdict; 70 a bug in tellapart; 130 interrupted; "
-    "143 terminated."
+    "reach); 2 wrong use or unreadable input; 3 no verdict; 70 a bug in tellapart; 130 "
+    "interrupted; 143 terminated."
 )
 
 

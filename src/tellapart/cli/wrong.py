@@ -35,8 +35,8 @@ _ARGUMENT = re.compile(r"^\w+(?= must )")
 
 
 _BUG = (
-    "this is a bug in tellapart, not in what was typed; please open an issue that holds the command "
-    "and what it prints with --debug"
+    "this is a bug in tellapart, not in what was typed; please open an issue that holds the "
+    "command and what it prints with --debug"
 )
 # What is said of errors that bring no words for it.
 _ENDED: dict[exits.Exit, str] = {

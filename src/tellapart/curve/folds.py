@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric.folding import Law, fold, law
 from tellapart.curve.mixture_loss import MixtureLoss
@@ -123,6 +124,7 @@ class _Sum:
         """One step taken so often, by its binary digits."""
         doubled, parts = _Part(self._single(one), 1, one.least), []
         while True:
+            deadline.check()
             if count & doubled.steps:
                 parts.append(doubled)
             if 2 * doubled.steps > count:
@@ -133,6 +135,7 @@ class _Sum:
         """Independent parts together, with mass 1."""
         so_far = parts[0]
         for part in parts[1:]:
+            deadline.check()
             steps, least = so_far.steps + part.steps, so_far.least + part.least
             so_far = _Part(self._fold(so_far.law, part.law, steps, least), steps, least)
         return so_far

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart.curve.atomic import AtomicCurve, from_atoms, from_corners
@@ -23,6 +24,7 @@ def from_two_profiles(epsilons: Array, ahead: Array, back: Array) -> AtomicCurve
     ahead, back = (np.where(epsilons == 0, np.minimum(ahead, back), x) for x in (ahead, back))
     left, right = _Chain(epsilons, ahead), _Chain(epsilons, back)
     while True:
+        deadline.check()
         (e, d), (f, g) = left.last(), right.last()
         both = -math.expm1(-e - f)
         if both > 0:

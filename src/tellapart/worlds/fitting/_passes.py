@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.worlds.fitting._cone import Cone
 from tellapart.worlds.fitting._steps import EPS, Mask, Two, points, two_states
@@ -53,6 +54,7 @@ def _two(boxes: Sequence[Box], own: Array, apart: float, possible: Mask) -> Arra
     ends = _runs(boxes, own, possible)
     t = 0
     while t < len(boxes):
+        deadline.check()
         if t == 0 or boxes[t] is not boxes[t - 1]:
             rows = (boxes[t].low.tolist(), boxes[t].high.tolist())
         before = told
@@ -83,6 +85,7 @@ def _many(boxes: Sequence[Box], own: Array, apart: Array, possible: Mask) -> Arr
     step: Step | None = None
     t = 0
     while t < len(boxes):
+        deadline.check()
         if step is None or boxes[t] is not boxes[t - 1]:
             step = _step(boxes[t])
         met = possible[t + 1][:, None] & possible[t + 1] & unlike

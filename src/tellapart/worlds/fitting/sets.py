@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.errors import InvalidArgument
 from tellapart.worlds.fitting._boxes import filled, middle
@@ -172,6 +172,7 @@ def _random(bounds: tuple[Array, Array], rng: np.random.Generator) -> Iterator[A
     low, high = bounds
     centre = middle(low, high)
     while True:
+        deadline.check()
         orders = [rng.permutation(len(low)) for _ in low]
         corner = np.array([filled(a, b, o) for a, b, o in zip(low, high, orders, strict=True)])
         share = rng.choice([1.0, rng.random()])

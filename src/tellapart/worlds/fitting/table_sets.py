@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.worlds.fitting._boxes import filled, middle
 from tellapart.worlds.fitting._least import least_scale
@@ -93,6 +93,7 @@ class TableSet:
         low, high = self.low.ravel(), self.high.ravel()
         yield middle(low, high)
         while True:
+            deadline.check()
             yield filled(low, high, rng.permutation(low.size))
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.worlds.policies._minimal import minimal_neighbours
 
@@ -85,6 +86,7 @@ def capacity(rows: Array) -> float:
         prior = np.full(each.shape[:2], 1 / size)
         upper = np.full(each.shape[0], np.inf)
         for _ in range(_STEPS):
+            deadline.check()
             mixed = np.log((prior[:, None] @ each)[:, 0])
             apart = own - (each @ mixed[..., None])[..., 0]
             upper = np.minimum(upper, apart.max(axis=1))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
@@ -130,6 +130,7 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
     best = bounds.witness(int(chosen[np.nanargmax(lower)]))
     scans = most = int(MOST_WORK / work) or int(work <= _ONE_LAW)
     while scans:
+        deadline.check()
         left = np.flatnonzero(~exact & (every | ~agree(upper, best.log_ratio)))
         if left.size == 0 or (left.size > scans and (every or scans < most)):
             break  # nothing is left open, or too much; the first law may settle all

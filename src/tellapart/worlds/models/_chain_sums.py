@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.worlds.models._grid import emitted
@@ -44,6 +45,7 @@ def joints(
         futures.append(_step(futures[-1], logs, one, mask, True))
     past = emitted(logs_of(initial)[:, None], steps[0], allowed[0])
     for time in range(len(steps)):
+        deadline.check()
         if time:
             past = _step(past, logs, steps[time], allowed[time], False)
         yield logpoly.multiply_each(past, futures.pop())
@@ -53,6 +55,7 @@ def _stretches(steps: list[Steps], allowed: list[Mask]) -> Iterator[tuple[int, S
     """Maximal runs of times that count alike, with how long each is."""
     start = 0
     for end in range(1, len(steps) + 1):
+        deadline.check()
         if end == len(steps) or not (
             _same(steps[end], steps[start]) and _same(allowed[end], allowed[start])
         ):
@@ -86,6 +89,7 @@ def _step(row: Array, logs: Array, steps: Steps, allowed: Mask, backwards: bool)
 
 def _times_power(row: Array, matrix: Array, power: int) -> Array:
     while power:
+        deadline.check()
         if power % 2:
             row = logpoly.apply(row, matrix)
         power //= 2
@@ -100,6 +104,7 @@ def supports(initial: Array, transition: Array, length: int) -> Mask:
     rows: list[Mask] = []
     seen: dict[bytes, int] = {}
     while len(rows) < length and now.tobytes() not in seen:
+        deadline.check()
         seen[now.tobytes()] = len(rows)
         rows.append(now)
         now = np.asarray(moves[now].any(axis=0))

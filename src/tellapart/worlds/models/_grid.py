@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart._numeric.sizes import count_in_words
@@ -87,6 +87,7 @@ def emitted(polynomials: Array, steps: NDArray[np.int64], allowed: NDArray[np.bo
 def product(polynomials: list[Array]) -> Array:
     """The product of many polynomials, halves first, so that sizes stay even."""
     while len(polynomials) > 1:
+        deadline.check()
         odd = polynomials[-1:] if len(polynomials) % 2 else []
         pairs = zip(polynomials[::2], polynomials[1::2], strict=False)
         polynomials = [logpoly.multiply(one, two) for one, two in pairs] + odd

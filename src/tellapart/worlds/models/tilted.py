@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.errors import NotCertified, Unsupported
@@ -106,6 +106,7 @@ def _check_forgetful(table: Array) -> None:
     size = table.shape[0]
     reach, steps = (table > 0).astype(float), 1
     while steps < size**2 - 2 * size + 2:
+        deadline.check()
         reach, steps = np.minimum(reach @ reach, 1.0), 2 * steps
     if not np.all(reach > 0):
         raise Unsupported(

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.errors import NotCertified
 from tellapart.worlds.pairs._bells import EPS, REACH, Bells, Mask, posterior
@@ -90,6 +91,7 @@ def _cells(bells: Bells, edges: Array, spread: float) -> tuple[Array, Array]:
     start, end = edges[:-1], edges[1:]
     starts, ways = [np.array([-np.inf, edges[-1]])], [_outer_ways(bells, edges)]
     while start.size:
+        deadline.check()
         if start.size > _MOST_CELLS:
             raise NotCertified(
                 "the likelihood ratio of these two laws turns too often, or too slowly, to "

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.worlds.models.base import logs_of
@@ -36,6 +37,7 @@ def capacity(log_masses: Array, gap: float = 1e-11) -> Capacity:
     apart = _divergences(logs, _mixed(logs, prior))
     best = Capacity(float(prior @ apart), float(apart.max()), prior)
     for _ in range(_MOST_STEPS):
+        deadline.check()
         if best.upper - best.lower <= gap:
             break
         tried = [_blahut(prior, apart), *_newton(logs, prior, apart)]

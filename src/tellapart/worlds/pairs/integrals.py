@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
@@ -31,8 +31,13 @@ from tellapart.worlds.releases import Channel, Releases, each_release, one_relea
 
 _NODES = 16
 _MOST_WORK = 1 << 28
+_MOST_SPAN = 1 << 24
+# Bytes for each term, in the few arrays that are held at once.
+_ARRAYS = 6 * 8
 # e^−DEEP is lost beside 1 many times over.
 _DEEP = 90.0
+# Normal densities at that distance from all atoms are below e^−DEEP.
+_BESIDE = math.sqrt(2 * _DEEP)
 # Terms below e^−FAINT of the largest change no digit of a sum of millions.
 _FAINT = 60.0
 # So many outputs share a choice of atoms.
@@ -144,11 +149,12 @@ def _under_laplace(laws: list[FiniteLaw], scale: float, order: float) -> Array:
     atoms, logs = _beside(laws)
     atoms = atoms / scale
     gaps = np.diff(atoms)
-    outputs, weights = _nodes(atoms, min(1.0, 8 / order))
+    outputs, weights = _nodes_in(*_beside_atoms(atoms, order), min(1.0, 8 / order))
     cell = np.clip(np.searchsorted(atoms, outputs, side="right") - 1, 0, max(gaps.size - 1, 0))
     _check_work(outputs.size * len(laws))
     rows = []
     for row in logs:
+        deadline.check()
         law = log_pieces(gaps, row)
         away = outputs - atoms[cell] if outputs.size else outputs
         inner = np.logaddexp(law.falling[cell] - away, law.rising[cell] + away)
@@ -159,13 +165,46 @@ def _under_laplace(laws: list[FiniteLaw], scale: float, order: float) -> Array:
 def _under_gaussian(laws: list[FiniteLaw], sigma: float, order: float) -> Array:
     atoms, logs = _beside(laws)
     atoms = atoms / sigma
-    outputs, weights = _nodes(_ends(atoms, logs, order), 0.25)
+    _check_span(atoms)
+    edges = _ends(atoms, logs, order)
+    starts, ends = edges[:1], edges[1:]
+    if order == 1:  # averages of logarithms count what is likely alone: what is beside an atom
+        wide = np.flatnonzero(np.diff(atoms) > 2 * _BESIDE)
+        starts = np.append(starts, atoms[wide + 1] - _BESIDE)
+        ends = np.append(atoms[wide] + _BESIDE, ends)
+    outputs, weights = _nodes_in(starts, ends, 0.25)
     _check_work(outputs.size * min(atoms.size, _CHUNK))
     nearest = np.clip(outputs, atoms[0], atoms[-1])
     shared = weights - (outputs - nearest) ** 2 / 2 - math.log(2 * math.pi) / 2
     parts = [slice(i, i + _CHUNK) for i in range(0, outputs.size, _CHUNK)]
-    rows = [[_bells(outputs[part], atoms, row) for part in parts] for row in logs]
-    return np.array([np.concatenate(row) for row in rows]) + shared
+    rows = [_each(outputs, parts, atoms, row) for row in logs]
+    return np.array(rows) + shared
+
+
+def _each(outputs: Array, parts: list[slice], atoms: Array, row: Array) -> Array:
+    found = []
+    for part in parts:
+        deadline.check()
+        found.append(_bells(outputs[part], atoms, row))
+    return np.concatenate(found)
+
+
+def _beside_atoms(atoms: Array, order: float) -> tuple[Array, Array]:
+    """Stretches between neighbouring atoms, but for the middle of those far apart.
+
+    Between two atoms each log-density is, within log 2, the larger of two lines with slopes −1 and
+    1. For orders a from 1 on a·log p − (a − 1)·log q then has, within 2·(2a − 1)·log 2 < 3a, the
+    slopes −1, ±(2a − 1) and 1 one after the other, so it falls from the nearer atom by the
+    distance; and p·log(p/q) − p + q, being convex and homogeneous, is at most the sum of two such
+    terms. What is left out is below e^−FAINT of what is next to an atom.
+    """
+    _check_span(atoms)
+    low, high, reach = atoms[:-1], atoms[1:], _FAINT + 3 * order
+    wide = (high - low > 2 * reach) & (order >= 1)
+    return (
+        np.concatenate([low, high[wide] - reach]),
+        np.concatenate([np.where(wide, low + reach, high), high[wide]]),
+    )
 
 
 def _ends(atoms: Array, logs: Array, order: float) -> Array:
@@ -222,19 +261,36 @@ def _beside(laws: list[FiniteLaw]) -> tuple[Array, Array]:
 
 def _nodes(edges: Array, widest: float) -> tuple[Array, Array]:
     """Nodes of a Gauss-Legendre rule in panels no wider than asked, and their log-weights."""
-    gaps = np.diff(edges)
-    counts = np.ceil(gaps / widest).astype(int)
-    _check_work(int(counts.sum()) * _NODES)
+    return _nodes_in(edges[:-1], edges[1:], widest)
+
+
+def _nodes_in(starts: Array, ends: Array, widest: float) -> tuple[Array, Array]:
+    """The same in stretches from each start to its end."""
+    gaps = ends - starts
+    counts = np.ceil(gaps / widest)
+    _check_work(float(counts.sum()) * _NODES)
+    counts = counts.astype(int)
     width = np.repeat(gaps / np.maximum(counts, 1), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)
-    start = np.repeat(edges[:-1], counts) + width * (np.arange(width.size) - first)
+    start = np.repeat(starts, counts) + width * (np.arange(width.size) - first)
     x, w = roots_legendre(_NODES)
     outputs = start[:, None] + width[:, None] * (1 + x) / 2
     with np.errstate(divide="ignore"):
         return outputs.ravel(), np.log(width[:, None] * w / 2).ravel()
 
 
-def _check_work(work: int) -> None:
+def _check_span(atoms: Array) -> None:
+    """Places so many units of noise apart leave too few digits for what is between them."""
+    if (span := float(atoms[-1] - atoms[0])) > _MOST_SPAN:
+        raise Unsupported(
+            f"answers lie {span:.1e} times the noise apart, more than {_MOST_SPAN:.1e}: an average "
+            "over outputs has too few digits; there is next to no noise"
+        )
+
+
+def _check_work(work: float) -> None:
+    deadline.check()
+    deadline.check_memory(_ARRAYS * work)
     if work > _MOST_WORK:
         raise Unsupported(
             f"an average over outputs takes {work:.1e} terms here, more than {_MOST_WORK:.1e}; "

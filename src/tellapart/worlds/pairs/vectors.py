@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart._numeric.safe import log_ratio as mass_ratio
@@ -92,6 +93,7 @@ def vector_curve(present: VectorLaw, absent: VectorLaw, releases: Sequence[Relea
     _check_cells(axes, len(points))
     found, steps = _enclosed(logs_1, logs_0, axes), 4
     while found[1] > _CLOSE:
+        deadline.check()
         steps *= 2
         axes = [_axis(points[:, i], one, steps) for i, one in enumerate(releases)]
         if not _fits(axes, len(points)):

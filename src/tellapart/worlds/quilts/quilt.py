@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric.sizes import count_in_words
 from tellapart.errors import Unsupported
@@ -132,6 +132,7 @@ def _least(source: Influences, epsilon: float, nearby: int | None, lipschitz: fl
     open_ = np.ones(source.length, dtype=bool)
     worst: Quilt | None = None
     while worst is None or open_.any():
+        deadline.check()
         node = int(np.argmax(np.where(open_, bounds, -np.inf)))
         found = _best(source, node, epsilon, most)
         open_[node] = False
@@ -171,6 +172,7 @@ def _best(source: Influences, node: int, epsilon: float, most: int) -> Quilt:
     best = Quilt(source.length / epsilon, node, None, None, 0.0, source.length)
     reach = _FIRST_REACH
     while True:
+        deadline.check()
         best = _within(source, best, epsilon, min(reach, most))
         if reach >= min(most, source.length) or best.scale * epsilon <= reach + 1:
             return best

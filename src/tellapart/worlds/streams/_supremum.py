@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.worlds.streams._temporal import EPS, Carry, plus
@@ -45,6 +46,7 @@ def _enough(step: Carry, epsilon: float) -> float:
         return math.inf
     high = 2 * epsilon + 1.0
     while high < _FURTHEST:
+        deadline.check()
         if plus(step.at(high), epsilon) <= high:
             return high
         high *= 2

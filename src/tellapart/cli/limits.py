@@ -1,0 +1,114 @@
+"""How long a command may take, and how much memory: it says so in time instead of being killed."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tellapart import _checks, deadline
+from tellapart.blackbox import running
+from tellapart.cli import apart
+from tellapart.cli.exits import Exit
+from tellapart.errors import InvalidArgument
+
+HELP = "Every command takes --time-limit SECONDS, and gives up then with exit code 3."
+_OPTION = "--time-limit"
+# The share of the machine's memory that an answer may take.
+_SHARE = 0.5
+# Work that does not ask whether it may go on is ended so much later, in seconds.
+_GRACE = 2.0
+_TURN = 0.25
+
+
+def taken(words: list[str]) -> tuple[float, list[str]]:
+    """The time limit among what was typed, infinite unless given, and all other words."""
+    found: list[str] = []
+    others: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name != _OPTION:
+            others.append(word)
+            continue
+        value = value if equals else next(rest, "")
+        if not value:
+            raise InvalidArgument(f"{_OPTION} must be followed by a value, such as 60")
+        found.append(value)
+    if len(found) > 1:
+        raise InvalidArgument(f"{_OPTION} must be given once")
+    return (_seconds(found[0]) if found else math.inf), others
+
+
+def _seconds(text: str) -> float:
+    try:
+        given = float(text)
+    except ValueError:
+        _checks.refuse(_OPTION, "be a number of seconds", text)
+    return _checks.finite_above_zero(**{_OPTION: given})
+
+
+@contextmanager
+def kept(seconds: float) -> Iterator[None]:
+    """What is worked out here asks whether it may go on; what does not ask is ended soon after.
+
+    A thread sees to the latter: a long call into compiled code reaches no other end.
+    """
+    memory = _SHARE * _memory()
+    done = threading.Event()
+    watch = threading.Thread(
+        target=_watch, args=(done, time.monotonic() + seconds + _GRACE, memory), daemon=True
+    )
+    watch.start()
+    try:
+        with deadline.within(seconds, memory):
+            yield
+    finally:
+        done.set()
+        watch.join()
+
+
+def _watch(done: threading.Event, end: float, memory: float) -> None:
+    held = _holder()
+    while not done.wait(_TURN):
+        if time.monotonic() >= end:
+            _give_up("this takes longer than the time limit: allow more, or ask for less")
+        if held() > memory:
+            _give_up(
+                f"this takes more than {memory / 2**30:.3g} GiB of memory, half of what there is: "
+                "ask for less"
+            )
+
+
+def _give_up(why: str) -> None:
+    apart.end_all()
+    running.end_all()
+    with suppress(OSError, ValueError):
+        print(f"tellapart: {why}", file=sys.stderr, flush=True)  # noqa: T201
+    os._exit(Exit.NO_VERDICT)
+
+
+def _memory() -> float:
+    """The bytes of memory that this process may count on."""
+    try:
+        whole = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # where nobody says
+        return math.inf
+    try:  # a container's share
+        return min(whole, float(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no container, or "max"
+        return whole
+
+
+def _holder() -> Callable[[], float]:
+    """How many bytes this process holds now; 0 where that cannot be seen."""
+    place = Path("/proc/self/statm")
+    if not place.exists():
+        return lambda: 0.0
+    page = os.sysconf("SC_PAGE_SIZE")
+    return lambda: float(int(place.read_text().split()[1]) * page)
