@@ -38,8 +38,9 @@ for _k in range(_POINTS):
     _POWERS[: _k + 1, _k] = cheb2poly(np.eye(_POINTS)[_k])[: _k + 1]
 # Gauss-Legendre points within a panel, or between neighbouring ends of two laws' panels.
 _INNER, _WEIGHTS = leggauss(16)
-# A panel is fine enough when its last coefficients are small and its logarithm varies little.
-_VARIES = 10.0
+# A panel is fine enough when its last coefficients are small and its logarithm varies little: of
+# e^30, as products of two panels may, 16 points integrate all but 1e-13.
+_VARIES = 15.0
 _ULP = 2.0**-52
 # e^−34: what is left out, relative to what is summed.
 _NEGLIGIBLE = 34.0

@@ -10,7 +10,7 @@ from tellapart import _checks, risk
 from tellapart._numeric.rounding import fixed, to_digits
 from tellapart.choose._frontier import Frontier, frontier
 from tellapart.choose._search import Infeasible
-from tellapart.choose.calibrate import Choice, largest, least
+from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.limit import Limit, Measure, at_least, at_most
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument, NotCertified
@@ -59,12 +59,13 @@ def chosen(
 ) -> tuple[Choice, str]:
     """The choice, confirmed by certified curves; or why it is not."""
     search = least if family.grows_private else largest
+    found = search(family.make, limits, whole=family.whole)
     if not certify:
-        return search(family.make, limits, whole=family.whole), _UNASKED
+        return found, _UNASKED
     try:
-        return search(family.make, limits, whole=family.whole, certified=True), ""
+        return certainly(family.make, found, family.whole), ""
     except NotCertified as doubt:
-        return search(family.make, limits, whole=family.whole), str(doubt)
+        return found, str(doubt)
 
 
 def unbound(found: Choice) -> bool:

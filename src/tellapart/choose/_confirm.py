@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tellapart.choose._search import Family
 from tellapart.choose.limit import FORMULAS, Limit
+from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -15,7 +16,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 _SHARES = (0.9, 0.3, 0.03, 1e-3, 1e-5, 1e-8)
 _TRIES = 16
 _GAP = 3e-5
-_ROUGH = 1e-3
+_ROUGH = 1e-2
 
 
 def confirmed(
@@ -33,8 +34,7 @@ def confirmed(
             trial = float(math.ceil(trial) if grows_private else math.floor(trial))
         made = _composition(family(trial))
         excess = max(
-            limit.excess(made.bracket(delta, _GAP).lower)
-            for limit, delta in zip(limits, deltas, strict=True)
+            limit.excess(_lower(made, delta)) for limit, delta in zip(limits, deltas, strict=True)
         )
         if excess <= 0:
             return trial
@@ -49,12 +49,22 @@ def _composition(subject: Subject) -> Combined:
     return subject
 
 
+def _lower(subject: Combined, delta: float) -> TradeoffCurve:
+    try:
+        return subject.bracket(delta, _GAP).lower
+    except NotCertified as doubt:
+        raise NotCertified(
+            f"brackets as narrow as {_GAP:g} are out of reach for this composition"
+        ) from doubt
+
+
 def _tightest(subject: Combined, limit: Limit) -> float:
     """The δ whose bracket tells most about a limit, by rough brackets."""
     named = dict(limit.arguments).get("delta")
     if named is not None:
         return float(named)
     most = float(curve_of(subject).delta(0.0))
+    _lower(subject, _SHARES[1] * most)  # where fine brackets are out of reach, rough ones are slow
     return min(
         (share * most for share in _SHARES),
         key=lambda delta: limit.excess(subject.bracket(delta, _ROUGH).lower),

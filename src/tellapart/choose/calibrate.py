@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tellapart import _checks
 from tellapart._numeric.rounding import to_decimals, to_digits
 from tellapart.choose import _search
 from tellapart.choose._confirm import confirmed
-from tellapart.choose._search import Family, Infeasible, Search
+from tellapart.choose._search import Family, Infeasible, Search, noiseless
 from tellapart.choose.limit import Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
@@ -113,13 +113,25 @@ def _choose(
     parameter, beyond = _search.whole(search) if whole else _search.real(search)
     search.refuse_wavering()
     binding = None if beyond is None else search.broken_at(beyond)
-    if certified:
-        parameter = confirmed(family, limits, parameter, grows_private, whole)
-    subject = family(parameter)
     # One that keeps the limits without any noise may have no curve of its own.
-    curve = search.trial(parameter).curve or curve_of(subject)
+    curve = search.trial(parameter).curve or curve_of(family(parameter))
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    return Choice(parameter, binding, achieved, subject, not grows_private, certified)
+    found = Choice(parameter, binding, achieved, family(parameter), not grows_private)
+    return certainly(family, found, whole) if certified else found
+
+
+def certainly(family: Family, found: Choice, whole: bool = False) -> Choice:
+    """The same choice, or one slightly more private, confirmed by certified curves."""
+    limits = [limit for limit, _ in found.achieved]
+    if all(limit.excess(noiseless(found.subject)) <= 0 for limit in limits):
+        return replace(found, certified=True)
+    parameter = confirmed(family, limits, found.parameter, not found.rounds_down, whole)
+    subject = family(parameter)
+    curve = curve_of(subject)
+    achieved = tuple((limit, limit.value(curve)) for limit in limits)
+    return replace(
+        found, parameter=parameter, subject=subject, achieved=achieved, certified=True
+    )
 
 
 def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
