@@ -53,10 +53,8 @@ def beneath(steps: Steps, ordered: bool) -> AtomicCurve:
         orders.append(_Order(swapped))
     grids = _grids(orders)
     ends = [one.largest for one in orders if math.isfinite(one.largest)]
-    lines = _apart(np.concatenate([np.concatenate([one.lines() for one in grids]), ends]))
-    profiles = [
-        np.where(lines >= one.largest, 0.0, one.by_moments(lines)) for one in orders
-    ]
+    lines = _apart(np.concatenate([*(one.lines() for one in grids or orders), ends]))
+    profiles = [np.where(lines >= one.largest, 0.0, one.by_moments(lines)) for one in orders]
     for k, grid in enumerate(grids):
         profiles[k] = np.minimum(profiles[k], grid.most_delta(lines))
     ahead, back = (np.minimum(one * (1 + _ROOM), 1.0) for one in (profiles[0], profiles[-1]))
@@ -81,17 +79,30 @@ class _Order:
     def guides(self) -> list[Guide]:
         return [Guide(self.steps, delta, _tail(self.steps)) for delta in _DELTAS]
 
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array]:
+        """Tilts s and numbers b, so that log δ(ε) ≤ b − s·ε for each: none beyond doubles."""
+        try:
+            deviation = math.sqrt(float(self._moments(np.ones(1))[1][0]))
+            s = np.geomspace(1e-2, 1e3, 61) / min(max(deviation, 1e-9), 1e9)
+            bound = self._moments(1 + s)[0] + s * np.log(s) - (1 + s) * np.log1p(s)
+        except NotCertified:
+            return np.zeros(0), np.zeros(0)
+        known = np.isfinite(bound)
+        return s[known], bound[known]
+
     def by_moments(self, epsilons: Array) -> Array:
         """The least of Chernoff's bounds on δ."""
-        deviation = math.sqrt(float(self._moments(np.array([0.5]))[1][0]))
-        s = np.geomspace(1e-2, 1e3, 61) / max(deviation, 1e-9)
-        log = self._moments(1 + s)[0]
-        log = np.where(np.isfinite(log), log, np.inf)
-        found = np.full(epsilons.size, np.inf)
-        for tilt, value in zip(s.tolist(), log.tolist(), strict=True):
-            factor = tilt * math.log(tilt) - (1 + tilt) * math.log1p(tilt)
-            found = np.minimum(found, value + factor - tilt * epsilons)
-        return np.exp(np.minimum(found, 0.0))
+        log = np.zeros(epsilons.size)
+        for tilt, bound in zip(*(one.tolist() for one in self._bounds), strict=True):
+            log = np.minimum(log, bound - tilt * epsilons)
+        return np.asarray(np.exp(log))
+
+    def lines(self) -> Array:
+        """Values of ε, from 0 to where moments see nothing more."""
+        tilts, bounds = self._bounds
+        ends = [self.largest, *((bounds - math.log(_TAIL)) / tilts).tolist()]
+        return np.linspace(0.0, min(max(min(ends), 0.0), 1e300), _LINES)
 
     def _moments(self, c: Array) -> tuple[Array, Array]:
         """The logarithm of M(c), no less than it is, and its second derivative."""

@@ -23,9 +23,9 @@ from tellapart.errors import NotCertified
 _FURTHEST = 1e300
 # What is usually asked: every question with numbers above these has an exact answer.
 _LEAST_DELTA, _LEAST_FPR = 1e-20, 1e-12
-_PROBES = 41
+_PROBES = 7
 # Folds of sampled Gaussian steps with less noise than this may refuse.
-_STEEPEST = 5.0
+_STEEPEST = 4.0
 
 
 class Total:
