@@ -171,6 +171,9 @@ class CountEvidence(Evidence):
         others = (self.counts.accused_others, self.counts.others)
         return replace(self, counts=Counts(*(round(one * factor) for one in some + others)))
 
+    def at_level(self, level: float) -> CountEvidence:
+        return replace(self, ledger=self.ledger.at_level(level))
+
 
 def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95) -> Evidence:
     """What attacks show that were decided upon before these runs were made.

@@ -164,6 +164,11 @@ class CutEvidence(CurveEvidence):
         ]
         return replace(self, cuts=tuple(many))
 
+    def at_level(self, level: float) -> CutEvidence:
+        factor = level / self.ledger.level
+        cuts = tuple(replace(cut, level=cut.level * factor) for cut in self.cuts)
+        return replace(self, cuts=cuts, ledger=self.ledger.at_level(level))
+
 
 def cut_ledger(level: float, ranks: int) -> tuple[Ledger, float, float]:
     """The level shared out: to the event itself, and to each of so many cuts beside it."""

@@ -148,6 +148,11 @@ class RankEvidence(Evidence):
         ]
         return replace(self, looks=tuple(many))
 
+    def at_level(self, level: float) -> RankEvidence:
+        factor = level / self.ledger.level
+        looks = tuple(replace(look, level=look.level * factor) for look in self.looks)
+        return replace(self, looks=looks, ledger=self.ledger.at_level(level))
+
 
 def _above(one: Array, two: Array, level: Array) -> tuple[Array, Array]:
     """The rate that a Beta law exceeds with this chance, and one minus it, both with digits."""

@@ -135,6 +135,10 @@ class Evidence(ABC):
         """What this evidence would be with so many times the samples and the same rates."""
         raise Unsupported("this evidence does not say what more samples would show")
 
+    def at_level(self, level: float) -> Evidence:
+        """The same looks at the same samples, for another chance of a false claim in all."""
+        raise Unsupported("this evidence is of one confidence alone")
+
     # -- what each kind of evidence provides -------------------------------------------------
 
     @abstractmethod

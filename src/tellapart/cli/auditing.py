@@ -18,7 +18,7 @@ from tellapart.audit import (
     metrics,
     one_run,
 )
-from tellapart.audit._metrics import WHY_NO_EPSILON
+from tellapart.audit._metrics import why_no_epsilon
 from tellapart.cli import show, telling
 from tellapart.cli.looking import Columns, Looking
 from tellapart.cli.options import Claimed, Filing, Knowledge, Output, Page, Values, typed
@@ -114,7 +114,7 @@ def _claim(mechanism: str | None, values: Values, design: str) -> Subject | None
     if mechanism is None and not given:
         return None
     if design == "one-model":
-        raise Unsupported(f"no claim can be judged with --design one-model: {WHY_NO_EPSILON}")
+        raise Unsupported(f"no claim can be judged with --design one-model: {why_no_epsilon(1)}")
     return named(mechanism or "any", **given)
 
 
