@@ -60,9 +60,7 @@ class JointEvidence(Evidence):
 
     def at_level(self, level: float) -> JointEvidence:
         factor = level / self.ledger.level
-        parts = {
-            name: one.at_level(one.ledger.level * factor) for name, one in self.parts.items()
-        }
+        parts = {name: one.at_level(one.ledger.level * factor) for name, one in self.parts.items()}
         return replace(self, parts=parts, ledger=self.ledger.at_level(level))
 
 
