@@ -18,6 +18,8 @@ __all__ = ["chosen", "record"]
 
 _ATTRIBUTE = "tellapart_probes"
 _SEED = "tellapart_seed"
+# A chance that any of many probes fails which is larger than this tells nobody anything.
+_SAYS_LITTLE = 0.5
 # Only what is plain travels from the workers of pytest-xdist.
 Probe = dict[str, Any]
 # One for each pytest that runs in this process: tests of plugins start others inside.
@@ -157,15 +159,22 @@ def _cost(probes: list[Probe]) -> str:
 
 
 def _together(probes: list[Probe]) -> str:
-    """A union bound: whatever the tests have in common, their chances add up at most."""
-    chance = sum(one["false_alarm"] for one in probes)
+    """A union bound: whatever the tests have in common, their chances add up at most.
+
+    Once the sum says nothing of the whole it still is the number of failures to expect at most.
+    """
+    each = [one["false_alarm"] for one in probes]
     seconds = sum(one["seconds"] for one in probes)
     what = "1 probe" if len(probes) == 1 else f"{len(probes):,} probes"
     who = "it fails" if len(probes) == 1 else "any of them fails"
-    return (
-        f"{what} in {seconds:.2f} s; if all claims are true, {who} by chance with probability "
-        f"at most {_rounded_up(min(chance, 1.0)):g}"
-    )
+    chance = _rounded_up(sum(each))
+    said = f"{who} by chance with probability at most {chance:g}"
+    if len(probes) > 1 and chance > _SAYS_LITTLE:
+        said = (
+            f"each fails by chance with probability at most {_rounded_up(max(each)):g}, and at "
+            f"most {chance:g} of them on average; false_alarm= makes either smaller"
+        )
+    return f"{what} in {seconds:.2f} s; if all claims are true, {said}"
 
 
 def _rounded_up(chance: float) -> float:

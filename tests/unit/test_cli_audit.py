@@ -14,7 +14,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._metrics import WHY_NO_EPSILON
+from tellapart.audit._metrics import why_no_epsilon
 from tellapart.cli.auditing import Looking
 from tellapart.report import DESIGNS
 
@@ -239,8 +239,8 @@ def test_one_run_says_what_it_rests_on(run):
 def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
     code, out, err = run("audit runs.npz --design one-model")
     assert (code, err) == (3, "")
-    assert out.startswith("NO VERDICT: one attack on one model, described\n")
-    assert WHY_NO_EPSILON[1:] in " ".join(out.split())
+    assert out.startswith("NO VERDICT: one attack on these scores, described\n")
+    assert why_no_epsilon(None)[1:] in " ".join(out.split())
     assert "confidence" not in out
     found = parsed("audit runs.npz --design one-model", code=3)
     described = audit.metrics(read())
@@ -267,7 +267,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ),
         (
             "audit runs.npz --design one-model --epsilon 1",
-            f"no claim can be judged with --design one-model: {WHY_NO_EPSILON}",
+            f"no claim can be judged with --design one-model: {why_no_epsilon(1)}",
         ),
         ("audit --design many-runs", "files must be given: tellapart audit scores.csv --design …"),
         ("audit no.csv --design many-runs", "path must name a file that is there, got 'no.csv'"),

@@ -434,11 +434,12 @@ AUDITS = {
     "fixed": lambda: plot.audit(audit.many_runs(SCORES, method=audit.Fixed(2)), ta.guarantee(1)),
     "both ways": lambda: plot.audit(audit.together({"a": RANKS, "b": RANKS}), ta.guarantee(1)),
 }  # fmt: skip
+COUNTED = audit.from_counts(audit.Counts(350, 1000, 100, 1000))
 CLAIM = "the claim: ε = 1, δ = 0 (no attacker does better)"
 SHOWN = "shown with 95 % confidence (some attacker does this well)"
-COLLISION = "REFUTED: an attacker does what the claim forbids"
+COLLISION = "shown, and forbidden by the claim"
 LOOKED = "rates observed in the samples, where the audit looked"
-SLIVER = "refuted by an exact test; the curve shown is wider than that and does not cross"
+SLIVER = "the curve shown does not cross the claim: limits of both rates are wider than the test"
 
 
 def words_under(figure):
@@ -457,7 +458,10 @@ def test_an_audit_shows_the_claim_and_what_was_shown(panel):
         inner = slice(1, -1)
         assert np.array_equal(tpr[inner], curve.tpr(fpr[inner]))
     assert [one.get_xscale() for one in figure.axes] == ["linear", "log"]
-    assert words_under(figure) == [CLAIM, SHOWN, COLLISION, LOOKED]
+    finding = RANKS.finding(ta.guarantee(1))
+    mark = f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed"
+    assert words_under(figure) == [CLAIM, SHOWN, COLLISION, mark, LOOKED]
+    assert f"probability {finding.chance:g} at most; {finding.level:.2g} was" in str(finding)
     assert figure.get_suptitle() == "REFUTED at 95 % confidence"
 
 
@@ -470,9 +474,18 @@ def test_a_collision_lies_where_more_was_shown_than_the_claim_allows(panel):
     fpr, tpr = np.clip(points.T, 0, 1)
     assert (tpr >= ta.guarantee(1).tpr(fpr) - 1e-6).all()
     assert (tpr <= RANKS.curve().tpr(fpr) + 1e-6).all()
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+@pytest.mark.parametrize("found", [RANKS, COUNTED], ids=["ranks", "counts"])
+def test_the_mark_is_the_test_of_the_verdict(panel, found):
+    verdict = audit.judge(ta.guarantee(1), found)
+    figure = plot.audit(verdict)
     (cross,) = [one for one in figure.axes[panel].lines if one.get_marker() == "X"]
-    x, y = (float(one[0]) for one in cross.get_data())
-    assert ta.guarantee(1).tpr(x) < y <= RANKS.curve().tpr(x) + 1e-12
+    assert tuple(float(one[0]) for one in cross.get_data()) == verdict.finding.at
+    shares = [f"{100 * one:.3g} %" for one in verdict.finding.at]
+    shares += [f"{100 * (1 - one):.3g} %" for one in verdict.finding.at]
+    assert sum(one in verdict.finding.where for one in shares) >= 2
 
 
 @pytest.mark.parametrize("name", ["standing", "no claim"])

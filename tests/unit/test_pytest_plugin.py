@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import pytest_tellapart
+
 pytest_plugins = ["pytester"]
 
 MECHANISMS = """
@@ -229,3 +231,12 @@ def test_any(data):
     result.stdout.fnmatch_lines(
         ["*32,000 calls in 4 probes*", "*4 probes in *probability at most 4e-06"]
     )
+
+
+@pytest.mark.parametrize(("level", "probes"), [(0.05, 40), (0.01, 51), (0.3, 2)])
+def test_a_sum_that_says_nothing_is_told_as_what_it_still_is(level, probes):
+    said = pytest_tellapart._together([{"false_alarm": level, "seconds": 0.01}] * probes)
+    assert "fails by chance with probability at most 1" not in said
+    assert f"each fails by chance with probability at most {level:g}, " in said
+    assert f"at most {level * probes:g} of them on average" in said
+    assert "any of them" not in said

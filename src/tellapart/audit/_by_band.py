@@ -50,7 +50,8 @@ class BandEvidence(CurveEvidence):
             f"some threshold accuses at least {100 * shown:.3g} % of members "
             f"and at most {100 * float(fpr[worst]):.3g} % of others"
         )
-        return Finding(where, shown, allowed, self.ledger.level, self.ledger.level)
+        level, at = self.ledger.level, (float(fpr[worst]), shown)
+        return Finding(where, shown, allowed, level, level, at=at)
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """At ranks of others alone: the band may see more."""

@@ -29,7 +29,7 @@ from tellapart.curve.guarantees import gaussian
 # How close to the exact bound a search ends, below it: five digits are shown.
 _NARROW = 1e-5
 # The share of the level that buys a corner of the curve; the test of claims has the rest.
-_CORNER = 0.25
+CORNER = 0.25
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +87,7 @@ class CountEvidence(Evidence):
 
     @property
     def _level(self) -> float:
-        return self.ledger.level * (1 - _CORNER)
+        return self.ledger.level * (1 - CORNER)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         p = self._p_value(claim.tpr)
@@ -96,8 +96,9 @@ class CountEvidence(Evidence):
         told, roc = self._told, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
         allowed = float(roc(max(told.fpr, 1 / told.others)))
-        p_value = min(p / (1 - _CORNER), self._corner_p_value(claim))
-        return Finding(self.telling(), told.tpr, allowed, p_value, self.ledger.level)
+        p_value = min(p / (1 - CORNER), self._corner_p_value(claim))
+        at, level = (self.counts.fpr, self.counts.tpr), self.ledger.level
+        return Finding(self.telling(), told.tpr, allowed, p_value, level, at=at)
 
     def _corner_p_value(self, claim: TradeoffCurve) -> float:
         """The least level of which a share buys a corner outside the claim, up to the ledger's.
@@ -132,7 +133,7 @@ class CountEvidence(Evidence):
         return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
 
     def _corner(self, level: float) -> tuple[float, float]:
-        half = level * _CORNER / 2
+        half = level * CORNER / 2
         fpr = binomial.upper_limit(self.counts.accused_others, self.counts.others, half)
         tpr = binomial.lower_limit(self.counts.accused_members, self.counts.members, half)
         return float(fpr), float(tpr)
@@ -173,6 +174,9 @@ class CountEvidence(Evidence):
         others = (self.counts.accused_others, self.counts.others)
         return replace(self, counts=Counts(*(round(one * factor) for one in some + others)))
 
+    def at_level(self, level: float) -> CountEvidence:
+        return replace(self, ledger=self.ledger.at_level(level))
+
 
 def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95) -> Evidence:
     """What attacks show that were decided upon before these runs were made.
@@ -208,8 +212,8 @@ def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> 
 
 def _ledger(what: str, level: float) -> Ledger:
     entries = (
-        Entry(what, 1, level * (1 - _CORNER)),
-        Entry("a corner of the curve", 1, level * _CORNER),
+        Entry(what, 1, level * (1 - CORNER)),
+        Entry("a corner of the curve", 1, level * CORNER),
     )
     return Ledger(level, entries, (CLAIMS_ARE_FREE,))
 

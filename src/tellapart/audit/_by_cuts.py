@@ -45,6 +45,12 @@ class Cut:
     reference: int
     level: float
 
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The observed (FPR, TPR) of the attack that takes the event for d1, or its absence."""
+        share, other = self.happened / self.tested, self.against / self.reference
+        return (other, share) if self.end is End.ACCUSE else (1 - share, 1 - other)
+
     def __str__(self) -> str:
         who, whom = ("d1", "d0") if self.end is End.ACCUSE else ("d0", "d1")
         share, other = self.happened / self.tested, self.against / self.reference
@@ -103,7 +109,8 @@ class CutEvidence(CurveEvidence):
         worst = int(min(refuting, key=lambda k: p[k] / self.cuts[k].level))
         cut = self.cuts[worst]
         there = float(self._allowed(claim, self._observed)[worst])
-        return Finding(str(cut), cut.happened / cut.tested, there, float(p[worst]), cut.level)
+        shown = cut.happened / cut.tested
+        return Finding(str(cut), shown, there, float(p[worst]), cut.level, at=cut.rates)
 
     def telling(self, delta: float = 0.0) -> str:
         share, rate = self._rates
@@ -163,6 +170,11 @@ class CutEvidence(CurveEvidence):
             for cut in self.cuts
         ]
         return replace(self, cuts=tuple(many))
+
+    def at_level(self, level: float) -> CutEvidence:
+        factor = level / self.ledger.level
+        cuts = tuple(replace(cut, level=cut.level * factor) for cut in self.cuts)
+        return replace(self, cuts=cuts, ledger=self.ledger.at_level(level))
 
 
 def cut_ledger(level: float, ranks: int) -> tuple[Ledger, float, float]:

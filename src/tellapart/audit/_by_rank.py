@@ -68,7 +68,7 @@ class RankEvidence(Evidence):
         shown = look.beyond / look.tested
         # What ties cost is in the p-value, so that the level is the ledger's.
         p_value, level = min(float(p[worst]) / (1 - TIES), 1.0), look.level / (1 - TIES)
-        return Finding(str(look), shown, allowed, p_value, level)
+        return Finding(str(look), shown, allowed, p_value, level, at=look.rates)
 
     def telling(self, delta: float = 0.0) -> str:
         _, best = _families.largest_refuted(
@@ -147,6 +147,11 @@ class RankEvidence(Evidence):
             for look in self.looks
         ]
         return replace(self, looks=tuple(many))
+
+    def at_level(self, level: float) -> RankEvidence:
+        factor = level / self.ledger.level
+        looks = tuple(replace(look, level=look.level * factor) for look in self.looks)
+        return replace(self, looks=looks, ledger=self.ledger.at_level(level))
 
 
 def _above(one: Array, two: Array, level: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""How well one attack separates members from others of one model; a description, no audit."""
+"""How well one attack separates members from others; a description, no audit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,24 @@ FPRS = (0.001, 0.01, 0.1)
 _BLOCK = 2**21
 _ROC_POINTS = 100
 
-WHY_NO_EPSILON = (
-    "these numbers describe one attack on one model and bound no ε: the others were never"
-    " candidates for inclusion, so the difference may lie in the data and not in what the model"
-    " leaks; an audit needs records whose inclusion was drawn at random"
-)
+_INDEPENDENT = ", or scores each of a training of its own (audit.many_runs)"
+
+
+def attacked(models: int | None) -> str:
+    """What an attack was on, in words: so many models, or where nobody said it, scores."""
+    if models is None:
+        return "these scores"
+    return "one model" if models == 1 else f"{models:,} models"
+
+
+def why_no_epsilon(models: int | None) -> str:
+    """Why rates that describe an attack are no bound."""
+    return (
+        f"these numbers describe one attack on {attacked(models)} and bound no ε: nobody drew who "
+        "is a member, so the difference may lie in the data and not in what a model leaks; an "
+        "audit needs records whose inclusion was drawn at random (audit.one_run)"
+        f"{'' if models == 1 else _INDEPENDENT}"
+    )
 
 
 @dataclass(frozen=True)
@@ -41,9 +54,10 @@ class AtThreshold:
 class Metrics:
     """How well one attack separates members from others: a description without a verdict.
 
-    The others were never candidates for inclusion. If they differ from the members in any other
-    way (in age, source or difficulty), an attack may tell the two groups apart although the model
-    leaks nothing. So there is no ε here, no refuted claim and no curve.
+    Nobody drew who is a member. If others differ from members in any other way (in age, source or
+    difficulty), an attack may tell the two groups apart although the model leaks nothing. So there
+    is no ε here, no refuted claim and no curve. `models` is how many models the scores are of, as
+    their runs say; None where they name none.
 
     `direction` says which scores accuse: those strictly beyond a threshold. Where it was not known
     it is the one with the larger AUC. Every number is exact for these scores.
@@ -57,6 +71,7 @@ class Metrics:
     at_fpr: dict[float, AtThreshold]
     largest_advantage: AtThreshold
     roc: tuple[tuple[float, float], ...] = field(repr=False)
+    models: int | None = None
 
     @property
     def advantage(self) -> float:
@@ -65,15 +80,15 @@ class Metrics:
 
     def epsilon_lower(self, *_: object, **__: object) -> NoReturn:
         """Always refused: see the class."""
-        raise Unsupported(WHY_NO_EPSILON)
+        raise Unsupported(why_no_epsilon(self.models))
 
     def refutes(self, *_: object, **__: object) -> NoReturn:
         """Always refused: see the class."""
-        raise Unsupported(WHY_NO_EPSILON)
+        raise Unsupported(why_no_epsilon(self.models))
 
     def curve(self, *_: object, **__: object) -> NoReturn:
         """Always refused: see the class."""
-        raise Unsupported(WHY_NO_EPSILON)
+        raise Unsupported(why_no_epsilon(self.models))
 
     def __str__(self) -> str:
         beyond = ">" if self.direction is Orientation.HIGHER else "<"
@@ -89,7 +104,8 @@ class Metrics:
             )
         at = self.largest_advantage
         lines.append(f"largest advantage {self.advantage:.4g}: score {beyond} {at.threshold:.6g}")
-        return "\n".join([*lines, f"{WHY_NO_EPSILON[0].upper()}{WHY_NO_EPSILON[1:]}."])
+        why = why_no_epsilon(self.models)
+        return "\n".join([*lines, f"{why[0].upper()}{why[1:]}."])
 
 
 def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
@@ -123,6 +139,7 @@ def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
         at_fpr={one: at(_threshold(others, one)) for one in wanted},
         largest_advantage=at(best),
         roc=_roc(members, others),
+        models=len(scores.runs()) or None,
     )
 
 

@@ -67,6 +67,11 @@ class GuessEvidence(Evidence):
         many = (_scaled(one, factor) for one in self.tries)
         return replace(self, tries=tuple(many))
 
+    def at_level(self, level: float) -> GuessEvidence:
+        factor = level / self.ledger.level
+        tries = tuple(replace(one, level=one.level * factor) for one in self.tries)
+        return replace(self, tries=tries, ledger=self.ledger.at_level(level))
+
 
 def one_run(
     scores: Scores, confidence: float = 0.95, method: Guessing | Split | None = None

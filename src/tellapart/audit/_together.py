@@ -58,6 +58,11 @@ class JointEvidence(Evidence):
     def scaled(self, factor: float) -> JointEvidence:
         return replace(self, parts={name: one.scaled(factor) for name, one in self.parts.items()})
 
+    def at_level(self, level: float) -> JointEvidence:
+        factor = level / self.ledger.level
+        parts = {name: one.at_level(one.ledger.level * factor) for name, one in self.parts.items()}
+        return replace(self, parts=parts, ledger=self.ledger.at_level(level))
+
 
 def together(parts: Mapping[str, Evidence]) -> JointEvidence:
     """Read several audits of one mechanism as one: their chances of a false claim add up.

@@ -69,7 +69,9 @@ def training(
     delta = promise.claimed_delta if isinstance(promise, GuaranteeCurve) else 0.0
     found = game_evidence(played, sure, attack=attack, delta=delta)
     verdict = judge(claim, found)
-    remarks = [outlook(found, game.models, verdict.delta)]
+    # Of a claim that is true the luckiest look says more than there is: no outlook on that.
+    known = verdict.samples_needed is not None
+    remarks = [outlook(found, game.models, verdict.delta)] if known else []
     return replace(verdict, remarks=(*remarks, *([_SAME] if _all_the_same(played) else [])))
 
 

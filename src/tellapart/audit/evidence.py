@@ -51,13 +51,18 @@ class Finding:
     p_value: float
     level: float
     limit: str = ""  # what is allowed, where other words than a share say it
+    at: tuple[float, float] | None = None  # (FPR, TPR) as observed, where the test has such rates
+
+    @property
+    def chance(self) -> float:
+        """The p-value in two digits, rounded up, as people are told it."""
+        return to_digits(self.p_value * _ROUNDING, 2, up=True)
 
     def __str__(self) -> str:
         limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
-        chance = to_digits(self.p_value * _ROUNDING, 2, up=True)
         return (
             f"{self.where}; {limit}. Were it true, so much would be seen with probability "
-            f"{chance:g} at most; {self.level:.2g} was allowed for"
+            f"{self.chance:g} at most; {self.level:.2g} was allowed for"
         )
 
 
@@ -134,6 +139,10 @@ class Evidence(ABC):
     def scaled(self, factor: float) -> Evidence:
         """What this evidence would be with so many times the samples and the same rates."""
         raise Unsupported("this evidence does not say what more samples would show")
+
+    def at_level(self, level: float) -> Evidence:
+        """The same looks at the same samples, for another chance of a false claim in all."""
+        raise Unsupported("this evidence is of one confidence alone")
 
     # -- what each kind of evidence provides -------------------------------------------------
 

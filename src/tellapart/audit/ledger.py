@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tellapart import _checks
 
@@ -48,6 +48,12 @@ class Ledger:
         spent = sum(entry.spent for entry in self.entries)
         if not 0 < spent <= self.level * (1 + 1e-12) or self.level >= 1:
             _checks.refuse("entries", f"spend at most the level {self.level:.6g} < 1", spent)
+
+    def at_level(self, level: float) -> Ledger:
+        """The same looks with the same shares of another level."""
+        factor = level / self.level
+        entries = tuple(replace(entry, level=entry.level * factor) for entry in self.entries)
+        return replace(self, level=level, entries=entries)
 
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]

@@ -53,6 +53,12 @@ class Look:
     event: str = ""  # what lies beyond, where other words than a score's say it
     sides: tuple[str, str] = ("members", "others")
 
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The observed (FPR, TPR) of the attack that accuses beyond this threshold."""
+        one, two = self.rank / self.reference, self.beyond / self.tested
+        return (one, two) if self.end is End.ACCUSE else (1 - two, 1 - one)
+
     def __str__(self) -> str:
         event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
         who, whom = self.sides if self.end is End.ACCUSE else self.sides[::-1]

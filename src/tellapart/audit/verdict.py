@@ -20,6 +20,9 @@ REFUTES_NOTHING = "A Bayesian bound holds under its prior and can refute nothing
 _DEFAULT = 1e-5
 # What counts as "would have been found".
 _SURE = 0.9
+# How surely samples must speak against a claim before more of them are promised anything: the
+# luckiest look of many lies beyond nearly every true claim that is tight.
+_HINT = 0.1
 # Beyond so many times the samples, the answer is "never".
 _MOST = 1e6
 # How finely that number is found.
@@ -124,13 +127,19 @@ class Verdict:
         )
 
     @cached_property
-    def samples_needed(self) -> float:
-        """How many times the samples would decide, if rates stay as observed; inf is never."""
+    def samples_needed(self) -> float | None:
+        """How many times the samples would decide, if rates stay as observed; inf is never.
+
+        None where that would be no evidence: where the same looks do not speak against the claim
+        at 90 % confidence either, as for nine of ten true claims at least.
+        """
         if self.refuted:
             return 1.0
         low, high = 0, round(math.log(_MOST, _FINE))
         if not self.evidence.scaled(_FINE**high).refutes(self.claim):
             return math.inf
+        if not self.evidence.at_level(max(_HINT, self.evidence.ledger.level)).refutes(self.claim):
+            return None
         while high - low > 1:
             deadline.check()
             middle = (low + high) // 2
@@ -186,14 +195,21 @@ class Verdict:
             needed = self.samples_needed
         except (Unsupported, NotCertified) as error:
             return f"More samples: {error}."
+        if needed is None:
+            return (
+                "More samples: nothing here says that more of them would refute the claim; they do "
+                f"not speak against it at {percent(1 - _HINT)} confidence either."
+            )
         if math.isinf(needed):
             return (
                 "More samples: at the rates observed no number of them would refute the claim; "
                 "only a better attack could."
             )
         return (
-            f"More samples: about {_times(needed)} times as many would refute the claim if the "
-            "rates at the most telling look stay as observed; chance alone may have raised them."
+            f"More samples: these speak against the claim at {percent(1 - _HINT)} confidence, as "
+            "at most one true claim in ten does. About "
+            f"{_times(needed)} times as many would refute it if the rates at the most telling look "
+            "stay as observed; to audit again for this reason is a second look, and paid for."
         )
 
 

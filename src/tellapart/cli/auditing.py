@@ -18,7 +18,7 @@ from tellapart.audit import (
     metrics,
     one_run,
 )
-from tellapart.audit._metrics import WHY_NO_EPSILON
+from tellapart.audit._metrics import why_no_epsilon
 from tellapart.cli import show, telling
 from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
 from tellapart.cli.looking import Columns, Looking
@@ -118,7 +118,7 @@ def _claim(
     if mechanism is None and not set(given) - {"delta"}:
         return None, "", told_at(given.get("delta"), more)
     if design == "one-model":
-        raise Unsupported(f"no claim can be judged with --design one-model: {WHY_NO_EPSILON}")
+        raise Unsupported(f"no claim can be judged with --design one-model: {why_no_epsilon(1)}")
     return asked(mechanism or "any", given, more)
 
 

@@ -14,11 +14,11 @@ from matplotlib.patches import Patch
 
 from tellapart import _checks
 from tellapart.audit._by_count import CountEvidence
+from tellapart.audit._by_cuts import CutEvidence
 from tellapart.audit._by_rank import RankEvidence
 from tellapart.audit._together import JointEvidence
 from tellapart.audit.bounds import percent
-from tellapart.audit.evidence import Design, Evidence
-from tellapart.audit.looks import End, Look
+from tellapart.audit.evidence import Design, Evidence, Finding
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -105,8 +105,9 @@ def _panel(
         bound = Bound.LOWER if verdict is not None and not lines else curve.bound
         lines.append(Line(name, bound, fpr[kept], tpr[kept], 1.0, fpr[kept]))
     entries = draw(axes, lines)
-    if verdict is not None and verdict.refuted:
+    if verdict is not None and verdict.finding is not None:
         entries += _collision(axes, lines[0], lines[1])
+        entries += _mark(axes, verdict.finding, least)
     entries += _dots(axes, evidence, log_from)
     plain(axes)
     return entries
@@ -117,19 +118,27 @@ def _collision(axes: Axes, claim: Line, shown: Line) -> list[Entry]:
     fpr = np.unique(np.concatenate([claim.x, shown.x]))
     allowed, reached = (np.interp(fpr, line.x, line.y) for line in (claim, shown))
     if not (reached > allowed).any():
-        words = "refuted by an exact test; the curve shown is wider than that and does not cross"
+        words = (
+            "the curve shown does not cross the claim: limits of both rates are wider than the test"
+        )
         return [Entry(Line2D([], [], ls="none"), words)]
     fill: dict[str, Any] = {"facecolor": "none", "edgecolor": BLACK, "hatch": "xxxx"}
     axes.fill_between(
         fpr, allowed, reached, where=reached > allowed, interpolate=True, lw=0, zorder=2.5, **fill
     )
-    # Even a sliver is a refutation: its widest place is marked.
-    log = axes.get_xscale() == "log"
-    excess = np.where(reached > allowed, reached / allowed if log else reached - allowed, 0.0)
-    widest = int(np.flatnonzero(excess >= excess.max() * (1 - 1e-9))[-1])
+    return [Entry(Patch(lw=0, **fill), "shown, and forbidden by the claim")]
+
+
+def _mark(axes: Axes, finding: Finding, least: float) -> list[Entry]:
+    """The test behind the verdict, at the rates it observed: the same in both panels."""
+    if finding.at is None:  # guesses and bets have no rates
+        return []
+    x, y = (max(rate, least) for rate in finding.at)
     cross: dict[str, Any] = {"color": BLACK, "mec": "white", "ms": 11, "zorder": 5}
-    (mark,) = axes.plot(fpr[widest], reached[widest], "X", **cross)
-    return [Entry((Patch(lw=0, **fill), mark), "REFUTED: an attacker does what the claim forbids")]
+    (mark,) = axes.plot(x, y, "X", clip_on=False, **cross)
+    return [
+        Entry(mark, f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed")
+    ]
 
 
 def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[Entry]:
@@ -148,11 +157,8 @@ def _looked(evidence: Evidence) -> Iterator[tuple[float, float]]:
         for part in evidence.parts.values():
             yield from _looked(part)
     elif isinstance(evidence, RankEvidence):
-        yield from map(_rates, evidence.looks)
+        yield from (look.rates for look in evidence.looks)
+    elif isinstance(evidence, CutEvidence):
+        yield from (cut.rates for cut in evidence.cuts)
     elif isinstance(evidence, CountEvidence):
         yield evidence.counts.fpr, evidence.counts.tpr
-
-
-def _rates(look: Look) -> tuple[float, float]:
-    one, two = look.rank / look.reference, look.beyond / look.tested
-    return (one, two) if look.end is End.ACCUSE else (1 - two, 1 - one)

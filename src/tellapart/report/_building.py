@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tellapart import _checks
-from tellapart.audit._metrics import WHY_NO_EPSILON, Metrics
+from tellapart.audit._metrics import Metrics, attacked, why_no_epsilon
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence import Design, Evidence
 from tellapart.audit.scores import Scores
@@ -203,17 +203,18 @@ def _described(metrics: Metrics, made: Made) -> Report:
     at = metrics.largest_advantage
     rates = f"TPR {at.tpr:.4g} at FPR {at.fpr:.4g}"
     rows.append(Shown("largest TPR − FPR", metrics.advantage, f"{metrics.advantage:.4f}", rates))
+    why, single = why_no_epsilon(metrics.models), (metrics.models or 1) == 1
     looked = ("The direction of the scores was chosen after looking both ways.",)
     errs = "rates of this attack on these scores: nothing follows for any other"
     return Report(
-        headline="NO VERDICT: one attack on one model, described",
+        headline=f"NO VERDICT: one attack on {attacked(metrics.models)}, described",
         reasons=(
-            f"{WHY_NO_EPSILON[0].upper()}{WHY_NO_EPSILON[1:]}.",
+            f"{why[0].upper()}{why[1:]}.",
             *(looked if metrics.looked_both_ways else ()),
         ),
         made=made,
         curves={"attack": Traced("the attack, as measured", "measured", errs, metrics.roc)},
-        design="one-model",
+        design="one-model" if single else "several models",
         sample=DESIGNS["one-model"].sample,
         members=metrics.members,
         others=metrics.others,

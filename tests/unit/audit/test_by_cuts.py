@@ -109,7 +109,8 @@ def test_power_is_at_most_what_a_simulation_shows(epsilon, sure):
 
 def test_more_samples_of_the_same_rates_show_more():
     assert EVIDENCE.scaled(100).epsilon_lower().value > EVIDENCE.epsilon_lower().value
-    assert judge(ta.guarantee(epsilon=1.02), EVIDENCE).samples_needed > 1
+    verdict = judge(ta.guarantee(epsilon=1.0), EVIDENCE.at_level(1e-9))
+    assert verdict.refuted or verdict.samples_needed > 1
 
 
 def test_an_unseen_event_shows_nothing():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellapart
+from tellapart import report
 from tellapart.audit import _metrics as module
 from tellapart.audit._metrics import metrics
 from tellapart.audit.scores import Orientation, Scores
@@ -103,12 +104,26 @@ def test_no_epsilon_no_verdict_no_curve():
             with pytest.raises(Unsupported) as refused:
                 ask(*given_)
             assert str(refused.value) == (
-                "these numbers describe one attack on one model and bound no ε: the others were"
-                " never candidates for inclusion, so the difference may lie in the data and not in"
-                " what the model leaks; an audit needs records whose inclusion was drawn at random"
+                "these numbers describe one attack on these scores and bound no ε: nobody drew who"
+                " is a member, so the difference may lie in the data and not in what a model leaks;"
+                " an audit needs records whose inclusion was drawn at random (audit.one_run), or"
+                " scores each of a training of its own (audit.many_runs)"
             )
     assert not hasattr(found, "epsilon")
     assert not isinstance(found, tellapart.TradeoffCurve)
+
+
+@pytest.mark.parametrize(("models", "said"), [(1, "one model"), (64, "64 models")])
+def test_what_was_attacked_is_said(models, said):
+    ids = np.arange(128) % models
+    found = metrics(Scores(range(128), range(128), member_runs=ids, other_runs=ids))
+    assert found.models == models
+    assert f"describe one attack on {said} and bound no ε" in str(found)
+    told = report.of(found)
+    assert told.headline == f"NO VERDICT: one attack on {said}, described"
+    assert ("one-model" in str(told.data())) == (models == 1)
+    with pytest.raises(Unsupported, match=f"one attack on {said} "):
+        found.epsilon_lower()
 
 
 def test_in_words():
@@ -117,7 +132,7 @@ def test_in_words():
         "AUC 0.8125 (4 members, 4 others, higher scores accuse, chosen after looking both ways)",
         "TPR 0.75 at FPR 0.25 (at most 0.25): score > 2",
         "largest advantage 0.5: score > 2",
-        f"T{module.WHY_NO_EPSILON[1:]}.",
+        f"T{module.why_no_epsilon(None)[1:]}.",
     ]
     found = metrics(Scores([0, 1], [2, 3], Orientation.LOWER), fprs=[0.01])
     assert str(found).splitlines()[:2] == [

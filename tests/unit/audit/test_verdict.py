@@ -128,11 +128,51 @@ def test_the_strength_found_is_found_and_hardly_less_is_not():
 
 
 def test_samples_needed_refute_and_much_fewer_do_not():
-    verdict = audit.judge(gaussian(1.0), audit.many_runs(_normal(1.3, n=60)))
+    verdict = audit.judge(gaussian(1.0), audit.many_runs(_normal(1.5, seed=2), 0.9999))
     needed = verdict.samples_needed
     assert 1 < needed < 1000
     assert verdict.evidence.scaled(needed).refutes(verdict.claim)
     assert not verdict.evidence.scaled(needed / 2).refutes(verdict.claim)
+
+
+def _hinted(mu, confidence, tries):
+    """How many audits of Gaussian scores say of μ = 1 that more samples would refute it."""
+    verdicts = [
+        audit.judge(gaussian(1.0), audit.many_runs(_normal(mu, seed=k), confidence))
+        for k in range(tries)
+    ]
+    standing = [one for one in verdicts if not one.refuted]
+    said = [one for one in standing if "times as many would refute it" in str(one)]
+    assert len(said) == sum(one.samples_needed not in (None, math.inf) for one in standing)
+    return len(said), len(standing)
+
+
+def test_true_claims_are_not_said_to_need_more_samples():
+    """A tight claim, whose best look lies beyond it in nine of ten audits by luck alone.
+
+    Stated: one true claim in ten at most; 22 looks that share the level say so less often.
+    """
+    said, standing = _hinted(1.0, 0.95, 200)
+    assert standing > 180
+    assert said <= 10
+
+
+def test_broken_claims_short_of_samples_are_said_to_need_more():
+    said, standing = _hinted(1.5, 1 - 1e-6, 20)
+    assert standing > 10
+    assert said > 0.9 * standing
+
+
+@each_method
+def test_evidence_at_its_own_level_is_itself_and_at_a_larger_shows_more(method):
+    if isinstance(method, audit.Band):
+        pytest.skip("a band is of one confidence")
+    evidence = audit.many_runs(_normal(1.0), method=method)
+    same, weaker = (evidence.at_level(level) for level in (evidence.ledger.level, 0.3))
+    assert same.epsilon_lower().value == evidence.epsilon_lower().value
+    assert weaker.confidence == pytest.approx(0.7)
+    assert weaker.epsilon_lower().value > evidence.epsilon_lower().value
+    assert sum(one.spent for one in weaker.ledger.entries) == pytest.approx(0.3)
 
 
 def test_no_number_of_samples_refutes_what_the_rates_allow():

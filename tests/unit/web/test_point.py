@@ -101,6 +101,24 @@ def test_a_claim_is_refuted_where_the_exact_test_of_counts_refutes_it(
     assert refuted <= outside
 
 
+def test_mark_box_numbers_and_verdict_are_of_one_test() -> None:
+    rng, verdicts = np.random.default_rng(8), set()
+    for fpr, more in rng.random((40, 2)).tolist():
+        tpr = min(1.0, math.e * fpr * (0.6 + 0.9 * more))
+        answer = shown(fpr=fpr, tpr=tpr, members=300, others=200)
+        assert answer.drawing is not None
+        (spot,) = answer.drawing.spots
+        assert spot.mark is answer.mark
+        assert spot.box is not None
+        refuted = ". REFUTED" in answer.headline
+        verdicts.add(refuted)
+        least = float(row(answer, "ε that is shown")[2:])
+        assert (least > 1) == refuted or abs(least - 1) < 2e-4
+        worst = ta.PrivacyRegion(1).failures(spot.box[1], tpr=spot.box[2])
+        assert refuted or not worst or spot.box[2] < spot.box[1]
+    assert verdicts == {True, False}
+
+
 def test_rates_become_whole_counts_and_the_point_moves_there() -> None:
     answer = shown(fpr=0.1004, tpr=0.34, members=10, others=1_000)
     assert answer.drawing is not None
@@ -117,11 +135,11 @@ def test_the_box_holds_both_rates_together() -> None:
     assert answer.drawing is not None
     box = answer.drawing.spots[0].box
     assert box is not None
-    # Of 5 % each of the four sides has a quarter: exact binomial tails beyond each limit.
+    # Of the corner's quarter of 5 % either limit has half: exact binomial tails beyond each.
     for k, side in zip((10, 10, 90, 90), range(4), strict=True):
         ways = range(k, 101) if side % 2 == 0 else range(k + 1)
         tail = sum(math.comb(100, i) * box[side] ** i * (1 - box[side]) ** (100 - i) for i in ways)
-        assert tail == pytest.approx(0.0125, rel=1e-6)
+        assert tail == pytest.approx(0.00625, rel=1e-6)
     low, high = (float(one) for one in row(answer, "true FPR").split(" to "))
     assert box[0] - 1e-4 < low <= box[0] < box[1] <= high < box[1] + 1e-4
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tellapart import _checks, audit
+from tellapart.audit._by_count import CORNER
 from tellapart.audit.intervals import clopper_pearson
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -47,8 +48,11 @@ def seen(fpr: float, tpr: float, members: int, others: int, confidence: float) -
 
 
 def each_confidence(together: float) -> float:
-    """The confidence of each rate's limits, so that both hold together with the given one."""
-    return (1 + together) / 2
+    """The confidence of each rate's limits: those of the corner that the verdict's ledger buys.
+
+    So a box that lies outside is a refutation, and one of a claim that stands reaches inside.
+    """
+    return 1 - (1 - together) * CORNER
 
 
 def failures(curve: TradeoffCurve, fpr: float, tpr: float) -> tuple[Failure, ...]:

@@ -42,9 +42,9 @@ def _proof(claim: str, curve: TradeoffCurve, sample: Sample, delta: float) -> li
         f"print(limits(attack.accused_others, attack.others, confidence={each!r}))",
         f"print(limits(attack.accused_members, attack.members, confidence={each!r}))",
         f"sure = {sample.confidence!r}",
-        "shown = audit.intervals.clopper_pearson_epsilon",
-        f"print(shown(attack, delta={delta!r}, confidence=sure))",
-        f"verdict = audit.judge(claim, audit.from_counts(attack, confidence=sure){called})",
+        "evidence = audit.from_counts(attack, confidence=sure)",
+        f"print(evidence.epsilon_lower({delta!r}))",
+        f"verdict = audit.judge(claim, evidence{called})",
         "print(verdict.headline)",
         "print(verdict.finding)",
     ]

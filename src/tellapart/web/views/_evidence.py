@@ -8,6 +8,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.audit import Evidence, Metrics, Verdict
+from tellapart.audit._metrics import attacked
 from tellapart.audit.bounds import percent
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
@@ -38,7 +39,7 @@ def picture(kind: str, found: Found) -> Drawing | None:
     """What some attacker reaches, against what none does if the claim is true."""
     if isinstance(found, Metrics):
         fpr, tpr = (tuple(side) for side in zip(*found.roc, strict=True))
-        told = "This attack, as measured: it describes these scores, and bounds nothing."
+        told = f"One attack on {attacked(found.models)}: a description, which bounds nothing."
         return _drawn("roc", told, [Trace("this attack", fpr, tpr, Ink.FIRST)])
     if not isinstance(found, Verdict):
         return None

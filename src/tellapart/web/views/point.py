@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tellapart import audit, risk
 from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
-from tellapart.audit.bounds import percent
+from tellapart.audit.bounds import LowerBound, percent
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import PrivacyRegion
@@ -34,10 +34,12 @@ _WORSE = (
     "at 1 − FPR and 1 − TPR, if it was decided upon beforehand."
 )
 _NOTE = (
-    "The attack, threshold included, must be fixed before these counts are drawn. Limits are "
-    "Clopper-Pearson's; the verdict comes from a finer test, which may refute a little more."
+    "The attack, threshold included, must be fixed before these counts are drawn. All of it is one "
+    "test: limits are the Clopper-Pearson corner that its ledger pays for, and its exact part, "
+    "which looks at both counts together, may refute where the box still reaches inside."
 )
 
+_SURE = "within the verdict's confidence"
 _ONLY_WHERE = "Commands take no counts: the one below says where the point lies, Python all of it."
 _ALLOWED = "The command below says which TPR is allowed, Python all of it."
 
@@ -103,7 +105,10 @@ def _answer(state: State) -> Answer:
     members = state.members if state.design == "many-runs" else 0
     one = seen(state.fpr, state.tpr, members, state.others, state.confidence)
     broken = failures(curve, one.fpr, one.tpr)
-    headline, mark, told = _told(state, subject, one, bool(broken))
+    evidence = None
+    if one.sample is not None:
+        evidence = audit.from_counts(one.sample.counts, confidence=state.confidence)
+    headline, mark, told = _told(state, subject, one, evidence, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
     told_at = _controls.told_at(state.claim, state.at_delta)
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else told_at
@@ -111,20 +116,21 @@ def _answer(state: State) -> Answer:
         headline,
         (*signs, *told),
         mark,
-        _drawing(state, curve, one, bool(broken)),
-        (_numbers(curve, one, delta),),
+        _drawing(state, curve, one, bool(broken), mark),
+        (_numbers(curve, one, delta, evidence),),
         _attack_code.python(state.claim, curve, one, delta),
         _attack_code.command(state.claim, curve, one),
     )
 
 
-def _told(state: State, subject: Subject, one: Seen, outside: bool) -> tuple[str, Mark, list[str]]:
+def _told(
+    state: State, subject: Subject, one: Seen, evidence: audit.Evidence | None, outside: bool
+) -> tuple[str, Mark, list[str]]:
     """The headline, how it is meant, and what explains it."""
     where, mark = ("Outside", Mark.BAD) if outside else ("Inside", Mark.GOOD)
-    if one.sample is None:
+    if one.sample is None or evidence is None:
         said = "impossible if the claim is true" if outside else "possible under the claim"
         return f"{where}: {said}", mark, [_CAVEAT]
-    evidence = audit.from_counts(one.sample.counts, confidence=state.confidence)
     curve = curve_of(subject)
     name = None if isinstance(curve, GuaranteeCurve) else state.claim
     verdict = audit.judge(subject, evidence, name=name)
@@ -146,14 +152,15 @@ def _proved(one: Seen, sample: Sample, curve: TradeoffCurve, verdict: audit.Verd
     if one.tpr < one.fpr:
         said.append(_WORSE)
     elif any(beyond):
-        said.append("The box reaches outside: with more samples the claim might be refuted.")
+        said.append(
+            "The box reaches outside and inside: the counts leave rates of both kinds open."
+        )
     else:
         said.append("The whole box lies inside: no rates that the counts leave open are outside.")
     return [*said, "This does not show that the claim is true."]
 
 
-def _drawing(state: State, curve: TradeoffCurve, one: Seen, outside: bool) -> Drawing:
-    mark = Mark.BAD if outside else Mark.GOOD
+def _drawing(state: State, curve: TradeoffCurve, one: Seen, outside: bool, mark: Mark) -> Drawing:
     box = None if one.sample is None else one.sample.box
     where = "✗ outside" if outside else "✓ inside"
     spot = Spot("this attack", one.fpr, one.tpr, Ink.EVIDENCE, mark, ("fpr", "tpr"), box)
@@ -164,7 +171,7 @@ def _drawing(state: State, curve: TradeoffCurve, one: Seen, outside: bool) -> Dr
     outline = replace(line if log else _outline(curve, line), name=name, ink=Ink.PROMISE)
     boxed = ""
     if one.sample is not None:
-        boxed = f" The box holds its true rates, {_sure(one.sample)}."
+        boxed = f" The box holds its true rates, {_SURE}."
     told = f"The point is the attack, {where}: drag it, or use its dials.{boxed}"
     return replace(drawn, title="One attack and a claim", told=told, traces=(guess, outline))
 
@@ -179,11 +186,9 @@ def _outline(curve: TradeoffCurve, line: Trace) -> Trace:
     return replace(around, x=(*x, x[0]), y=(*y, y[0]))
 
 
-def _sure(sample: Sample) -> str:
-    return f"both together with {percent(sample.confidence)} confidence"
-
-
-def _numbers(curve: TradeoffCurve, one: Seen, delta: float) -> Table:
+def _numbers(
+    curve: TradeoffCurve, one: Seen, delta: float, evidence: audit.Evidence | None
+) -> Table:
     needs = float(risk.least_epsilon(fpr=one.fpr, tpr=one.tpr, delta=delta))
     most = fixed(float(curve.tpr(one.fpr)), True)
     rows = [
@@ -193,26 +198,19 @@ def _numbers(curve: TradeoffCurve, one: Seen, delta: float) -> Table:
         ("ε that it needs", f"≥ {fixed(needs, False)}", f"of any mechanism, at δ = {delta:g}"),
     ]
     note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
-    if one.sample is not None:
-        rows += _limits(one.sample, delta)
+    if one.sample is not None and evidence is not None:
+        rows += _limits(one.sample, evidence.epsilon_lower(delta), delta)
         note = [_NOTE, _ONLY_WHERE if isinstance(curve, GuaranteeCurve) else _ALLOWED]
     return Table("In numbers", ("number", "value", "what it is"), tuple(rows), " ".join(note))
 
 
-def _limits(sample: Sample, delta: float) -> list[tuple[str, str, str]]:
+def _limits(sample: Sample, shown: LowerBound, delta: float) -> list[tuple[str, str, str]]:
     left, right, low, high = sample.box
-    shown = audit.intervals.clopper_pearson_epsilon(
-        sample.counts, delta=delta, confidence=sample.confidence
-    )
-    sure = percent(sample.confidence)
+    sure = f"at δ = {delta:g}, by the test of the verdict, {percent(sample.confidence)} confidence"
     return [
-        ("true FPR", f"{fixed(left, False)} to {fixed(right, True)}", _sure(sample)),
-        ("true TPR", f"{fixed(low, False)} to {fixed(high, True)}", _sure(sample)),
-        (
-            "ε by such limits",
-            f"≥ {fixed(shown.value, False)}",
-            f"that the counts show at δ = {delta:g} with {sure} confidence",
-        ),
+        ("true FPR", f"{fixed(left, False)} to {fixed(right, True)}", _SURE),
+        ("true TPR", f"{fixed(low, False)} to {fixed(high, True)}", _SURE),
+        ("ε that is shown", f"≥ {fixed(shown.value, False)}", sure),
     ]
 
 
