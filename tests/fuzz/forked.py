@@ -1,0 +1,169 @@
+"""Runs cases one by one, each in a child of its own that may crash, hang or fill the memory.
+
+Reads a case a line from standard input, as JSON, and prints what became of it. What a case
+needs is imported before the first child is forked, so that a child starts in milliseconds.
+"""
+
+import base64
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+# Seconds of wall-clock time after which a child is killed: far more than any law allows.
+WALL = 120
+# Beyond this a child gets no memory, so that nothing else on the machine is harmed.
+ROOM = 12 * 2**30
+# An answer that takes longer is to be given up, as --time-limit does.
+PATIENCE = 5.0
+PORT = 8123
+
+
+def command(case):
+    """The command line, in a folder with these files."""
+    from tellapart import cli, deadline
+
+    with deadline.within(PATIENCE):
+        return cli.main(case["argv"])
+
+
+def file(case):
+    """A file through every reader that its name asks for; 2 where it is refused in words."""
+    from tellapart.curve.exchange import from_json
+    from tellapart.errors import TellapartError
+    from tellapart.worlds import described
+
+    path = Path(case["name"])
+    try:
+        if path.suffix == ".toml":
+            described.read(path)
+        elif path.suffix == ".json":
+            from_json(path.read_bytes().decode("utf-8", errors="replace"))
+        else:
+            return _scores(path)
+    except TellapartError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _scores(path):
+    """Scores from a disk and in memory: both alike."""
+    from tellapart.audit import Orientation, Scores
+    from tellapart.data.table import Names
+    from tellapart.errors import TellapartError
+    from tellapart.web import _scores as page
+    from tellapart.web._view import Dropped
+
+    told = []
+    for read in (
+        lambda: Scores.read(path),
+        lambda: page.read(Dropped(path.name, path.read_bytes()), Names(), Orientation.HIGHER),
+    ):
+        try:
+            found = read()
+            sides = (found.members, found.others)
+            told.append([one.descending(range(1, one.count + 1)).tolist() for one in sides])
+        except TellapartError as error:
+            told.append(str(error).replace("; the command line takes more", ""))
+    if told[0] != told[1]:
+        raise AssertionError(f"two readers: {told[0]!r:.300} and {told[1]!r:.300}")
+    if isinstance(told[0], str):
+        sys.stderr.write(f"{told[0]}\n")
+        return 2
+    return 0
+
+
+def page(case):
+    """One request to the explorer; 2 where it is refused, 70 where the server fails."""
+    body = base64.b64decode(case["body"])
+    client = _application().server.test_client()
+    response = client.open(case["path"], method=case["method"], headers=case["headers"], data=body)
+    text = response.get_data()
+    response.close()
+    if b"Traceback (most recent call last)" in text:
+        sys.stderr.write("Traceback (most recent call last) in the answer\n")
+    return 70 if response.status_code >= 500 else 2 if response.status_code >= 400 else 0
+
+
+def _application():
+    from tellapart.web import _app
+
+    if not _APPLICATION:
+        _APPLICATION.append(_app.create(PORT))
+    return _APPLICATION[0]
+
+
+_APPLICATION = []
+KINDS = {"command": command, "file": file, "page": page}
+
+
+def _prepared(kind):
+    """Import what cases of this kind need, without starting a thread."""
+    if kind == "page":
+        _application()
+    if kind == "file":
+        import tellapart.web._scores
+    import tellapart.audit
+    import tellapart.cli
+    import tellapart.report
+    import tellapart.worlds  # noqa: F401
+
+
+def _child(case, folder):
+    os.chdir(folder)
+    for name, content in case.get("files", {}).items():
+        Path(name).write_bytes(base64.b64decode(content))
+    for stream, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f".{name}", os.O_WRONLY | os.O_CREAT, 0o600), stream)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = os.fdopen(0)
+    sys.stdout, sys.stderr = (os.fdopen(k, "w", encoding="utf-8", closefd=False) for k in (1, 2))
+    signal.alarm(WALL)
+    resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
+    code = 70
+    try:
+        code = KINDS[case["kind"]](case)
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 1
+    except BaseException:  # noqa: BLE001 (that is what is counted)
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code & 255)
+
+
+def _ran(case):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        child = os.fork()
+        if not child:
+            _child(case, folder)
+        _, status, used = os.wait4(child, 0)
+        err, out = (_read(Path(folder, f".{name}")) for name in ("err", "out"))
+    return {
+        "code": os.waitstatus_to_exitcode(status),
+        "cpu": used.ru_utime + used.ru_stime,
+        "mib": max(used.ru_maxrss - before, 0) / 1024,
+        "err": err,
+        "out": out,
+    }
+
+
+def _read(path):
+    return path.read_bytes()[-200_000:].decode("utf-8", errors="replace") if path.exists() else ""
+
+
+def main():
+    _prepared(sys.argv[1])
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(_ran(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
