@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -55,6 +56,13 @@ class Calling:
     seed: Annotated[
         int, Parameter(help="Draws all that is drawn; with one seed it always says the same.")
     ] = 0
+    folder: Annotated[
+        Path | None,
+        Parameter(
+            help="Keep finished calls here, so that the same command goes on after it was killed.",
+            show_default=False,
+        ),
+    ] = None
 
 
 def probe(
@@ -145,6 +153,7 @@ def probe(
             seed=calling.seed,
             timeout=calling.timeout,
             until_decided=calling.until_decided,
+            folder=calling.folder,
             progress=lambda share: progress("calling", share),
         )
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
@@ -161,8 +170,7 @@ def probe(
             delta=deltas.asked,
             answers=answers,
         )
-    output.draw(lambda: _picture(verdict))
-    return telling.give(told, page, output)
+    return telling.give(told, page, output, lambda: _picture(verdict))
 
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
