@@ -7,7 +7,6 @@ import importlib.util
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, _files
 from tellapart._checks import Array
 from tellapart.data import archives, duck, sources
 from tellapart.data.sources import Source
@@ -52,6 +51,7 @@ class Kept:
         where = Path(folder).absolute()  # workers may have been started elsewhere
         try:
             where.mkdir(parents=True, exist_ok=True)
+            _files.sweep(where)
             known = where / MANIFEST
             if known.exists():
                 return cls(where, _same(where, known, game))
@@ -59,7 +59,7 @@ class Kept:
                 _checks.refuse("folder", "be empty or that of a game", str(where))
             form = "parquet" if importlib.util.find_spec("duckdb") else "npy"
             text = json.dumps({**game, "format": form}, indent=1)
-            _whole(known, lambda part: part.write_text(text, encoding="utf-8"))
+            _files.whole(known, lambda part: part.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise TrainingStopped(f"nothing can be kept in {where}: {error}") from error
         return cls(where, form)
@@ -75,7 +75,7 @@ class Kept:
     def write(self, model: int, rows: Array) -> None:
         """Keep one model's rows: example, member, seed, score, seconds."""
         save = _save_parquet if self.format == "parquet" else _save_npy
-        _whole(self.path(model), lambda part: save(part, rows))
+        _files.whole(self.path(model), lambda part: save(part, rows))
 
     def read(self, model: int) -> Array | None:
         """One model's rows; None where there are none that can be read."""
@@ -89,25 +89,34 @@ class Kept:
             return None
 
 
-def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:
-    """The format of a folder whose manifest names this game."""
+def same_manifest(
+    where: Path, known: Path, asked: Mapping[str, Any], what: str
+) -> Mapping[str, Any]:
+    """The manifest of a folder, which must name what is asked: a game, or a probe."""
     try:
         found = json.loads(sources.text(known))
-        form = str(found["format"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidArgument(f"{known} must be the manifest of a game: {error}") from error
-    wanted = json.loads(json.dumps(game))
+        if not isinstance(found, dict):
+            raise TypeError("it holds no names")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidArgument(f"{known} must be the manifest of a {what}: {error}") from error
+    wanted = json.loads(json.dumps(asked))
     for name in wanted:
         if name not in _NOTED and found.get(name) != wanted[name]:
             raise InvalidArgument(
-                f"folder must be of this game, and {where} is of another: its {name} is "
+                f"folder must be of this {what}, and {where} is of another: its {name} is "
                 f"{_short(found.get(name))}, not {_short(wanted[name])}"
             )
+    return found
+
+
+def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:
+    """The format of a folder whose manifest names this game."""
+    form = same_manifest(where, known, game, "game").get("format")
     if form not in ("parquet", "npy"):
         raise InvalidArgument(f"{known} must name the format parquet or npy, got {form!r}")
     if form == "parquet" and importlib.util.find_spec("duckdb") is None:
         raise Unsupported(f"reading what {where} keeps needs: pip install 'tellapart[files]'")
-    return form
+    return str(form)
 
 
 def _short(value: Any) -> str:
@@ -115,24 +124,10 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-def _whole(file: Path, write: Any) -> None:
-    """Write a file so that it is whole or not there at all."""
-    handle, name = tempfile.mkstemp(prefix=".part-", suffix=file.suffix, dir=file.parent)
-    os.close(handle)
-    part = Path(name)
-    try:
-        write(part)
-        with part.open("rb+") as done:
-            os.fsync(done.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 @cache
 def _database(process: int) -> Any:
     """One for each process, as opening it takes longer than many files do."""
-    database = duck.connected(Path(tempfile.gettempdir()))
+    database = duck.connected(None)  # a model's rows need no room on disk to be sorted in
     database.execute("set threads = 1")
     atexit.register(_database.cache_clear)  # what is still open at the end DuckDB complains of
     return database

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from tellapart import _checks, run
 from tellapart._checks import Array
+from tellapart.audit import _code, _kept_probe
 from tellapart.audit._by_count import at_one_cut
 from tellapart.audit._classifiers import checked
 from tellapart.audit._events import FAVOUR, Event, Seeker
@@ -49,6 +51,7 @@ def probe(
     until_decided: bool = False,
     features: Callable[[Any], Any] | None = None,
     classifier: Any = None,
+    folder: str | os.PathLike[str] | None = None,
     progress: run.Progress | None = None,
 ) -> Verdict:
     """Whether a mechanism one can only call keeps its claim on two neighbouring inputs.
@@ -60,8 +63,10 @@ def probe(
     workers that joblib is told of. With ``until_decided`` it bets on events as it goes and stops
     when the claim, of (ε, δ), is refuted or out of reach within ``samples``. ``features`` makes
     numbers of an output; a ``classifier`` ("boosting", "tree", "logistic" or an estimator of
-    scikit-learn) is one more score to try, on a fourth of the calls; ``progress`` is told which
-    share of the calls was begun, and 1 at the end.
+    scikit-learn) is one more score to try, on a fourth of the calls. With ``folder`` the outputs
+    of finished calls are kept, and a probe that was killed goes on where it stopped and says the
+    same; it belongs to one probe, of this code, with all that is said here. ``progress`` is told
+    which share of the calls was begun, and 1 at the end.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 0.5, size)     # claims ε = 1, needs scale 1
@@ -79,13 +84,27 @@ def probe(
         if given is not None and not callable(given):
             _checks.refuse(name, "be callable", given)
     seek = Seeker(delta, features, checked(classifier))
+    if until_decided and not isinstance(curve, GuaranteeCurve):
+        raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
+    kept = None
+    if folder is not None:
+        asked = {
+            "claim": repr(claim),
+            "samples": count,
+            "confidence": confidence,
+            "seed": key,
+            "timeout": timeout,
+            "until_decided": until_decided,
+            "features": _code.code(features),
+            "classifier": repr(classifier),
+        }
+        kept = _kept_probe.opened(folder, mechanism, (d0, d1), asked)
     caller = settle(mechanism, d0, d1, timeout=timeout, seed=key)
-    if until_decided:
-        if not isinstance(curve, GuaranteeCurve):
-            raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
-        found: Evidence = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress)
+    found: Evidence
+    if until_decided and isinstance(curve, GuaranteeCurve):
+        found = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress, kept)
     else:
-        found = _certified(Calls(caller, (d0, d1), count, key, progress), seek, confidence)
+        found = _certified(Calls(caller, (d0, d1), count, key, progress, kept), seek, confidence)
     if progress is not None:
         progress(1.0)
     return judge(claim, found)

@@ -24,6 +24,7 @@ from tellapart.audit.looks import End, geometric_ranks
 from tellapart.blackbox.caller import Caller
 from tellapart.blackbox.calls import BLOCK, draw, gathered
 from tellapart.blackbox.independence import repeated, signature, signing
+from tellapart.blackbox.kept_calls import KeptCalls
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs
 from tellapart.blackbox.traces import Trace, joined_traces, traced
@@ -45,12 +46,13 @@ class Calls:
     count: int
     seed: int
     progress: run.Progress | None = None
+    kept: KeptCalls | None = None
 
     def first(self, least: int) -> Pair:
         """The outputs of the first blocks, of at least so many calls."""
         count = min(-(-least // BLOCK) * BLOCK, self.count)
         one, two = (
-            draw(self.caller, data, count, (self.seed, k), self._part(k * count, count))
+            draw(self.caller, data, count, (self.seed, k), self._part(k * count, count), self.kept)
             for k, data in enumerate(self.inputs)
         )
         return one, two
@@ -73,6 +75,7 @@ class Calls:
                 skip=skip,
                 merge=merge,
                 progress=self._part(done + k * left, left),
+                kept=self.kept,
             )
             for k, data in enumerate(self.inputs)
         ]

@@ -15,6 +15,7 @@ from tellapart.audit.sequential import Pairs, Wager
 from tellapart.blackbox.afresh import refuse_if_calls_share
 from tellapart.blackbox.caller import Caller
 from tellapart.blackbox.calls import draw
+from tellapart.blackbox.kept_calls import KeptCalls
 from tellapart.blackbox.kept_noise import refuse_unjudgeable
 from tellapart.blackbox.outputs import Outputs, joined
 from tellapart.curve.closed import GuaranteeCurve
@@ -34,9 +35,10 @@ def until_decided(
     seed: int,
     seek: Seeker,
     progress: Progress | None = None,
+    kept: KeptCalls | None = None,
 ) -> WagerEvidence:
     """Draw pairs and bet on each batch, until refuted, out of hope or out of calls."""
-    past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0)
+    past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0, kept)
     event = _sought(past, seek)
     wager = Wager(claim.claimed_epsilon, claim.claimed_delta, confidence, both_orders=False)
     batches = tuple(planned(len(past[0]), samples))
@@ -44,7 +46,7 @@ def until_decided(
     for place, batch in enumerate(batches, start=1):
         if progress is not None:
             progress(len(past[0]) / samples)
-        fresh = _drawn(caller, inputs, batch.size, seed, place)
+        fresh = _drawn(caller, inputs, batch.size, seed, place, kept)
         wager = wager.update(*_happened(event, fresh))
         past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]
         if wager.refuted or not batch.hope(wager, wager.seen.counted(), before.counted()):
@@ -58,9 +60,14 @@ def until_decided(
 
 
 def _drawn(
-    caller: Caller, inputs: tuple[Any, Any], count: int, seed: int, place: int
+    caller: Caller,
+    inputs: tuple[Any, Any],
+    count: int,
+    seed: int,
+    place: int,
+    kept: KeptCalls | None,
 ) -> list[Outputs]:
-    return [draw(caller, data, count, (seed, k, place)) for k, data in enumerate(inputs)]
+    return [draw(caller, data, count, (seed, k, place), kept=kept) for k, data in enumerate(inputs)]
 
 
 def _sought(past: list[Outputs], seek: Seeker) -> Event:

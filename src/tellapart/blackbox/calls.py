@@ -23,6 +23,7 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart.blackbox.caller import Caller, Size
+from tellapart.blackbox.kept_calls import KeptCalls
 from tellapart.blackbox.outputs import HANGS, Outputs, joined
 from tellapart.blackbox.program import Program
 from tellapart.blackbox.traces import Trace
@@ -37,10 +38,15 @@ _LEAST_APART, _MOST_APART, _TURNS = 16, 256, 8
 
 
 def draw(
-    caller: Caller, data: Any, count: int, seed: run.Seed, progress: run.Progress | None = None
+    caller: Caller,
+    data: Any,
+    count: int,
+    seed: run.Seed,
+    progress: run.Progress | None = None,
+    kept: KeptCalls | None = None,
 ) -> Outputs:
     """The outputs of so many calls on one input; no two inputs may share a seed."""
-    return joined(gathered(caller, data, count, seed, _unchanged, progress=progress))
+    return joined(gathered(caller, data, count, seed, _unchanged, progress=progress, kept=kept))
 
 
 def gathered(
@@ -53,15 +59,17 @@ def gathered(
     skip: int = 0,
     merge: Callable[[T, T], T] | None = None,
     progress: run.Progress | None = None,
+    kept: KeptCalls | None = None,
 ) -> list[T]:
     """What ``reduce`` makes of each block, where the block was run: outputs never travel.
 
     Without the first ``skip`` blocks. With ``merge`` neighbouring blocks come back as one result.
+    Calls that were ``kept`` are not made again.
     """
     total = _checks.whole(1, 10**15, count=count)
     sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
     blocks = list(enumerate(sizes))[skip:]
-    task = _Blocks(replace(caller, sealed=None), data, run.checked_seed(seed), reduce, merge)
+    task = _Blocks(replace(caller, sealed=None), data, run.checked_seed(seed), reduce, merge, kept)
     # Many blocks a task where there are many: schedulers mind numbers of tasks, not their size.
     together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
     tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
@@ -108,14 +116,17 @@ class _Blocks:
     seed: tuple[int, ...]
     reduce: Callable[[Outputs], Any]
     merge: Callable[[Any, Any], Any] | None
+    kept: KeptCalls | None
 
     def __call__(self, blocks: list[tuple[int, int]], rng: np.random.Generator) -> list[Any]:
         found = (self._one(place, count) for place, count in blocks)
         return list(found) if self.merge is None else [functools.reduce(self.merge, found)]
 
     def _one(self, place: int, count: int) -> Any:
-        rng = run.generator((*self.seed, place))
-        return self.reduce(self.caller.block(self.data, count, rng))
+        key = (*self.seed, place)
+        if self.kept is not None:
+            return self.reduce(self.kept.block(self.caller, self.data, count, key))
+        return self.reduce(self.caller.block(self.data, count, run.generator(key)))
 
 
 def _unchanged(outputs: Outputs) -> Outputs:

@@ -106,8 +106,7 @@ def audit(
             delta=deltas.asked,
             answers=answers,
         )
-    output.draw(lambda: _picture(found))
-    return telling.give(told_all, page, output)
+    return telling.give(told_all, page, output, lambda: _picture(found))
 
 
 def _claim(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -226,19 +227,33 @@ class Output:
         text: Callable[[Console], None],
         picture: Callable[[], Figure],
     ) -> None:
-        """Draw first, so that nothing is printed about a picture that failed; then print."""
-        self.draw(picture)
+        """Print first: an answer that was found is not lost where its picture fails."""
         self.say(data, text)
+        self.draw(picture)
 
     def draw(self, picture: Callable[[], Figure]) -> None:
-        """Draw the picture if one was asked for."""
-        if self.plot is not None:
-            from tellapart import plot
+        """Draw the picture if one was asked for, and say where it is."""
+        if self.plot is None:
+            return
+        from tellapart import plot
 
-            plot.save(picture(), self.plot)
+        plot.save(picture(), self.plot)
+        self.tell(f"Picture: {self.plot}")
 
     def say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
-        """Print the answer, and where its picture is."""
+        """Print the answer, at once; whoever reads no further still gets what is written."""
+        try:
+            self._say(data, text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            show.hush()
+
+    def tell(self, done: str) -> None:
+        """Say what was written, below an answer for people."""
+        if not self.as_json:
+            show.terminal().print(f"\n{done}", markup=False)
+
+    def _say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
         console = show.terminal()
         if self.as_json:
             if self.plot is not None:
@@ -249,8 +264,6 @@ class Output:
             show.write(console, f"{said}\n")
             return
         text(console)
-        if self.plot is not None:
-            console.print(f"\nPicture: {self.plot}", markup=False)
 
 
 def _narrow(console: Console) -> bool:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -59,6 +60,13 @@ class Calling:
     seed: Annotated[
         int, Parameter(help="Draws all that is drawn; with one seed it always says the same.")
     ] = 0
+    folder: Annotated[
+        Path | None,
+        Parameter(
+            help="Keep finished calls here, so that the same command goes on after it was killed.",
+            show_default=False,
+        ),
+    ] = None
 
 
 def probe(
@@ -162,8 +170,7 @@ def probe(
             delta=deltas.asked,
             answers=answers,
         )
-    output.draw(lambda: _picture(verdict))
-    return telling.give(told, page, output)
+    return telling.give(told, page, output, lambda: _picture(verdict))
 
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
@@ -192,6 +199,7 @@ class _Question:
             seed=self.calling.seed,
             timeout=self.calling.timeout,
             until_decided=self.calling.until_decided,
+            folder=self.calling.folder,
             progress=progress,
         )
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from tellapart import report as reporting
-from tellapart.cli import show
+from tellapart.cli import show, telling
 from tellapart.cli.deltas import AtDelta, asked
 from tellapart.cli.options import Filing, Knowledge, Output, Values, typed
 from tellapart.cli.theory import Fpr
@@ -86,11 +86,9 @@ def report(
             answers=filing.answers(),
             command=shlex.join(["tellapart", *typed.get()]),
         )
+    output.say(told.data(), lambda console: _text(console, told))
+    telling.written(told, place, output)
     output.draw(lambda: _picture(told))
-    if place is not None:
-        with show.working("writing"):
-            reporting.write(told, place)
-    output.say(told.data(), lambda console: _text(console, told, place))
 
 
 def _picture(told: Report) -> Any:
@@ -103,8 +101,8 @@ def _is_page(text: str) -> bool:
     return Path(text).suffix.lower() in (".html", ".htm")
 
 
-def _text(console: Console, told: Report, place: Path | None) -> None:
-    """What was filed in short, what is open, and where it is."""
+def _text(console: Console, told: Report) -> None:
+    """What was filed in short, and what is open."""
     show.title(console, told.headline)
     for sentence in told.reasons:
         show.line(console, sentence)
@@ -114,5 +112,3 @@ def _text(console: Console, told: Report, place: Path | None) -> None:
     show.title(console, "Checklist", f"{len(unanswered)} of {counted} questions are open")
     for one in unanswered:
         show.item(console, f"{one.key}: {one.question}")
-    if place is not None:
-        console.print(f"\nReport: {place} and {place.with_suffix('.json')}", markup=False)

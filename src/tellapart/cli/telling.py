@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -12,23 +14,35 @@ from tellapart.cli import exits, show
 from tellapart.cli.options import Output
 from tellapart.report import Report, write
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 # More lines of a ledger than these are summed up.
 _LINES = 12
 
 
-def give(told: Report, page: Path | None, output: Output) -> int:
-    """Write the page that was asked for, and answer; the exit code is the verdict's."""
-    if page is not None:
-        write(told, page)
+def give(told: Report, page: Path | None, output: Output, picture: Callable[[], Figure]) -> int:
+    """Answer, then write the page and the picture asked for; the exit code is the verdict's."""
     try:
-        output.say(told.data(), lambda console: text(console, told, page))
+        output.say(told.data(), lambda console: text(console, told))
     except show.ReaderGone:  # a claim is refuted whether or not someone reads on
         show.hush()
+    written(told, page, output)
+    output.draw(picture)
     # A belief can refute nothing, so that its silence is no answer.
     return exits.verdict(None if told.bayesian else told.refuted)
 
 
-def text(console: Console, told: Report, page: Path | None) -> None:
+def written(told: Report, page: Path | None, output: Output) -> None:
+    """Write the page if one was asked for, and say where it is."""
+    if page is None:
+        return
+    with show.working("writing"):
+        write(told, page)
+    output.tell(f"Report: {page} and {page.with_suffix('.json')}")
+
+
+def text(console: Console, told: Report) -> None:
     """The verdict first, then what it cost and what it rests on."""
     show.title(console, told.headline)
     for sentence in told.reasons:
@@ -50,8 +64,6 @@ def text(console: Console, told: Report, page: Path | None) -> None:
         show.line(console, f"{told.sample[0].upper()}{told.sample[1:]}.")
     for sentence in told.assumptions:
         show.item(console, sentence)
-    if page is not None:
-        console.print(f"\nReport: {page} and {page.with_suffix('.json')}", markup=False)
 
 
 def _ledger(ledger: Ledger) -> list[str]:

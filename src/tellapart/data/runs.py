@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tellapart import _files
 from tellapart._checks import Array
 from tellapart.data.ranked import (
     Mask,
@@ -38,7 +39,7 @@ class PrivateFolder:
     """A folder that only this user can read, gone when nobody asks for it any more."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="tellapart-"))
+        self.path = _files.folder_aside()
         self._end = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def remove(self) -> None:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from tellapart import _checks
+from tellapart import _checks, _files
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,7 +108,7 @@ def dress(axes: Axes) -> Axes:
 
 @styled
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a picture; the suffix (.svg, .png or .pdf) says as what."""
+    """Write a picture, all of it or nothing; the suffix (.svg, .png or .pdf) says as what."""
     target = Path(path)
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
     kind = target.suffix.lower().removeprefix(".")
@@ -119,5 +119,8 @@ def save(figure: Figure, path: str | Path) -> Path:
         for axes in figure.axes:
             if spec := axes.get_subplotspec():
                 axes.set_subplotspec(spec)
-    figure.savefig(target, format=kind, metadata=dated[kind], dpi=200)
+    _files.sweep(target.parent)
+    _files.whole(
+        target, lambda part: figure.savefig(part, format=kind, metadata=dated[kind], dpi=200)
+    )
     return target

@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from tellapart import _checks
+from tellapart import _checks, _files
 from tellapart.data import sources
 from tellapart.report.model import Report
 
@@ -66,32 +65,12 @@ def write(report: Report, path: str | Path) -> tuple[Path, Path]:
     place = target(path)
     beside = place.with_suffix(".json")
     data = json.dumps(report.data(), ensure_ascii=False, indent=2) + "\n"
-    _replace_all({place: page(report), beside: data})
+    texts = {place: page(report), beside: data}
+    _files.sweep(place.parent)
+    _files.all_whole({file: _saying(text) for file, text in texts.items()})
     return place, beside
 
 
-def _replace_all(texts: Mapping[Path, str]) -> None:
-    made: dict[Path, str] = {}
-    try:
-        for target_path, text in texts.items():
-            handle, name = tempfile.mkstemp(
-                dir=target_path.parent, prefix=f".{target_path.name}.", suffix=".part"
-            )
-            made[target_path] = name
-            # A file's name may hold bytes that are no text; JSON reads its escape back.
-            with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
-            os.chmod(name, 0o666 & ~_umask())
-        for target_path in texts:
-            os.replace(made[target_path], target_path)
-            del made[target_path]
-    finally:
-        for name in made.values():
-            os.unlink(name)
-
-
-def _umask() -> int:
-    """The rights that new files lack here; a private temporary file lacks more."""
-    found = os.umask(0o077)
-    os.umask(found)
-    return found
+def _saying(text: str) -> Callable[[Path], object]:
+    # A file's name may hold bytes that are no text; JSON reads its escape back.
+    return lambda part: part.write_text(text, encoding="utf-8", errors="backslashreplace")

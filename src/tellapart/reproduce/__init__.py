@@ -8,11 +8,11 @@ where it differs from the published one, the caption or the verdict says why.
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tellapart import _checks
+from tellapart import _checks, _files
 from tellapart.reproduce import render
 from tellapart.reproduce.table import Cell, Verdict, judge, table_one, verdicts
 
@@ -51,13 +51,16 @@ def run(folder: str | os.PathLike[str]) -> Reproduction:
     """
     target = _folder(folder)
     nearest = next(one for one in (target, *target.parents) if one.exists())
-    with tempfile.TemporaryDirectory(prefix=".tellapart-", dir=nearest) as aside:
+    aside = _files.folder_aside(nearest)
+    try:
         cells = table_one()
-        names = _write(Path(aside), cells)
+        names = _write(aside, cells)
         _refuse_folders(folder, target, names)
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
-            os.replace(Path(aside) / name, target / name)
+            os.replace(aside / name, target / name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
     shown = Path(folder)
     return Reproduction(shown, tuple(shown / name for name in names), cells)
 

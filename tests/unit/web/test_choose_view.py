@@ -48,7 +48,8 @@ def test_what_is_copied_gives_what_is_shown(values, table, parsed):
     state = asked(**values)
     answer = VIEW.answer(state)
     out, data = printed(answer.python), parsed(answer.command.removeprefix("tellapart "))
-    shown = answer.headline.removesuffix(f" for {state.mechanism}")
+    first, _, by = answer.headline.partition(f" for {state.mechanism}")
+    shown = by.removeprefix(", by ") or first  # noise comes first, where ε was chosen
     assert shown in out.splitlines()
     assert shown == f"{data['parameter']} = {data['value']:.10g}"
     assert f"rounded {data['rounded']} from {data['unrounded']:.10g}." in answer.sentences[0]
