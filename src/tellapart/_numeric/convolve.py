@@ -28,7 +28,7 @@ from tellapart._numeric.safe import times_exp
 from tellapart.errors import NotCertified
 
 _U = 2.0**-53
-# Tilted masses below e^−34 of the total may lie outside the window.
+# Tilted masses below e^−34 of the total may lie outside the window, unless more is allowed.
 _OUTSIDE = 34.0
 # Masses below this, next to what a double holds, count as this much or as none, as a side asks.
 _FAINTEST = 1e-300
@@ -170,8 +170,17 @@ def _running(values: Array, a: float) -> Array:
     return sums.ravel()[:size]
 
 
-def composed(parts: Sequence[Part], mesh: float, tilt: float, most: int = MOST_POINTS) -> Sum:
-    """The sum of all steps as seen in the tilted world; `NotCertified` if it needs more points."""
+def composed(
+    parts: Sequence[Part],
+    mesh: float,
+    tilt: float,
+    most: int = MOST_POINTS,
+    outside: float = _OUTSIDE,
+) -> Sum:
+    """The sum of all steps as seen in the tilted world; `NotCertified` if it needs more points.
+
+    About e^−outside of it may lie beyond the window, and is counted as such.
+    """
     from scipy.fft import irfft, next_fast_len, rfft
 
     tilted = [_tilted(part, mesh, tilt) for part in parts]
@@ -182,8 +191,8 @@ def composed(parts: Sequence[Part], mesh: float, tilt: float, most: int = MOST_P
     )
     mean = math.fsum(n * one.mean for n, one in zip(counts, tilted, strict=True))
     spread = math.sqrt(sum(n * one.variance for n, one in zip(counts, tilted, strict=True)))
-    window = _Window(parts, mesh, tilt, log, spread)
-    low, high = window.ends()
+    window = _Window(parts, tilted, mesh, log, spread)
+    low, high = window.ends(outside)
     if not high - low < most:
         raise NotCertified(f"the sum of the losses needs more than {most} grid points")
     size = int(next_fast_len(high - low + 1, real=True))  # type: ignore[no-untyped-call]
@@ -201,33 +210,55 @@ def composed(parts: Sequence[Part], mesh: float, tilt: float, most: int = MOST_P
 
 
 def _tilted(part: Part, mesh: float, tilt: float) -> _Tilted:
-    losses = mesh * np.arange(part.start, part.end + 1, dtype=float)
-    log = float(log_moments(part, mesh, np.array([tilt]))[0])
-    exponents = tilt * losses - log
+    index = np.arange(part.start, part.end + 1, dtype=float)
+    exponents = (tilt * mesh) * index
+    with np.errstate(divide="ignore"):
+        top = float((np.log(part.masses) + exponents).max())
+    exponents -= top
     masses = times_exp(part.masses, exponents)
     total = float(masses.sum())
     masses /= total
-    grain = _U * (16 + 4 * float(np.abs(exponents).max()) + 4 * abs(log))
-    index = np.arange(part.start, part.end + 1, dtype=float)
-    mean = float((masses * index).sum())
-    variance = float((masses * (index - mean) ** 2).sum())
-    return _Tilted(masses, log + math.log(total), grain, mean, variance)
+    # A product of two roundings, the top taken off, and the exponential of what is left.
+    grain = _U * (16 + 4 * float(max(-exponents[0], exponents[0], -exponents[-1], exponents[-1])))
+    grain += 8 * _U * abs(top)
+    mean = float(masses @ index)
+    index -= mean
+    index *= index
+    return _Tilted(masses, top + math.log(total), grain, mean, float(masses @ index))
 
 
-def log_moments(part: Part, mesh: float, tilts: Array) -> Array:
+def _log_moments(masses: Array, losses: Array, tilts: Array) -> Array:
     """The logarithm of Σ masses·e^(tilt·loss), for each tilt."""
-    kept = part.masses > 0
-    losses = mesh * np.arange(part.start, part.end + 1, dtype=float)[kept]
-    logs = np.log(part.masses[kept]) + np.multiply.outer(tilts, losses)
+    kept = masses > 0
+    logs = np.log(masses[kept]) + np.multiply.outer(tilts, losses[kept])
     top = logs.max(axis=1)
     return np.asarray(np.log(np.exp(logs - top[:, None]).sum(axis=1)) + top)
 
 
+def _thinned_out(masses: Array, every: int) -> Array:
+    """Each mass sent to the two nearest of every so many grid points, its mean kept.
+
+    The mean of a convex function, such as e^(a·loss), can only grow by that (Jensen).
+    """
+    rows = -(-len(masses) // every)
+    padded = np.zeros(rows * every)
+    padded[: len(masses)] = masses
+    padded = padded.reshape(rows, every)
+    up = padded @ (np.arange(every) / every)
+    down = padded @ (1 - np.arange(every) / every)
+    return np.append(down, 0.0) + np.append(0.0, up)
+
+
 class _Window:
-    """Which grid points hold all but e^−34 of the tilted sum, and what is outside at most."""
+    """Which grid points hold almost all of the tilted sum, and what is outside at most."""
 
     def __init__(
-        self, parts: Sequence[Part], mesh: float, tilt: float, log: float, spread: float
+        self,
+        parts: Sequence[Part],
+        tilted: Sequence[_Tilted],
+        mesh: float,
+        log: float,
+        spread: float,
     ) -> None:
         self._support = (
             sum(part.times * part.start for part in parts),
@@ -236,15 +267,21 @@ class _Window:
         scale = max(spread, 1e-3) * mesh
         self._away = np.array([1.0, 1.5, 2.2, 3.2, 5.0, 9.0]) / scale
         both = np.concatenate([-self._away, self._away])
-        growth = sum(part.times * log_moments(part, mesh, tilt + both) for part in parts)
+        # So that what thinning adds to the exponents, (away·every·mesh)²/12 at most, is little.
+        every = max(1, min(64, int(spread / 20)))
+        growth = np.zeros(both.size)
+        for part, one in zip(parts, tilted, strict=True):
+            masses = _thinned_out(one.masses, every)
+            losses = mesh * (part.start + every * np.arange(masses.size, dtype=float))
+            growth += part.times * _log_moments(masses, losses, both)
         slack = sum(part.times for part in parts) * 1e-13 + 1e-9 * abs(log)
-        self._growth = np.asarray(growth) - log + slack
+        self._growth = growth + slack
         self._mesh = mesh
 
-    def ends(self) -> tuple[int, int]:
+    def ends(self, outside: float) -> tuple[int, int]:
         down, up = np.split(self._growth, 2)
-        low = float(((-down - _OUTSIDE) / self._away).max()) / self._mesh
-        high = float(((up + _OUTSIDE) / self._away).min()) / self._mesh
+        low = float(((-down - outside) / self._away).max()) / self._mesh
+        high = float(((up + outside) / self._away).min()) / self._mesh
         return max(math.floor(low), self._support[0]), min(math.ceil(high), self._support[1])
 
     def outside(self, low: int, high: int) -> tuple[float, float]:

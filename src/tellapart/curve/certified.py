@@ -18,6 +18,7 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
+from tellapart._numeric.convolve import Part as Masses
 from tellapart._numeric.convolve import Sum, composed
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve
@@ -34,6 +35,8 @@ from tellapart.errors import NotCertified
 Steps = Sequence[tuple[LossLaw, int]]
 
 _ROUNDS = 6
+# Of a tilted sum, e^−14 of the gap may lie outside the window.
+_WINDOW = 14.0
 # Room for the rounding of the polygons made of lines and points.
 _ROOM = 1e-12
 # Where the sides of a bracket are compared before it is handed out, and digits that a reading has.
@@ -59,20 +62,22 @@ class Ordered:
     mesh: float
     tilts: tuple[float, ...]
     delta: float
+    gap: float
 
     @cached_property
     def _leaks(self) -> tuple[list[Sum], float]:
         found = [piece.stronger(count) for piece, count in self.pieces]
         parts, revealed = zip(*found, strict=True)
-        return [composed(parts, self.mesh, tilt) for tilt in self.tilts], sum(revealed)
+        return [self._sum(parts, tilt) for tilt in self.tilts], sum(revealed)
 
     @cached_property
     def _attacks(self) -> list[tuple[Sum, Sum]]:
         absent, present = zip(*(piece.rounded(n) for piece, n in self.pieces), strict=True)
-        return [
-            (composed(absent, self.mesh, tilt + 1), composed(present, self.mesh, tilt))
-            for tilt in self.tilts
-        ]
+        return [(self._sum(absent, tilt + 1), self._sum(present, tilt)) for tilt in self.tilts]
+
+    def _sum(self, parts: Sequence[Masses], tilt: float) -> Sum:
+        """What is left out of the window costs far less than the gap."""
+        return composed(parts, self.mesh, tilt, outside=_WINDOW - math.log(min(self.gap, 1.0)))
 
     def slip(self) -> float:
         """How far rounding may have moved the sum of the losses."""
@@ -186,12 +191,12 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
     mesh, lattice = _aligned(steps, binding.mesh(gap))
     largest = [math.fsum(n * law.largest for law, n in steps)]
     largest.append(-math.fsum(n * law.least for law, n in steps))
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         deadline.check()
         pieces = tuple((in_pieces(law, mesh, tail), count) for law, count in steps)
         reflected = tuple((one.reflected(), count) for one, count in pieces)
         orders = [
-            Ordered(each, mesh, tuple({min(tilt, 20 / mesh) for tilt in guide.tilts}), delta)
+            Ordered(each, mesh, tuple({min(tilt, 20 / mesh) for tilt in guide.tilts}), delta, gap)
             for each, guide in zip((pieces, reflected), guides, strict=False)
         ]
         found = _curves(orders, ordered, largest)
@@ -199,8 +204,9 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
         allowed = gap * max(1.0, least)
         if most - least <= allowed:
             return found
-        for guide in guides:
-            guide.learn(most, least)
+        if turn or most - least > 2 * allowed:  # a near miss asks for a finer mesh alone
+            for guide in guides:
+                guide.learn(most, least)
         if lattice:
             mesh /= 4
             continue

@@ -41,7 +41,7 @@ class Guide:
         Such is the variance that sending losses to grid points adds to each.
         """
         steps = self._count * (1 + self.tilts[0])
-        return 0.93 * math.sqrt(8 * gap * max(1.0, self.epsilon) / steps)
+        return 0.9 * math.sqrt(8 * gap * max(1.0, self.epsilon) / steps)
 
     def learn(self, most: float, least: float) -> None:
         """The best tilts for the ends of a bracket that was too wide, and some below them.
