@@ -21,6 +21,9 @@ from tellapart.risk.decisions import (
 )
 from tellapart.risk.rates import advantage, auc
 
+# Above this ε even an attacker who may accuse one person in 1e43 by mistake finds everyone.
+_SENSELESS = 100.0
+
 
 class Reading(NamedTuple):
     """One number read off a curve; ``relation`` says on which side of it the truth lies.
@@ -82,6 +85,7 @@ def summary(
     held, precise = ppv(curve, fpr=size, prior=p), precision(curve, recall=found, prior=p)
     belief, best = max_posterior(curve, prior=p), f_score(curve, weight=b, prior=p)
     right, wrong = success(curve, prior=p), bayes_error(curve, prior=p)
+    epsilon = curve.epsilon(leak)
     so_many = f"the same, when it finds {100 * found:g} % of them"
     return (
         read(
@@ -100,8 +104,10 @@ def summary(
         read(
             "epsilon",
             f"ε at δ = {leak:g}",
-            curve.epsilon(leak),
-            "the usual number, one view of the curve",
+            epsilon,
+            "the usual number, one view of the curve"
+            if epsilon <= _SENSELESS
+            else f"no meaningful privacy: an ε above {_SENSELESS:g} keeps nothing secret",
         ),
     )
 
