@@ -176,13 +176,10 @@ def _at_most(seconds):
         *((0.1, steps) for steps in (10, 10**6)),
     ],
 )
-def test_where_doubles_overflow_there_is_an_answer_or_a_clear_refusal(sigma, steps):
+def test_where_doubles_overflow_there_is_an_answer(sigma, steps):
     curve = ta.Gaussian(sigma).sampled(0.5).repeated(steps).curve()
-    try:
-        with _at_most(5):
-            found = [curve.delta(0.0), curve.delta(1.0), curve.epsilon(1e-6), curve.beta(1e-6)]
-    except ta.NotCertified:
-        return
+    with _at_most(5):
+        found = [curve.delta(0.0), curve.delta(1.0), curve.epsilon(1e-6), curve.beta(1e-6)]
     assert not np.isnan(found).any()
     assert 0 <= found[1] <= found[0] <= 1
     assert found[2] >= 0
@@ -199,8 +196,7 @@ def test_where_doubles_overflow_there_is_an_answer_or_a_clear_refusal(sigma, ste
 def test_atoms_that_come_back_are_not_smoothed_over(tree):
     """A lattice of losses looks smooth until its moments come back: from below, not guessed."""
     (part, count), *_ = ((part_of(step._present_test()), n) for step, n in tree.steps())
-    with pytest.raises(ta.NotCertified, match="a contour has too few digits here"):
-        ComposedCurve(((part.law, count),)).epsilon(1e-5)
+    assert not ComposedCurve(((part.law, count),)).has_digits
     _encloses(tree.curve(), tree)
 
 
@@ -250,10 +246,10 @@ def test_steps_with_and_without_jumps_have_a_curve_from_below():
         ta.Laplace(2.0).then(ta.DiscreteLaplace(1 / 0.22261410521426053)),
     ],
 )
-def test_a_law_that_ends_before_the_lines_do_is_refused(tree):
+def test_a_law_that_ends_before_the_lines_do_comes_from_below(tree):
     """Near the largest loss no line lies beyond the pole at 1: nothing to start from."""
-    with pytest.raises(ta.NotCertified, match="a contour has too few digits here"):
-        composed((part_of(x._present_test()).law, n) for x, n in tree.steps()).epsilon(1e-2)
+    assert not composed((part_of(x._present_test()).law, n) for x, n in tree.steps()).has_digits
+    assert tree.curve().bound is ta.Bound.LOWER
     lower, upper = tree.bracket(delta=1e-2)
     assert 0 < upper.epsilon(1e-2) <= tree.curve().epsilon(1e-2) < lower.epsilon(1e-2) + 1e-4
 

@@ -29,7 +29,7 @@ Complex = NDArray[np.complex128]
 _VANISHED = -760.0
 # A sum that is smaller than this share of its terms has lost too many digits.
 _CANCELS = 1e-6
-REFUSED = "a contour has too few digits here; mechanism.bracket(delta) may answer"
+REFUSED = "so few digits are left here that no number is given; ask mechanism.bracket(delta)"
 # e^−36: what is left out, relative to what is summed.
 _DIGITS = 36.0
 # Steps from one line to further ones, in deviations of the tilt.

@@ -26,7 +26,7 @@ Indices = NDArray[np.intp]
 # How far off the logarithm of a density may be, from log u and that logarithm: above 1, anything.
 Tolerance = Callable[[Array, Array], Array]
 
-_REFUSED = "these losses are too rough to fold; mechanism.bracket(delta) may answer"
+_REFUSED = "these losses are too rough to fold; ask mechanism.bracket(delta)"
 # Chebyshev points of a panel; the matrices turn values there into coefficients.
 _POINTS = 14
 _ANGLES = np.pi * (np.arange(_POINTS) + 0.5) / _POINTS

@@ -60,6 +60,10 @@ def beneath(steps: Steps, ordered: bool) -> AtomicCurve:
     ahead, back = (np.minimum(one * (1 + _ROOM), 1.0) for one in (profiles[0], profiles[-1]))
     if not ordered:
         ahead = back = np.maximum(ahead, back)
+    # No advantage exceeds what TPR ≤ δ + e^ε·FPR leaves where it reaches 1: 1 − (1 − δ)·e^(−ε).
+    for one in (ahead, back):
+        most = float((1 - (1 - one) * np.exp(-lines)).min()) * (1 + _ROOM)
+        ahead[0], back[0] = min(most, ahead[0]), min(most, back[0])
     return from_two_profiles(lines, ahead, back)
 
 

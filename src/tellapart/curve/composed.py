@@ -87,20 +87,23 @@ class ComposedCurve(ThresholdCurve):
     @cached_property
     def _contour_answers(self) -> bool:
         """At thresholds all over what is usually asked; the lines drawn are kept."""
-        least, largest = self._ends
         try:
-            contour = self._engine.first()
-            if least < 0 < largest:  # the cheapest to refuse
-                contour.tails(np.zeros(1))
-            furthest = max(
-                float(contour.guess_delta(np.log(np.array([_LEAST_DELTA])))[0]),
-                float(contour.guess_fpr(np.array([_LEAST_FPR]))[0]),
-            )
-            t = np.linspace(0.0, furthest, _PROBES)
-            contour.tails(t[(t >= least) & (t < largest)])
+            with np.errstate(all="ignore"):
+                self._probe()
         except NotCertified:
             return False
         return True
+
+    def _probe(self) -> None:
+        contour, (least, largest) = self._engine.first(), self._ends
+        if least < 0 < largest:  # the cheapest to refuse
+            contour.tails(np.zeros(1))
+        furthest = max(
+            float(contour.guess_delta(np.log(np.array([_LEAST_DELTA])))[0]),
+            float(contour.guess_fpr(np.array([_LEAST_FPR]))[0]),
+        )
+        t = np.linspace(0.0, furthest, _PROBES)
+        contour.tails(t[(t >= least) & (t < largest)])
 
     @cached_property
     def _beneath(self) -> TradeoffCurve:

@@ -22,6 +22,9 @@ from tellapart.risk.decisions import (
 )
 from tellapart.risk.rates import advantage, auc
 
+# Above this ε a promise allows an attack that finds everyone at one false alarm in 1e43.
+_SENSELESS = 100.0
+
 
 class Reading(NamedTuple):
     """One number read off a curve; ``relation`` says on which side of it the truth lies.
@@ -108,8 +111,11 @@ def summary(
 
 def epsilon_reading(curve: TradeoffCurve, delta: float) -> Reading:
     """The usual number, ε, at one δ."""
-    name, meaning = f"ε at δ = {delta:g}", "the usual number, one view of the curve"
-    return _reading("epsilon", name, float(curve.epsilon(delta)), meaning, curve.bound)
+    value = float(curve.epsilon(delta))
+    meaning = "the usual number, one view of the curve"
+    if value > _SENSELESS:
+        meaning = f"no meaningful privacy: an ε above {_SENSELESS:g} promises nothing"
+    return _reading("epsilon", f"ε at δ = {delta:g}", value, meaning, curve.bound)
 
 
 def _reading(key: str, name: str, value: float, meaning: str, bound: Bound) -> Reading:
