@@ -30,6 +30,7 @@ from tellapart.mechanisms.approximations import (
     central_limit,
     concentrated,
     renyi,
+    renyi_divergence,
 )
 from tellapart.mechanisms.attacker import plausibly_deniable
 from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
@@ -105,6 +106,7 @@ __all__ = [
     "matrix_mechanism",
     "plausibly_deniable",
     "renyi",
+    "renyi_divergence",
     "to_dp_accounting",
     "to_json",
     "worst_case",

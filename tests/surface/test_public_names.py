@@ -66,6 +66,7 @@ NAMES = [
     "matrix_mechanism",
     "plausibly_deniable",
     "renyi",
+    "renyi_divergence",
     "to_dp_accounting",
     "to_json",
     "worst_case",

@@ -1,5 +1,6 @@
 """Trees of mechanisms: what they refuse, word for word, and what they are as data."""
 
+import math
 import re
 import signal
 from contextlib import contextmanager
@@ -293,3 +294,54 @@ def test_unlike_steps_have_a_curve_that_is_the_conjugate_of_its_profile(mechanis
     assert np.all(beta >= supported - 1e-9)
     assert np.max(beta - supported) < 2e-5  # lines are 0.01 apart
     assert np.all(np.diff(beta) < 0)
+
+
+MATRIX = ta.matrix_mechanism(np.tri(4), sigma=2.0, participations=[[0, 2], [1, 3]])
+SHUFFLED = ta.RandomizedResponse(1.0).shuffled(100)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda: MATRIX.sampled(0.1),
+        lambda: ta.Sampled(MATRIX, 0.1),
+        lambda: MATRIX.repeated(2).sampled(0.1),
+        lambda: ta.Gaussian(1.0).then(MATRIX).sampled(0.1),
+        lambda: MATRIX.for_group(2).sampled(0.1),
+    ],
+)
+def test_a_training_with_correlated_noise_is_not_sampled(take):
+    """One sample for all rounds would be no bound on a sample for each."""
+    message = (
+        r"^matrix_mechanism is a whole training with correlated noise, .*: leave \.sampled out, "
+        r"or use ta\.dp_sgd for independent noise on samples$"
+    )
+    with pytest.raises(ta.Unsupported, match=message):
+        take()
+
+
+def test_a_training_with_correlated_noise_is_one_gaussian_answer_in_all_else():
+    alone = ta.Gaussian(MATRIX.sigma, MATRIX.sensitivity)
+    assert MATRIX.curve() == alone.curve()
+    assert MATRIX.repeated(4).curve() == alone.repeated(4).curve()
+    assert MATRIX.for_group(3).curve() == alone.for_group(3).curve()
+    assert MATRIX.bracket(1e-5).lower.epsilon(1e-5) >= alone.curve().epsilon(1e-5)
+
+
+def test_shuffled_answers_are_sampled_in_batches_of_fixed_size_only():
+    """Fewer users than were counted on hide each other less."""
+    with pytest.raises(ta.Unsupported, match="no fixed number of users to hide among"):
+        SHUFFLED.sampled(0.1)
+    batch = SHUFFLED.sampled(0.1, ta.Sampling.WITHOUT_REPLACEMENT)
+    assert batch.curve().delta(0.0) <= SHUFFLED.curve().delta(0.0)
+
+
+def test_one_sample_serves_all_repetitions():
+    """With the sample's chance of holding the record, all repetitions see it: a mixture of both."""
+    once = ta.Gaussian(1.0).repeated(4).sampled(0.1).curve(ta.Order.PRESENT)
+    whole = ta.Gaussian(0.5).curve(ta.Order.PRESENT)
+    for epsilon in (0.0, 0.1, 1.0):
+        # δ of a Poisson sample: rate·δ(ε'), with e^ε' = 1 + (e^ε − 1)/rate.
+        inner = math.log1p(math.expm1(epsilon) / 0.1)
+        assert once.delta(epsilon) == pytest.approx(0.1 * whole.delta(inner), rel=1e-9)
+    assert once.delta(0.0) < ta.Gaussian(1.0).sampled(0.1).repeated(4).curve().delta(0.0)

@@ -45,7 +45,7 @@ _ULP = 2.0**-52
 # e^−34: what is left out, relative to what is summed.
 _NEGLIGIBLE = 34.0
 _MOST_ROUNDS = 30
-_MOST_PANELS = 1_000
+_MOST_PANELS = 300
 # Pieces end so far below log(u/2): log(u − w) is singular at w = u, log 2 beyond the last of them,
 # and a Gauss rule of 16 points has its digits only where that is more than its width away.
 _NEAR_HALF = np.array([1.0, 3.0, 9.0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import Enum
+from numbers import Real
 
 from tellapart import _checks
 from tellapart._numeric.rounding import fixed
@@ -33,13 +34,17 @@ def percent(share: float) -> str:
     return f"{min(100 * share, 99.99999999):.10g} %"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LowerBound:
     """What the samples show at least, with the confidence it was bought with.
+
+    It compares with numbers, and with other bounds in size, by its ``value``.
 
     >>> bound = LowerBound(1.9692, confidence=0.95, basis=Basis.EXACT, method="Clopper-Pearson")
     >>> print(bound)
     ≥ 1.9692 (95 % confidence, exact, Clopper-Pearson)
+    >>> bound > 1
+    True
     """
 
     value: float
@@ -58,6 +63,32 @@ class LowerBound:
     def __float__(self) -> float:
         return self.value
 
+    def __lt__(self, other: object) -> bool:
+        value = _value(other)
+        return NotImplemented if value is None else self.value < value
+
+    def __le__(self, other: object) -> bool:
+        value = _value(other)
+        return NotImplemented if value is None else self.value <= value
+
+    def __gt__(self, other: object) -> bool:
+        value = _value(other)
+        return NotImplemented if value is None else self.value > value
+
+    def __ge__(self, other: object) -> bool:
+        value = _value(other)
+        return NotImplemented if value is None else self.value >= value
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to its value; to another bound only if all that was said of it is the same."""
+        if isinstance(other, LowerBound):
+            return astuple(self) == astuple(other)
+        value = _value(other)
+        return NotImplemented if value is None else self.value == value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
     def __str__(self) -> str:
         kind = "credible" if self.basis is Basis.BAYESIAN else "confidence"
         said = f"≥ {fixed(self.value, up=False)} ({percent(self.confidence)} {kind}, "
@@ -65,3 +96,10 @@ class LowerBound:
         if self.false_claims is not None:
             said += f", overclaims in {100 * self.false_claims:.2g} % of audits"
         return said + ")"
+
+
+def _value(other: object) -> float | None:
+    """What a bound is compared with: a number, or another bound's."""
+    if isinstance(other, LowerBound):
+        return other.value
+    return float(other) if isinstance(other, Real) else None

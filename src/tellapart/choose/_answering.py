@@ -13,7 +13,7 @@ from tellapart.choose._search import Infeasible
 from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.limit import Limit, Measure, at_least, at_most
 from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument, NotCertified
+from tellapart.errors import InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.named import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -58,6 +58,10 @@ def chosen(
     family: NamedFamily, limits: Sequence[Limit], certify: bool = True
 ) -> tuple[Choice, str]:
     """The choice, confirmed by certified curves; or why it is not."""
+    if family.parameter == "data_size":
+        raise Unsupported(
+            "cannot solve for data_size: ε also depends on the sampling rate it sets; fix data_size"
+        )
     search = least if family.grows_private else largest
     found = search(family.make, limits, whole=family.whole)
     if not certify:

@@ -72,7 +72,11 @@ class Mechanism(ABC):
     # Imported where they are used: what is made of mechanisms is a mechanism itself.
 
     def sampled(self, rate: float, scheme: Sampling = Sampling.POISSON) -> Sampled:
-        """The mechanism on a random part of the data: each record is in it with chance ``rate``."""
+        """The mechanism on a random part of the data: each record is in it with chance ``rate``.
+
+        One sample serves all of it: ``m.repeated(k).sampled(rate)`` repeats on the same sample,
+        and ``m.sampled(rate).repeated(k)`` draws a new one each time, as DP-SGD does.
+        """
         from tellapart.mechanisms.combine import Sampled
 
         return Sampled(self, rate, scheme)
@@ -137,6 +141,10 @@ class Mechanism(ABC):
 
         return grouped(self, size)
 
+    def _unsampled(self, scheme: Sampling) -> str:
+        """Why the mechanism cannot run on such a sample; empty where it can."""
+        return ""
+
     @abstractmethod
     def _present_test(self) -> TradeoffCurve:
         """The curve of h0 = record absent against h1 = record present."""
@@ -172,6 +180,12 @@ class LocalMechanism(Mechanism):
                 "be Neighbours.REPLACE for a mechanism run on one person's own value",
                 self.neighbours,
             )
+
+    def _unsampled(self, scheme: Sampling) -> str:
+        return (
+            f"a sample hides who was asked only among many: {type(self).__name__} is run by each "
+            "person, who answers or visibly does not"
+        )
 
     def _grouped(self, size: int) -> Mechanism:
         raise Unsupported(

@@ -21,7 +21,7 @@ from tellapart.curve.losses import LossLaw
 from tellapart.curve.revealing import NOTHING_SURE
 from tellapart.curve.sampled import ReplacedCurve, SampledCurve
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import LocalMechanism, Mechanism, Neighbours, Order, Sampling
+from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
 
 Step = tuple[Mechanism, int]
 
@@ -129,12 +129,9 @@ class Sampled(Ready):
                 "mechanism neighbours=Neighbours.REPLACE, and the sensitivity that belongs to "
                 "it (of clipped sums, twice the clipping norm)"
             )
-        local = _run_by_persons(self.base)
-        if local is not None:
-            raise Unsupported(
-                f"a sample hides who was asked only among many: {type(local).__name__} is run "
-                "by each person, who answers or visibly does not"
-            )
+        refusals = (step._unsampled(self.scheme) for step in _sampled_parts(self.base))
+        if refusal := next(filter(None, refusals), ""):
+            raise Unsupported(refusal)
         self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
 
     def __repr__(self) -> str:
@@ -170,12 +167,11 @@ class Sampled(Ready):
         return replaced_part(part_of(test), rate), bound
 
 
-def _run_by_persons(mechanism: Mechanism) -> Mechanism | None:
-    """A step that each person takes on their own, if there is one."""
+def _sampled_parts(mechanism: Mechanism) -> tuple[Mechanism, ...]:
+    """The steps that see a sample, beneath samples of their own."""
     while isinstance(mechanism, Sampled):
         mechanism = mechanism.base
-    local = (one for one, _ in parts_of(mechanism) if isinstance(one, LocalMechanism))
-    return next(local, None)
+    return tuple(step for step, _ in parts_of(mechanism))
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,11 +238,15 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
 
 def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
     """The law of each step's loss, and how often the step is taken; on the attacker's side."""
-    _check_mechanism(mechanism=mechanism)
-    parts = [(_part(step)[0], count) for step, count in parts_of(mechanism)]
-    if any(part.kept != NOTHING_SURE for part, _ in parts):
+    if reveals_all(mechanism):
         raise Unsupported("steps that may reveal all (δ at every ε) have no finite moments")
-    return tuple((part.law, count) for part, count in parts)
+    return tuple((_part(step)[0].law, count) for step, count in parts_of(mechanism))
+
+
+def reveals_all(mechanism: Mechanism) -> bool:
+    """Whether some step may show an output that only one of the two worlds produces."""
+    _check_mechanism(mechanism=mechanism)
+    return any(_part(step)[0].kept != NOTHING_SURE for step, _ in parts_of(mechanism))
 
 
 def parts_of(mechanism: Mechanism) -> tuple[Step, ...]:

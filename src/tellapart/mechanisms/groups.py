@@ -17,7 +17,6 @@ from tellapart.curve.compose import Part, part_of
 from tellapart.curve.mixture_loss import MixtureLoss
 from tellapart.curve.one_step import OneStep
 from tellapart.curve.revealing import Kept, revealing
-from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Sequence, Step, parts_of
 from tellapart.mechanisms.noise import Gaussian
@@ -60,8 +59,8 @@ class Group(Ready):
     def _bound(self, found: Part) -> Bound:
         return Bound.EXACT if found.kept == Kept() else Bound.LOWER
 
-    def sampled(self, rate: float, scheme: Sampling = Sampling.POISSON) -> Sampled:
-        raise Unsupported("a group is sampled member by member: take .sampled(rate) first")
+    def _unsampled(self, scheme: Sampling) -> str:
+        return "a group is sampled member by member: take .sampled(rate) first"
 
     def _mixture(self) -> Part | None:
         """Gaussian noise on a Poisson sample: as many shifts as members are in the sample."""

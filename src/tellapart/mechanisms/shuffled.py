@@ -10,7 +10,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.clones import clones
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import Combined, Step
 
@@ -39,6 +39,15 @@ class Shuffled(Combined):
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
+
+    def _unsampled(self, scheme: Sampling) -> str:
+        # Who hides among fewer persons than were counted on is hidden less.
+        if scheme is Sampling.WITHOUT_REPLACEMENT:
+            return ""
+        return (
+            "a Poisson sample has no fixed number of users to hide among: take "
+            "Sampling.WITHOUT_REPLACEMENT, and as users the size of the sample"
+        )
 
     def _present_test(self) -> TradeoffCurve:
         local = float(self.base.curve().epsilon(0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +12,11 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.compose import Part, part_of
 from tellapart.errors import NotCertified
-from tellapart.mechanisms.base import Neighbours, Sampling
-from tellapart.mechanisms.combine import Repeated, Sampled
+from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
+from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Step
 from tellapart.mechanisms.noise import Gaussian
 
 # Curves of compositions have about ten digits: noise is told apart to nine.
@@ -121,15 +124,58 @@ def dp_sgd_with_epsilon(
     return training(math.exp(float(found[0])))
 
 
+@dataclass(frozen=True, repr=False)
+class MatrixMechanism(Ready):
+    """A whole training whose rounds share noise: it leaks as one Gaussian answer does."""
+
+    base: Gaussian
+
+    def __post_init__(self) -> None:
+        self._set(neighbours=self.base.neighbours)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one record moves all answers together."""
+        return self.base.sensitivity
+
+    @property
+    def sigma(self) -> float:
+        """The deviation of the noise."""
+        return self.base.sigma
+
+    def steps(self) -> tuple[Step, ...]:
+        return ((self, 1),)
+
+    def part(self) -> tuple[Part, Bound]:
+        """The training, for a composition with others."""
+        return part_of(self._present_test()), Bound.EXACT
+
+    def _present_test(self) -> TradeoffCurve:
+        return self.base._present_test()
+
+    def _grouped(self, size: int) -> Mechanism:
+        grown = Gaussian(self.sigma, size * self.sensitivity, neighbours=self.neighbours)
+        return MatrixMechanism(grown)
+
+    def _unsampled(self, scheme: Sampling) -> str:
+        # One sample for all rounds is another mechanism than one for each, and bounds it in no way.
+        return (
+            "matrix_mechanism is a whole training with correlated noise, which sampling each "
+            "round does not amplify as it does independent noise: leave .sampled out, or use "
+            "ta.dp_sgd for independent noise on samples"
+        )
+
+
 def matrix_mechanism(
     strategy: ArrayLike, sigma: float, participations: Iterable[Sequence[int]]
-) -> Gaussian:
+) -> MatrixMechanism:
     """Training with correlated noise (DP-FTRL, matrix factorisation), all outputs seen.
 
     Noise of deviation ``sigma`` is added to ``strategy`` times the gradients, each clipped to
     norm 1; one record takes part in the rounds of one of the ``participations``. It leaks as much
     as one Gaussian answer whose sensitivity is the largest of ``√(Σ |CᵀC|_ij)`` over the rounds
-    of a participation, whatever the directions of its gradients.
+    of a participation, whatever the directions of its gradients. Who takes part must not be drawn
+    at random in the hope of amplification: ``.sampled`` is refused.
 
     >>> matrix_mechanism(np.eye(4), sigma=2.0, participations=[[0, 2], [1, 3]]).sensitivity
     1.4142135623730951
@@ -147,4 +193,4 @@ def matrix_mechanism(
         if len(set(chosen)) != len(chosen):
             _checks.refuse("participations", "name each round of a record once", rounds)
         largest = max(largest, float(np.sqrt(gram[np.ix_(chosen, chosen)].sum())))
-    return Gaussian(sigma, largest)
+    return MatrixMechanism(Gaussian(sigma, largest))
