@@ -73,6 +73,6 @@ def test_no_process_is_left_when_it_ends(server):
     process, _ = server
     workers = psutil.Process(process.pid).children(recursive=True)
     assert len(workers) >= 2
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 0
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
     assert psutil.wait_procs(workers, timeout=30)[1] == []
