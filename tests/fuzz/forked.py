@@ -5,6 +5,7 @@ needs is imported before the first child is forked, so that a child starts in mi
 """
 
 import base64
+import io
 import json
 import os
 import resource
@@ -12,6 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from contextlib import redirect_stdout
 from pathlib import Path
 
 # Seconds of wall-clock time after which a child is killed: far more than any law allows.
@@ -102,16 +104,17 @@ _APPLICATION = []
 KINDS = {"command": command, "file": file, "page": page}
 
 
-def _prepared(kind):
-    """Import what cases of this kind need, without starting a thread."""
-    if kind == "page":
-        _application()
-    if kind == "file":
-        import tellapart.web._scores
-    import tellapart.audit
-    import tellapart.cli
-    import tellapart.report
-    import tellapart.worlds  # noqa: F401
+def _prepared():
+    """Import what cases need, without starting a thread."""
+
+    import tellapart.plot
+    import tellapart.report.html
+    import tellapart.worlds.described  # noqa: F401
+    from tellapart import cli
+
+    _application()
+    with redirect_stdout(io.StringIO()):
+        cli.main(["risk", "--epsilon", "1"])
 
 
 def _child(case, folder):
@@ -123,6 +126,7 @@ def _child(case, folder):
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0)
     sys.stdout, sys.stderr = (os.fdopen(k, "w", encoding="utf-8", closefd=False) for k in (1, 2))
+    Path(".held").write_text(str(_resident()))
     signal.alarm(WALL)
     resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
     code = 70
@@ -138,20 +142,24 @@ def _child(case, folder):
 
 
 def _ran(case):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         child = os.fork()
         if not child:
             _child(case, folder)
         _, status, used = os.wait4(child, 0)
-        err, out = (_read(Path(folder, f".{name}")) for name in ("err", "out"))
+        err, out, held = (_read(Path(folder, f".{name}")) for name in ("err", "out", "held"))
     return {
         "code": os.waitstatus_to_exitcode(status),
         "cpu": used.ru_utime + used.ru_stime,
-        "mib": max(used.ru_maxrss - before, 0) / 1024,
+        "mib": used.ru_maxrss / 1024 - int(held) / 2**20,
         "err": err,
         "out": out,
     }
+
+
+def _resident():
+    """The bytes of memory that this process holds, some of them together with its parent."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def _read(path):
@@ -159,7 +167,7 @@ def _read(path):
 
 
 def main():
-    _prepared(sys.argv[1])
+    _prepared()
     for line in sys.stdin:
         sys.stdout.write(json.dumps(_ran(json.loads(line))) + "\n")
         sys.stdout.flush()

@@ -13,6 +13,7 @@ import zipfile
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -264,12 +265,13 @@ def file_case(seed):
     else:
         content = mutated(rng, content, rng.choice(list(good.values())))
     files = {name: _packed(content)}
+    audit = ["audit", name, "--design", "many-runs", "--epsilon", "1"]
     asked = {
-        ".csv": ["audit", name, "--design", "many-runs", "--epsilon", "1"],
+        **dict.fromkeys((".csv", ".npz", ".parquet"), audit),
         ".toml": ["frameworks", name],
         ".json": ["probe", "release.py:noisy_count", "--d0", f"@{name}", "--d1", "[1]"],
     }
-    if rng.random() < 0.25 and Path(name).suffix in asked:
+    if rng.random() < 0.25:
         files["release.py"] = _packed((ROOT / "examples" / "release.py").read_bytes())
         return {"kind": "command", "argv": asked[Path(name).suffix], "files": files}
     return {"kind": "file", "name": name, "files": files}
@@ -283,6 +285,7 @@ def _packed(content):
 LEFT_OUT = {"explore", "reproduce"}
 
 
+@cache
 def commands():
     """Every command with its own options: positional ones, flags, and those with a value.
 
@@ -329,9 +332,10 @@ def _fitting(name, hint):
     return FITTING.get(name) or tuple(kinds) or numbers or WORDS
 
 
-def command_case(seed, known):
+def command_case(seed):
     """A command with options of its own; half of the cases fit but for one value, if at all."""
     rng = random.Random(f"command {seed}")  # noqa: S311
+    known = commands()
     name = rng.choice(sorted(known))
     positional, flags, valued = known[name]
     odd = rng.choice([0.0, 0.1, 0.1, 0.5])
@@ -341,7 +345,7 @@ def command_case(seed, known):
 
     argv = [name]
     argv += [value(FITTING[one]) for one in positional if one in FITTING and rng.random() < 0.9]
-    given = rng.sample(sorted(valued), rng.randint(0, min(4, len(valued))))
+    given = rng.sample(sorted(valued), min(rng.choice([0, 0, 1, 2, 4]), len(valued)))
     needed = [one for one in ("--design", "--d0", "--d1", "--epsilon") if one in valued]
     for option in dict.fromkeys([*(needed if rng.random() < 0.8 else []), *given]):
         text = value(valued[option])
@@ -445,11 +449,13 @@ class Tally:
     mebibytes: float
     codes: Counter = field(default_factory=Counter)
     broken: list = field(default_factory=list)
+    total: float = 0.0
     slowest: float = 0.0
     largest: float = 0.0
 
     def add(self, name, told):
         self.codes[told["code"]] += 1
+        self.total += told["cpu"]
         self.slowest = max(self.slowest, told["cpu"])
         self.largest = max(self.largest, told["mib"])
         laws = {
@@ -468,15 +474,16 @@ class Tally:
 
     def __str__(self):
         codes = ", ".join(f"{code}: {n}" for code, n in sorted(self.codes.items()))
-        return f"codes {codes}; slowest {self.slowest:.1f} s, largest {self.largest:.0f} MiB"
+        seconds = f"{self.total:.1f} s in all, at most {self.slowest:.1f}"
+        return f"codes {codes}; {seconds}; at most {self.largest:.0f} MiB"
 
 
 @contextmanager
-def runner(kind):
+def runner():
     """A function that runs one case in a process of its own, and tells what became of it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "COLUMNS": "80"}
     with subprocess.Popen(  # noqa: S603
-        [sys.executable, str(Path(__file__).with_name("forked.py")), kind],
+        [sys.executable, str(Path(__file__).with_name("forked.py"))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -492,11 +499,10 @@ def runner(kind):
         process.stdin.close()
 
 
-def judged(kind, cases, seconds, mebibytes):
-    """Run all cases of a kind, each by its name, and count."""
+def judged(run, cases, seconds, mebibytes):
+    """Run all cases, each by its name, and count."""
     tally = Tally(seconds, mebibytes)
-    with runner(kind) as run:
-        for name, case in cases:
-            tally.add(name, run(case))
-    sys.stdout.write(f"{kind}: {tally}\n")
+    for name, case in cases:
+        tally.add(name, run(case))
+    sys.stdout.write(f"{tally}\n")
     return tally
