@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tellapart import zoo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,3 +106,34 @@ def test_the_script_of_training_bugs_runs():
         ("| `step-noise-over-batch`", "refuted"),
         ("| `flat`", "not refuted"),
     ]
+
+
+FILTERS = {"docs/sharp-edges.md", "docs/composition.md", "docs/switching.md"}
+ACCOUNTANTS = {"__init__.py", "dp_accounting.py", "opacus.py"}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [*FILTERS, *(f"src/tellapart/accountants/{name}" for name in ACCOUNTANTS)],
+)
+def test_stopping_at_a_target_is_called_no_privacy_filter(file):
+    """Wherever people compose step after step; the example that shows it is run as a page."""
+    text = " ".join((ROOT / file).read_text(encoding="utf-8").split())
+    assert "privacy filter" in text.lower()
+    assert "reaches a target" in text
+
+
+def test_the_detection_page_says_of_how_many_seeds_and_how_many_overclaim():
+    page = (ROOT / "docs" / "detection.md").read_text(encoding="utf-8")
+    table = page.partition("## Every specimen")[2].partition("### In sum")[0]
+    rows = [[one.strip() for one in line.split(" | ")] for line in table.splitlines()]
+    head = next(row for row in rows if "too high" in row)
+    at, truth, bound = (head.index(name) for name in ("too high", "true ε", "ε ≥"))
+    told = [row for row in rows if len(row) == len(head) and " of " in row[at]]
+    assert len(told) > 80
+    for row in told:
+        high, seeds = (int(one) for one in row[at].split(" of "))
+        assert 3 <= seeds <= 20
+        # The median is no bound that most seeds had above the truth.
+        if row[truth] != "∞" and 2 * high < seeds:
+            assert float(row[bound]) <= float(row[truth]) + 6e-4

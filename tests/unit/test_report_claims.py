@@ -373,3 +373,30 @@ def test_open_questions_leave_room_to_write():
     assert text.count('<span class="blank">') == len(unanswered) > 10
     assert "NIST SP 800-226 (2025)" in text
     assert "Filed by" in text
+
+
+# -- the unit beside the neighbours --------------------------------------------------------------
+
+SEVERAL = ["one customer, all their messages", "a user", "one household", "one user-day", "visits"]
+
+
+@pytest.mark.parametrize("found", [ta.Gaussian(2), STANDING], ids=["claim", "verdict"])
+@pytest.mark.parametrize("unit", SEVERAL)
+@pytest.mark.parametrize("brief", [False, True])
+def test_a_unit_of_several_records_is_warned_of(found, unit, brief):
+    told = report.of(found, unit=unit, brief=brief)
+    (said,) = [one for one in told.reasons if "unit of privacy" in one]
+    assert said.startswith(f"WARNING: the unit of privacy, {unit!r}, may be more than ")
+    assert "for_group(k)" in said
+    if isinstance(found, ta.Gaussian):
+        assert "add or remove one record" in said
+    assert said in told.data()["reasons"]
+
+
+def test_a_unit_that_may_be_one_record_is_asked_about():
+    said = report.of(ta.Gaussian(2), unit="one patient").reasons[-1]
+    assert said.startswith("Unit of privacy: 'one patient' is taken to be the one record ")
+    for unit in ("", "one record", "a row"):
+        assert not any(
+            "nit of privacy" in one for one in report.of(ta.Gaussian(2), unit=unit).reasons
+        )

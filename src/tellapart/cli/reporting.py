@@ -61,7 +61,7 @@ def report(
         tellapart report out.html --epsilon 1 --delta 1e-6
         tellapart report dpsgd out.html --noise-multiplier 1 \
             --sampling-rate 0.01 --steps 1000 \
-            --unit 'one person, with all their photos' \
+            --unit 'one photo' \
             --answer access='The registry; nobody else.'
         tellapart report laplace --epsilon 1 --json
     """

@@ -21,7 +21,7 @@ from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.report import _curves, _shown, checklist
-from tellapart.report._meaning import Asked, Told, promised, told
+from tellapart.report._meaning import Asked, Told, promised, told, unit_words
 from tellapart.report.checklist import Known
 from tellapart.report.designs import DESIGNS
 from tellapart.report.model import Found, Report
@@ -165,7 +165,7 @@ def _judged(
         **_shown.common(verdict.evidence, scores),
     )
     if brief:
-        return replace(report, unit=filed.unit or None, neighbours=_neighbours(verdict.claim))
+        return _with_unit(report, _neighbours(verdict.claim), filed)
     return _finished(report, verdict.claim, _known(verdict.claim, found), filed)
 
 
@@ -244,12 +244,15 @@ def _finished(report: Report, subject: Subject | None, known: Known, filed: _Fil
         established["tested"] = _tested(report)
     elif report.design is not None:  # nothing that could have spoken against a claim
         stated["tested"] = _tested(report)
-    return replace(
-        report,
-        unit=filed.unit or None,
-        neighbours=_neighbours(subject) or filed.answers.get("neighbours"),
-        checklist=checklist.items(Known(established, refuted, stated), filed.answers),
-    )
+    listed = checklist.items(Known(established, refuted, stated), filed.answers)
+    neighbours = _neighbours(subject) or filed.answers.get("neighbours")
+    return replace(_with_unit(report, neighbours, filed), checklist=listed)
+
+
+def _with_unit(report: Report, neighbours: str | None, filed: _Filed) -> Report:
+    """With what is protected, whom that sets apart, and whether the two are the same thing."""
+    reasons = (*report.reasons, *unit_words(filed.unit, neighbours))
+    return replace(report, unit=filed.unit or None, neighbours=neighbours, reasons=reasons)
 
 
 def _tested(report: Report) -> str:

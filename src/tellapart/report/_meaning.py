@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,8 +33,36 @@ _UNIT = (
     "All that one protected unit contributes is what neighbouring data differ in; whoever "
     "contributes more is protected less."
 )
+# What a unit is called that is a record by name, and words that speak of several records.
+_RECORD = re.compile(r"(a|an|one|1|single|the|each)? *(record|row|example|data point|datum)", re.I)
+_SEVERAL = re.compile(
+    r"\b(all|every|each|whole|entire|any|several|many|multiple|history|lifetime|their|his|her|its"
+    r"|days?|weeks?|months?|years?|households?|famil\w+|groups?|users?|customers?|clients?|accounts?"
+    r"|devices?|subscribers?|compan\w+|organi[sz]ations?|schools?|hospitals?|\w+[^s]s)\b",
+    re.I,
+)
 _SAMPLES = "Samples are drawn as described, and nobody learns who is in them."
 _KEPT = "That anything keeps this promise is claimed here, not shown."
+
+
+def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
+    """What a unit of privacy rests on, where it may be more than neighbours differ in.
+
+    The unit is anybody's words, so this asks wherever they may mean more, and warns where they
+    speak of several records.
+    """
+    if not unit or _RECORD.fullmatch(unit):
+        return ()
+    differ = f"the one record in which neighbours differ ({neighbours})"
+    if neighbours is None:
+        differ = "what neighbouring data differ in, which the claim does not say"
+    mend = (
+        "if it has up to k records, all numbers here are too small for it: use "
+        "mechanism.for_group(k), or the sensitivity of all its records together"
+    )
+    if _SEVERAL.search(unit):
+        return (f"WARNING: the unit of privacy, {unit!r}, may be more than {differ}; {mend}.",)
+    return (f"Unit of privacy: {unit!r} is taken to be {differ}; {mend}.",)
 
 
 @dataclass(frozen=True)
