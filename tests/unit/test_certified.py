@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart._numeric.convolve import Part, composed
+from tellapart._numeric.convolve import Part, _thinned_out, composed
 from tellapart.curve import certified
 from tellapart.curve.bounded_loss import BoundedLoss
 from tellapart.curve.cells import in_pieces
@@ -195,6 +195,16 @@ def test_sums_read_off_on_the_right_side():
             asked = np.array([float(at)])
             assert found.least_above(asked)[0] <= tail <= found.most_above(asked)[0]
             assert excess <= found.most_excess(asked)[0]
+
+
+@pytest.mark.parametrize("every", [1, 7, 64])
+def test_masses_on_every_so_many_grid_points_have_no_smaller_moments(every):
+    masses = np.random.default_rng(7).dirichlet(np.ones(150))
+    fewer = _thinned_out(masses, every)
+    assert fewer.sum() == pytest.approx(1, abs=1e-14)
+    for away in (-0.3, -0.01, 0.01, 0.3):
+        grown = fewer @ np.exp(away * every * np.arange(fewer.size))
+        assert grown >= masses @ np.exp(away * np.arange(150)) * (1 - 1e-14)
 
 
 def test_below_its_window_a_sum_still_knows_no_less_than_the_mass_there():

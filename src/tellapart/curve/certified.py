@@ -35,6 +35,9 @@ from tellapart.errors import NotCertified
 Steps = Sequence[tuple[LossLaw, int]]
 
 _ROUNDS = 6
+# How often, and by how many grid points, one looks closer at the asked δ.
+_CLOSER = 3
+_STRIDES = 40
 # Of a tilted sum, e^−14 of the gap may lie outside the window.
 _WINDOW = 14.0
 # Room for the rounding of the polygons made of lines and points.
@@ -86,19 +89,23 @@ class Ordered:
     def grid(self) -> Array:
         """Grid points where δ is worth knowing, all of them near the asked one."""
         rough = _around(self._leaks[0])
-        rough = np.unique(np.append(rough[rough >= 0], 0.0))
-        k = int(np.count_nonzero(self.most_delta(rough) > self.delta))
-        near = _between(rough, k - 1, k)
-        return np.union1d(rough, near[near >= 0])
+        at = np.unique(np.append(rough[rough >= 0], 0.0))
+        for _ in range(_CLOSER):
+            k = int(np.count_nonzero(self.most_delta(at) > self.delta))
+            near = _between(at, k - 1, k)
+            at = np.union1d(at, near[near >= 0])
+        return at
 
     def points(self) -> tuple[Array, Array]:
         """FPR and TPR of attacks of all sizes, all of them near the best at the asked δ."""
-        rough = np.unique(_around([one for _, one in self._attacks]))
-        fpr, tpr = self.attacks(rough)
-        with np.errstate(all="ignore"):
-            shown = np.log(np.maximum(tpr - self.delta, 0.0)) - np.log(fpr)
-        best = int(np.argmax(np.where(np.isnan(shown), -np.inf, shown)))
-        return self.attacks(np.union1d(rough, _between(rough, best - 1, best + 1)))
+        at = np.unique(_around([one for _, one in self._attacks]))
+        for _ in range(_CLOSER):
+            fpr, tpr = self.attacks(at)
+            with np.errstate(all="ignore"):
+                shown = np.log(np.maximum(tpr - self.delta, 0.0)) - np.log(fpr)
+            best = int(np.argmax(np.where(np.isnan(shown), -np.inf, shown)))
+            at = np.union1d(at, _between(at, best - 1, best + 1))
+        return self.attacks(at)
 
     def most_delta(self, at: Array) -> Array:
         """δ at these multiples of the mesh (plus the slip), from above."""
@@ -125,7 +132,7 @@ def _around(sums: Sequence[Sum]) -> Array:
 def _between(grid: Array, first: int, last: int) -> Array:
     """All grid points between two of those given, but for a stride where they are many."""
     low, high = (float(grid[min(max(k, 0), grid.size - 1)]) for k in (first, last))
-    return np.arange(low - 2, high + 3, max(1, math.ceil((high - low) / 300)))
+    return np.arange(low - 2, high + 3, max(1, math.ceil((high - low) / _STRIDES)))
 
 
 def bracketed_parts(
