@@ -9,8 +9,8 @@ from rich.console import Console
 
 from tellapart import _checks, choose
 from tellapart._checks import refuse
-from tellapart.choose._compare import GAPS
-from tellapart.cli import deployed, show
+from tellapart.choose._compare import GAPS, expected_seconds
+from tellapart.cli import deployed, limits, show
 from tellapart.cli.options import Knowledge, Output
 from tellapart.cli.theory import Fpr, Mechanism, reading
 from tellapart.mechanisms.named import named
@@ -69,6 +69,7 @@ def compare(
             list(mechanisms),
         )
     _checks.probability(at_delta=at_delta)
+    limits.expect(expected_seconds(list(subjects.values())))
     found = choose.compare(
         subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=at_delta
     )

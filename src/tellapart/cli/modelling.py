@@ -12,14 +12,18 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from tellapart.cli import show
+from tellapart.cli import limits, show
 from tellapart.cli._models import File, about, impossible, naming, told
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.worlds import described
 from tellapart.worlds.described import Described
-from tellapart.worlds.frameworks.comparison import Comparison, compare_frameworks
+from tellapart.worlds.frameworks.comparison import (
+    Comparison,
+    compare_frameworks,
+    expected_seconds,
+)
 from tellapart.worlds.frameworks.standing import Standing
 from tellapart.worlds.frameworks.table import as_data, as_table
 from tellapart.worlds.releases import Release
@@ -53,6 +57,7 @@ def frameworks(
     """
     read = described.read(model)
     release = _release(read, model)
+    limits.expect(expected_seconds(read.model, read.query, release))
     with show.working("asking every framework"), naming(model):
         found = compare_frameworks(
             read.model, read.query, release, read.policy, read.believed, delta
