@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.blackbox.cells import Cells, Frame
 from tellapart.blackbox.columns import MISSING, NUMBER, UNSEEN, Column, Path, What
@@ -62,6 +62,7 @@ class Encoding:
     def __call__(self, outputs: Outputs) -> Features:
         """The numbers of these outputs."""
         frame, own = framed(outputs), [one for one in self.columns if one.what is not What.USER]
+        deadline.check_memory(8.0 * len(outputs) * len(self.columns))
         matrix = np.empty((len(outputs), len(self.columns)), order="F")
         for place, column in enumerate(own):
             matrix[:, place] = evaluated(column, frame, len(outputs))

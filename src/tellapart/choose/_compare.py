@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,9 +12,12 @@ from tellapart.choose._text import aligned
 from tellapart.curve.algebra import dominates, gap
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.crossings import Crossing, crossings
+from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curves_of, scope
 from tellapart.risk import Reading, summary
 
+# Seconds for two curves of which one is a composition, on a usual machine.
+_A_PAIR = 3.0
 # How to read the table of `Comparison.gaps`.
 GAPS = (
     "How much less often an attacker errs against the column than against the row, at most. 0: "
@@ -56,6 +59,12 @@ class Pair:
         if set(self.bounds) == {Bound.EXACT}:
             return f"{a[0]} and {b[0]}{change}"
         return f"what {a[1]} and what {b[1]}{change}"
+
+
+def expected_seconds(subjects: Sequence[Subject]) -> float:
+    """About how long it takes to compare these: compositions have no formulas to compare."""
+    composed = [isinstance(one, Combined) for one in subjects]
+    return _A_PAIR * sum(one or other for one, other in combinations(composed, 2))
 
 
 # A promise allows what a mechanism that keeps it need not leak.

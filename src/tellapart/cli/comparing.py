@@ -10,8 +10,8 @@ from rich.console import Console
 
 from tellapart import choose
 from tellapart._checks import refuse
-from tellapart.choose._compare import GAPS
-from tellapart.cli import deployed, show
+from tellapart.choose._compare import GAPS, expected_seconds
+from tellapart.cli import deployed, limits, show
 from tellapart.cli.deltas import AtDelta, of_several
 from tellapart.cli.options import Knowledge, Option, Output
 from tellapart.cli.theory import Fpr, Mechanism, reading
@@ -74,6 +74,7 @@ def compare(
             list(mechanisms),
         )
     deltas = of_several(mechanisms, delta, at_delta)
+    limits.expect(expected_seconds(list(subjects.values())))
     found = choose.compare(
         subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
     )

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rich.console import Console
+
 from tellapart import _checks, deadline
 from tellapart.blackbox import running
 from tellapart.cli import apart
@@ -24,6 +26,8 @@ _SHARE = 0.5
 # Work that does not ask whether it may go on is ended so much later, in seconds.
 _GRACE = 2.0
 _TURN = 0.25
+# What takes longer is said beforehand, in seconds.
+_LONG = 10.0
 
 
 def taken(words: list[str]) -> tuple[float, list[str]]:
@@ -43,6 +47,15 @@ def taken(words: list[str]) -> tuple[float, list[str]]:
     if len(found) > 1:
         raise InvalidArgument(f"{_OPTION} must be given once")
     return (_seconds(found[0]) if found else math.inf), others
+
+
+def expect(seconds: float) -> None:
+    """Say up front what is going to take long, by an estimate that may be off by a factor of 2."""
+    if seconds > _LONG:
+        shown = f"{float(f'{seconds:.1g}'):,.0f}"  # one digit, as it has no more
+        Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(
+            f"tellapart: this takes about {shown} s; {_OPTION} SECONDS gives up earlier"
+        )
 
 
 def _seconds(text: str) -> float:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from tellapart.cli import show
+from tellapart.cli import limits, show
 from tellapart.cli._models import File, about, impossible, naming, told
 from tellapart.cli.deltas import Deltas, told_at
 from tellapart.cli.options import Option, Output
@@ -24,6 +24,7 @@ from tellapart.worlds.frameworks.comparison import (
     USUAL_DELTA,
     Comparison,
     compare_frameworks,
+    expected_seconds,
 )
 from tellapart.worlds.frameworks.standing import Standing
 from tellapart.worlds.frameworks.table import as_data, as_table
@@ -58,6 +59,7 @@ def frameworks(
     """
     read = described.read(model)
     release = _release(read, model)
+    limits.expect(expected_seconds(read.model, read.query, release))
     with show.working("asking every framework"), naming(model):
         found = compare_frameworks(
             read.model, read.query, release, read.policy, read.believed, delta
