@@ -77,7 +77,7 @@ BAD = {
     "bomb.csv.gz": (gzip.compress(bytes(_scores.LARGEST_OPENED + 1), 1), "must unpack to at most"),
     "script.csv": (
         b"score,member\n<script>document.title=1</script>,1\n",
-        "score must be a number, got '<script>document.title=1</script>' in data row 1",
+        "score must be a number, got '<script>document.title=1</script>' in line 2",
     ),
     "<img src=x onerror=document.title=1>.csv": (b"a\n1\n", "<img src=x onerror=document.title=1>"),
 }
