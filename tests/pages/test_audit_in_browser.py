@@ -78,16 +78,20 @@ def test_a_file_can_be_dropped_and_a_claim_changed_by_keys_alone(visit):
     assert "any%3Aepsilon%3D6" in screen.url
 
 
+# Few rows, but long ones.
+BOMB = b"score,member,x\n" + (b"1,1," + b"x" * 995 + b"\n") * 1000 * (
+    _scores.LARGEST_OPENED // 10**6 + 1
+)
 BAD = {
     "columns.csv": (b"a,b\n1,2\n", "columns.csv must have a column 'score', has 'a', 'b'"),
-    "binary.csv": (bytes(range(256)) * 20, "binary.csv must be readable"),
+    "binary.csv": (bytes(range(256)) * 20, "binary.csv must be text in UTF-8"),
     "binary.parquet": (bytes(range(256)) * 20, "binary.parquet must be readable"),
     "binary.npz": (bytes(range(256)) * 20, "binary.npz must be an .npz file of plain arrays"),
     "empty.csv": (b"", "empty.csv must not be empty"),
-    "bomb.csv.gz": (gzip.compress(bytes(_scores.LARGEST_OPENED + 1), 1), "must unpack to at most"),
+    "bomb.csv.gz": (gzip.compress(BOMB, 1), "must unpack to at most"),
     "script.csv": (
         b"score,member\n<script>document.title=1</script>,1\n",
-        "score must be a number, got '<script>document.title=1</script>' in data row 1",
+        "score must be a number, got '<script>document.title=1</script>' in line 2",
     ),
     "<img src=x onerror=document.title=1>.csv": (b"a\n1\n", "<img src=x onerror=document.title=1>"),
 }
