@@ -27,6 +27,7 @@ def python(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
         f"attack = {attack if one is None else f'audit.{one.counts!r}'}",
         f"for failure in ta.{region}.failures(attack.fpr, {fnr}):",
         "    print(failure)",
+        'print("FPR", attack.fpr, "TPR", attack.tpr)',
         'print("TPR ≤", curve_of(claim).tpr(attack.fpr))',
         f'print("ε ≥", risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta={delta!r}))',
         *([] if one is None else _proof(claim, curve, one, delta)),
