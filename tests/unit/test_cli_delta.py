@@ -264,8 +264,8 @@ def test_an_audit_without_a_delta_says_which_it_took(scores, call):
     assert "at δ = 1e-5 (default)." in " ".join(said.split())
 
 
-def test_a_delta_alone_claims_nothing_and_says_where_epsilon_is_told(scores, capsys):
-    main(shlex.split(f"audit {scores} --design many-runs --delta 0.004 --json"))
+def test_without_a_claim_epsilon_is_told_where_it_is_asked_for(scores, capsys):
+    main(shlex.split(f"audit {scores} --design many-runs --at-delta 0.004 --json"))
     found = json.loads(capsys.readouterr().out)
     assert found["refuted"] is None
     assert "ε at δ = 0.004" in [one["what"] for one in found["shown"]]

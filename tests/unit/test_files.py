@@ -216,3 +216,17 @@ def test_what_another_machine_is_writing_is_left_alone(writer, monkeypatch):
     _files.sweep(folder)
     assert names(folder) == before
     _files.sweep(Path(folder / "not there"))
+
+
+def test_an_answer_that_finds_no_room_is_an_error():
+    line = "from tellapart.cli import main; import sys; sys.exit(main())"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", line, "risk", "--epsilon", "1"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "tellapart: No space left on device: standard output\n"
+    assert done.returncode == 2

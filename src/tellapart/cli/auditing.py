@@ -112,10 +112,10 @@ def audit(
 def _claim(
     mechanism: str | None, values: Values, more: tuple[float, ...], design: str
 ) -> tuple[Subject | None, str, Deltas]:
-    """The claim, what to call it, and where ε is told; a δ by itself claims nothing."""
+    """The claim, what to call it, and where ε is told."""
     given = values.given()
-    if mechanism is None and not set(given) - {"delta"}:
-        return None, "", told_at(given.get("delta"), more)
+    if mechanism is None and not given:
+        return None, "", told_at(None, more)
     if design == "one-model":
         raise Unsupported(f"no claim can be judged with --design one-model: {why_no_epsilon(1)}")
     return asked(mechanism or "any", given, more)

@@ -107,7 +107,8 @@ def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> 
     inside = delta is not None and own is None and takes_delta(text, **given)
     if inside and is_composed(text):
         _refuse_step(delta)
-    taken = dict(given) if inside else rest
+    alone = not rest and ":" not in text  # says nothing of a mechanism but its δ
+    taken = dict(given) if inside or alone else rest
     return Asked(named(text, **taken), labelled(text, taken), deltas)
 
 

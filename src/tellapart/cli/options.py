@@ -247,6 +247,8 @@ class Output:
             sys.stdout.flush()
         except BrokenPipeError:
             show.hush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "standard output") from error
 
     def tell(self, done: str) -> None:
         """Say what was written, below an answer for people."""

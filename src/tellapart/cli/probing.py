@@ -175,7 +175,7 @@ def probe(
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
     given = values.given()
-    if mechanism is None and not set(given) - {"delta"}:
+    if mechanism is None and not given:
         raise InvalidArgument("a claim must be given, such as --epsilon 1, or --mechanism laplace")
     return asked(mechanism or "any", given, more)
 

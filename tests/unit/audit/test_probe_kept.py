@@ -97,7 +97,7 @@ def test_other_code_or_other_inputs_have_a_folder_of_their_own(tmp_path):
     ask(noisy, 1.0)
     with pytest.raises(ta.InvalidArgument, match="its d1 is "):
         ask(noisy, 2.0)
-    with pytest.raises(ta.InvalidArgument, match="its (mechanism|code) is "):
+    with pytest.raises(ta.InvalidArgument, match=r"its (mechanism|code) is "):
         ask(lambda data, rng: data + rng.laplace(scale=0.1), 1.0)
 
 
