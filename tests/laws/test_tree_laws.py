@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
+from tellapart._numeric.safe import complex_log1p
+from tellapart.curve.enclosed import EnclosedCurve
+from tellapart.mechanisms.combine import _part
 
 SLACK = 1e-4  # of max(1, ε)
 FEW = settings(deadline=None, max_examples=examples(15))
@@ -124,9 +127,6 @@ known = st.sampled_from(
 @FEW
 def test_lines_that_no_attack_crosses_lie_close_beneath_the_truth(tree, delta):
     """What is there for every tree is sound, and tight, where the truth is known."""
-    from tellapart.curve.enclosed import EnclosedCurve
-    from tellapart.mechanisms.combine import _part
-
     curve = tree.curve()
     assert curve.bound is ta.Bound.EXACT
     beneath = EnclosedCurve(tuple((_part(one)[0], n) for one, n in tree.steps())).symmetrised()
@@ -135,3 +135,17 @@ def test_lines_that_no_attack_crosses_lie_close_beneath_the_truth(tree, delta):
     fprs = np.array([1e-12, 1e-6, 1e-3, 0.5, 0.99])
     assert np.all(beneath.beta(fprs) <= curve.beta(fprs) * (1 + 1e-9))
     assert np.all(beneath.tpr(fprs) >= curve.tpr(fprs) * (1 - 1e-9))
+
+
+def test_a_million_steps_keep_their_digits():
+    """By hand: the contour integral in 80-bit numbers, along two lines that agree to 5e-11."""
+    curve = ta.Gaussian(0.878).sampled(1e-4).repeated(10**6).curve(ta.Order.PRESENT)
+    assert curve.delta(1.08) == pytest.approx(1.1621801832e-12, rel=1e-8)
+
+
+def test_the_logarithm_of_a_complex_number_near_one_keeps_its_digits():
+    z = np.array([1e-9 + 0j, 1e-12 + 1e-7j, -3e-5 + 2e-3j])
+    found = complex_log1p(z)
+    series = z - z**2 / 2 + z**3 / 3 - z**4 / 4 + z**5 / 5 - z**6 / 6
+    np.testing.assert_allclose(found.real, series.real, rtol=1e-12)
+    np.testing.assert_allclose(found.imag, series.imag, rtol=1e-12)

@@ -129,6 +129,15 @@ def test_risk_as_json_is_what_the_library_says(parsed):
     assert found["words"] == risk.words(curve, fpr=0.05, prior=0.1).splitlines()
 
 
+def test_a_training_with_hardly_any_noise_gets_a_full_answer(run):
+    options = ("--noise-multiplier", ".4", "--sampling-rate", ".05", "--steps", "20000")
+    code, out, err = run("risk", "dpsgd", *options)
+    assert (code, err) == (0, "")
+    assert re.search(r"TPR at FPR 0\.01 +[=≈] 1\.0000", out)
+    assert "1168.66" in out
+    assert "no meaningful privacy: an ε above 100 keeps nothing secret" in " ".join(out.split())
+
+
 def test_json_has_a_word_for_infinity(parsed):
     found = parsed("risk", "gaussian", "--sigma", "1", "--at-delta", "0")
     assert found["readings"][-1]["value"] == "inf"

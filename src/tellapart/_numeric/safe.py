@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart._checks import Array
 
@@ -22,3 +25,12 @@ def log_ratio(numerator: Array, denominator: Array) -> Array:
         change = (numerator - denominator) / denominator
         apart = np.log(numerator) - np.log(denominator)
         return np.asarray(np.where(np.abs(change) < 0.5, np.log1p(change), apart))
+
+
+def complex_log1p(z: NDArray[Any]) -> NDArray[np.complex128]:
+    """log(1 + z) with the digits of a small z, which NumPy's own loses for complex numbers.
+
+    Its real part is half of log |1 + z|², where |1 + z|² − 1 = 2x + x² + y².
+    """
+    x, y = z.real, z.imag
+    return np.asarray(np.log1p(x * (2 + x) + y * y) / 2 + 1j * np.arctan2(y, 1 + x))

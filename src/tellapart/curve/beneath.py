@@ -212,4 +212,4 @@ def _aligned(steps: Steps, mesh: float) -> float:
 def _apart(lines: Array) -> Array:
     """Lines that are all but parallel cross nobody knows where; any may be left out."""
     lines = np.unique(np.append(lines, 0.0))
-    return lines[np.diff(lines, prepend=-1.0) > _PARALLEL * lines[-1]]
+    return np.asarray(lines[np.diff(lines, prepend=-1.0) > _PARALLEL * lines[-1]])

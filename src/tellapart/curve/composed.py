@@ -62,8 +62,9 @@ class Total:
 class ComposedCurve(ThresholdCurve):
     """Independent steps seen together: each (law of the loss, how often), in one order.
 
-    Right to about 1e-10, relatively, for FPRs from 1e-12 and δ from 1e-20 on, if it ``has_digits``
-    at all; what no engine has digits for comes from lines that no attack crosses.
+    ε is right to about 1e-10, δ to 1e-8 of itself at worst, for FPRs from 1e-12 and δ from 1e-20
+    on, if it ``has_digits`` at all; what no engine has digits for comes from lines that no attack
+    crosses.
     """
 
     steps: tuple[tuple[LossLaw, int], ...]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
 from tellapart._checks import Array
+from tellapart._numeric.safe import complex_log1p
 from tellapart.curve.losses import Complex, Cumulants, FourRates, LossLaw
 from tellapart.curve.nodes import NEGLIGIBLE, Nodes, dyadic
 from tellapart.errors import NotCertified
@@ -114,7 +115,9 @@ class MixtureLoss(LossLaw):
             big = w.real > 30  # there the 1 in log1p is lost, and exp would overflow
             far = np.where(big, w, 30.0)
             high = far + math.log(q) + np.log1p((1 - q) / q * np.exp(-far))
-            return np.where(big, high, np.log1p(q * np.expm1(np.where(big, 0.0, w))))
+            small = q * np.expm1(np.where(big, 0.0, w))
+            near = complex_log1p(small) if np.iscomplexobj(small) else np.log1p(small)
+            return np.where(big, high, near)
         j = np.flatnonzero(np.array(self.weights) > 0)
         logs = np.log(np.array(self.weights)[j]) - (j * self.mu) ** 2 / 2
         terms = np.multiply.outer(x, j * self.mu) + logs

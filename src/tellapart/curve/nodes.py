@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart._numeric.safe import complex_log1p
 from tellapart.curve.losses import Complex
 
 # Terms smaller than e^−46 of the largest are lost in a double anyway.
@@ -27,7 +28,7 @@ class Nodes(NamedTuple):
         if self._near_one(c, float(y.max())):
             excess = np.expm1(np.multiply.outer(z, self.loss))
             drift = np.multiply.outer(z, np.expm1(self.loss))
-            return np.asarray(np.log1p((excess - drift) @ np.exp(self.base)))
+            return complex_log1p((excess - drift) @ np.exp(self.base))
         size = self.base.real + c * self.loss.real - float(y.min()) * self.loss.imag
         top = float(size.max())
         alive = size > top - NEGLIGIBLE
@@ -44,7 +45,7 @@ class Nodes(NamedTuple):
             mass = np.exp(self.base)
             excess = _product(outer, inner, mass)
             z = (starts[:, None] + 1j * step * np.arange(block)).ravel()
-            return np.asarray(np.log1p(excess - z * (np.expm1(self.loss) @ mass))[:points])
+            return complex_log1p(excess - z * (np.expm1(self.loss) @ mass))[:points]
         top = float((self.base.real + c * self.loss.real).max())
         outer = np.exp(np.multiply.outer(starts, self.loss) + self.base - top)
         found = (outer @ (1 + inner).T).ravel()
