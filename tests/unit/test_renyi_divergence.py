@@ -100,7 +100,7 @@ def test_one_order_gives_one_number_and_what_is_no_order_is_refused():
     assert isinstance(ta.renyi_divergence(ta.Gaussian(1), 2), float)
     assert ta.renyi_divergence(ta.Gaussian(1), [[2.0, 4.0]]).shape == (1, 2)
     for order in (1, 0.5, math.inf, [2, 1]):
-        with pytest.raises(ta.InvalidArgument, match="^order must be a finite number greater"):
+        with pytest.raises(ta.InvalidArgument, match=r"^order must be a finite number greater"):
             ta.renyi_divergence(ta.Gaussian(1), order)
-    with pytest.raises(ta.InvalidArgument, match="^mechanism must be a mechanism"):
+    with pytest.raises(ta.InvalidArgument, match=r"^mechanism must be a mechanism"):
         ta.renyi_divergence(ta.Gaussian(1).curve(), 2)

@@ -12,9 +12,9 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose.limit import FORMULAS, BRACKETS, Limit
-from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.guarantees import everything, guarantee
+from tellapart.choose.limit import BRACKETS, FORMULAS, Limit
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Sampled, parts_of
@@ -33,7 +33,7 @@ _GAP = 10
 # noise take longest. All together they lead to the other end from anywhere.
 _STEPS = [0.5] * 4 + [2.0**k for k in range(7)]
 # Whole numbers are tried at these first.
-_SIZES = [2**k for k in range(41)]
+_SIZES: list[int] = [2**k for k in range(41)]
 # Where curves end, a search for one that still answers goes on to this relative width.
 _NARROW = 1e-3
 
@@ -98,9 +98,9 @@ class Search:
             return Trial(None, math.inf, 0.0, member=False)
         if not isinstance(subject, Subject):
             _checks.refuse("family", "return a mechanism or a curve", subject)
-        bare = self._judged(noiseless(subject))
-        if bare.excess <= 0:  # so it does with any noise
-            return bare._replace(slack=math.inf)
+        bare = noiseless(subject)
+        if bare is not None and (kept := self._judged(bare)).excess <= 0:  # so with any noise
+            return kept._replace(slack=math.inf)
         try:
             curve = curve_of(subject)
             found = self._judged(curve)
@@ -168,7 +168,8 @@ class Search:
         members = [trial for _, trial in order if math.isfinite(trial.excess)]
         noise = _NOISE if self.accuracy <= FORMULAS else _COARSE_NOISE
         least = accumulate((one.excess for one in members), min)
-        if any(one.excess - one.slack > before + noise for before, one in zip(least, members[1:])):
+        pairs = zip(least, members[1:], strict=False)
+        if any(one.excess - one.slack > before + noise for before, one in pairs):
             raise NotCertified(
                 "the measures do not fall steadily with the parameter, so no single answer is "
                 "safe; use largest for a family that leaks more as it grows, least for one that "
@@ -188,8 +189,8 @@ def _slack(curve: TradeoffCurve, limit: Limit) -> float:
     return gap / limit.bound if limit.bound > 0 else gap
 
 
-def noiseless(subject: Subject) -> TradeoffCurve:
-    """All that samples alone hide: a curve below that of the subject, whatever its noise.
+def noiseless(subject: Subject) -> TradeoffCurve | None:
+    """What samples alone leave to an attacker, whatever the noise; None where there are none.
 
     Outputs are made of the samples, and those of both worlds can be drawn alike until one has the
     record: no attack has TPR − FPR above the chance that any has it.
@@ -197,7 +198,7 @@ def noiseless(subject: Subject) -> TradeoffCurve:
     steps = parts_of(subject) if isinstance(subject, Mechanism) else ()
     rates = [(step.rate if isinstance(step, Sampled) else 1.0, count) for step, count in steps]
     if not rates or any(rate == 1 for rate, _ in rates):
-        return everything(Bound.LOWER)
+        return None
     missed = math.fsum(count * math.log1p(-rate) for rate, count in rates)
     return guarantee(0.0, -math.expm1(missed))
 

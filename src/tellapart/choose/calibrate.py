@@ -123,15 +123,14 @@ def _choose(
 def certainly(family: Family, found: Choice, whole: bool = False) -> Choice:
     """The same choice, or one slightly more private, confirmed by certified curves."""
     limits = [limit for limit, _ in found.achieved]
-    if all(limit.excess(noiseless(found.subject)) <= 0 for limit in limits):
+    bare = noiseless(found.subject)
+    if bare is not None and all(limit.excess(bare) <= 0 for limit in limits):
         return replace(found, certified=True)
     parameter = confirmed(family, limits, found.parameter, not found.rounds_down, whole)
     subject = family(parameter)
     curve = curve_of(subject)
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    return replace(
-        found, parameter=parameter, subject=subject, achieved=achieved, certified=True
-    )
+    return replace(found, parameter=parameter, subject=subject, achieved=achieved, certified=True)
 
 
 def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:

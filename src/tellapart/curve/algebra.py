@@ -34,6 +34,10 @@ class WorstCase(TradeoffCurve):
         if not self.curves:
             _checks.refuse("curves", "not be empty", self.curves)
 
+    @property
+    def _accuracy(self) -> float:  # type: ignore[override]
+        return max(one._accuracy for one in self.curves)
+
     def mirrored(self) -> WorstCase:
         return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
 

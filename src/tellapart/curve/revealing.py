@@ -95,6 +95,10 @@ class RevealingCurve(TradeoffCurve):
     def bound(self) -> Bound:  # type: ignore[override]
         return self.rest.bound
 
+    @property
+    def _accuracy(self) -> float:  # type: ignore[override]
+        return self.rest._accuracy
+
     def mirrored(self) -> RevealingCurve:
         return self._mirror
 

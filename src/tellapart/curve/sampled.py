@@ -28,6 +28,10 @@ class SampledCurve(TradeoffCurve):
     def bound(self) -> Bound:  # type: ignore[override]
         return self.base.bound
 
+    @property
+    def _accuracy(self) -> float:  # type: ignore[override]
+        return self.base._accuracy
+
     def mirrored(self) -> UnsampledCurve:
         return UnsampledCurve(self)
 
@@ -82,6 +86,10 @@ class UnsampledCurve(TradeoffCurve):
     def bound(self) -> Bound:  # type: ignore[override]
         return self.sampled.bound
 
+    @property
+    def _accuracy(self) -> float:  # type: ignore[override]
+        return self.sampled._accuracy
+
     def mirrored(self) -> SampledCurve:
         return self.sampled
 
@@ -120,6 +128,10 @@ class ReplacedCurve(SymmetricCurve):
 
     sampled: SampledCurve
     bound: Bound = Bound.LOWER
+
+    @property
+    def _accuracy(self) -> float:  # type: ignore[override]
+        return self.sampled._accuracy
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         ahead = self.sampled._rates(np.maximum(threshold, 0.0))
