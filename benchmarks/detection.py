@@ -246,8 +246,8 @@ def beside(page: Page, found: Sequence[Detected], samples: int, former: str) -> 
         "its numbers are those above. Peers run once: they get about as many calls in all, then "
         "as many for each of their stages. StatDP and dp_auditorium answer for one ε at a time; "
         f"the largest they refute is sought by halving, in {HALVINGS} steps, which they do not "
-        f"correct for, and one step takes 1/{HALVINGS} of StatDP's time. Times ours: CPU seconds over ours in "
-        "the same process.",
+        f"correct for, and one step takes 1/{HALVINGS} of StatDP's time. Times ours: CPU seconds "
+        "over ours in the same process.",
         "",
     )
     running = []
