@@ -243,10 +243,9 @@ def _thinned_out(masses: Array, every: int) -> Array:
     rows = -(-len(masses) // every)
     padded = np.zeros(rows * every)
     padded[: len(masses)] = masses
-    padded = padded.reshape(rows, every)
-    up = padded @ (np.arange(every) / every)
-    down = padded @ (1 - np.arange(every) / every)
-    return np.append(down, 0.0) + np.append(0.0, up)
+    share = np.arange(every) / every
+    up, down = (padded.reshape(rows, every) @ part for part in (share, 1 - share))
+    return np.asarray(np.append(down, 0.0) + np.append(0.0, up))
 
 
 class _Window:
