@@ -112,4 +112,4 @@ __all__ = [
     "worst_case",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
