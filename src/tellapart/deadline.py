@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from tellapart.errors import LimitReached
 
+__all__ = ["check", "left", "within"]
+
 T = TypeVar("T")
 
 _END: ContextVar[float] = ContextVar("_END", default=math.inf)
@@ -23,6 +25,13 @@ def within(seconds: float = math.inf, memory: float = math.inf) -> Iterator[None
     """What is worked out here is given up at this time, or where one array needs so many bytes.
 
     A limit that is already set can only be tightened.
+
+    >>> import tellapart as ta
+    >>> with within(seconds=0):  # doctest: +IGNORE_EXCEPTION_DETAIL
+    ...     ta.dp_sgd(1.0, 0.01, 1_000).curve().epsilon(1e-5)
+    Traceback (most recent call last):
+    ...
+    tellapart.errors.LimitReached: this takes longer than the time limit: ...
     """
     end = _END.set(min(time.monotonic() + seconds, _END.get()))
     most = _MEMORY.set(min(memory, _MEMORY.get()))
@@ -57,7 +66,7 @@ def budget() -> tuple[float, float]:
 def check() -> None:
     """Refuse to go on once time is up; to be called in every loop that may take long."""
     if time.monotonic() >= _END.get():
-        raise LimitReached("this takes longer than the time limit: allow more, or ask for less")
+        raise LimitReached("this takes longer than the time limit: allow more time, or ask for less")
 
 
 def check_memory(size: float) -> None:
