@@ -14,6 +14,7 @@ from tellapart.errors import LimitReached
 
 __all__ = ["check", "left", "within"]
 
+TIME_IS_UP = "this takes longer than the time limit: allow more, or ask for less"
 T = TypeVar("T")
 
 _END: ContextVar[float] = ContextVar("_END", default=math.inf)
@@ -66,7 +67,7 @@ def budget() -> tuple[float, float]:
 def check() -> None:
     """Refuse to go on once time is up; to be called in every loop that may take long."""
     if time.monotonic() >= _END.get():
-        raise LimitReached("this takes longer than the time limit: allow more time, or ask for less")
+        raise LimitReached(TIME_IS_UP)
 
 
 def check_memory(size: float) -> None:

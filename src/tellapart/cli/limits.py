@@ -90,7 +90,7 @@ def _watch(done: threading.Event, end: float, memory: float) -> None:
     held = _holder()
     while not done.wait(_TURN):
         if time.monotonic() >= end:
-            _give_up("this takes longer than the time limit: allow more, or ask for less")
+            _give_up(deadline.TIME_IS_UP)
         if held() > memory:
             _give_up(
                 f"this takes more than {memory / 2**30:.3g} GiB of memory, half of what there is: "
