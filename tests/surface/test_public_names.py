@@ -23,6 +23,7 @@ NAMES = [
     "Gaussian",
     "InvalidArgument",
     "Laplace",
+    "LimitReached",
     "MaxNoise",
     "Mechanism",
     "MechanismRegion",
