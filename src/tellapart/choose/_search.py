@@ -114,8 +114,8 @@ class Search:
         return found
 
     def _judged(self, curve: TradeoffCurve) -> Trial:
-        worst = max(self._limits, key=lambda one: one.excess(curve))
-        return Trial(curve, worst.excess(curve), _slack(curve, worst))
+        excess, place = max((one.excess(curve), -k) for k, one in enumerate(self._limits))
+        return Trial(curve, excess, _slack(curve, self._limits[-place]))
 
     def broken_at(self, parameter: float) -> Limit | None:
         """The limit that is exceeded most; None where there is no member to exceed it."""
