@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 from tellapart import audit
 from tellapart.curve.closed import GuaranteeCurve
@@ -99,11 +102,11 @@ def detect(specimen: Specimen, samples: int, seeds: int, most: float = math.inf)
     """
     of_promise = isinstance(curve_of(specimen.claim, "claim"), GuaranteeCurve)
     verdicts, bounds, seconds, stops = [], [], [], []
-    begin = time.process_time()
+    begin = _spent()
     for seed in range(seeds):
-        start = time.process_time()
-        if seed >= _FEWEST and start - begin > most:
+        if seed >= _FEWEST and _spent() - begin > most:
             break
+        start = time.process_time()
         try:
             verdict = probed(specimen, samples, seed)
         except Unsupported as why:
@@ -128,9 +131,37 @@ def detect(specimen: Specimen, samples: int, seeds: int, most: float = math.inf)
     )
 
 
+def kept(file: Path | None, specimen: Specimen, samples: int) -> Detected | None:
+    """What an earlier run wrote of this specimen to a file of lines of JSON."""
+    if file is None or not file.exists():
+        return None
+    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    key = (specimen.name, samples)
+    told = next((one for one in lines if (one.pop("name"), one.pop("samples")) == key), None)
+    if told is None:
+        return None
+    stopped = told.pop("stopped")
+    return Detected(specimen, stopped=None if stopped is None else Stopped(**stopped), **told)
+
+
+def keep(file: Path | None, found: Detected, samples: int) -> None:
+    """Add a line for this specimen, in one go: runs side by side may share the file."""
+    if file is not None:
+        told = {one.name: getattr(found, one.name) for one in fields(found)}
+        told |= {"name": told.pop("specimen").name, "samples": samples}
+        told["stopped"] = None if found.stopped is None else vars(found.stopped)
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(told) + "\n")
+
+
 def overclaims(bounds: Sequence[float], truth: float | None) -> int | None:
     """How many bounds from below lie above the truth; None where that is not known."""
     return None if truth is None else sum(bound > truth for bound in bounds)
+
+
+def _spent() -> float:
+    """CPU seconds so far, of processes that were started and have ended, too."""
+    return sum(os.times()[:4])
 
 
 def probed(

@@ -3,8 +3,9 @@
 Tables come as Markdown, for the documentation with ``--page FILE``. ``--only NAME`` (again and
 again) probes these specimens alone, ``--seeds`` sets of how many seeds the medians are,
 ``--samples`` how many calls a probe makes on each input; ``--seconds`` is the CPU time after which
-a specimen that is not set beside others gets no further seed. ``--peers FOLDER`` (again and again)
-puts the checkout of a peer on the path: StatDP, DP-Sniper, dp_auditorium; what the page of
+a specimen that is not set beside others gets no further seed. ``--rows FILE`` keeps what was found
+of each specimen, and reads what is there rather than probe again. ``--peers FOLDER`` (again and
+again) puts the checkout of a peer on the path: StatDP, DP-Sniper, dp_auditorium; what the page of
 ``--page`` says of a peer that is not there is kept. CPU seconds are of this process, on one thread,
 imports not counted.
 """
@@ -26,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from _detected import BEST_KNOWN, MU, Detected, detect, overclaims, probed
+from _detected import BEST_KNOWN, MU, Detected, detect, keep, kept, overclaims, probed
 from _markdown import Page
 from _probers import HALVINGS, PROBERS, Prober, timed
 from _timing import cpu_seconds, versions
@@ -115,7 +116,7 @@ def _bound(name: str, samples: int, seed: int) -> tuple[float, float]:
 
 
 def whole_zoo(
-    page: Page, names: Sequence[str], samples: int, seeds: int, most: float
+    page: Page, names: Sequence[str], samples: int, seeds: int, most: float, rows_file: Path | None
 ) -> list[Detected]:
     """Two tables, the buggy and the correct, and what they come to."""
     page.say("## Every specimen", "")
@@ -136,7 +137,7 @@ def whole_zoo(
         page.say(f"### {title}")
         head = ("specimen", "claim", "true ε", "verdict", "ε ≥", "too high", "μ ≥", "best known")
         some: list[Detected] = []
-        rows = (_row(one, some, samples, seeds, most) for one in chosen)
+        rows = (_row(one, some, samples, seeds, most, rows_file) for one in chosen)
         page.table((*head, "CPU s", "decided after", "seen in"), rows)
         found += some
     summary(page, found, samples)
@@ -148,9 +149,17 @@ def _medians(seeds: int) -> str:
 
 
 def _row(
-    one: zoo.Specimen, found: list[Detected], samples: int, seeds: int, most: float
+    one: zoo.Specimen,
+    found: list[Detected],
+    samples: int,
+    seeds: int,
+    most: float,
+    rows: Path | None,
 ) -> list[str]:
-    seen = detect(one, samples, seeds, math.inf if one.name in BESIDE else most)
+    seen = kept(rows, one, samples)
+    if seen is None:
+        seen = detect(one, samples, seeds, math.inf if one.name in BESIDE else most)
+        keep(rows, seen, samples)
     found.append(seen)
     unit, known = BEST_KNOWN.get(one.name, ("", math.nan))
     prefix = "μ " if unit == MU else ""
@@ -345,6 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--rows", type=Path, metavar="FILE")
     parser.add_argument("--peers", action="append", default=[], metavar="FOLDER")
     parser.add_argument("--page", type=Path, metavar="FILE")
     asked = parser.parse_args(arguments)
@@ -357,7 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page.say(f"Versions: tellapart {ta.__version__}, {used}. CPU seconds on one thread.", "")
     if not asked.only:
         headline(page, asked.samples, asked.seeds)
-    found = whole_zoo(page, names, asked.samples, asked.seeds, asked.seconds)
+    found = whole_zoo(page, names, asked.samples, asked.seeds, asked.seconds, asked.rows)
     if not asked.only or asked.peers:
         beside(page, found, asked.samples, former)
     if asked.page:

@@ -75,6 +75,24 @@ def test_events_are_told_in_a_line_and_references_name_specimens(monkeypatch):
     assert len(said) < 120
 
 
+def test_what_was_found_of_a_specimen_is_kept(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import _detected as detected
+
+    file, one, other = tmp_path / "rows.jsonl", zoo.find("laplace"), zoo.find("sum-nan")
+    stopped = detected.Stopped(112, 1)
+    rows = [
+        detected.Detected(one, 20, 1, 0.97, 0, None, 0.07, stopped, "output < 1"),
+        detected.Detected(other, 20, 0, 0.0, None, None, 0.1, None, "", "cannot judge"),
+    ]
+    for row in rows:
+        assert detected.kept(file, row.specimen, 600) is None
+        detected.keep(file, row, 600)
+    assert [detected.kept(file, row.specimen, 600) for row in rows] == rows
+    assert detected.kept(file, one, 700) is None
+    assert detected.overclaims([0.9, 1.1, 1.0], 1.0) == 1
+
+
 def test_an_unknown_specimen_is_refused():
     command = [sys.executable, str(SCRIPTS / "detection.py"), "--only", "laplce"]
     done = subprocess.run(  # noqa: S603
