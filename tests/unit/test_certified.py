@@ -469,6 +469,12 @@ def test_losses_that_a_double_takes_for_one_have_a_bracket():
     assert low <= chosen.curve().epsilon(1e-3) <= high
 
 
+def test_a_step_with_more_losses_than_memory_holds_is_refused():
+    law = AtomicLoss(np.array([9.0, 0.0]), np.array([0.0001, 0.9999]))
+    with pytest.raises(ta.NotCertified):
+        in_pieces(law, 1e-9, 0.0).stronger(1)
+
+
 def test_sides_that_contradict_each_other_are_not_handed_out(monkeypatch):
     right = bracketed([(GaussianLoss(1.0), 1)], 1e-5, 1e-4, ordered=True)
     wrong = certified.Bracket(right.upper, right.lower)

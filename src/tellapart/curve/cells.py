@@ -94,8 +94,10 @@ class Pieces:
         return most_absent, least_present
 
     def _grid(self, low: Index, high: Index) -> tuple[int, int]:
-        first = int(low.min())
-        return first, int(high.max()) - first + 1
+        first, last = int(low.min()), int(high.max())
+        if not last - first < MOST_POINTS:
+            raise _too_long()
+        return first, last - first + 1
 
     def _sums_up(self) -> float:
         """What the rounding of the sums over pieces can amount to."""
@@ -179,8 +181,12 @@ def _reach(law: LossLaw, tail: float) -> tuple[float, float]:
 def _ends(law: LossLaw, mesh: float, tail: float) -> tuple[int, int]:
     bottom, top = _reach(law, tail)
     if not (top - bottom) / mesh < MOST_POINTS:
-        raise NotCertified(f"the losses of a step need more than {MOST_POINTS} grid points")
+        raise _too_long()
     return math.floor(bottom / mesh) - 1, math.ceil(top / mesh) + 1
+
+
+def _too_long() -> NotCertified:
+    return NotCertified(f"the losses of a step need more than {MOST_POINTS} grid points")
 
 
 def sketched(law: LossLaw, tail: float) -> tuple[Array, Array]:

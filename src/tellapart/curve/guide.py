@@ -40,8 +40,9 @@ class Guide:
 
         Such is the variance that sending losses to grid points adds to each.
         """
-        steps = self._count * (1 + self.tilts[0])
-        return 0.9 * math.sqrt(8 * gap * max(1.0, self.epsilon) / steps)
+        allowed = gap * max(1.0, self.epsilon) / self._count
+        # No loss moves by more than the mesh, however large the tilt.
+        return max(0.9 * math.sqrt(8 * allowed / (1 + self.tilts[0])), allowed / 4)
 
     def learn(self, most: float, least: float) -> None:
         """The best tilts for the ends of a bracket that was too wide, and some below them.
