@@ -126,8 +126,8 @@ def test_the_script_of_training_bugs_runs():
     ]
 
 
-FILTERS = {"docs/sharp-edges.md", "docs/composition.md", "docs/switching.md"}
-ACCOUNTANTS = {"__init__.py", "dp_accounting.py", "opacus.py"}
+FILTERS = ["docs/sharp-edges.md", "docs/composition.md", "docs/switching.md"]
+ACCOUNTANTS = ["__init__.py", "dp_accounting.py", "opacus.py"]
 
 
 @pytest.mark.parametrize(
