@@ -141,11 +141,12 @@ class _Grid:
         end = float(rough[min(int(seen[-1]) + 1, rough.size - 1)]) if seen.size else 1.0
         even, fine = np.linspace(0, end, _LINES), np.geomspace(1, max(end, 2), _LINES // 4)
         at = np.unique(np.rint(np.concatenate([even, fine])))
-        return np.append(at * self.mesh + self.slip, 0.0)
+        # A little beyond its grid point each, so that rounding takes none for the one before.
+        return np.append((at + 1e-9) * self.mesh + self.slip, 0.0)
 
     def most_delta(self, epsilons: Array) -> Array:
         """δ at any ε, from above: at the grid point below it, less the slip."""
-        at = np.floor((epsilons - self.slip) / self.mesh + 1e-9)
+        at = np.floor((epsilons - self.slip) / self.mesh)
         found = self._most_delta(np.maximum(at, 0.0))
         return np.where(at < 0, np.minimum(found + self.slip, 1.0), found)
 

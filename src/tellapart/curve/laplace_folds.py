@@ -25,6 +25,7 @@ MOST_FOLDS = 10
 LogWeight = Callable[[Array], Array]
 # An area is taken at so many thresholds, most of them where the losses nearly all are.
 _AREA_POINTS, _NEAR, _STEEPEST = 1 << 12, 20.0, 600.0
+_PIECE = 16.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -71,14 +72,16 @@ class PanelsCurve(SymmetricCurve):
     def _in_panel(self, panel: NDArray[np.intp], start: Array, tilt: float) -> Array:
         """The tilted mass of the density from a start to the end of its panel."""
         low, high = self.edges[panel][..., None], self.edges[panel + 1][..., None]
-        half = (high - start[..., None]) / 2
-        x = start[..., None] + half * (1 + _NODES)
+        x, weights = _points(start[..., None], high, tilt)
         with np.errstate(all="ignore"):
-            at, powers = (x - low) / (high - low), self.powers[panel]
+            # From the end where the mass is: the powers of the other would cancel there, and the
+            # panels are each other's mirror images.
+            away, of = (high - x, -1 - panel) if tilt > 0 else (x - low, panel)
+            at, powers = away / (high - low), self.powers[of]
             density = np.zeros_like(x)
             for k in reversed(range(self.powers.shape[1])):
                 density = density * at + powers[..., k, None]
-            part = half * _WEIGHTS * density * np.exp(tilt * x - self.top / 2)
+            part = weights * density * np.exp(tilt * x - self.top / 2)
         # Two steps of the same shift have a panel of no width.
         return np.where(start < high[..., 0], part.sum(axis=-1), 0.0)
 
@@ -91,7 +94,7 @@ class PanelsCurve(SymmetricCurve):
             found = np.where(inside, atoms, 0.0).sum(axis=-1)
         panel = np.clip(np.searchsorted(self.edges, t, side="right") - 1, 0, len(self.powers) - 1)
         start = np.clip(t, self.edges[panel], self.edges[panel + 1])
-        return np.asarray(found + self._in_panel(panel, start, tilt) + beyond[panel + 1])
+        return np.minimum(found + self._in_panel(panel, start, tilt) + beyond[panel + 1], 1.0)
 
     def _profile(self, epsilon: Array) -> Array:
         """∫ (e^(x/2) − e^(ε − x/2)) over losses x > ε, a sum of positive terms."""
@@ -101,7 +104,8 @@ class PanelsCurve(SymmetricCurve):
         def log_gain(x: Array) -> Array:
             return np.asarray(x / 2 + np.log(-np.expm1(np.minimum(inside - x, -0.0))))
 
-        return np.where(at >= self.top, 0.0, self._above(np.minimum(at, self.top), log_gain))
+        found = np.minimum(self._above(np.minimum(at, self.top), log_gain), 1.0)
+        return np.where(at >= self.top, 0.0, found)
 
     def _above(self, t: Array, log_weight: LogWeight) -> Array:
         """The weighted mass of losses above t."""
@@ -110,13 +114,13 @@ class PanelsCurve(SymmetricCurve):
         with np.errstate(all="ignore"):
             logs = log_weight(self.places + 0 * edge) - self.top / 2
             found = np.where(inside, self.atoms * np.exp(logs), 0.0).sum(axis=-1)
-            for low, high, powers in zip(self.edges[:-1], self.edges[1:], self.powers, strict=True):
+            mirrored = self.powers[::-1]
+            for low, high, powers in zip(self.edges[:-1], self.edges[1:], mirrored, strict=True):
                 start = np.clip(edge, low, high)
-                half = (high - start) / 2
-                x = start + half * (1 + _NODES)
-                density = np.polynomial.polynomial.polyval((x - low) / (high - low), powers)
+                x, weights = _points(start, np.full_like(start, high), 0.5)
+                density = np.polynomial.polynomial.polyval((high - x) / (high - low), powers)
                 logs = log_weight(x) - self.top / 2
-                part = half * _WEIGHTS * density * np.exp(logs)
+                part = weights * density * np.exp(logs)
                 found = found + np.where(start[..., 0] < high, part.sum(axis=-1), 0.0)
         return np.asarray(found)
 
@@ -136,6 +140,23 @@ class PanelsCurve(SymmetricCurve):
 
     def _delta_at_infinity(self) -> float:
         return 0.0
+
+
+def _points(start: Array, end: Array, tilt: float) -> tuple[Array, Array]:
+    """Where to read what grows like e^(tilt·x) between two ends, and with what weights.
+
+    In pieces that double in width, from the end where nearly all of it is: a rule of 16 points
+    has its digits while e^(tilt·x) grows by e^8 in a piece, and beyond the third that is e^−16 of
+    what counts. One piece would have none for losses of 100.
+    """
+    width = end - start
+    widest = max(float(width.max()), _PIECE)
+    doubled = _PIECE * 2.0 ** np.arange(math.ceil(math.log2(widest / _PIECE)) + 1)
+    cuts = np.minimum(np.append(0.0, doubled), width)
+    half = np.diff(cuts)[..., None] / 2
+    away = cuts[..., :-1, None] + half * (1 + _NODES)
+    away, weights = (one.reshape(*width.shape[:-1], -1) for one in (away, half * _WEIGHTS))
+    return (end - away if tilt > 0 else start + away), weights
 
 
 def laplace_folds(shift: float, folds: int, bound: Bound = Bound.EXACT) -> PanelsCurve:
