@@ -151,3 +151,29 @@ def test_what_takes_long_is_said_up_front(call, tmp_path):
     _, _, err = call("compare", *names, "--time-limit", "0.2")
     assert err == f"tellapart: this takes about 20 s; --time-limit SECONDS gives up earlier\n{OVER}"
     assert call("compare", "laplace:epsilon=1", "gaussian:sigma=1")[2] == ""
+
+
+def test_a_part_of_the_work_says_once_how_long_all_of_it_takes(monkeypatch, capsys):
+    clock = iter([100.0, 100.5, 102.0, 140.0])
+    monkeypatch.setattr(limits.time, "monotonic", lambda: next(clock))
+    shares = []
+    tell = limits.foreseen(shares.append)
+    for share in (0.01, 0.05, 1.0):
+        tell(share)
+    assert shares == [0.01, 0.05, 1.0]
+    said = "tellapart: this takes about 40 s; --time-limit SECONDS gives up earlier\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_probe_is_foreseen(monkeypatch, tmp_path, capsys):
+    """From the first block of calls on: were it to take long, it would say so."""
+    said = []
+    monkeypatch.setattr(limits, "_SOON", 0.0)
+    monkeypatch.setattr(limits, "expect", said.append)
+    release = EXAMPLES / "release.py"
+    words = ["--d0", "[3, 1]", "--d1", "[3, 1, 4]", "--epsilon", "1", "--samples", "2000"]
+    assert main(["probe", f"{release}:correct_count", *words]) == 0
+    assert len(said) == 1
+    assert 0 < said[0] < 60
+    assert main(["probe", f"{release}:correct_count", *words, "--until-decided"]) == 0
+    assert len(said) == 1

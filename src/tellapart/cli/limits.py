@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tellapart import _checks, deadline
+from tellapart import _checks, deadline, run
 from tellapart.blackbox import running
 from tellapart.cli import apart
 from tellapart.cli.exits import Exit
@@ -28,6 +28,8 @@ _GRACE = 2.0
 _TURN = 0.25
 # What takes longer is said beforehand, in seconds.
 _LONG = 10.0
+# After so many seconds a part of the work says how long all of it takes.
+_SOON = 1.0
 
 
 def taken(words: list[str]) -> tuple[float, list[str]]:
@@ -56,6 +58,22 @@ def expect(seconds: float) -> None:
         Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(
             f"tellapart: this takes about {shown} s; {_OPTION} SECONDS gives up earlier"
         )
+
+
+def foreseen(progress: run.Progress) -> run.Progress:
+    """The same progress, which once says how long the whole takes, from how long a part took."""
+    began = time.monotonic()
+    waiting = True
+
+    def tell(share: float) -> None:
+        nonlocal waiting
+        progress(share)
+        took = time.monotonic() - began
+        if waiting and share > 0 and took > _SOON:
+            waiting = False
+            expect(took / share)
+
+    return tell
 
 
 def _seconds(text: str) -> float:

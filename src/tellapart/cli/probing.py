@@ -15,7 +15,7 @@ from cyclopts import Group, Parameter
 from tellapart import audit, run
 from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart.cli import apart, loading, show, telling
+from tellapart.cli import apart, limits, loading, show, telling
 from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import (
     Claimed,
@@ -149,9 +149,9 @@ def probe(
     with show.working("calling") as progress:
         question = _Question((absent, present), mechanism, values, calling)
 
-        def tell(share: float) -> None:
-            progress("calling", share)
-
+        tell: run.Progress = partial(progress, "calling")
+        if not calling.until_decided:  # which may end at any time
+            tell = limits.foreseen(tell)
         if function is not None:
             verdict = apart.call(partial(_of_function, function, question), _IMPORTED, tell)
         else:
