@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from examples import examples
@@ -149,3 +150,48 @@ def test_the_logarithm_of_a_complex_number_near_one_keeps_its_digits():
     series = z - z**2 / 2 + z**3 / 3 - z**4 / 4 + z**5 / 5 - z**6 / 6
     np.testing.assert_allclose(found.real, series.real, rtol=1e-12)
     np.testing.assert_allclose(found.imag, series.imag, rtol=1e-12)
+
+
+def test_samples_of_nearly_all_records_keep_their_digits():
+    """By hand: a sum over outputs in 30 digits. log(1 + z) had none left near z = −1."""
+    most = ta.Gaussian(0.48253628918322067).sampled(0.999998707122772)
+    tree = most.then(ta.Gaussian(25.389125114865372).sampled(0.9999704200889812))
+    curve = tree.curve(ta.Order.ABSENT)
+    assert curve.bound is ta.Bound.EXACT
+    by_hand = [13.717467406, 13.462379880, 12.622210032]
+    np.testing.assert_allclose(curve.epsilon([1e-20, 1e-12, 1e-8]), by_hand, rtol=1e-10)
+
+
+@pytest.mark.parametrize("away", [1e-30, 1e-12, 1e-6, 0.3, 0.5, 0.7, 1 - 1e-6, 1 - 1e-12])
+def test_the_logarithm_of_a_complex_number_keeps_its_digits_on_the_way_to_minus_one(away):
+    z = np.array([-away * (1 + 1e-3j), -away * (1 - 0.7j), away * 1j])
+    with mpmath.workdps(100):
+        exact = [complex(mpmath.log(1 + mpmath.mpc(one))) for one in z.tolist()]
+    found = complex_log1p(z)
+    np.testing.assert_allclose(np.abs(found - exact) / np.abs(exact), 0.0, atol=1e-15)
+
+
+ROUGH = [
+    ta.Gaussian(0.05).sampled(0.1).then(ta.Laplace(1.0).repeated(5)),
+    ta.DiscreteLaplace(0.02, 3).sampled(0.5).repeated(2).then(ta.Gaussian(1.0)),
+    ta.Gaussian(1e-3).sampled(0.01).repeated(100),
+    ta.Gaussian(0.1).sampled(1e-12).repeated(1000),
+    ta.Gaussian(0.02).sampled(0.01).repeated(10).then(ta.Laplace(2.0)),
+]
+
+
+@pytest.mark.parametrize("tree", ROUGH, ids=str)
+def test_from_below_both_orders_have_one_advantage_and_no_more_than_each(tree):
+    both, present, absent = (tree.curve(order) for order in (None, *ta.Order))
+    assert both.bound is ta.Bound.LOWER
+    most = min(present.delta(0.0), absent.delta(0.0)) * (1 + 1e-9)
+    assert both.delta(0.0) <= most
+    # Steps that are coupled as well as each can be.
+    parts = [(_part(one)[0].law, n) for one, n in tree.steps()]
+    apart = [(law.rates(np.zeros(1)), n) for law, n in parts]
+    kept = math.prod((1 - min(r[1][0] - r[0][0], r[3][0] - r[2][0])) ** n for r, n in apart)
+    assert both.delta(0.0) <= (1 - kept) * (1 + 1e-6) + 1e-12
+    # A record that is absent shows by no more than the largest losses add up to.
+    largest = math.fsum(n * law.swapped().largest for law, n in parts)
+    if math.isfinite(largest):
+        assert absent.epsilon(0.0) <= largest * (1 + 1e-6) + 1e-9

@@ -30,7 +30,9 @@ def log_ratio(numerator: Array, denominator: Array) -> Array:
 def complex_log1p(z: NDArray[Any]) -> NDArray[np.complex128]:
     """log(1 + z) with the digits of a small z, which NumPy's own loses for complex numbers.
 
-    Its real part is half of log |1 + z|², where |1 + z|² − 1 = 2x + x² + y².
+    Its real part is half of log |1 + z|², where |1 + z|² − 1 = 2x + x² + y²: for small z only,
+    since near z = −1 that has no digits left.
     """
     x, y = z.real, z.imag
-    return np.asarray(np.log1p(x * (2 + x) + y * y) / 2 + 1j * np.arctan2(y, 1 + x))
+    near = np.log1p(np.maximum(x * (2 + x) + y * y, -0.75)) / 2 + 1j * np.arctan2(y, 1 + x)
+    return np.where(np.abs(z) < 0.5, near, np.log(1 + z))

@@ -53,18 +53,31 @@ def beneath(steps: Steps, ordered: bool) -> AtomicCurve:
         orders.append(_Order(swapped))
     grids = _grids(orders)
     ends = [one.largest for one in orders if math.isfinite(one.largest)]
-    lines = _apart(np.concatenate([*(one.lines() for one in grids or orders), ends]))
+    lines = _apart(np.concatenate([one.lines() for one in grids or orders]), ends)
     profiles = [np.where(lines >= one.largest, 0.0, one.by_moments(lines)) for one in orders]
     for k, grid in enumerate(grids):
         profiles[k] = np.minimum(profiles[k], grid.most_delta(lines))
-    ahead, back = (np.minimum(one * (1 + _ROOM), 1.0) for one in (profiles[0], profiles[-1]))
+    most = _largest_advantage(orders[0].steps, lines, profiles)
+    ahead, back = (np.minimum(one * (1 + _ROOM), most) for one in (profiles[0], profiles[-1]))
     if not ordered:
         ahead = back = np.maximum(ahead, back)
-    # No advantage exceeds what TPR ≤ δ + e^ε·FPR leaves where it reaches 1: 1 − (1 − δ)·e^(−ε).
-    for one in (ahead, back):
-        most = float((1 - (1 - one) * np.exp(-lines)).min()) * (1 + _ROOM)
-        ahead[0], back[0] = min(most, ahead[0]), min(most, back[0])
     return from_two_profiles(lines, ahead, back)
+
+
+def _largest_advantage(steps: Steps, lines: Array, profiles: list[Array]) -> float:
+    """No less than δ(0), which is the same in both orders, and no δ exceeds.
+
+    TPR ≤ δ + e^ε·FPR leaves an advantage of 1 − (1 − δ)·e^(−ε) where it reaches 1. And steps that
+    are coupled as well as each can be differ in none of them with probability Π (1 − TV)^count.
+    """
+    by_lines = min(float((1 - (1 - one) * np.exp(-lines)).min()) for one in profiles)
+    fpr, tpr, fnr, tnr = np.array([law.rates(np.zeros(1)) for law, _ in steps])[:, :, 0].T
+    # Each difference is as sharp as its terms are small.
+    apart = np.minimum(tpr - fpr + 1e-14 * tpr, tnr - fnr + 1e-14 * tnr) * (1 + _MOMENTS)
+    with np.errstate(divide="ignore"):
+        logs = np.log1p(-np.clip(apart, 0.0, 1.0))
+    coupled = math.fsum(count * log for (_, count), log in zip(steps, logs.tolist(), strict=True))
+    return min(by_lines, -math.expm1(coupled)) * (1 + _ROOM)
 
 
 @dataclass(frozen=True)
@@ -86,12 +99,17 @@ class _Order:
     @cached_property
     def _bounds(self) -> tuple[Array, Array]:
         """Tilts s and numbers b, so that log δ(ε) ≤ b − s·ε for each: none beyond doubles."""
+        s, found = np.zeros(0), [np.zeros(0)]
         try:
             deviation = math.sqrt(float(self._moments(np.ones(1))[1][0]))
-            s = np.geomspace(1e-2, 1e3, 61) / min(max(deviation, 1e-9), 1e9)
-            bound = self._moments(1 + s)[0] + s * np.log(s) - (1 + s) * np.log1p(s)
+            s = np.geomspace(1e-2, 1e3, 64) / min(max(deviation, 1e-9), 1e9)
+            for some in np.split(s, 8):  # the larger, the more points they need
+                found.append(self._moments(1 + some)[0])
         except NotCertified:
-            return np.zeros(0), np.zeros(0)
+            pass
+        moments = np.concatenate(found)
+        s = s[: moments.size]
+        bound = moments + s * np.log(s) - (1 + s) * np.log1p(s)
         known = np.isfinite(bound)
         return s[known], bound[known]
 
@@ -133,16 +151,16 @@ class _Grid:
         return self.sums[0].mesh
 
     def lines(self) -> Array:
-        """Values of ε, from 0 to where nothing more is seen."""
+        """Values of ε above 0, to where nothing more is seen."""
         last = max(one.end for one in self.sums)
         rough = np.unique(np.rint(np.linspace(0, max(last, 1), 512)))
         deltas = self._most_delta(rough)
         seen = np.flatnonzero(deltas > max(2 * self.revealed, _TAIL))
         end = float(rough[min(int(seen[-1]) + 1, rough.size - 1)]) if seen.size else 1.0
-        even, fine = np.linspace(0, end, _LINES), np.geomspace(1, max(end, 2), _LINES // 4)
+        even, fine = np.linspace(1, end, _LINES), np.geomspace(1, max(end, 2), _LINES // 4)
         at = np.unique(np.rint(np.concatenate([even, fine])))
         # A little beyond its grid point each, so that rounding takes none for the one before.
-        return np.append((at + 1e-9) * self.mesh + self.slip, 0.0)
+        return np.asarray((at + 1e-9) * self.mesh + self.slip)
 
     def most_delta(self, epsilons: Array) -> Array:
         """δ at any ε, from above: at the grid point below it, less the slip."""
@@ -210,7 +228,16 @@ def _aligned(steps: Steps, mesh: float) -> float:
     return cells / math.ceil(cells / mesh)
 
 
-def _apart(lines: Array) -> Array:
-    """Lines that are all but parallel cross nobody knows where; any may be left out."""
-    lines = np.unique(np.append(lines, 0.0))
-    return np.asarray(lines[np.diff(lines, prepend=-1.0) > _PARALLEL * lines[-1]])
+def _apart(lines: Array, ends: Sequence[float]) -> Array:
+    """Lines that are all but parallel cross nobody knows where; any but 0 and ends are left out.
+
+    Of two such ends the larger serves both.
+    """
+    fixed = np.unique([0.0, *ends])
+    fixed = fixed[np.append(np.diff(fixed) > _PARALLEL * fixed[1:], True)]
+    lines = np.unique(lines)
+    after = np.clip(np.searchsorted(fixed, lines), 1, max(fixed.size - 1, 1))
+    beside = fixed[np.minimum(np.stack([after - 1, after]), fixed.size - 1)]
+    lines = lines[(np.abs(lines - beside) > _PARALLEL * lines).all(axis=0)]
+    lines = lines[np.diff(lines, prepend=-1.0) > _PARALLEL * lines]
+    return np.union1d(fixed, lines)

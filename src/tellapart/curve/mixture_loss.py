@@ -115,9 +115,12 @@ class MixtureLoss(LossLaw):
             big = w.real > 30  # there the 1 in log1p is lost, and exp would overflow
             far = np.where(big, w, 30.0)
             high = far + math.log(q) + np.log1p((1 - q) / q * np.exp(-far))
-            small = q * np.expm1(np.where(big, 0.0, w))
+            w = np.where(big, 0.0, w)
+            small = q * np.expm1(w)
             near = complex_log1p(small) if np.iscomplexobj(small) else np.log1p(small)
-            return np.where(big, high, near)
+            # Where little but 1 − q is left, that is added, not what it lacks to 1.
+            left = np.log((1 - q) + q * np.exp(w))
+            return np.where(big, high, np.where(np.abs(small) < 0.5, near, left))
         j = np.flatnonzero(np.array(self.weights) > 0)
         logs = np.log(np.array(self.weights)[j]) - (j * self.mu) ** 2 / 2
         terms = np.multiply.outer(x, j * self.mu) + logs

@@ -12,11 +12,14 @@ from numpy.polynomial.legendre import leggauss
 from tellapart._checks import Array
 from tellapart.curve.losses import Complex, Cumulants, LossLaw
 from tellapart.curve.nodes import NEGLIGIBLE, Nodes, dyadic
+from tellapart.errors import NotCertified
 
 _X, _W = leggauss(32)
 # Over one panel the logarithm of the integrand turns and falls by at most about this much.
 _PER_PANEL = 14.0
 _WIDEST = 1.5
+# More would take gigabytes.
+_MOST_PANELS = 1 << 15
 
 
 class Spread(NamedTuple):
@@ -66,6 +69,8 @@ class Outcomes(ABC):
         turns = (np.abs(tilts).max() + frequency) * slope + falls
         density = np.maximum(1 / _WIDEST, turns / _PER_PANEL)
         count = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(x))])
+        if not count[-1] < _MOST_PANELS:
+            raise NotCertified("the losses of a step vary too much for a sum over its outputs")
         edges = np.interp(np.linspace(0, count[-1], math.ceil(count[-1]) + 2), count, x)
         half = np.diff(edges)[:, None] / 2
         return (edges[:-1, None] + half * (1 + _X)).ravel(), (half * _W).ravel()
