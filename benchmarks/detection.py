@@ -219,7 +219,8 @@ def summary(page: Page, found: Sequence[Detected], samples: int) -> None:
             f"refuted {alarms}",
             alarms <= most,
         )
-    judged = [one for one in found if one.overclaims is not None]
+    # Nothing is too high where the truth is infinite.
+    judged = [one for one in found if one.overclaims is not None and one.specimen.truth != math.inf]
     if judged:
         high, runs = sum(one.overclaims or 0 for one in judged), sum(one.seeds for one in judged)
         most = int(binom.isf(RARE, runs, LEVEL))
