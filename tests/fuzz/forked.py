@@ -22,7 +22,6 @@ WALL = 120
 ROOM = 12 * 2**30
 # An answer that takes longer is to be given up, as --time-limit does.
 PATIENCE = 5.0
-PORT = 8123
 
 
 def command(case):
@@ -96,7 +95,7 @@ def _application():
     from tellapart.web import _app
 
     if not _APPLICATION:
-        _APPLICATION.append(_app.create(PORT))
+        _APPLICATION.append(_app.create())
     return _APPLICATION[0]
 
 

@@ -135,7 +135,7 @@ def test_a_training_with_hardly_any_noise_gets_a_full_answer(run):
     assert (code, err) == (0, "")
     assert re.search(r"TPR at FPR 0\.01 +[=≈] 1\.0000", out)
     assert "1168.66" in out
-    assert "no meaningful privacy: an ε above 100 keeps nothing secret" in " ".join(out.split())
+    assert "no meaningful privacy: an ε above 100 promises nothing" in " ".join(out.split())
 
 
 def test_json_has_a_word_for_infinity(parsed):

@@ -34,13 +34,13 @@ CHAIN, SCORES = str(EXAMPLES / "chain.toml"), str(EXAMPLES / "scores.csv")
 PROBE = ["probe", f"{EXAMPLES / 'release.py'}:noisy_count", *INPUTS]
 # Each command, and where a fault in the library would strike it.
 COMMANDS = {
-    "risk": (["risk", "--epsilon", "1"], theory, "named"),
-    "choose": (["choose", "laplace", "--max-auc", "0.6"], choosing, "named_family"),
+    "risk": (["risk", "--epsilon", "1"], theory, "asked"),
+    "choose": (["choose", "laplace", "--max-auc", "0.6"], choosing, "asked_family"),
     "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], comparing, "named"),
     "region": (["region", "--epsilon", "1"], theory, "PrivacyRegion"),
     "audit": (["audit", SCORES, "--design", "many-runs"], auditing, "many_runs"),
     "probe": (PROBE, audit, "probe"),
-    "report": (["report", "laplace", "--json", "--epsilon", "1"], reporting, "named"),
+    "report": (["report", "laplace", "--json", "--epsilon", "1"], reporting, "asked"),
     "frameworks": (["frameworks", CHAIN], modelling, "compare_frameworks"),
     "noise": (["noise", CHAIN, "--epsilon", "1"], noising, "noise_table"),
     "explore": (["explore", "--no-browser"], web, "serve"),
@@ -104,7 +104,7 @@ def test_every_fault_in_every_command_has_its_code_and_one_line(
 
 
 def test_a_bug_says_so_and_how_to_report_it(run, monkeypatch):
-    monkeypatch.setattr(theory, "named", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(theory, "asked", lambda *_, **__: 1 / 0)
     code, _, err = run("risk", "--epsilon", "1")
     assert (code, err) == (
         70,
@@ -277,4 +277,4 @@ def test_an_answer_that_cannot_be_written_is_no_answer():
             program, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
         )
     assert done.returncode == 2
-    assert done.stderr == b"tellapart: No space left on device\n"
+    assert done.stderr == b"tellapart: No space left on device: standard output\n"

@@ -137,12 +137,36 @@ def test_the_answer_is_out_before_a_file_can_fail(words, extra, here, capsys, mo
     assert ((here / name).read_text(), names(here)) == ("old", there)
 
 
-def test_who_reads_no_further_still_gets_the_file(here):
-    line = "from tellapart.cli import main; import sys; sys.exit(main())"
-    command = [sys.executable, "-c", line, *shlex.split(COMMANDS["risk"])]
-    started = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE)  # noqa: S603
-    started.stdout.close()
-    started.wait(timeout=120)
+PROGRAM = "from tellapart.cli import main; import sys; sys.exit(main())"
+# The picture waits until the answer was read and the reader has gone.
+WAITING = f"""
+import sys
+from tellapart import plot
+save = plot.save
+plot.save = lambda *given: (sys.stdin.read(), save(*given))
+{PROGRAM}
+"""
+REFUTED = COMMANDS["audit"].replace("--epsilon 9", "--epsilon 0.01")
+
+
+@pytest.mark.parametrize(("words", "code"), [(COMMANDS["risk"], 0), (REFUTED, 1)])
+@pytest.mark.parametrize("extra", ["", " --json"])
+def test_who_reads_no_further_still_gets_the_file_and_the_verdict(words, code, extra, here):
+    command = [sys.executable, "-c", PROGRAM, *shlex.split(words + extra)]
+    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE) as started:  # noqa: S603
+        started.stdout.close()
+        assert started.wait(timeout=300) == code
+    assert (here / "out.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_who_leaves_after_the_answer_does_not_change_the_verdict(here):
+    command = [sys.executable, "-c", WAITING, *shlex.split(REFUTED)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=here, stdin=pipe, stdout=pipe) as started:  # noqa: S603
+        assert started.stdout.readline().startswith(b"REFUTED")
+        started.stdout.close()
+        started.stdin.close()
+        assert started.wait(timeout=300) == 1
     assert (here / "out.svg").read_bytes().startswith(b"<?xml")
 
 

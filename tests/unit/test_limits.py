@@ -27,6 +27,7 @@ INSTANT = {"region", "explore", "reproduce", "report", "risk", "compare"}
 @pytest.fixture
 def call(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(limits, "_GRACE", 1e6)  # the backstop would end the tests themselves
 
     def call(*tokens):
         code = main(tokens)
@@ -37,8 +38,7 @@ def call(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - INSTANT))
-def test_a_command_without_time_gives_up_by_itself(call, monkeypatch, command):
-    monkeypatch.setattr(limits, "_GRACE", 600.0)  # not by the backstop
+def test_a_command_without_time_gives_up_by_itself(call, command):
     assert call(*COMMANDS[command][0], "--time-limit", "1e-9") == (3, "", OVER)
 
 
@@ -65,14 +65,14 @@ def test_a_limit_that_is_none_is_refused(call, given, said):
 
 def test_a_limit_that_is_kept_changes_nothing(call):
     plain = call("risk", "--epsilon", "1", "--json")
-    assert call("--time-limit", "60", "risk", "--epsilon", "1", "--json") == plain
+    assert call("--time-limit", "600", "risk", "--epsilon", "1", "--json") == plain
 
 
 def test_what_does_not_ask_is_ended_a_little_later(tmp_path):
     """As code in C that runs long; nothing of it stays behind."""
     program = (
         "import sys, time\nfrom tellapart.cli import limits, main, theory\n"
-        "limits._GRACE = 0.1\ntheory.named = lambda *_, **__: time.sleep(600)\n"
+        "limits._GRACE = 0.1\ntheory.asked = lambda *_, **__: time.sleep(600)\n"
         "sys.exit(main())"
     )
     done = subprocess.run(  # noqa: S603
@@ -90,7 +90,7 @@ def test_a_call_that_never_ends_is_ended(call, tmp_path):
     begin = time.monotonic()
     for what in (["slow.py:f"], ["--command", "sleep 600"]):
         assert call("probe", *what, *INPUTS, "--time-limit", "0.5") == (3, "", OVER)
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 500
 
 
 @pytest.mark.usefixtures("by_value")
@@ -141,16 +141,23 @@ def test_next_to_no_noise_is_said():
 # -- estimates -----------------------------------------------------------------------------------
 
 
-def test_what_takes_long_is_said_up_front(call, tmp_path):
+def test_what_takes_long_is_said_up_front(call, tmp_path, monkeypatch):
+    """Before any of it is done: it is given up right after."""
+    say = limits.expect
+
+    def say_and_stop(seconds):
+        say(seconds)
+        raise ta.LimitReached(deadline.TIME_IS_UP)
+
+    monkeypatch.setattr(limits, "expect", say_and_stop)
     text = (EXAMPLES / "chain.toml").read_text(encoding="utf-8")
     quiet = text.replace("scale = 1", "scale = 1e-4").replace("length = 100", "length = 300")
     (tmp_path / "quiet.toml").write_text(quiet, encoding="utf-8")
-    _, _, err = call("frameworks", "quiet.toml", "--time-limit", "0.2")
-    assert err == f"tellapart: this takes about 50 s; --time-limit SECONDS gives up earlier\n{OVER}"
+    long = "tellapart: this takes about {} s; --time-limit SECONDS gives up earlier\n" + OVER
+    assert call("frameworks", "quiet.toml") == (3, "", long.format(50))
     names = [f"dpsgd:noise_multiplier={k},sampling_rate=0.01,steps=100" for k in (1, 2, 3, 4)]
-    _, _, err = call("compare", *names, "--time-limit", "0.2")
-    assert err == f"tellapart: this takes about 20 s; --time-limit SECONDS gives up earlier\n{OVER}"
-    assert call("compare", "laplace:epsilon=1", "gaussian:sigma=1")[2] == ""
+    assert call("compare", *names) == (3, "", long.format(20))
+    assert call("compare", "laplace:epsilon=1", "gaussian:sigma=1") == (3, "", OVER)
 
 
 def test_a_part_of_the_work_says_once_how_long_all_of_it_takes(monkeypatch, capsys):

@@ -377,7 +377,7 @@ def test_a_name_that_is_no_text_is_kept(tmp_path):
     assert json.loads(data.read_text(encoding="utf-8"))["made"]["command"] == odd
 
 
-@pytest.mark.parametrize("step", ["chmod", "replace"])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_whatever_fails_leaves_no_litter_and_no_half(tmp_path, monkeypatch, step):
     page, data = report.write(report.of(STANDING), tmp_path / "out.html")
     before = page.read_bytes(), data.read_bytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -242,18 +241,14 @@ class Output:
 
     def say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
         """Print the answer, at once; whoever reads no further still gets what is written."""
-        try:
+        with show.handed_over():
             self._say(data, text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            show.hush()
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, "standard output") from error
 
     def tell(self, done: str) -> None:
         """Say what was written, below an answer for people."""
         if not self.as_json:
-            show.terminal().print(f"\n{done}", markup=False)
+            with show.handed_over():
+                show.terminal().print(f"\n{done}", markup=False)
 
     def _say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
         console = show.terminal()

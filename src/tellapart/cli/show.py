@@ -70,6 +70,22 @@ def flush() -> None:
         raise
 
 
+@contextmanager
+def handed_over() -> Iterator[None]:
+    """What is printed here is handed over at once; that nobody reads on changes nothing else.
+
+    A verdict has its exit code, and a file asked for is written, whether or not someone reads on.
+    """
+    try:
+        yield
+        flush()
+    except ReaderGone:
+        hush()
+    except OSError as error:
+        hush()
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
 def hush() -> None:
     """Print nothing more: nobody reads on, or nothing more can be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

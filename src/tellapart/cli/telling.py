@@ -23,10 +23,7 @@ _LINES = 12
 
 def give(told: Report, page: Path | None, output: Output, picture: Callable[[], Figure]) -> int:
     """Answer, then write the page and the picture asked for; the exit code is the verdict's."""
-    try:
-        output.say(told.data(), lambda console: text(console, told))
-    except show.ReaderGone:  # a claim is refuted whether or not someone reads on
-        show.hush()
+    output.say(told.data(), lambda console: text(console, told))
     written(told, page, output)
     output.draw(picture)
     # A belief can refute nothing, so that its silence is no answer.
