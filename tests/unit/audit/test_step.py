@@ -82,8 +82,14 @@ def test_all_pairs_are_paid_for():
 
 def test_the_joint_finding_is_the_most_telling_of_the_pairs():
     """As the joint evidence has it when it is asked, but for the names of scores."""
-    found = audited(KNOWN["step-no-clip"].step)
+    step = KNOWN["step-no-clip"].step
+    found = audited(step)
     asked, told = found.verdict.evidence.finding(found.verdict.claim), found.verdict.finding
+    assert (told.p_value, told.level, told.shown) == (asked.p_value, asked.level, asked.shown)
+    pairs = [one.evidence.finding(found.verdict.claim) for one in found.shown]
+    assert told.p_value == min(pair.p_value for pair in pairs if pair is not None)
+    only = audited(step, only=["long canary"])
+    asked, told = only.verdict.evidence.finding(only.verdict.claim), only.verdict.finding
     assert (told.p_value, told.level, told.shown) == (asked.p_value, asked.level, asked.shown)
     assert asked.where.startswith("long canary: output[0] ")
     assert told.where.startswith("long canary: sum along the canary ")
