@@ -105,9 +105,11 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
     def look_at(self, loader: Any) -> None:
         """See how a data loader draws its batches; those that are no Poisson samples are refused.
 
-        ``make_private`` does this by itself.
+        ``make_private`` does this by itself. Steps taken before, unseen, stay unseen.
         """
-        self.sampling = _sampling_of(loader, self.assume)
+        seen, self.sampling = self.sampling, None
+        found = _sampling_of(loader, self.assume)
+        self.sampling = found if seen is not None or len(self) == 0 else None
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """One step more, counted with the last if it is like it."""

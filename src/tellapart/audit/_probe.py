@@ -23,6 +23,7 @@ from tellapart.audit.looks import End, Look
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.blackbox.afresh import refuse_if_calls_share
+from tellapart.blackbox.inputs import fingerprint
 from tellapart.blackbox.outputs import Outputs
 from tellapart.blackbox.settling import settle
 from tellapart.curve.closed import GuaranteeCurve
@@ -83,6 +84,9 @@ def probe(
     for name, given in (("features", features), ("progress", progress)):
         if given is not None and not callable(given):
             _checks.refuse(name, "be callable", given)
+    same = fingerprint(d0)
+    if same is not None and same == fingerprint(d1):
+        _checks.refuse("d1", "differ from d0, or nothing can be told apart", d1)
     seek = Seeker(delta, features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")

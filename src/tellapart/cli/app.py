@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -77,6 +78,8 @@ for command in (
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command; how it ended is the exit code, see `exits.Exit`."""
     given = list(sys.argv[1:] if tokens is None else tokens)
+    if sys.stdout is None:  # closed: what is found is still what the exit code says
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
             stream.reconfigure(errors="replace")

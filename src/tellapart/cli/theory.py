@@ -15,6 +15,7 @@ from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
 from tellapart.cli import show
 from tellapart.cli.deltas import AtDelta, asked
+from tellapart.cli.exits import Exit
 from tellapart.cli.options import Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
@@ -127,8 +128,10 @@ def region(
         float | None, Parameter(help="Share of members it finds.", show_default=False)
     ] = None,
     output: Output = Output(),
-) -> None:
+) -> int:
     r"""Which pairs of error rates a promise allows, and whether an attack is possible under it.
+
+    Of an attack with --fpr and --tpr, the exit code is 0 if it is possible and 1 if it is not.
 
     For example:
 
@@ -144,10 +147,10 @@ def region(
         refuse("fpr and tpr", "be given together", (fpr, tpr))
     if fpr is None or tpr is None:
         _regions(regions, output)
-    elif len(regions) > 1:
+        return Exit.DONE
+    if len(regions) > 1:
         refuse("epsilon", "be given once where an attack is judged", epsilon)
-    else:
-        _point(regions[0], fpr, tpr, output)
+    return _point(regions[0], fpr, tpr, output)
 
 
 def _regions(regions: list[PrivacyRegion], output: Output) -> None:
@@ -187,7 +190,7 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
     output.give(data, text, picture)
 
 
-def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
+def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> Exit:
     failures = one.failures(fpr=fpr, tpr=tpr)
     least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
     promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
@@ -218,6 +221,7 @@ def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
         "caveat": caveat,
     }
     output.give(data, text, picture)
+    return Exit.NO if failures else Exit.DONE
 
 
 def _described(subject: Subject) -> str:

@@ -130,8 +130,13 @@ def _arrays(source: Source, names: Names, limits: Limits) -> dict[str, NDArray[A
 
 def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
     """Where in the archive each array is that will be read."""
-    plain = names.run is None and names.group is None
+    plain = names == Names()
     if plain and set(_SIDES) <= set(there):
+        if set(names.wanted.values()) & set(there):
+            raise BadScores(
+                f"{source} must have either 'members' and 'others' or an array for each column, "
+                f"has {listed(there)}: keep one of them, or name the column of scores"
+            )
         return {name: position(there, name, source, "array") for name in _SIDES}
     for name in names.wanted.values():
         if name not in there:

@@ -335,5 +335,5 @@ def _truths(name: str, given: list[str], place: columns.Place) -> Mask:
 def _labels(name: str, given: list[str], place: columns.Place) -> NDArray[Any]:
     # Cells that are empty are missing, and are refused with the line they stand in.
     held = np.empty(len(given), dtype=object)
-    held[:] = [cell or None for cell in given]
+    held[:] = [cell.strip(" ") or None for cell in given]
     return columns.labels(name, held, len(given), place)
