@@ -23,7 +23,7 @@ from tellapart.audit import Orientation, Scores, many_runs
 from tellapart.data import csvfile, labels, reading, sources
 from tellapart.data.sources import Limits, Source
 from tellapart.data.table import Names
-from tellapart.errors import BadScores, InvalidArgument, LimitReached, visible
+from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
 from tellapart.web import _scores
 from tellapart.web._view import Dropped
 from tellapart.worlds import described
@@ -437,3 +437,22 @@ def test_a_file_beside_a_report_is_not_overwritten(tmp_path, monkeypatch, capsys
     assert cli.main(asked) == 2  # a report, but of no page that is there
     with pytest.raises(InvalidArgument, match=r"must leave .*audit\.json as it is"):
         report.write(report.of(many_runs(Scores([1.0, 2.0], [0.0, 1.0]))), "audit.html")
+
+
+def test_an_archive_with_both_layouts_is_not_guessed_at(tmp_path):
+    sides = {"members": npy([3.0, 4.0]), "others": npy([1.0, 2.0])}
+    both = {**sides, "score": npy([1.0, 2.0]), "member": npy([1, 0]), "lira": npy([9.0, 0.0])}
+    (tmp_path / "both.npz").write_bytes(archive([(f"{k}.npy", v) for k, v in both.items()]))
+    with pytest.raises(BadScores, match="must have either 'members' and 'others' or an array"):
+        Scores.read(tmp_path / "both.npz")
+    named = Scores.read(tmp_path / "both.npz", score="lira")
+    assert sorted(named.members) == [9.0]
+    (tmp_path / "sides.npz").write_bytes(archive([(f"{k}.npy", v) for k, v in sides.items()]))
+    with pytest.raises(BadScores, match="must have an array 'lira'"):
+        Scores.read(tmp_path / "sides.npz", score="lira")
+
+
+def test_runs_that_differ_by_a_blank_are_one(tmp_path):
+    (tmp_path / "runs.csv").write_text("score,member,run\n1,1,a\n2,0,a \n")
+    with pytest.raises(Unsupported, match="scores of run 'a' are not independent"):
+        many_runs(Scores.read(tmp_path / "runs.csv", run="run"))

@@ -15,7 +15,6 @@ from tellapart._checks import refuse
 from tellapart._numeric.rounding import fixed
 from tellapart.cli import show
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.exits import Exit
 from tellapart.cli.options import Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
@@ -128,10 +127,10 @@ def region(
         float | None, Parameter(help="Share of members it finds.", show_default=False)
     ] = None,
     output: Output = Output(),
-) -> int:
+) -> None:
     r"""Which pairs of error rates a promise allows, and whether an attack is possible under it.
 
-    Of an attack with --fpr and --tpr, the exit code is 0 if it is possible and 1 if it is not.
+    The exit code is 0 either way: this describes a promise, and judges nobody's claim.
 
     For example:
 
@@ -147,10 +146,10 @@ def region(
         refuse("fpr and tpr", "be given together", (fpr, tpr))
     if fpr is None or tpr is None:
         _regions(regions, output)
-        return Exit.DONE
-    if len(regions) > 1:
+    elif len(regions) > 1:
         refuse("epsilon", "be given once where an attack is judged", epsilon)
-    return _point(regions[0], fpr, tpr, output)
+    else:
+        _point(regions[0], fpr, tpr, output)
 
 
 def _regions(regions: list[PrivacyRegion], output: Output) -> None:
@@ -190,7 +189,7 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
     output.give(data, text, picture)
 
 
-def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> Exit:
+def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
     failures = one.failures(fpr=fpr, tpr=tpr)
     least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
     promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
@@ -221,7 +220,6 @@ def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> Exit:
         "caveat": caveat,
     }
     output.give(data, text, picture)
-    return Exit.NO if failures else Exit.DONE
 
 
 def _described(subject: Subject) -> str:

@@ -374,3 +374,21 @@ def test_other_accountants_are_left_alone():
     assert engine.get_epsilon(1e-5) > 0
     fresh = opacus.PrivacyEngine(accountant="rdp")
     fresh.make_private_with_epsilon(**parts(), **BUDGET, poisson_sampling=False)
+
+
+def test_what_came_before_the_look_stays_unseen():
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    engine.accountant.history = [(1.0, 0.1, 100)]
+    engine.make_private(**parts(), noise_multiplier=1.1)
+    with pytest.raises(ta.Unsupported, match="no data loader was seen"):
+        engine.get_epsilon(1e-5)
+
+
+def test_after_a_loader_was_refused_nothing_is_taken_for_seen():
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    train(engine)
+    with pytest.raises(ta.Unsupported, match="are no Poisson samples"):
+        engine.make_private(**parts(), noise_multiplier=1.1, poisson_sampling=False)
+    engine.accountant.step(noise_multiplier=1.0, sample_rate=0.1)
+    with pytest.raises(ta.Unsupported, match="no data loader was seen"):
+        engine.get_epsilon(1e-5)
