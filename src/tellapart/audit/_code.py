@@ -6,12 +6,13 @@ import functools
 import hashlib
 import numbers
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from tellapart.audit import _datasets
+from tellapart.audit import _datasets, _sources
 
 _PLAIN = (str, bytes, numbers.Number, range, type(None))
 
@@ -23,18 +24,32 @@ def name(function: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def code(function: Any) -> str:
+def code(function: Any, whole_files: bool = False) -> str:
     """A short name for the function's code and its settings; nothing where it has none.
 
     Settings are plain values and arrays: arguments bound to it, defaults, what it closes over,
-    what its object holds; of its module, plain values and the functions it names. Whatever else
-    it uses is not seen.
+    what its object holds; of its module, plain values and the functions it names. The user's
+    files that its module imports, and those that they import, count as a whole; with
+    ``whole_files`` so does its own. Whatever else it uses is not seen.
     """
     if function is None or _own(_bare(function)) is None:
         return ""
-    told = hashlib.sha256()
-    _feed(told, function, set())
+    told, seen = hashlib.sha256(), _Seen()
+    _feed(told, function, seen)
+    paths = _sources.files(seen.spaces)
+    if not whole_files:
+        paths -= {_sources.file(space) for space in seen.spaces}
+    contents = sorted(hashlib.sha256(path.read_bytes()).digest() for path in paths)
+    told.update(b"".join(contents))  # wherever they lie
     return told.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Code that is told, and the modules that it lies in."""
+
+    codes: set[int] = field(default_factory=set)
+    spaces: list[dict[str, Any]] = field(default_factory=list)
 
 
 def _bare(function: Any) -> Any:
@@ -47,21 +62,22 @@ def _own(bare: Any) -> CodeType | None:
     return getattr(bare, "__code__", None) or getattr(type(bare).__call__, "__code__", None)
 
 
-def _feed(told: Any, function: Any, seen: set[int]) -> None:
+def _feed(told: Any, function: Any, seen: _Seen) -> None:
     while isinstance(function, functools.partial):
         _settings(told, {"": function.args, **function.keywords}, seen)
         function = function.func
     _settings(told, _held(getattr(function, "__self__", None)), seen)
     bare = getattr(function, "__func__", function)
     own = _own(bare)
-    if own is None or id(own) in seen:
+    if own is None or id(own) in seen.codes:
         return
-    seen.add(id(own))
+    seen.codes.add(id(own))
     _feed_code(told, own)
     if not isinstance(bare, FunctionType):
         _settings(told, _held(bare), seen)
         bare = getattr(type(bare).__call__, "__func__", type(bare).__call__)
     if isinstance(bare, FunctionType):
+        seen.spaces.append(bare.__globals__)
         _settings(told, {"": bare.__defaults__, **(bare.__kwdefaults__ or {})}, seen)
         _settings(told, _closed_over(bare), seen)
         _settings(told, _named(bare, own), seen)
@@ -79,7 +95,7 @@ def _feed_code(told: Any, own: CodeType) -> None:
             told.update(repr(one).encode())
 
 
-def _settings(told: Any, values: dict[str, Any], seen: set[int]) -> None:
+def _settings(told: Any, values: dict[str, Any], seen: _Seen) -> None:
     for name, value in sorted(values.items()):
         if _plain(value) or isinstance(value, np.ndarray):
             told.update(f"{name} {_datasets.fingerprint(value)};".encode())

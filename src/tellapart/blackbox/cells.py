@@ -86,6 +86,13 @@ def leaves_of(values: Iterable[Any], words: Words) -> Cells:
     return Cells(np.array(codes, dtype=np.int32), np.array(found, dtype=np.float64))
 
 
+def fractions_in(cells: Cells) -> NDArray[np.bool_]:
+    """Which are numbers, not texts of numbers, that are not whole."""
+    found = cells.numbers
+    whole = ~np.isfinite(found) | (found == np.trunc(found))
+    return np.asarray(~whole & (cells.codes == NUMBER_CODE))
+
+
 def item(value: Any) -> Any:
     """A scalar of an array as a plain one."""
     return value.item() if isinstance(value, np.generic) else value

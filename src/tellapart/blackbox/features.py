@@ -3,7 +3,8 @@
 Which columns there are is learnt from a part of the outputs, of both inputs together, and fixed:
 what is certified later is read off in the same way, output by output. Numbers are read as they
 are, floats as real numbers, whole ones to the last digit. Whatever is not a number is a category,
-and one not seen when the columns were fixed is "something not seen before".
+a text that spells a number is both, and a category not seen when the columns were fixed is
+"something not seen before".
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from tellapart.blackbox.cells import (
     Frame,
     Sequences,
     Words,
+    fractions_in,
     is_scalar,
     item,
     leaves_of,
@@ -140,10 +141,8 @@ def _of_lists(values: list[Any]) -> Frame:
 
 def _with_fractions(elements: Cells, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which lists hold a number that is not whole."""
-    found = elements.numbers
-    fractions = np.isfinite(found) & (found != np.trunc(found))
     rows = np.repeat(np.arange(len(lengths)), lengths)
-    return np.bincount(rows[fractions], minlength=len(lengths)) > 0
+    return np.bincount(rows[fractions_in(elements)], minlength=len(lengths)) > 0
 
 
 def _whole_lists(lists: list[Any], fractions: NDArray[np.bool_], words: Words) -> list[int]:

@@ -21,6 +21,7 @@ from tellapart.blackbox.cells import (
     Frame,
     Sequences,
     Words,
+    fractions_in,
     is_scalar,
     leaves_of,
     row_width,
@@ -129,7 +130,7 @@ class _Reader:
             return found
         fractions = np.zeros(len(rows), dtype=bool)
         for one in columns:
-            fractions |= np.isfinite(one.numbers) & (one.numbers != np.trunc(one.numbers))
+            fractions |= fractions_in(one)
         known: dict[bytes | None, int] = {}
         for place in np.flatnonzero(~fractions):
             value = self.values[rows[place]]

@@ -69,9 +69,13 @@ def _descend(value: Any, path: Path, found: dict[Path, Node]) -> None:
 
 
 def whole(value: Any, elements: Iterable[Leaf]) -> str:
-    """A whole output in words, unless it is long or holds fractions, which never come again."""
+    """A whole output in words, unless it is long or holds fractions, which never come again.
+
+    A fraction in a text may have been rounded, and come again.
+    """
     short = list(islice(elements, MOST_COMPONENTS + 1))
-    finite = [one.number for one in short if math.isfinite(one.number)]
+    drawn = [one.number for one in short if one.words == NUMBER]
+    finite = [number for number in drawn if math.isfinite(number)]
     if len(short) > MOST_COMPONENTS or any(math.fmod(number, 1) for number in finite):
         return UNSEEN
     return f"is {shown(value)}"
@@ -149,9 +153,19 @@ def leaf(value: Any) -> Leaf:
     if isinstance(value, dt.date | dt.timedelta):
         seconds = _seconds(value)
         return Leaf(NOT_A_NUMBER if math.isnan(seconds) else NUMBER, seconds)
-    if value is None or isinstance(value, bool | str | bytes | Enum):
+    if isinstance(value, str | bytes) and not isinstance(value, Enum):
+        return Leaf(f"is {shown(value)}", _spelt(value))
+    if value is None or isinstance(value, bool | Enum):
         return Leaf(f"is {shown(value)}")
     return Leaf(f"is a {type(value).__name__}")
+
+
+def _spelt(text: str | bytes) -> float:
+    """The number that a text is from end to end; NaN where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _whole_number(value: int) -> Leaf:

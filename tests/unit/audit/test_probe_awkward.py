@@ -53,6 +53,12 @@ def _tensor(number):
 
 
 WRAPPED = {
+    "text": str,
+    "bytes": lambda number: b"%.17g" % number,
+    "numpy's text": lambda number: np.str_(number),
+    "array of texts": lambda number: np.array(["a", str(number)]),
+    "text in a dictionary": lambda number: {"total": {"people": f"{number:.6f}"}},
+    "text in lists": lambda number: [["people", f" {number:.3e} "]],
     "decimal": Decimal,
     "fraction": Fraction,
     "complex": lambda number: complex(1.0, number),

@@ -1,5 +1,6 @@
 """A probe that was stopped goes on where it was, says the same, and is of one question alone."""
 
+import importlib
 import json
 import math
 import os
@@ -43,7 +44,7 @@ class Stops:
 
 def probed(monkeypatch, folder, mechanism, **more):
     """Counts and stops are of this run: not part of what a folder belongs to."""
-    monkeypatch.setattr("tellapart.audit._code.code", lambda function: "the same")
+    monkeypatch.setattr("tellapart.audit._code.code", lambda function, **_: "the same")
     asked = {"claim": CLAIM, "samples": 3_000, **more}
     return audit.probe(mechanism, 0.0, 1.0, folder=folder, **asked)
 
@@ -99,6 +100,84 @@ def test_other_code_or_other_inputs_have_a_folder_of_their_own(tmp_path):
         ask(noisy, 2.0)
     with pytest.raises(ta.InvalidArgument, match=r"its (mechanism|code) is "):
         ask(lambda data, rng: data + rng.laplace(scale=0.1), 1.0)
+
+
+HELPERS = {
+    "imported": ("from hlp import noise\ndef f(data, rng): return data + noise(rng)", "hlp.py"),
+    "a module": ("import hlp\ndef f(data, rng): return data + hlp.noise(rng)", "hlp.py"),
+    "imported later": (
+        "def f(data, rng):\n    from hlp import noise\n    return data + noise(rng)",
+        "hlp.py",
+    ),
+    "of a package": (
+        "from pkg.deep.hlp import noise\ndef f(data, rng): return data + noise(rng)",
+        "pkg/deep/hlp.py",
+    ),
+    "through another": (
+        "from middle import noise\ndef f(data, rng): return data + noise(rng)",
+        "hlp.py",
+    ),
+    "an object": (
+        "from hlp import noise\nclass A:\n    def g(self, rng): return noise(rng)\n"
+        "a = A()\ndef f(data, rng): return data + a.g(rng)",
+        "hlp.py",
+    ),
+    "in its own file": ("", "own.py"),
+}
+NOISE = """def noise(rng): return rng.laplace(scale={0})
+class N:
+    def at(self, data, rng): return data + rng.laplace(scale={0})
+n = N()
+def f(data, rng): return n.at(data, rng)
+"""
+
+
+@pytest.mark.parametrize(("source", "file"), HELPERS.values(), ids=HELPERS)
+def test_a_change_in_an_imported_file_of_the_user_makes_it_other_code(
+    tmp_path, monkeypatch, source, file
+):
+    """Else calls of the old code would be judged after it was mended."""
+    where = tmp_path / "code"
+    (where / file).parent.mkdir(parents=True)
+    (where / "mine.py").write_text(source)
+    (where / "middle.py").write_text("import hlp\ndef noise(rng): return hlp.noise(rng)")
+    monkeypatch.syspath_prepend(str(where))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    known = set(sys.modules)
+
+    def ask(scale):
+        (where / file).write_text(NOISE.format(scale))
+        importlib.invalidate_caches()
+        module = importlib.import_module("own" if file == "own.py" else "mine")
+        try:
+            audit.probe(module.f, 0.0, 1.0, claim=CLAIM, samples=300, folder=tmp_path / "kept")
+        finally:
+            for name in {"mine", "own", "hlp", "middle", "pkg", "pkg.deep", "pkg.deep.hlp"} - known:
+                sys.modules.pop(name, None)
+
+    ask(0.1)
+    ask(0.1)
+    with pytest.raises(ta.InvalidArgument, match="its code is "):
+        ask(10.0)
+
+
+def test_a_change_of_a_program_on_the_path_makes_it_another(tmp_path, monkeypatch):
+    program = tmp_path / "myrel"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    def ask(scale):
+        program.write_text(
+            f"#!{sys.executable}\nimport json, random, sys\nfor line in sys.stdin:\n"
+            f"    print(json.loads(line)['data'] + random.gauss(0, {scale}))\n"
+        )
+        program.chmod(0o755)
+        asked = {"claim": CLAIM, "samples": 300, "folder": tmp_path / "kept"}
+        audit.probe(audit.Program("myrel"), 0.0, 1.0, **asked)
+
+    ask(10.0)
+    ask(10.0)
+    with pytest.raises(ta.InvalidArgument, match="its code is "):
+        ask(20.0)
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path, monkeypatch):

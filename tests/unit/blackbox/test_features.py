@@ -119,6 +119,19 @@ def test_whole_numbers_that_are_doubles_are_what_doubles_are():
     assert column_of([LARGE, 2.0**60], "output") == [2.0**60] * 2
 
 
+def test_a_text_that_spells_a_number_is_that_number_and_a_text():
+    values = ["1.5", b"2", "1.5 m", "1.5"]
+    assert column_of(values, "output") == pytest.approx([1.5, 2.0, NAN, 1.5], nan_ok=True)
+    words = ["output is '1.5'", "output is b'2'", "output is '1.5 m'", "output is '1.5'"]
+    assert said(values) == words
+    assert said([1.5, "1.5"]) == ["output is a number", "output is '1.5'"]
+
+
+def test_lists_of_texts_of_fractions_are_whole_kinds_too():
+    values = [["0.5", "1.5"], ["1.5", "0.5"]] * 2
+    assert said(values) == ["output is ['0.5', '1.5']", "output is ['1.5', '0.5']"] * 2
+
+
 def test_nan_is_a_category_beside_the_numbers():
     found = features_of([1.0, NAN, 3.0, NAN])
     assert found.names == ("output", "kind of output")
@@ -175,7 +188,7 @@ def test_both_inputs_share_one_dictionary():
 
 
 def test_only_the_commonest_have_a_name():
-    values = [str(place) for place in range(1000)] + ["often"] * 3
+    values = [f"no. {place}" for place in range(1000)] + ["often"] * 3
     found = features_of(values)
     assert len(found.columns[0].words) == 257
     assert "is 'often'" in found.columns[0].words
@@ -322,6 +335,7 @@ scalars = st.one_of(
     st.binary(max_size=2),
     st.sampled_from([*Colour, *Rank, HANGS, Broken("raises KeyError")]),
     st.sampled_from([np.float64(1.5), np.int64(2), np.True_, np.str_("a")]),
+    st.sampled_from(["0.5", b"2", "nan", np.str_("-1e3")]),
 )
 flat = st.one_of(scalars, st.lists(scalars, max_size=4), st.lists(scalars, max_size=3).map(tuple))
 nested = st.recursive(
