@@ -35,4 +35,4 @@ def complex_log1p(z: NDArray[Any]) -> NDArray[np.complex128]:
     """
     x, y = z.real, z.imag
     near = np.log1p(np.maximum(x * (2 + x) + y * y, -0.75)) / 2 + 1j * np.arctan2(y, 1 + x)
-    return np.where(np.abs(z) < 0.5, near, np.log(1 + z))
+    return np.asarray(np.where(np.abs(z) < 0.5, near, np.log(1 + z)))

@@ -94,7 +94,8 @@ class PanelsCurve(SymmetricCurve):
             found = np.where(inside, atoms, 0.0).sum(axis=-1)
         panel = np.clip(np.searchsorted(self.edges, t, side="right") - 1, 0, len(self.powers) - 1)
         start = np.clip(t, self.edges[panel], self.edges[panel + 1])
-        return np.minimum(found + self._in_panel(panel, start, tilt) + beyond[panel + 1], 1.0)
+        mass = found + self._in_panel(panel, start, tilt) + beyond[panel + 1]
+        return np.asarray(np.minimum(mass, 1.0))
 
     def _profile(self, epsilon: Array) -> Array:
         """∫ (e^(x/2) − e^(ε − x/2)) over losses x > ε, a sum of positive terms."""
