@@ -195,3 +195,10 @@ def test_from_below_both_orders_have_one_advantage_and_no_more_than_each(tree):
     largest = math.fsum(n * law.swapped().largest for law, n in parts)
     if math.isfinite(largest):
         assert absent.epsilon(0.0) <= largest * (1 + 1e-6) + 1e-9
+
+
+def test_little_noise_on_rare_samples_is_exact():
+    """A choice among such trainings is only as tight as their curves."""
+    curve = ta.dp_sgd(0.168396, 1e-4, 1_000).curve()
+    assert curve.bound is ta.Bound.EXACT
+    assert curve.tpr(0.01) == pytest.approx(0.1, rel=1e-4)

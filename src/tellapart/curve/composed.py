@@ -25,7 +25,7 @@ _FURTHEST = 1e300
 _LEAST_DELTA, _LEAST_FPR = 1e-20, 1e-12
 _PROBES = 7
 # Folds of sampled Gaussian steps with less noise than this may refuse.
-_STEEPEST = 4.0
+_STEEPEST = 8.0
 
 
 class Total:

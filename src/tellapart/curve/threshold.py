@@ -91,7 +91,7 @@ class ThresholdCurve(TradeoffCurve):
 
     def _tpr(self, fpr: Array) -> Array:
         try:
-            return self._at(fpr).tpr
+            return np.minimum(self._at(fpr).tpr, 1.0)
         except NotCertified:
             return self._beneath._tpr(fpr)
 
