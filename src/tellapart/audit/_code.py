@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -39,9 +40,13 @@ def code(function: Any, whole_files: bool = False) -> str:
     paths = _sources.files(seen.spaces)
     if not whole_files:
         paths -= {_sources.file(space) for space in seen.spaces}
-    contents = sorted(hashlib.sha256(path.read_bytes()).digest() for path in paths)
-    told.update(b"".join(contents))  # wherever they lie
+    told.update(contents(paths))
     return told.hexdigest()[:16]
+
+
+def contents(paths: Iterable[Path]) -> bytes:
+    """What is in files, wherever they lie."""
+    return b"".join(sorted(hashlib.sha256(path.read_bytes()).digest() for path in paths))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks, _files
-from tellapart.audit import _code, _datasets
+from tellapart.audit import _code, _datasets, _sources
 from tellapart.audit._kept import MANIFEST, same_manifest
 from tellapart.blackbox.kept_calls import KeptCalls
 from tellapart.blackbox.program import Program
@@ -79,4 +79,5 @@ def _program(mechanism: Program) -> str:
     for word in (shutil.which(program) or program, *arguments):
         if Path(word).is_file():
             told.update(Path(word).read_bytes())
+            told.update(_code.contents(_sources.files_of_script(Path(word))))
     return told.hexdigest()[:32]

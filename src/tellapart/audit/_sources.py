@@ -42,6 +42,20 @@ def files(spaces: Iterable[Namespace]) -> set[Path]:
     return found
 
 
+def files_of_script(script: Path) -> set[Path]:
+    """The user's files that a script in Python comes to, beside which they lie."""
+    found: set[Path] = set()
+    todo: list[Namespace] = [{"__file__": str(script)}]
+    while todo:
+        space = todo.pop()
+        path = file(space)
+        if path is not None and path not in found:
+            found.add(path)
+            package = str(space.get("__package__") or "")
+            todo += _written(path, package, [str(script.resolve().parent)])
+    return found
+
+
 def _typed_in(space: Namespace) -> bool:
     return space.get("__file__") is None and space.get("__spec__") is None
 
@@ -70,7 +84,7 @@ def _held(space: Namespace) -> Iterator[Namespace]:
                 yield vars(module)
 
 
-def _written(path: Path, package: str) -> Iterator[Namespace]:
+def _written(path: Path, package: str, beside: list[str] | None = None) -> Iterator[Namespace]:
     """The modules that a file's import statements name, imported yet or not."""
     if path.suffix != ".py":
         return
@@ -81,23 +95,26 @@ def _written(path: Path, package: str) -> Iterator[Namespace]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
-                yield from _named(one.name)
+                yield from _named(one.name, beside)
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(package.split(".")[: len(package.split(".")) + 1 - node.level])
             start = ".".join(filter(None, (base if node.level else "", node.module)))
             for one in node.names:
-                yield from _named(f"{start}.{one.name}")
+                yield from _named(f"{start}.{one.name}", beside)
 
 
-def _named(name: str) -> Iterator[Namespace]:
-    """A module and the packages that it lies in; nothing of it is imported for this."""
+def _named(name: str, beside: list[str] | None) -> Iterator[Namespace]:
+    """A module and the packages that it lies in; nothing of it is imported for this.
+
+    What another process finds ``beside`` its script is none of the modules that this one has.
+    """
     steps = name.split(".")
     if steps[0] in sys.stdlib_module_names:
         return
-    where: Any = None
+    where: Any = beside
     for count in range(1, len(steps) + 1):
         whole = ".".join(steps[:count])
-        module = sys.modules.get(whole)
+        module = sys.modules.get(whole) if beside is None else None
         spec = None if module is not None else PathFinder.find_spec(whole, where)
         if module is None and spec is None:
             return  # a name in a module, or not installed

@@ -180,6 +180,26 @@ def test_a_change_of_a_program_on_the_path_makes_it_another(tmp_path, monkeypatc
         ask(20.0)
 
 
+def test_a_change_beside_a_script_makes_it_another_program(tmp_path):
+    script = tmp_path / "release.py"
+    script.write_text(
+        "import json, sys\nfrom hlp import noise\nfor line in sys.stdin:\n"
+        "    print(json.loads(line)['data'] + noise())\n"
+    )
+
+    def ask(scale):
+        made = f"import random\ndef noise(): return random.gauss(0, {scale})"
+        (tmp_path / "hlp.py").write_text(made)
+        asked = {"claim": CLAIM, "samples": 300, "folder": tmp_path / "kept"}
+        program = audit.Program([sys.executable, "-B", str(script)])
+        audit.probe(program, 0.0, 1.0, **asked)
+
+    ask(10.0)
+    ask(10.0)
+    with pytest.raises(ta.InvalidArgument, match="its code is "):
+        ask(20.0)
+
+
 def test_a_folder_with_other_things_is_left_alone(tmp_path, monkeypatch):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(ta.InvalidArgument, match="folder must be empty or that of a probe"):
