@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 import signal
 import subprocess
@@ -278,3 +279,11 @@ def test_an_answer_that_cannot_be_written_is_no_answer():
         )
     assert done.returncode == 2
     assert done.stderr == b"tellapart: No space left on device: standard output\n"
+
+
+def test_errors_come_back_however_other_libraries_would_pickle_them(monkeypatch, capsys):
+    """As `distributed` does, for one: the parent would not have read what it does not know."""
+    monkeypatch.setitem(copyreg.dispatch_table, ta.InvalidArgument, lambda error: (print, ()))
+    words = ["probe", "no.such:coin", "--d0", "1", "--d1", "2", "--epsilon", "1"]
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("tellapart: function must be in a module that can")

@@ -6,7 +6,6 @@ catches. Were it to run here, its exit code would be taken for a verdict.
 
 from __future__ import annotations
 
-import builtins
 import faulthandler
 import io
 import multiprocessing
@@ -82,7 +81,7 @@ def _answer(heard: Connection, worker: Any, doing: str, progress: run.Progress) 
         elif kind == "doing":
             doing = content
         elif kind == "error":
-            raise content from _Traceback(where)
+            raise _raised(*content) from _Traceback(where)
         else:
             raise Unexpected(content) from _Traceback(where)
     worker.join(_TURN)
@@ -103,13 +102,23 @@ def _next(heard: Connection, worker: Any) -> tuple[str, Any, str] | None:
         return None
 
 
+def _raised(module: str, name: str, args: tuple[Any, ...]) -> Exception:
+    """The error that a process told of; one of no foreseen kind is a bug, by its name."""
+    ours = module == "builtins" or module.partition(".")[0] == "tellapart"
+    kind = getattr(sys.modules.get(module), name, None) if ours else None
+    if not (isinstance(kind, type) and issubclass(kind, _FORESEEN)):
+        return Unexpected(f"{name}: {' '.join(map(str, args))}")
+    if issubclass(kind, OSError):
+        return kind(*args)
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
+
+
 class _Answers(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] in _KNOWN or (module == "builtins" and name in _PLAIN):
             return super().find_class(module, name)
-        kind = getattr(builtins, name, None) if module == "builtins" else None
-        if isinstance(kind, type) and issubclass(kind, _FORESEEN):
-            return kind
         raise pickle.UnpicklingError(f"{module}.{name} is no part of an answer")
 
 
@@ -156,14 +165,23 @@ def _work(parent: int, spoken: Connection, task: Task[Any], budget: tuple[float,
         with deadline.within(*budget):
             send("answer", task(say))
     except _FORESEEN as error:
-        send("error", error, traceback.format_exc())
+        send("error", _told(error), traceback.format_exc())
     except Exception as error:  # noqa: BLE001 (whatever it is, who waits is told)
         send("unexpected", f"{type(error).__name__}: {error}", traceback.format_exc())
     except BaseException as error:  # noqa: BLE001 (no Exception, so no output of a call: see `caller`)
         said = f"no verdict: the code raised {type(error).__name__}, which no caller can catch"
-        send("error", Unsupported(said), traceback.format_exc())
+        send("error", _told(Unsupported(said)), traceback.format_exc())
     finally:
         os._exit(0)
+
+
+def _told(error: BaseException) -> tuple[str, str, tuple[Any, ...]]:
+    """An error by its kind and words: how it would be pickled is for other libraries to change."""
+    args = error.args
+    if isinstance(error, OSError) and error.errno is not None:
+        args = (error.errno, error.strerror, error.filename)
+    plain = tuple(one if isinstance(one, str | int | float | None) else str(one) for one in args)
+    return type(error).__module__, type(error).__qualname__, plain
 
 
 def _leave_the_terminal() -> None:
