@@ -124,9 +124,11 @@ class _Session:
             return
         terminalreporter.ensure_newline()
         terminalreporter.section("privacy claims probed by tellapart")
-        if self.config.get_verbosity() >= 0:
-            for line in _lines(self.told):
-                terminalreporter.write_line(line)
+        quiet = self.config.get_verbosity() < 0
+        # A probe that could refute nothing passes whatever it probes: nothing hides that.
+        shown = [one for one in self.told if not (quiet and one[1]["could_refute"])]
+        for line in _lines(shown):
+            terminalreporter.write_line(line)
         terminalreporter.write_line(_together([one for _, one in self.told]))
 
 

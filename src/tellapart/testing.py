@@ -122,18 +122,21 @@ def _tell(told: dict[str, Any], begin: float, calls: int, verdict: Verdict | Non
     plugin = sys.modules.get(_PLUGIN)
     if plugin is None:
         return
-    outcome, shown = "CANNOT BE JUDGED", None
+    outcome, could_refute, shown = "CANNOT BE JUDGED", True, None
     if verdict is not None:
-        outcome = "REFUTED" if verdict.refuted else _not_refuted(verdict)
+        could_refute = verdict.refuted or _could_refute(verdict)
+        outcome = "not refuted" if could_refute else "TOO FEW CALLS TO REFUTE"
+        outcome = "REFUTED" if verdict.refuted else outcome
         shown = float(verdict.epsilon_lower().value)
     seconds = time.perf_counter() - begin
-    plugin.record(told | {"outcome": outcome, "epsilon": shown, "calls": calls, "seconds": seconds})
+    found = {"outcome": outcome, "could_refute": could_refute, "epsilon": shown}
+    plugin.record(told | found | {"calls": calls, "seconds": seconds})
 
 
-def _not_refuted(verdict: Verdict) -> str:
-    """Whether it could have been; asked only of claims of which that is known at once."""
+def _could_refute(verdict: Verdict) -> bool:
+    """Whether any outputs could have; asked only of claims of which that is known at once."""
     known = isinstance(curve_of(verdict.claim, "claim"), GuaranteeCurve)
-    return "TOO FEW CALLS TO REFUTE" if known and verdict.detectable is None else "not refuted"
+    return not known or verdict.detectable is not None
 
 
 def _again(seed: int, samples: int) -> str:

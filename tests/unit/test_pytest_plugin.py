@@ -31,8 +31,15 @@ PROBE = Path(__file__).parents[2] / "docs" / "probe.md"
 
 
 def test_pytest_finds_it():
-    (found,) = [one for one in entry_points(group="pytest11") if one.name == "tellapart"]
-    assert found.value == "pytest_tellapart"
+    (found,) = [one for one in entry_points(group="pytest11") if one.value == "pytest_tellapart"]
+    # By the name of its module: whoever writes `-p pytest_tellapart` besides loads it once.
+    assert found.name == "pytest_tellapart"
+
+
+def test_naming_it_although_it_is_installed_does_no_harm(pytester):
+    pytester.makepyfile(GOOD)
+    result = pytester.runpytest_subprocess("-p", "pytest_tellapart", FEW)
+    result.assert_outcomes(passed=1)
 
 
 def test_it_loads_nothing_heavy():
@@ -142,10 +149,11 @@ def test_counting():
     )
 
 
-def test_a_probe_that_could_not_have_failed_is_shown_as_such(pytester):
+@pytest.mark.parametrize("loud", [(), ("-q",), ("-qq",)])
+def test_a_probe_that_could_not_have_failed_is_shown_as_such(pytester, loud):
     pytester.makepyfile(GOOD)
-    result = pytester.runpytest("--tellapart-samples=20")
-    result.assert_outcomes(passed=1)
+    result = pytester.runpytest("--tellapart-samples=20", *loud)
+    assert result.ret == 0
     result.stdout.fnmatch_lines(["*noisy_count: * TOO FEW CALLS TO REFUTE, *; 40 calls, *"])
 
 

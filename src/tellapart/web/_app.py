@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ Result = TypeVar("Result")
 Answering = Callable[[Callable[[Question], Result], Question], Result]
 
 _ENDPOINT = "/_dash-update-component"
+_FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-hash", re.ASCII)
 _TOLD = "..told.data...answer.children...question.children.."
 _REPORT = "download.data"
 _BUG = "The page could not answer this: a bug of ours, told of where the page was started."
@@ -239,6 +241,8 @@ def _guarded(app: Dash) -> None:
     server.wsgi_app = _gate.gate(  # type: ignore[assignment,method-assign]
         server.wsgi_app,
         largest=_limits.LARGEST_REQUEST,
+        pages=VIEWS,
+        files=_FILES,
         questions={_ENDPOINT: _checked},
         headers={
             "Content-Security-Policy": policy,

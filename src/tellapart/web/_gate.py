@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -30,11 +30,15 @@ def gate(
     application: WSGIApplication,
     *,
     largest: int,
+    pages: Collection[str],
+    files: re.Pattern[str],
     questions: Mapping[str, Callable[[bytes], bytes]],
     headers: Mapping[str, str],
 ) -> WSGIApplication:
     """The page behind its gate: questions are read before it sees them, answers are sealed.
 
+    ``pages`` are the paths that show one, and ``files`` are the paths of what these load:
+    besides them there is nothing.
     ``questions`` names the paths that take one, each with what makes a body of it that the page
     can trust, or raises `Malformed`.
     """
@@ -55,6 +59,8 @@ def gate(
                     environ["CONTENT_LENGTH"] = str(len(body))
             elif environ["REQUEST_METHOD"] not in _READS:
                 raise Refused("405 Method Not Allowed", "the page is read, and asked by POST")
+            else:
+                _there(environ.get("PATH_INFO", ""), pages, files)
         except Refused as refused:
             return _said(sealed, refused.status, str(refused))
         except Malformed as why:
@@ -88,6 +94,11 @@ def _same_origin(environ: Mapping[str, Any]) -> None:
     origin = environ.get("HTTP_ORIGIN")
     if origin is not None and origin != f"http://{environ['HTTP_HOST']}":
         raise Refused("403 Forbidden", "this page answers its own questions alone")
+
+
+def _there(path: str, pages: Collection[str], files: re.Pattern[str]) -> None:
+    if path not in pages and not files.fullmatch(path):
+        raise Refused("404 Not Found", f"there is no such page; there are {', '.join(pages)}")
 
 
 def _origin(url: str) -> str:

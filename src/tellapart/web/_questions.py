@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tellapart import _checks
@@ -73,8 +73,11 @@ def read(asked: Any) -> Question:
     from_url = asked.get("query") is not None
     values = _from_url(asked["query"]) if from_url else _values(asked.get("values", {}))
     changed = asked.get("changed")
+    view = _text("view", asked.get("view", "/"))
+    if view not in VIEWS:
+        raise Malformed(f"view must be one of {', '.join(VIEWS)}, got {view!r}")
     return Question(
-        view=_text("view", asked.get("view", "/")),
+        view=view,
         values=values,
         changed=None if changed is None else _text("changed", changed),
         number=_count(asked.get("number", 0)),
@@ -147,6 +150,8 @@ def answer(question: Question) -> Told:
     """What the page shows for a question; what cannot be shown is told in its place."""
     view = _view(question)
     try:
+        if question.from_url:
+            _known_alone(view, question.values)
         state = view.read(question.values, question.changed)
         controls = view.controls(state)
         with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
@@ -202,7 +207,17 @@ def report(question: Question) -> str | None:
 
 
 def _view(question: Question) -> View[Any]:
-    return VIEWS.get(question.view, VIEWS["/"])
+    return VIEWS[question.view]
+
+
+def _known_alone(view: View[Any], values: Mapping[str, Any]) -> None:
+    """A word that the view does not know would be dropped, and what it means judged by default."""
+    dials = tuple(f"{field}." for field in view.mechanisms)
+    known = [one.name for one in fields(view.state)]
+    for name in values:
+        if name not in known and not name.startswith(dials):
+            rule = f"name what is on this page ({', '.join(known)})"
+            _checks.refuse("the address", rule, name)
 
 
 def _controls_left(view: View[Any], question: Question) -> Sequence[Control] | None:

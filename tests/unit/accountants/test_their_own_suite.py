@@ -11,8 +11,8 @@ import pytest
 
 from tellapart.accountants.dp_accounting import CurveAccountant
 
-SUITE = theirs.PldPrivacyAccountantTest
-NAMES = unittest.defaultTestLoader.getTestCaseNames(SUITE)
+# By no name of its own: pytest would run the suite as it stands, of their accountant.
+NAMES = unittest.defaultTestLoader.getTestCaseNames(theirs.PldPrivacyAccountantTest)
 
 WORDING = r'AssertionError: "neighboring_relation must be .* does not match "Unsupported event: '
 MORE = r"AssertionError: UnsupportedEventError not raised"
@@ -57,7 +57,7 @@ def failure(name, accountant, monkeypatch):
     """How one of their tests fails, on one line; None where it passes."""
     monkeypatch.setattr(theirs.pld_privacy_accountant, "PLDAccountant", accountant)
     result = unittest.TestResult()
-    SUITE(name).run(result)
+    theirs.PldPrivacyAccountantTest(name).run(result)
     assert (result.testsRun, result.skipped) == (1, [])
     failed = result.failures + result.errors
     return failed[0][1].strip().splitlines()[-1] if failed else None
