@@ -285,7 +285,8 @@ def test_what_is_no_page_is_not_shown_as_another(client):
 def test_an_address_says_nothing_that_is_dropped(client):
     """`?epsilon=5` is a word the view does not know: judged without it, it would mislead."""
     for query, said in (("?epsilon=5", "must name what is on this page"), ("?fpr=0.02", None)):
-        problem = ask(client, {"view": "/", "query": query}).json["response"]["told"]["data"]["problem"]
+        told = ask(client, {"view": "/", "query": query}).json["response"]["told"]
+        problem = told["data"]["problem"]
         assert (said in problem) if said else not problem
 
 

@@ -287,8 +287,8 @@ def _check_span(atoms: Array) -> None:
     if (span := float(atoms[-1] - atoms[0])) > _MOST_SPAN:
         raise Unsupported(
             f"answers lie {span:.1e} times the noise apart, more than {_MOST_SPAN:.1e}: an average "
-            "over outputs has too few digits. With so little noise whoever sees an output knows the "
-            "answer: use a larger scale"
+            "over outputs has too few digits. With so little noise whoever sees an output knows "
+            "the answer: use a larger scale"
         )
 
 
