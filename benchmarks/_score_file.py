@@ -16,10 +16,10 @@ import duckdb
 import numpy as np
 from _timing import versions
 
-from tellapart.audit._metrics import metrics
+from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.scores import Scores
 from tellapart.data.ranked import Ranked
-from tellapart.data.scorefile import ScoreFile
+from tellapart.data.runs import ScoreFile
 
 ASKED = 64
 

@@ -21,7 +21,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import tellapart as ta
-from tellapart.audit import Counts, intervals
+from tellapart.audit import Counts
+from tellapart.audit.counts import intervals
 
 # Accused members, accused others, n of each side: as expected, and one draw of 10^4.
 CASES = [

@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 
 import tellapart as ta
 from tellapart import audit, fleet
-from tellapart.audit import attacks
+from tellapart.audit.trainings import attacks
 
 # What others showed of DP-SGD from its models alone: the claim, and the ε they print (their own
 # methods and confidence, as published and not run here).

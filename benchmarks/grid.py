@@ -20,7 +20,7 @@ from types import FrameType
 import numpy as np
 
 import tellapart as ta
-from tellapart.curve.composed import ComposedCurve
+from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.errors import NotCertified
 
 POINTS = 200

@@ -17,7 +17,7 @@ from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.mechanisms.named import named_family
+from tellapart.mechanisms.catalogue import named_family
 
 CURVES = {
     "any (ε, δ)": ta.guarantee(1, 1e-5),

@@ -15,8 +15,9 @@ import numpy as np
 import tellapart as ta
 from tellapart import risk
 from tellapart.choose import at_most, noise
-from tellapart.worlds import MarkovChain, RecordValue, Sum, TreeNetwork, streams, tell_apart
+from tellapart.worlds import MarkovChain, RecordValue, Sum, TreeNetwork, tell_apart
 from tellapart.worlds.frameworks import pufferfish, pufferfish_by_record
+from tellapart.worlds.markov import streams
 
 CHAIN = [[0.9, 0.1], [0.4, 0.6]]
 PURE = [at_most(1, risk.epsilon, delta=0)]

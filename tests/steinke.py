@@ -10,7 +10,7 @@ from __future__ import annotations
 from scipy.special import expit
 
 from tellapart import _checks
-from tellapart.audit._guesses import (
+from tellapart.audit.counts.one_run_guesses import (
     LARGEST_EPSILON,
     TAIL_ROUNDING,
     Guesses,

@@ -6,11 +6,11 @@
 0.0272
 """
 
+from tellapart import _moved
 from tellapart.accountants.events import from_dp_event
-from tellapart.curve.algebra import dominates, gap, worst_case
+from tellapart.curve.algebra import crossings, dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
 from tellapart.curve.base import Bound, Rates, TradeoffCurve
-from tellapart.curve.crossings import crossings
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee
@@ -25,14 +25,6 @@ from tellapart.errors import (
     Unsupported,
 )
 from tellapart.mechanisms import MECHANISMS
-from tellapart.mechanisms.approximations import (
-    CentralLimit,
-    central_limit,
-    concentrated,
-    renyi,
-    renyi_divergence,
-)
-from tellapart.mechanisms.attacker import plausibly_deniable
 from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
@@ -43,12 +35,19 @@ from tellapart.mechanisms.choice import (
     UnaryEncoding,
 )
 from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, compose
-from tellapart.mechanisms.custom import CustomMechanism
+from tellapart.mechanisms.custom import CustomMechanism, Promise
+from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
-from tellapart.mechanisms.promise import Promise
+from tellapart.mechanisms.other_accountants import (
+    CentralLimit,
+    central_limit,
+    concentrated,
+    renyi,
+    renyi_divergence,
+)
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
-from tellapart.mechanisms.whole_noise import DiscreteGaussian, DiscreteLaplace
 
 __all__ = [
     "MECHANISMS",
@@ -111,5 +110,7 @@ __all__ = [
     "to_json",
     "worst_case",
 ]
+
+_moved.install()
 
 __version__ = "0.2.0"

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart._numeric.convolve import Part, composed
-from tellapart.curve.cells import in_pieces
-from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss
-from tellapart.curve.mixture_loss import MixtureLoss
+from tellapart._numeric.convolution import Part, composed
+from tellapart.curve.certified.discretise import in_pieces
+from tellapart.curve.composition.loss_laws import AtomicLoss, GaussianLoss, LaplaceLoss
+from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 
 SLOW = settings(
     deadline=None, max_examples=examples(20), suppress_health_check=[HealthCheck.filter_too_much]

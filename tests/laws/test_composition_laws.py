@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.curve.sampled import SampledCurve
+from tellapart.curve.composition.subsampling import SampledCurve
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
 LOSSES = np.concatenate([-EPSILONS[:0:-1], EPSILONS]) + 0.0123

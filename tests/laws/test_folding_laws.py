@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.curve.composed import Total
-from tellapart.curve.engines import Contour
-from tellapart.curve.folds import Folds, Reflected
-from tellapart.curve.mixture_loss import MixtureLoss
+from tellapart.curve.composition.contour import Contour, Total
+from tellapart.curve.composition.convolution import Folds, Reflected
+from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 
 FEW = settings(deadline=None, max_examples=examples(15))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart.curve.closed import GaussianCurve
-from tellapart.curve.revealing import Kept, RevealingCurve, revealing
+from tellapart.curve.composition.infinite_loss import Kept, RevealingCurve, revealing
 
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])
 LOSSES = np.concatenate([-np.arange(8.0, 0, -0.5), [0.0], np.arange(0.5, 9, 0.5)]) + 0.0123

@@ -7,10 +7,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.curve.bounded_loss import BoundedLoss
-from tellapart.curve.losses import LaplaceLoss
-from tellapart.curve.mixture_loss import MixtureLoss
-from tellapart.curve.replaced_loss import ReplacedLoss
+from tellapart.curve.composition.laplace_loss import BoundedLoss
+from tellapart.curve.composition.loss_laws import LaplaceLoss
+from tellapart.curve.composition.subsampled_gaussian import MixtureLoss, ReplacedLoss
 
 REPLACE, FIXED = ta.Neighbours.REPLACE, ta.Sampling.WITHOUT_REPLACEMENT
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tellapart.audit._band import fpr_upper_above, lower_band, tpr_lower, upper_band
+from tellapart.audit.counts.confidence_band import (
+    fpr_upper_above,
+    lower_band,
+    tpr_lower,
+    upper_band,
+)
 
 LEVEL = 0.1
 WEIGHTS = {

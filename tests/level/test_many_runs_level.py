@@ -12,8 +12,8 @@ from scipy.stats import binom, multinomial
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._families import epsilons, gaussians, p_values
-from tellapart.audit.looks import columns
+from tellapart.audit.evidence.claim_families import epsilons, gaussians, p_values
+from tellapart.audit.evidence.thresholds import columns
 from tellapart.curve.guarantees import gaussian
 
 HIGHER, EITHER = audit.Orientation.HIGHER, audit.Orientation.EITHER

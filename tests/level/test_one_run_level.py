@@ -14,12 +14,11 @@ from steinke import steinke_epsilon_lower
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._canaries import Ranking
-from tellapart.audit._guess_choice import read_off
-from tellapart.audit._guessed_curve import mu_lower, refutes_curve
-from tellapart.audit._guesses import Guesses, epsilon_lower
-from tellapart.audit._one_run import one_run
+from tellapart.audit.counts.guessed_curve import mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
+from tellapart.audit.evidence.guess import Ranking, read_off
 from tellapart.audit.methods import Guessing, Split
+from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.scores import Scores
 from tellapart.audit.verdict import judge
 

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import binom
 
 from tellapart import audit, zoo
-from tellapart.audit import _probe
+from tellapart.audit.probing import probe_run
 
 # A method at its level fails with probability below 1e-7.
 LEVEL, RUNS = 0.05, 60
@@ -13,7 +13,7 @@ MOST = int(binom.isf(1e-7, RUNS, LEVEL))
 
 @pytest.mark.parametrize("name", ["laplace", "geometric", "randomised-response", "noisy-max-1"])
 def test_correct_mechanisms_are_spared(name, monkeypatch):
-    monkeypatch.setattr(_probe, "AT_HOME", 400)
+    monkeypatch.setattr(probe_run, "AT_HOME", 400)
     specimen = zoo.find(name)
     verdicts = [
         audit.probe(

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import binom
 
 from tellapart import audit, zoo
-from tellapart.audit.domains import Answers, Moves, Numbers
+from tellapart.audit.searching.domains import Answers, Moves, Numbers
 
 LEVEL = 0.05
 RUNS = 40

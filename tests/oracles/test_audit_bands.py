@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tellapart.audit._band import local_level
+from tellapart.audit.counts.confidence_band import local_level
 
 RECORDS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tellapart.audit import published
-from tellapart.audit.counts import Counts
-from tellapart.audit.intervals import clopper_pearson
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.intervals import clopper_pearson
 
 GROUPS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
 ROUNDING = 5.1e-7

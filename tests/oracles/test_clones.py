@@ -12,7 +12,7 @@ import pytest
 
 from tellapart.curve.atomic import from_atoms
 from tellapart.curve.base import Bound
-from tellapart.curve.clones import _levels, _outcomes, clones
+from tellapart.curve.composition.shuffling import _levels, _outcomes, clones
 
 # What logarithms of counts, and sums of a million terms, lose in doubles; nothing else is allowed.
 ROUNDING = 1e-11

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from stored_frameworks import BY_ID
 
-from tellapart.worlds import streams
+from tellapart.worlds.markov import streams
 
 
 def backward(given):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.mechanisms.groups import _binomial
+from tellapart.mechanisms.group_privacy import _binomial
 
 # Logarithms of factorials of 1000 are known to 1e-12 in doubles.
 ROUNDING = 1e-11

@@ -9,7 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.web._controls import STARTS
 from tellapart.web._pictures import KINDS

@@ -3,16 +3,16 @@
 import pytest
 
 from tellapart import choose, risk
-from tellapart.choose import _answering
+from tellapart.choose import named_limits
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named_family
+from tellapart.mechanisms.catalogue import named_family
 
 ATTACKER = {"prior": 0.1, "fpr": 0.01, "recall": 0.5, "weight": 2.0, "delta": 1e-5}
 
 
 def test_every_limit_is_about_the_attacker_asked_for():
-    bounds = dict.fromkeys(_answering.ACCEPTED, 0.5)
-    found = _answering.accepted(bounds, ATTACKER)
+    bounds = dict.fromkeys(named_limits.ACCEPTED, 0.5)
+    found = named_limits.accepted(bounds, ATTACKER)
     assert [one.least for one in found] == [False] * 9 + [True]
     assert choose.at_most(0.5, risk.f_score, weight=2.0, prior=0.1) in found
     assert choose.at_least(0.5, risk.bayes_error, prior=0.1) in found
@@ -20,14 +20,14 @@ def test_every_limit_is_about_the_attacker_asked_for():
 
 def test_a_bound_that_is_no_probability_is_refused_by_its_name():
     with pytest.raises(InvalidArgument, match=r"^--max_auc must"):
-        _answering.accepted({"max_auc": 1.5}, ATTACKER, "--{}".format)
-    assert _answering.accepted({"max_epsilon": 1.5}, ATTACKER)[0].bound == 1.5
+        named_limits.accepted({"max_auc": 1.5}, ATTACKER, "--{}".format)
+    assert named_limits.accepted({"max_epsilon": 1.5}, ATTACKER)[0].bound == 1.5
 
 
 def test_the_cost_leaves_out_what_the_family_does_not_have():
     family = named_family("dpsgd:noise_multiplier=4,sampling_rate=0.1", "steps")
     limits = [choose.at_most(0.1, risk.advantage)]
-    found = _answering.cost(family, limits, [2.5, 5, 10])
+    found = named_limits.cost(family, limits, [2.5, 5, 10])
     assert [row.parameter for row in found.rows] == [5, 10]
     whole = choose.frontier(family.make, [5, 10], {"advantage": limits[0].value}, name="steps")
     assert found == whole
@@ -36,10 +36,10 @@ def test_the_cost_leaves_out_what_the_family_does_not_have():
 def test_what_is_not_asked_to_be_certified_is_not_called_so():
     family = named_family("gaussian:repeated=2")
     limits = [choose.at_most(0.1, risk.advantage)]
-    quick, doubt = _answering.chosen(family, limits, certify=False)
+    quick, doubt = named_limits.chosen(family, limits, certify=False)
     assert not quick.certified
-    assert "not certified" in " ".join(_answering.explained(family, quick, None, doubt))
-    sure, none = _answering.chosen(family, limits)
+    assert "not certified" in " ".join(named_limits.explained(family, quick, None, doubt))
+    sure, none = named_limits.chosen(family, limits)
     assert (sure.certified, none) == (True, "")
     assert sure.parameter >= quick.parameter
 

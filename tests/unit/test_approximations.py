@@ -7,8 +7,8 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 import tellapart as ta
-from tellapart.curve.mixture_loss import MixtureLoss
-from tellapart.mechanisms import approximations
+from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
+from tellapart.mechanisms import other_accountants
 
 # Opacus 1.6.0 at δ = 1e-5, with its default orders for RDP.
 SETTINGS = [(1.0, 0.01, 1_000), (1.0, 0.01, 10_000), (1.0, 0.01, 100_000), (0.6, 0.001, 50_000)]
@@ -101,7 +101,7 @@ def test_moments_of_sampled_steps_are_binomial_sums(sigma, rate):
     law = MixtureLoss(1 / sigma, (1 - rate, rate))
     want = np.array([by_binomial(sigma, rate, int(order)) for order in orders])
     np.testing.assert_allclose(law.cumulants(orders).value, want, rtol=1e-11)
-    raised = approximations._moments(((law, 1),), orders)[0][0]
+    raised = other_accountants._moments(((law, 1),), orders)[0][0]
     assert np.all(raised > want)
     np.testing.assert_allclose(raised, want, rtol=1e-10, atol=5e-14)
 
@@ -129,7 +129,7 @@ def test_the_usual_conversion_of_any_order_is_no_tighter(setting):
     training = ta.dp_sgd(*setting)
     curve = ta.renyi(training)
     orders = np.concatenate([1 + np.geomspace(0.05, 1, 40), np.arange(2.5, 60, 0.5)])
-    logs, _ = approximations._moments(approximations._merged(training), orders)
+    logs, _ = other_accountants._moments(other_accountants._merged(training), orders)
     for delta in (1e-3, 1e-5, 1e-10):
         shift = np.log1p(-1 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
         usual = np.min(logs.max(axis=0) / (orders - 1) + shift)

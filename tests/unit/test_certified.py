@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart._numeric.convolve import Part, _thinned_out, composed
-from tellapart.curve import certified
-from tellapart.curve.bounded_loss import BoundedLoss
-from tellapart.curve.cells import in_pieces
-from tellapart.curve.certified import bracketed
-from tellapart.curve.composed import ComposedCurve
-from tellapart.curve.losses import AtomicLoss, GaussianLoss, LaplaceLoss, Swapped, thinned
-from tellapart.curve.mixture_loss import MixtureLoss
-from tellapart.curve.outlines import from_two_profiles
+from tellapart._numeric.convolution import Part, _thinned_out, composed
+from tellapart.curve.certified import brackets
+from tellapart.curve.certified.brackets import bracketed
+from tellapart.curve.certified.discretise import from_two_profiles, in_pieces
+from tellapart.curve.composition.contour import ComposedCurve
+from tellapart.curve.composition.laplace_loss import BoundedLoss
+from tellapart.curve.composition.loss_laws import (
+    AtomicLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    Swapped,
+    thinned,
+)
+from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 
 DPSGD = [
     (1.0, 0.01, 1_000, 1.82823667),
@@ -477,8 +482,8 @@ def test_a_step_with_more_losses_than_memory_holds_is_refused():
 
 def test_sides_that_contradict_each_other_are_not_handed_out(monkeypatch):
     right = bracketed([(GaussianLoss(1.0), 1)], 1e-5, 1e-4, ordered=True)
-    wrong = certified.Bracket(right.upper, right.lower)
-    monkeypatch.setattr(certified, "bracketed", lambda *_: wrong)
+    wrong = brackets.Bracket(right.upper, right.lower)
+    monkeypatch.setattr(brackets, "bracketed", lambda *_: wrong)
     with pytest.raises(RuntimeError) as caught:
         ta.Gaussian(1).bracket()
     assert str(caught.value) == (

@@ -7,9 +7,9 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.choose import _answering
-from tellapart.choose._search import noiseless
-from tellapart.mechanisms.named import named_family
+from tellapart.choose import named_limits
+from tellapart.choose.search import noiseless
+from tellapart.mechanisms.catalogue import named_family
 
 ADVANTAGE = choose.at_most(0.05, risk.advantage)
 POWER = choose.at_most(0.1, risk.tpr, fpr=0.01)
@@ -124,7 +124,7 @@ def test_the_size_of_the_data_is_not_solved_for():
     )
     start = time.process_time()
     with pytest.raises(ta.Unsupported, match=message):
-        _answering.chosen(family, [ADVANTAGE])
+        named_limits.chosen(family, [ADVANTAGE])
     assert time.process_time() - start < 0.1
 
 

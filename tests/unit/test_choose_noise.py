@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.choose import FROM_MODEL, Infeasible, _long_chains, at_least, at_most, noise
+from tellapart.choose import FROM_MODEL, Infeasible, at_least, at_most, noise, noise_choice
 from tellapart.errors import Unsupported
 from tellapart.worlds import (
     Exchangeable,
@@ -212,14 +212,14 @@ def test_the_prior_of_a_pair_is_that_of_its_first_secret():
 
 def test_long_chains_have_a_short_way_for_a_limit_on_epsilon_alone():
     chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], 60)
-    assert _long_chains.noise([chain], Sum(), PURE, ta.Laplace, None) is not None
+    assert noise_choice.long_chain_noise([chain], Sum(), PURE, ta.Laplace, None) is not None
     others = [
         [at_most(1, risk.epsilon, delta=1e-3)],
         [at_least(1, risk.epsilon, delta=0)],
         [*PURE, at_most(0.9, risk.max_posterior, prior=0.5)],
     ]
     for limits in others:
-        assert _long_chains.noise([chain], Sum(), limits, ta.Laplace, None) is None
+        assert noise_choice.long_chain_noise([chain], Sum(), limits, ta.Laplace, None) is None
 
 
 def test_noise_for_several_long_chains_is_for_the_worst_in_any_order():

@@ -14,8 +14,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._metrics import why_no_epsilon
-from tellapart.cli.auditing import Looking
+from tellapart.audit.attack_metrics import why_no_epsilon
+from tellapart.cli.audit import Looking
 from tellapart.report import DESIGNS
 
 COUNT = 200

@@ -10,10 +10,10 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.choose._answering import configured
+from tellapart.choose.named_limits import configured
 from tellapart.cli import main
 from tellapart.cli.deltas import asked
-from tellapart.mechanisms.named import NAMED, named, named_family
+from tellapart.mechanisms.catalogue import NAMED, named, named_family
 from tellapart.mechanisms.subject import curve_of
 
 # Each mechanism, made in every way it can be.

@@ -17,15 +17,19 @@ from cyclopts import CycloptsError
 import tellapart as ta
 from tellapart import audit, choose, reproduce, web
 from tellapart.cli import (
-    auditing,
-    choosing,
-    comparing,
+    audit as auditing,
+)
+from tellapart.cli import (
+    choose as choosing,
+)
+from tellapart.cli import (
+    compare,
     exits,
+    frameworks,
     main,
-    modelling,
-    noising,
-    reporting,
-    theory,
+    noise,
+    report,
+    risk,
 )
 from tellapart.cli.app import app
 
@@ -35,15 +39,15 @@ CHAIN, SCORES = str(EXAMPLES / "chain.toml"), str(EXAMPLES / "scores.csv")
 PROBE = ["probe", f"{EXAMPLES / 'release.py'}:noisy_count", *INPUTS]
 # Each command, and where a fault in the library would strike it.
 COMMANDS = {
-    "risk": (["risk", "--epsilon", "1"], theory, "asked"),
+    "risk": (["risk", "--epsilon", "1"], risk, "asked"),
     "choose": (["choose", "laplace", "--max-auc", "0.6"], choosing, "asked_family"),
-    "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], comparing, "named"),
-    "region": (["region", "--epsilon", "1"], theory, "PrivacyRegion"),
+    "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], compare, "named"),
+    "region": (["region", "--epsilon", "1"], risk, "PrivacyRegion"),
     "audit": (["audit", SCORES, "--design", "many-runs"], auditing, "many_runs"),
     "probe": (PROBE, audit, "probe"),
-    "report": (["report", "laplace", "--json", "--epsilon", "1"], reporting, "asked"),
-    "frameworks": (["frameworks", CHAIN], modelling, "compare_frameworks"),
-    "noise": (["noise", CHAIN, "--epsilon", "1"], noising, "noise_table"),
+    "report": (["report", "laplace", "--json", "--epsilon", "1"], report, "asked"),
+    "frameworks": (["frameworks", CHAIN], frameworks, "compare_frameworks"),
+    "noise": (["noise", CHAIN, "--epsilon", "1"], noise, "noise_table"),
     "explore": (["explore", "--no-browser"], web, "serve"),
     "reproduce": (["reproduce", "folder"], reproduce, "run"),
 }
@@ -105,7 +109,7 @@ def test_every_fault_in_every_command_has_its_code_and_one_line(
 
 
 def test_a_bug_says_so_and_how_to_report_it(run, monkeypatch):
-    monkeypatch.setattr(theory, "asked", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(risk, "asked", lambda *_, **__: 1 / 0)
     code, _, err = run("risk", "--epsilon", "1")
     assert (code, err) == (
         70,

@@ -14,7 +14,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.cli import show
+from tellapart.cli import terminal
 
 RELEASE = """
 import random, sys, time
@@ -359,7 +359,7 @@ def test_debug_shows_where_a_module_broke(run, folder):
     (folder / "broken_here.py").write_text("1 / 0")
     code, out, err = run(f"probe broken_here.py:f {ANY} --debug")
     assert (code, out) == (2, "")
-    assert err.startswith("tellapart.cli.apart._Traceback: ")
+    assert err.startswith("tellapart.cli.child_process._Traceback: ")
     assert 'broken_here.py", line 1' in err
     assert err.splitlines()[-1].startswith("tellapart: function must be in a module that can be im")
 
@@ -417,7 +417,7 @@ def test_progress_is_told(run, monkeypatch):
         def __exit__(self, *_):
             return None
 
-    monkeypatch.setattr(show, "working", Working)
+    monkeypatch.setattr(terminal, "working", Working)
     run(f"{PROBE} --epsilon 1".replace("5000", "9000"))
     shares = [share for what, doing, share in told if (what, doing) == ("calling", "calling")]
     # A block of 8,192 calls on each input, then what is left on each, then the end.

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.curve.compose import composed, part_of
-from tellapart.curve.composed import ComposedCurve
-from tellapart.curve.losses import LaplaceLoss
+from tellapart.curve.composition.compose import composed, part_of
+from tellapart.curve.composition.contour import ComposedCurve
+from tellapart.curve.composition.loss_laws import LaplaceLoss
 
 STEP = ta.Gaussian(1)
 OTHERS = ta.Gaussian(1, neighbours=ta.Neighbours.REPLACE)

@@ -10,8 +10,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import deployments, risk
-from tellapart.deployments import DEPLOYMENTS, LEFT_OUT, Deployment, Variant, find, gains
-from tellapart.deployments._registry import read
+from tellapart.deployments import DEPLOYMENTS, LEFT_OUT, Deployment, Variant, find, gains, read
 
 TABLE = resources.files("tellapart.deployments").joinpath("registry.csv")
 HEAD = "name,curator,published,variant,model,unit,epsilon,delta,rho,status,source"

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammaln
 
 import tellapart as ta
-from tellapart._numeric.folding import fold, law
+from tellapart.curve.composition.convolution import fold, law
 
 
 def fine(floor):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import comb
 
 import tellapart as ta
-from tellapart.curve.chain import chained
-from tellapart.mechanisms.groups import _binomial
+from tellapart.curve.composition.group_privacy import chained
+from tellapart.mechanisms.group_privacy import _binomial
 
 EPSILONS = np.array([0.0, 0.2, 1.0, 3.0])
 STEP = ta.Gaussian(1).sampled(0.1)

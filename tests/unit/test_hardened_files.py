@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tellapart import cli, deadline, report
 from tellapart.audit import Orientation, Scores, many_runs
-from tellapart.data import csvfile, labels, reading, sources
+from tellapart.data import csv_file, labels, reading, sources
 from tellapart.data.sources import Limits, Source
 from tellapart.data.table import Names
 from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
@@ -249,7 +249,7 @@ def test_what_is_wrong_is_told_with_its_line(case, tmp_path):
 
 
 def test_the_row_that_never_ends_is_named_by_its_beginning(tmp_path, monkeypatch):
-    monkeypatch.setattr(csvfile, "LONGEST_ROW", 1000)
+    monkeypatch.setattr(csv_file, "LONGEST_ROW", 1000)
     rule = "f.csv must have rows of at most 1,000 characters, got a longer one in line"
     one_line = GOOD + b"1" * 2000 + b",1\n" + GOOD
     assert said_everywhere("f.csv", one_line, tmp_path) == f"{rule} 62"
@@ -290,9 +290,9 @@ def test_rows_are_read_as_they_were_written(rows, chunk, quote, monkeypatch):
         f'{value!r},{inside},"{cell}"\n' if quote else f"{value!r},{int(inside)},{cell}\n"
         for (value, inside, _), cell in zip(rows, escaped, strict=True)
     )
-    monkeypatch.setattr(csvfile, "CHUNK", chunk)
+    monkeypatch.setattr(csv_file, "CHUNK", chunk)
     source = Source(Path("f.csv"), text.encode())
-    found = list(csvfile.cells(source, ["score", "member", "run"], Limits()))
+    found = list(csv_file.cells(source, ["score", "member", "run"], Limits()))
     cells = [[cell for some in found for cell in some.columns[k]] for k in range(3)]
     assert [float(one) for one in cells[0]] == [value for value, _, _ in rows]
     # The only thing that is not kept is how lines end within a cell.

@@ -6,8 +6,8 @@ from scipy.integrate import quad
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.curve.laplace_folds import PanelsCurve, laplace_two
-from tellapart.mechanisms.named import named
+from tellapart.curve.composition.laplace_convolution import PanelsCurve, laplace_two
+from tellapart.mechanisms.catalogue import named
 
 CURVES = {
     "two": lambda: named("laplace:epsilon=0.3,repeated=2").curve(),

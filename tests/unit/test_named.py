@@ -9,7 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.mechanisms.named import NAMED, named, named_family
+from tellapart.mechanisms.catalogue import NAMED, named, named_family
 
 
 @pytest.mark.parametrize(

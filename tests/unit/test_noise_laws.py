@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from tellapart.curve import discrete
+from tellapart.curve import discrete_gaussian
 from tellapart.mechanisms.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,
@@ -265,8 +265,11 @@ def test_discrete_gaussian_tails_are_continuous_in_sigma():
     x = np.array([-900.0, 0.0, 500.0, 2500.0, 8000.0])
     for sigma in (999.999, 1000.0, 1000.001):
         normal = ndtr(-(x + 0.5) / sigma)
-        assert discrete.above(sigma, x) == pytest.approx(normal, rel=1e-5)
-    before, after = discrete.above(np.nextafter(1000.0, 0), x), discrete.above(1000.0, x)
+        assert discrete_gaussian.above(sigma, x) == pytest.approx(normal, rel=1e-5)
+    before, after = (
+        discrete_gaussian.above(np.nextafter(1000.0, 0), x),
+        discrete_gaussian.above(1000.0, x),
+    )
     assert before == pytest.approx(after, rel=1e-12)
 
 

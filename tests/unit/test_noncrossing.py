@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv
 
-from tellapart._numeric.noncrossing import noncrossing
+from tellapart.audit.counts.confidence_band import noncrossing
 
 
 def _by_cells(n, ranks, bounds):
@@ -91,7 +91,7 @@ def test_transforms_agree_with_term_by_term_sums(n, monkeypatch):
     ranks = np.union1d(near, n + 1 - near)
     bounds = betaincinv(ranks, n - ranks + 1, 1e-3)
     fast = noncrossing(n, ranks, bounds)
-    monkeypatch.setattr("tellapart._numeric.noncrossing._SHORT", 10**12)
+    monkeypatch.setattr("tellapart.audit.counts.confidence_band._SHORT", 10**12)
     assert fast == pytest.approx(noncrossing(n, ranks, bounds), abs=1e-12)
 
 

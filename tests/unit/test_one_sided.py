@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import risk, worlds
-from tellapart.worlds.sides.mixtures import GaussianMixture, LaplaceMixture
+from tellapart.worlds.pairs.one_sided_mixtures import GaussianMixture, LaplaceMixture
 
 LAPLACE, GAUSSIAN = ta.Laplace(scale=10), ta.Gaussian(sigma=10)
 DISCRETE = ta.DiscreteLaplace(scale=2)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 import tellapart as ta
 from tellapart import plot
 from tellapart.choose import NoiseRow
-from tellapart.worlds import streams
 from tellapart.worlds.frameworks import Side, Standing
+from tellapart.worlds.markov import streams
 
 STILL = [[0.8, 0.2], [0.1, 0.9]]
 LEAKED = streams.leakage(STILL, STILL, 0.1, length=12)

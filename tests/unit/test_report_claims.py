@@ -14,7 +14,7 @@ from parsed_page import Page
 
 import tellapart as ta
 from tellapart import audit, report, risk
-from tellapart.report import QUESTIONS, _building, html
+from tellapart.report import QUESTIONS, building, html
 from tellapart.report.checklist import Known, items
 
 DRAW = np.random.default_rng(8)
@@ -33,7 +33,7 @@ def states(one):
 def without_picture(told):
     """The page of a report; its picture has a test of its own, and takes long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tellapart.report._picture._figure", lambda _: None)
+        patch.setattr("tellapart.report.html._figure", lambda _: None)
         return html.page(told)
 
 
@@ -131,7 +131,7 @@ def test_a_claim_that_cannot_be_read_changes_no_verdict(monkeypatch):
     def refuses(*_):
         raise ta.NotCertified("no digits")
 
-    monkeypatch.setattr(_building, "told", refuses)
+    monkeypatch.setattr(building, "told", refuses)
     told = report.of(REFUTED)
     assert told.refuted
     assert told.meaning is None

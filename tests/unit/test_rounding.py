@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart._numeric.rounding import fixed, to_decimals, to_digits
+from tellapart._numeric.text import fixed, to_decimals, to_digits
 
 finite = st.floats(-1e12, 1e12, allow_nan=False)
 

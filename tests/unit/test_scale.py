@@ -15,10 +15,10 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit import _probe
-from tellapart.audit.looks import End
-from tellapart.blackbox.calls import BLOCK, draw
-from tellapart.blackbox.settling import settle
+from tellapart.audit.evidence.thresholds import End
+from tellapart.audit.probing import probe_run
+from tellapart.audit.probing.calling.calls import BLOCK, draw
+from tellapart.audit.probing.calling.conventions import settle
 
 distributed = pytest.importorskip("distributed")
 
@@ -65,7 +65,7 @@ def cluster():
 def kind(request, monkeypatch):
     """Few calls send scores home; of many, which here are few, only counts come."""
     if request.param == "counts":
-        monkeypatch.setattr(_probe, "AT_HOME", BLOCK)
+        monkeypatch.setattr(probe_run, "AT_HOME", BLOCK)
     return request.param
 
 
@@ -93,7 +93,7 @@ def test_a_membership_game_has_the_same_scores_on_dask_and_keeps_them(cluster, t
 
 def test_counts_are_those_of_the_outputs(monkeypatch):
     """Each count again, from outputs that all came home."""
-    monkeypatch.setattr(_probe, "AT_HOME", BLOCK)
+    monkeypatch.setattr(probe_run, "AT_HOME", BLOCK)
     verdict = audit.probe(noisy_count, D0, D1, claim=CLAIM, samples=SAMPLES, seed=3)
     caller, aside = settle(noisy_count, D0, D1, seed=3), BLOCK // 10
     absent, present = (
@@ -185,7 +185,7 @@ def test_a_seed_that_each_process_has_cannot_be_judged(kind):
 @pytest.mark.parametrize(("place", "like"), [(4, 0), (4, 2), (7, 0), (7, 2)])
 def test_blocks_that_repeat_are_found_among_counts(monkeypatch, place, like):
     """One block is like another, at home or not, of the same input or of the other one."""
-    monkeypatch.setattr(_probe, "AT_HOME", BLOCK)
+    monkeypatch.setattr(probe_run, "AT_HOME", BLOCK)
     # Both inputs' first blocks come home, and then come four more of each.
     order = list(range(100, 110))
     order[place] = order[like]

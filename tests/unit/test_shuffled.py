@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.curve.clones import clones
+from tellapart.curve.composition.shuffling import clones
 
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0])

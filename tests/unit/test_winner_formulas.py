@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tellapart.mechanisms.winners import laplace_max, permute_and_flip
+from tellapart.mechanisms.choice import laplace_max, permute_and_flip
 
 UTILITIES = [
     [0.0],

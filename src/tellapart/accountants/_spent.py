@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tellapart.curve.certified import Bracket
+from tellapart.curve.certified.brackets import Bracket
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Combined

@@ -21,8 +21,8 @@ from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism
+from tellapart.mechanisms.discrete import DiscreteLaplace
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.mechanisms.whole_noise import DiscreteLaplace
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent

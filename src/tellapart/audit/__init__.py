@@ -8,26 +8,17 @@
 True
 """
 
-from tellapart.audit import attacks, canaries, domains, intervals, published
-from tellapart.audit._by_count import from_counts
-from tellapart.audit._many_runs import many_runs
-from tellapart.audit._metrics import Metrics, metrics
-from tellapart.audit._of_game import Exposed, exposure, game_evidence
-from tellapart.audit._one_run import one_run
-from tellapart.audit._played import Played
-from tellapart.audit._probe import probe
-from tellapart.audit._probe_bits import probe_bits
-from tellapart.audit._reach import fewest_models
-from tellapart.audit._search import Search, Tried, search
-from tellapart.audit._step import StepAudit, step
-from tellapart.audit._step_pairs import StepPair
-from tellapart.audit._together import together
-from tellapart.audit._training import training
+from tellapart.audit import published
+from tellapart.audit.attack_metrics import Metrics, metrics
 from tellapart.audit.bounds import Basis, LowerBound
-from tellapart.audit.counts import Counts
-from tellapart.audit.evidence import Design, Evidence, Finding
-from tellapart.audit.game import MembershipGame, Pool, Replaced, Targets
+from tellapart.audit.counts import intervals
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.evidence.base import Design, Evidence, Finding
+from tellapart.audit.evidence.count import from_counts
+from tellapart.audit.evidence.e_process import Pairs, Wager, epsilon_sequence, wealth
+from tellapart.audit.evidence.joint import together
 from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.many_run_audit import many_runs
 from tellapart.audit.methods import (
     Band,
     Credible,
@@ -38,10 +29,22 @@ from tellapart.audit.methods import (
     Ranks,
     Split,
 )
+from tellapart.audit.one_run_audit import one_run
+from tellapart.audit.probing.calling.program import Program
+from tellapart.audit.probing.floating_point import probe_bits
+from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.audit.sequential import Pairs, Wager, epsilon_sequence, wealth
+from tellapart.audit.searching import domains
+from tellapart.audit.searching.worst_pair import Search, Tried, search
+from tellapart.audit.trainings import attacks, canaries
+from tellapart.audit.trainings.evidence_of_game import Exposed, exposure, game_evidence
+from tellapart.audit.trainings.membership_game import MembershipGame, Pool, Replaced, Targets
+from tellapart.audit.trainings.models_needed import fewest_models
+from tellapart.audit.trainings.played import Played
+from tellapart.audit.trainings.step_audit import StepAudit, step
+from tellapart.audit.trainings.step_pairs import StepPair
+from tellapart.audit.trainings.training_audit import training
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.blackbox.program import Program
 
 __all__ = [
     "Band",

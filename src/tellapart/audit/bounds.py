@@ -7,7 +7,7 @@ from enum import Enum
 from numbers import Real
 
 from tellapart import _checks
-from tellapart._numeric.rounding import fixed
+from tellapart._numeric.text import fixed
 
 
 class Basis(Enum):

@@ -18,7 +18,7 @@ from tellapart._numeric import binomial
 from tellapart._numeric.safe import times_exp
 from tellapart._numeric.solve import climb, falling_root
 from tellapart.audit.bounds import Basis, LowerBound
-from tellapart.audit.counts import Counts
+from tellapart.audit.counts.attack_counts import Counts
 
 
 def katz_log_epsilon(counts: Counts, *, confidence: float = 0.95) -> LowerBound:

@@ -14,20 +14,20 @@ from rich.console import Console
 
 import tellapart
 from tellapart.cli import (
-    auditing,
-    choosing,
-    comparing,
+    audit,
+    choose,
+    compare,
+    errors,
     exits,
-    exploring,
-    founding,
+    explore,
+    frameworks,
     limits,
-    modelling,
-    noising,
-    probing,
-    reporting,
-    show,
-    theory,
-    wrong,
+    noise,
+    probe,
+    report,
+    reproduce,
+    risk,
+    terminal,
 )
 from tellapart.cli.options import typed
 
@@ -60,17 +60,17 @@ app = App(
     suppress_keyboard_interrupt=False,  # it has a code and a line, see `exits`
 )
 for command in (
-    theory.risk,
-    choosing.choose,
-    comparing.compare,
-    theory.region,
-    auditing.audit,
-    probing.probe,
-    reporting.report,
-    modelling.frameworks,
-    noising.noise,
-    exploring.explore,
-    founding.reproduce,
+    risk.risk,
+    choose.choose,
+    compare.compare,
+    risk.region,
+    audit.audit,
+    probe.probe,
+    report.report,
+    frameworks.frameworks,
+    noise.noise,
+    explore.explore,
+    reproduce.reproduce,
 ):
     app.command(command, help_epilogue=_ENDS)
 
@@ -92,8 +92,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
                 code = _run(given)
             if came:  # the command ended well, as a server does, but not by itself
                 raise came[0]
-        except show.ReaderGone:
-            show.hush()
+        except terminal.ReaderGone:
+            terminal.hush()
             return exits.Exit.DONE
         except BaseException as error:  # noqa: BLE001 (each has its code, and none is 0 or 1)
             _complain(error, given, debug)
@@ -107,12 +107,12 @@ def _run(given: list[str]) -> int:
     typed.set(tuple(given))
     found = app(
         given,
-        console=show.terminal(wrap=True),
+        console=terminal.terminal(wrap=True),
         exit_on_error=False,
         print_error=False,
         result_action="return_value",
     )
-    show.flush()
+    terminal.flush()
     return found if isinstance(found, int) else exits.Exit.DONE
 
 
@@ -122,4 +122,4 @@ def _complain(error: BaseException, given: list[str], debug: bool) -> None:
     with suppress(OSError):
         if debug:
             traceback.print_exception(error)
-        console.print(wrong.line(error, app, given))
+        console.print(errors.line(error, app, given))

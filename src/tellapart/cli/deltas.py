@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import Parameter
 
 from tellapart import _checks
-from tellapart.mechanisms.named import (
+from tellapart.mechanisms.catalogue import (
     NamedFamily,
     Term,
     is_composed,

@@ -14,8 +14,8 @@ from pathlib import Path
 from rich.console import Console
 
 from tellapart import _checks, deadline, run
-from tellapart.blackbox import running
-from tellapart.cli import apart
+from tellapart.audit.probing.calling import program
+from tellapart.cli import child_process
 from tellapart.cli.exits import Exit
 from tellapart.errors import InvalidArgument
 
@@ -117,8 +117,8 @@ def _watch(done: threading.Event, end: float, memory: float) -> None:
 
 
 def _give_up(why: str) -> None:
-    apart.end_all()
-    running.end_all()
+    child_process.end_all()
+    program.end_all()
     with suppress(OSError, ValueError):
         print(f"tellapart: {why}", file=sys.stderr, flush=True)  # noqa: T201
     os._exit(Exit.NO_VERDICT)

@@ -15,9 +15,9 @@ from cyclopts import Group, Parameter, Token
 from rich.console import Console
 
 from tellapart import _checks
-from tellapart.cli import show
+from tellapart.cli import terminal
 from tellapart.errors import visible
-from tellapart.mechanisms.named import NAMED
+from tellapart.mechanisms.catalogue import NAMED
 from tellapart.report.checklist import QUESTIONS, checked
 from tellapart.report.model import plain
 from tellapart.worlds import Adversary
@@ -241,24 +241,24 @@ class Output:
 
     def say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
         """Print the answer, at once; whoever reads no further still gets what is written."""
-        with show.handed_over():
+        with terminal.handed_over():
             self._say(data, text)
 
     def tell(self, done: str) -> None:
         """Say what was written, below an answer for people."""
         if not self.as_json:
-            with show.handed_over():
-                show.terminal().print(f"\n{done}", markup=False)
+            with terminal.handed_over():
+                terminal.terminal().print(f"\n{done}", markup=False)
 
     def _say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
-        console = show.terminal()
+        console = terminal.terminal()
         if self.as_json:
             if self.plot is not None:
                 data = {**data, "plot": str(self.plot)}
             said = json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2)
             # JSON spells only the first 32 of the characters that may steer a terminal.
             said = visible(said, keep="\n", spelt=lambda one: json.dumps(one)[1:-1])
-            show.write(console, f"{said}\n")
+            terminal.write(console, f"{said}\n")
             return
         text(console)
 

@@ -23,10 +23,10 @@ from tellapart.curve.closed import (
     LaplaceCurve,
     LogisticCurve,
 )
-from tellapart.curve.discrete import DiscreteGaussianCurve
+from tellapart.curve.discrete_gaussian import DiscreteGaussianCurve
 from tellapart.curve.guarantees import from_profile
-from tellapart.curve.planar import PlanarLaplaceCurve
-from tellapart.curve.truncated import TruncatedLaplaceCurve
+from tellapart.curve.planar_laplace import PlanarLaplaceCurve
+from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
 from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.data import columns, csvfile, duck, frames, parquet, paths
+from tellapart.data import columns, csv_file, duck, frames, parquet, paths
 from tellapart.data.sources import Limits, Source
 from tellapart.errors import BadScores, InvalidArgument
 
@@ -87,11 +87,11 @@ def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[La
 def _of_csv(source: Source, names: Sequence[str]) -> list[Labels]:
     lines: list[int] = []
     held: list[list[Any]] = [[] for _ in names]
-    for some in csvfile.cells(source, names, Limits()):
+    for some in csv_file.cells(source, names, Limits()):
         lines.extend(some.lines)
         for kept, column in zip(held, some.columns, strict=True):
             kept.extend(column)
-    place = csvfile.placed(source, lines)
+    place = csv_file.placed(source, lines)
     return [Labels(name, rows, place) for name, rows in zip(names, held, strict=True)]
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tellapart.data import archives, csvfile, parquet, paths
+from tellapart.data import csv_file, npz, parquet, paths
 from tellapart.data.ranked import Progress
 from tellapart.data.sources import Limits, Source
 from tellapart.data.table import Names, Reader, Slice
 from tellapart.errors import BadScores
 
 READERS: dict[str, Reader] = {
-    "csv": csvfile.slices,
-    "npz": archives.slices,
+    "csv": csv_file.slices,
+    "npz": npz.slices,
     "parquet": parquet.slices,
 }
 # How files of each kind begin, if they always do.

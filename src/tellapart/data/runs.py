@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from types import TracebackType
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _files
 from tellapart._checks import Array
+from tellapart.data import columns, paths, reading
 from tellapart.data.ranked import (
     Mask,
     Progress,
@@ -24,6 +26,8 @@ from tellapart.data.ranked import (
     checked_split,
     checked_values,
 )
+from tellapart.data.sources import Source
+from tellapart.data.table import Names, Slice
 from tellapart.errors import InvalidArgument, Unsupported
 
 # Scores in one run: 64 MiB, sorted in memory.
@@ -237,3 +241,59 @@ def _key(value: float) -> np.int64:
 
 def _double(keys: Whole) -> Array:
     return np.asarray(keys ^ ((keys >> 63) & _SIGN)).view(np.float64)
+
+
+class ScoreFile:
+    """Members and others of a score table on disk, each answering questions about ranks.
+
+    The files are read once, into sorted runs in a private temporary folder that takes 8 bytes a
+    row (and 8 more for each split) and goes away with the last side that uses it.
+    """
+
+    members: SortedRuns
+    others: SortedRuns
+
+    def __init__(
+        self,
+        path: paths.Paths,
+        *,
+        score: str = "score",
+        member: str = "member",
+        progress: Progress | None = None,
+    ) -> None:
+        _, files = paths.found(path)
+        slices = reading.slices(
+            [Source(one) for one in files], Names(score, member), None, progress
+        )
+        self._hold(slices, paths.words(files))
+
+    @classmethod
+    def of_slices(cls, slices: Iterable[Slice], where: str) -> ScoreFile:
+        """Both sides of rows that come some at a time."""
+        made = cls.__new__(cls)
+        made._hold(slices, where)
+        return made
+
+    def _hold(self, slices: Iterable[Slice], where: str) -> None:
+        self._folder = PrivateFolder()
+        members, others = RunWriter(self._folder), RunWriter(self._folder)
+        for rows in slices:
+            members.add(rows.scores[rows.member])
+            others.add(rows.scores[~rows.member])
+        self.members, self.others = members.done(), others.done()
+        columns.both_sides(where, self.members.count, self.others.count)
+
+    def __enter__(self) -> ScoreFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what was written to disk; the sides cannot be asked any more."""
+        self._folder.remove()

@@ -11,11 +11,10 @@ from tellapart.mechanisms.choice import (
     ReportNoisyMax,
     UnaryEncoding,
 )
-from tellapart.mechanisms.custom import CustomMechanism
+from tellapart.mechanisms.custom import CustomMechanism, Promise
+from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
-from tellapart.mechanisms.promise import Promise
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
-from tellapart.mechanisms.whole_noise import DiscreteGaussian, DiscreteLaplace
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     CustomMechanism,

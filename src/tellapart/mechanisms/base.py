@@ -12,7 +12,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 
 if TYPE_CHECKING:
-    from tellapart.curve.certified import Bracket
+    from tellapart.curve.certified.brackets import Bracket
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
     from tellapart.mechanisms.shuffled import Shuffled
 
@@ -137,7 +137,7 @@ class Mechanism(ABC):
         return self if k == 1 else self._grouped(k)
 
     def _grouped(self, size: int) -> Mechanism:
-        from tellapart.mechanisms.groups import grouped
+        from tellapart.mechanisms.group_privacy import grouped
 
         return grouped(self, size)
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, fields
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.certified import Bracket, bracketed_parts
-from tellapart.curve.compose import Part, part_of, replaced_part, sampled_part
-from tellapart.curve.enclosed import composed_or_enclosed
+from tellapart.curve.certified.brackets import Bracket, bracketed_parts
+from tellapart.curve.composition.compose import Part, part_of, replaced_part, sampled_part
+from tellapart.curve.composition.infinite_loss import NOTHING_SURE
+from tellapart.curve.composition.loss_laws import LossLaw
+from tellapart.curve.composition.moment_curve import composed_or_enclosed
+from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.curve.losses import LossLaw
-from tellapart.curve.revealing import NOTHING_SURE
-from tellapart.curve.sampled import ReplacedCurve, SampledCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
 

@@ -12,12 +12,12 @@ from scipy.special import gammainc, ndtr, ndtri
 
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.curve import discrete
+from tellapart.curve import discrete_gaussian
 from tellapart.curve.atomic import from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import LaplaceCurve
 from tellapart.curve.guarantees import everything, gaussian, nothing
-from tellapart.curve.truncated import TruncatedLaplaceCurve
+from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
 
 
 class NoiseLaw(ABC):
@@ -193,13 +193,13 @@ class DiscreteGaussianLaw(NoiseLaw):
     def curve(self, shift: float) -> TradeoffCurve:
         if shift == 0 or math.isinf(self.sigma):
             return nothing()
-        return discrete.DiscreteGaussianCurve(self.sigma, shift)
+        return discrete_gaussian.DiscreteGaussianCurve(self.sigma, shift)
 
     def log_ratio(self, x: Array, shift: float) -> Array:
         return _normal_log_ratio(x - shift / 2, shift, self.sigma)
 
     def above(self, x: Array) -> Array:
-        return discrete.above(self.sigma, np.floor(x))
+        return discrete_gaussian.above(self.sigma, np.floor(x))
 
     def cut(self, fpr: Array) -> Array:
         return _whole_cut(self, fpr)
@@ -213,7 +213,7 @@ class DiscreteGaussianLaw(NoiseLaw):
             return float(np.sqrt(2 * np.sum(x**2 * self.at(x))))
 
     def at(self, x: Array) -> Array:
-        return np.where(x == np.floor(x), np.exp(discrete.log_mass(self.sigma, x)), 0.0)
+        return np.where(x == np.floor(x), np.exp(discrete_gaussian.log_mass(self.sigma, x)), 0.0)
 
 
 def _normal_log_ratio(beyond_middle: Array, shift: float, sigma: float) -> Array:

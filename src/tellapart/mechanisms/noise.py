@@ -14,7 +14,6 @@ from tellapart._numeric import solve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.attacker import ShiftTest, shift_test
 from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
 from tellapart.mechanisms.laws import (
     GaussianLaw,
@@ -22,6 +21,7 @@ from tellapart.mechanisms.laws import (
     NoiseLaw,
     TruncatedLaplaceLaw,
 )
+from tellapart.mechanisms.neyman_pearson import ShiftTest, shift_test
 
 
 class AdditiveNoise(Mechanism):

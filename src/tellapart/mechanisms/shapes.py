@@ -14,7 +14,7 @@ from tellapart.curve.atomic import three_ratios
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.curve.planar import FURTHEST, PlanarLaplaceCurve
+from tellapart.curve.planar_laplace import FURTHEST, PlanarLaplaceCurve
 from tellapart.mechanisms.base import ADD_REMOVE, LocalMechanism, Mechanism, Neighbours
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.clones import clones
+from tellapart.curve.composition.shuffling import clones
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling

@@ -8,7 +8,7 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Combined
-from tellapart.mechanisms.promise import Promise
+from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
 

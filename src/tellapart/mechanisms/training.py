@@ -13,7 +13,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.compose import Part, part_of
+from tellapart.curve.composition.compose import Part, part_of
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Step

@@ -17,13 +17,13 @@ try:
 except ImportError as missing:
     raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
 
-from tellapart.plot._audit import audit
-from tellapart.plot._deployments import deployments
-from tellapart.plot._frontier import frontier
-from tellapart.plot._regions import region_point, regions
-from tellapart.plot._worlds import leakage, noise, standings
+from tellapart.plot.audits import audit
 from tellapart.plot.choices import f_score
+from tellapart.plot.correlated import leakage, noise, standings
 from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
+from tellapart.plot.frontiers import frontier
+from tellapart.plot.privacy_regions import region_point, regions
+from tellapart.plot.published import deployments
 from tellapart.plot.style import panels, save, style, styled
 
 __all__ = [

@@ -14,7 +14,7 @@ from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.threshold import ThresholdCurve
+from tellapart.curve.loss_tails import ThresholdCurve
 from tellapart.mechanisms.subject import Subject, curves_of
 from tellapart.plot.numbers import plain
 from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, sheet, square

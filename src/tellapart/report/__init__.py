@@ -5,12 +5,11 @@ a web page that needs nothing else (extra ``report``), with the same data as JSO
 ``page`` gives the page as text.
 """
 
-from tellapart.report._building import of
-from tellapart.report._writing import page, target, write
+from tellapart.report.building import of
 from tellapart.report.checklist import QUESTIONS, Question
 from tellapart.report.designs import DESIGNS, DesignWords
-from tellapart.report.model import Report
-from tellapart.report.parts import Input, Item, Made, Meaning, Shown, Traced
+from tellapart.report.model import Input, Item, Made, Meaning, Report, Shown, Traced
+from tellapart.report.writing import page, target, write
 
 __all__ = [
     "DESIGNS",

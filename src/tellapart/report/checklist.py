@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tellapart import _checks
-from tellapart._numeric.rounding import fixed
+from tellapart._numeric.text import fixed
 from tellapart.mechanisms.base import LocalMechanism, Mechanism
 from tellapart.mechanisms.combine import Combined, parts_of
 from tellapart.mechanisms.noise import AdditiveNoise
 from tellapart.mechanisms.shapes import Staircase, UniformNoise
 from tellapart.mechanisms.shuffled import Shuffled
 from tellapart.mechanisms.subject import Subject
-from tellapart.report.parts import Item
+from tellapart.report.model import Item
 
 _GUARANTEE = "The guarantee"
 _ALGORITHM = "Algorithms, correctness and use"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tellapart.audit.evidence import Design
+from tellapart.audit.evidence.base import Design
 
 
 @dataclass(frozen=True)

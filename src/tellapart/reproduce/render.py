@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from tellapart._numeric.rounding import to_decimals
+from tellapart._numeric.text import to_decimals
 from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, Verdict, verdicts
 
 CITATION = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks, choose, risk
-from tellapart._numeric.rounding import to_decimals
+from tellapart._numeric.text import to_decimals
 from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.mechanisms.noise import Laplace
 from tellapart.mechanisms.subject import Subject

@@ -4,8 +4,7 @@ Measures are plain functions of a curve, so anyone can add their own. A curve fr
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
 """
 
-from tellapart.risk._summary import Reading, summary
-from tellapart.risk._words import words
+from tellapart.risk.catalogue import Reading, summary
 from tellapart.risk.decisions import (
     AttackPoint,
     FScoreAttack,
@@ -26,6 +25,7 @@ from tellapart.risk.inference import (
     rates_from_precision,
 )
 from tellapart.risk.rates import advantage, auc, epsilon, tpr
+from tellapart.risk.sentences import words
 
 __all__ = [
     "AttackPoint",

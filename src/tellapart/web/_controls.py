@@ -12,7 +12,7 @@ from dataclasses import field as made
 from enum import StrEnum
 from typing import Any
 
-from tellapart.mechanisms.named import NAMED, Term, named, own_delta, terms
+from tellapart.mechanisms.catalogue import NAMED, Term, named, own_delta, terms
 
 
 class Scale(StrEnum):

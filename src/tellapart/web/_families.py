@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tellapart import _checks
-from tellapart.mechanisms.named import NAMED, NamedFamily, Term, named_family, terms
+from tellapart.mechanisms.catalogue import NAMED, NamedFamily, Term, named_family, terms
 from tellapart.web import _controls
 from tellapart.web._controls import Choice, Control, Group, Line
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
-from tellapart.mechanisms.named import Term, terms
+from tellapart.mechanisms.catalogue import Term, terms
 
 State = TypeVar("State")
 

@@ -1,46 +1,37 @@
 """What an adversary knows beforehand, what it asks, and data whose records hang together."""
 
-from tellapart.worlds import described, frameworks, policies, streams
+from tellapart.worlds import described, frameworks, policies
 from tellapart.worlds.adversary import Adversary, PriorRange
-from tellapart.worlds.coefficients import Coefficients, coefficients
-from tellapart.worlds.fitting import (
-    ChainSet,
-    FittedChain,
-    FittedTable,
-    TableSet,
-    chain_epsilon_bound,
-    chain_scale_bound,
-    fit_chain,
-    fit_table,
-    table_epsilon_bound,
-    table_scale_bound,
+from tellapart.worlds.markov import streams
+from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
+from tellapart.worlds.markov.chain import MarkovChain
+from tellapart.worlds.markov.chain_sets import ChainSet
+from tellapart.worlds.markov.fitting import FittedChain, fit_chain
+from tellapart.worlds.markov.laplace_tails import chain_log_mgf, interior_log_mgf
+from tellapart.worlds.markov.quilts import (
+    Mixing,
+    Quilt,
+    mixing,
+    quilt_scale,
+    quilt_scale_approximate,
 )
-from tellapart.worlds.models import (
-    Exchangeable,
-    FiniteLaw,
-    FiniteModel,
-    GaussianRecords,
-    ImpossibleSecret,
-    Independent,
-    JointTable,
-    Linear,
-    MarkovChain,
-    NormalLaw,
-    Predicate,
-    RecordIn,
-    RecordValue,
-    Sum,
-    TreeNetwork,
-    Vector,
-    VectorLaw,
-    chain_log_mgf,
-    interior_log_mgf,
-)
-from tellapart.worlds.quilts import Mixing, Quilt, mixing, quilt_scale, quilt_scale_approximate
+from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.exchangeable import Exchangeable
+from tellapart.worlds.models.fitted_tables import FittedTable, fit_table
+from tellapart.worlds.models.gaussian import GaussianRecords
+from tellapart.worlds.models.independent import Independent
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.queries import Linear, Sum, Vector
+from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
+from tellapart.worlds.models.table import JointTable
+from tellapart.worlds.models.table_sets import TableSet, table_epsilon_bound, table_scale_bound
+from tellapart.worlds.models.tree import TreeNetwork
+from tellapart.worlds.models.vectors import VectorLaw
+from tellapart.worlds.pairs.one_sided import OneSided
+from tellapart.worlds.paper_coefficients import Coefficients, coefficients
 from tellapart.worlds.releases import Channel
 from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
-from tellapart.worlds.sides.one_sided import OneSided
-from tellapart.worlds.wasserstein import Widest, wasserstein, widest
+from tellapart.worlds.wasserstein_distance import Widest, wasserstein, widest
 
 __all__ = [
     "Adversary",

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from tellapart import audit
-from tellapart.audit import _lira, attacks
+from tellapart.audit.trainings import attacks, lira
 from tellapart.errors import InvalidArgument, Unsupported
 
 MODELS, TARGETS, POPULATION = 24, 3, 5
@@ -69,7 +69,7 @@ def test_lira_is_what_a_plain_loop_gives(online, fixed_variance):
 def test_lira_for_description_leaves_the_model_itself_out(
     online, fixed_variance, at_once, monkeypatch
 ):
-    monkeypatch.setattr(_lira, "_AT_ONCE", at_once)
+    monkeypatch.setattr(lira, "_AT_ONCE", at_once)
     raw, inside, _ = outputs()
     found = attacks.lira(raw, inside, online=online, fixed_variance=fixed_variance)
     for model in (0, 7, MODELS - 1):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tellapart.audit import _band
-from tellapart.audit._band import (
+from tellapart.audit.counts import confidence_band
+from tellapart.audit.counts.confidence_band import (
     default_ranks,
     fpr_upper_above,
     local_level,
@@ -119,7 +119,7 @@ def test_count_bounds_lie_around_the_shares():
 
 def test_the_level_is_solved_once(monkeypatch):
     first = local_level(321, 0.05)
-    monkeypatch.setattr(_band, "noncrossing", None)
+    monkeypatch.setattr(confidence_band, "noncrossing", None)
     assert local_level(321, 0.05) == first
 
 

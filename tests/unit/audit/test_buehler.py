@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import tellapart as ta
-from tellapart.audit import _orders, _tails
-from tellapart.audit.counts import Counts
-from tellapart.audit.intervals import (
+from tellapart.audit.counts import exact_tails, outcome_orders
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.intervals import (
     Forms,
     Ranking,
     berger_boos_epsilon,
@@ -44,9 +44,9 @@ def _score_bounds(members, others, delta, level, forms):
     found = np.zeros((members + 1, others + 1))
     for i, j in np.ndindex(found.shape):
         one = Counts(i, members, j, others)
-        found[i, j] = _orders.score_bound(one, delta, level)
+        found[i, j] = outcome_orders.score_bound(one, delta, level)
         if forms is Forms.BOTH:
-            found[i, j] = max(found[i, j], _orders.score_bound(one.opposite(), delta, level))
+            found[i, j] = max(found[i, j], outcome_orders.score_bound(one.opposite(), delta, level))
     return found
 
 
@@ -128,12 +128,12 @@ def test_the_bound_by_scores_is_the_naive_one(counts, delta, forms):
 
 def test_the_chance_of_a_region_is_the_double_sum():
     counts = Counts(20, 25, 3, 40)
-    rule = _orders.by_box(counts, 1e-3, 0.05, Forms.BOTH)
-    region = _tails.region(25, 40, rule, _tails.Span(), 0.05)
+    rule = outcome_orders.by_box(counts, 1e-3, 0.05, Forms.BOTH)
+    region = exact_tails.region(25, 40, rule, exact_tails.Span(), 0.05)
     fpr = np.linspace(0, 1, 33)
     tpr = ta.guarantee(1.0, 1e-3).tpr(fpr)
     naive = _naive_chance(counts, 1e-3, 0.05, Forms.BOTH, fpr, tpr)
-    found = _tails.probability(region, fpr, tpr)
+    found = exact_tails.probability(region, fpr, tpr)
     assert np.all(found >= naive - 1e-14)
     assert np.all(found <= naive + 1e-6 * 0.05)
 
@@ -141,15 +141,15 @@ def test_the_chance_of_a_region_is_the_double_sum():
 def test_blocks_only_make_a_region_likelier_and_hardly():
     n = 20_000
     counts = Counts(9_000, n, 6_000, n)
-    rule = _orders.by_box(counts, 0.0, 0.05, Forms.BOTH)
-    span = _tails.Span(0.28, 0.32)
-    blocks = _tails.region(n, n, rule, span, 0.05)
+    rule = outcome_orders.by_box(counts, 0.0, 0.05, Forms.BOTH)
+    span = exact_tails.Span(0.28, 0.32)
+    blocks = exact_tails.region(n, n, rule, span, 0.05)
     every = np.arange(n + 1.0)
-    single = _tails.Region(n, n, every, rule(every), 0.05)
+    single = exact_tails.Region(n, n, every, rule(every), 0.05)
     assert blocks.starts.size < n / 5
     fpr = np.linspace(*span, 7)
     tpr = 1.47 * fpr
-    fine, coarse = (_tails.probability(one, fpr, tpr) for one in (single, blocks))
+    fine, coarse = (exact_tails.probability(one, fpr, tpr) for one in (single, blocks))
     assert np.all(coarse >= fine * (1 - 1e-6))
     assert np.all(coarse <= fine * 1.1 + 1e-9)
 
@@ -258,6 +258,6 @@ def test_bad_arguments_are_named():
 @pytest.mark.parametrize("n", [40, 3000, 10**6])
 def test_a_region_of_everything_is_sure(n):
     """Whatever lies beyond the window is counted as if it incriminated."""
-    region = _tails.region(n, n, np.zeros_like, _tails.Span(), 0.05)
+    region = exact_tails.region(n, n, np.zeros_like, exact_tails.Span(), 0.05)
     fpr = np.array([0.0, 1e-6, 0.01, 0.3, 0.9, 1.0])
-    assert np.all(_tails.probability(region, fpr, np.sqrt(fpr)) >= 1 - 1e-9)
+    assert np.all(exact_tails.probability(region, fpr, np.sqrt(fpr)) >= 1 - 1e-9)

@@ -10,8 +10,8 @@ from scipy.stats import beta, binom
 
 import tellapart as ta
 from tellapart.audit import judge
-from tellapart.audit._by_cuts import Cut, CutEvidence, cut_ledger
-from tellapart.audit.looks import End
+from tellapart.audit.evidence.cuts import Cut, CutEvidence, cut_ledger
+from tellapart.audit.evidence.thresholds import End
 
 N = 1_000_000
 LEDGER, OWN, EACH = cut_ledger(0.05, 3)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.looks import End, geometric_ranks, look_at
+from tellapart.audit.evidence.thresholds import End, geometric_ranks, look_at
 from tellapart.curve.guarantees import gaussian
 
 SIDES = st.lists(st.integers(-12, 12), min_size=1, max_size=60)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tellapart.audit._canaries import Ranking, fair_coins, guess
-from tellapart.audit._guesses import Guesses
+from tellapart.audit.counts.one_run_guesses import Guesses
+from tellapart.audit.evidence.guess import Ranking, fair_coins, guess
 from tellapart.errors import InvalidArgument
 
 scores = st.lists(st.integers(0, 3), max_size=5)

@@ -8,10 +8,10 @@ from scipy.integrate import dblquad
 from scipy.stats import beta, binom
 
 import tellapart as ta
-from tellapart.audit import _overclaims
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts import Counts
-from tellapart.audit.intervals import jeffreys_epsilon, joint_beta_epsilon
+from tellapart.audit.counts import coverage
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.intervals import jeffreys_epsilon, joint_beta_epsilon
 
 
 def _naive_posterior(counts, epsilon, delta):
@@ -76,7 +76,7 @@ def test_joint_beta_never_says_nothing_and_its_rate_says_so():
 def test_the_rate_of_false_claims_is_the_full_sum(method):
     counts, delta = Counts(9, 12, 2, 10), 0.01
     bound = method(counts, delta=delta)
-    fpr, tpr = _overclaims.likeliest_rates(counts, bound.value, delta)
+    fpr, tpr = coverage.likeliest_rates(counts, bound.value, delta)
     assert tpr == pytest.approx(ta.guarantee(bound.value, delta).tpr(fpr), abs=1e-12)
     rate = 0.0
     for x1 in range(13):
@@ -91,7 +91,7 @@ def test_the_rate_of_false_claims_is_the_full_sum(method):
 
 def test_likeliest_rates_are_likelier_than_all_others_on_the_curve():
     counts, curve = Counts(30, 40, 5, 60), ta.guarantee(1.2, 0.01)
-    fpr, tpr = _overclaims.likeliest_rates(counts, 1.2, 0.01)
+    fpr, tpr = coverage.likeliest_rates(counts, 1.2, 0.01)
     grid = np.linspace(1e-6, 1 - 1e-6, 20_001)
 
     def chance(p, q):

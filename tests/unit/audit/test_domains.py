@@ -7,7 +7,15 @@ import pytest
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.audit.domains import Answers, Examples, Moves, Numbers, OneOf, Tables, Tallies
+from tellapart.audit.searching.domains import (
+    Answers,
+    Examples,
+    Moves,
+    Numbers,
+    OneOf,
+    Tables,
+    Tallies,
+)
 
 REPLACE = ta.Neighbours.REPLACE
 

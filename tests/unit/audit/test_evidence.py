@@ -9,13 +9,12 @@ from scipy.stats import beta, binom
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._band import fpr_upper_above, tpr_lower
-from tellapart.audit._buehler import buehler_p_value
-from tellapart.audit._cells import Cells
-from tellapart.audit._choice import best_rank
-from tellapart.audit._families import epsilons, gaussians, p_values
-from tellapart.audit._rank_test import Looked, masses
-from tellapart.audit.looks import End
+from tellapart.audit.counts.buehler import buehler_p_value
+from tellapart.audit.counts.confidence_band import fpr_upper_above, tpr_lower
+from tellapart.audit.counts.rank_test import Cells, Looked, masses
+from tellapart.audit.evidence.claim_families import epsilons, gaussians, p_values
+from tellapart.audit.evidence.held_out_rank import best_rank
+from tellapart.audit.evidence.thresholds import End
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import InvalidArgument, Unsupported
 

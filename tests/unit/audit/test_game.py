@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import tellapart as ta
 from tellapart import audit, run
-from tellapart.audit import _datasets
+from tellapart.audit.trainings import datasets
 from tellapart.errors import BadScores, InvalidArgument, TrainingStopped, Unsupported
 
 PEOPLE = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])
@@ -172,24 +172,24 @@ def test_every_make_of_data_gives_the_examples_that_are_in(make):
 @pytest.mark.parametrize("make", ["array", "pair", "list", "frame", "tensor", "torch"])
 def test_a_fingerprint_is_of_what_the_data_hold(make):
     data, again = (makes()[make][0] for _ in range(2))
-    assert _datasets.fingerprint(data) == _datasets.fingerprint(again)
-    part = _datasets.take(data, np.array([0, 1, 2, 4, 3, 5]))
+    assert datasets.fingerprint(data) == datasets.fingerprint(again)
+    part = datasets.take(data, np.array([0, 1, 2, 4, 3, 5]))
     if make != "torch":  # a Subset counts by its type and length
-        assert _datasets.fingerprint(part) != _datasets.fingerprint(data)
+        assert datasets.fingerprint(part) != datasets.fingerprint(data)
 
 
 def test_other_numbers_have_another_fingerprint():
     changed = PEOPLE.copy()
     changed[3] = 0.5
-    assert _datasets.fingerprint(changed) != _datasets.fingerprint(PEOPLE)
-    assert _datasets.fingerprint(pd.Series(changed)) != _datasets.fingerprint(pd.Series(PEOPLE))
+    assert datasets.fingerprint(changed) != datasets.fingerprint(PEOPLE)
+    assert datasets.fingerprint(pd.Series(changed)) != datasets.fingerprint(pd.Series(PEOPLE))
     sparse = [csr_array(one[:, None]) for one in (PEOPLE, changed)]
-    assert _datasets.fingerprint(sparse[0]) != _datasets.fingerprint(sparse[1])
-    assert _datasets.fingerprint(["a", "b"]) != _datasets.fingerprint(["ab", ""])
-    assert _datasets.fingerprint(range(5)) != _datasets.fingerprint(range(5, 10))
-    assert _datasets.fingerprint([date(2020, 1, 1)]) != _datasets.fingerprint([date(2021, 1, 1)])
-    assert _datasets.fingerprint([{1}, {2}]) != _datasets.fingerprint([{1}, {3}])
-    assert _datasets.fingerprint({"b", "a"}) == _datasets.fingerprint({"a", "b"})
+    assert datasets.fingerprint(sparse[0]) != datasets.fingerprint(sparse[1])
+    assert datasets.fingerprint(["a", "b"]) != datasets.fingerprint(["ab", ""])
+    assert datasets.fingerprint(range(5)) != datasets.fingerprint(range(5, 10))
+    assert datasets.fingerprint([date(2020, 1, 1)]) != datasets.fingerprint([date(2021, 1, 1)])
+    assert datasets.fingerprint([{1}, {2}]) != datasets.fingerprint([{1}, {3}])
+    assert datasets.fingerprint({"b", "a"}) == datasets.fingerprint({"a", "b"})
 
 
 def test_the_population_is_scored_and_never_in():

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 from tellapart import audit
-from tellapart.audit import _code, _kept, _playing
+from tellapart.audit.probing import code_identity
+from tellapart.audit.trainings import playing as _playing
+from tellapart.audit.trainings import store
 from tellapart.errors import InvalidArgument, TrainingStopped, Unsupported
 
 SCRIPT = """
@@ -59,7 +61,7 @@ def form(request, monkeypatch):
 
 def test_workers_that_were_started_elsewhere_find_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = _kept.Kept.opened("kept", {"game": 1})
+    found = store.Kept.opened("kept", {"game": 1})
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     found.write(0, np.zeros((1, 5)))
@@ -119,13 +121,13 @@ def test_half_a_file_is_none(form, tmp_path):
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
     sizes = {file.stat().st_size for file in files(tmp_path)}
     assert min(sizes) > 0
-    assert _kept.Kept(tmp_path, form).read(2) is not None
+    assert store.Kept(tmp_path, form).read(2) is not None
 
 
 def test_a_file_of_other_coins_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
     one = next(k for k in range(10) if first.inclusion[k] != first.inclusion[0])
-    kept = _kept.Kept(tmp_path, form)
+    kept = store.Kept(tmp_path, form)
     kept.path(0).write_bytes(kept.path(one).read_bytes())
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
 
@@ -134,14 +136,14 @@ def test_a_file_of_another_model_with_the_same_coins_is_none(form, tmp_path):
     """Counted twice, a score would be no independent one."""
     first = game().play(train, folder=tmp_path)
     one = next(k for k in range(1, 10) if first.inclusion[k] == first.inclusion[0])
-    kept = _kept.Kept(tmp_path, form)
+    kept = store.Kept(tmp_path, form)
     kept.path(0).write_bytes(kept.path(one).read_bytes())
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
 
 
 def test_a_file_of_something_else_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
-    kept = _kept.Kept(tmp_path, form)
+    kept = store.Kept(tmp_path, form)
     if form == "parquet":
         duckdb = pytest.importorskip("duckdb")
         kept.path(3).unlink()
@@ -276,13 +278,13 @@ def test_another_setting_makes_it_another_function(make, tmp_path):
 def test_functions_that_call_each_other_have_a_name():
     made = {"__name__": "made"}
     exec("def odd(n): return even(n)\ndef even(n): return odd(n)", made)  # noqa: S102
-    assert _code.code(made["odd"]) != _code.code(made["even"])
-    assert _code.code(len) == ""
+    assert code_identity.code(made["odd"]) != code_identity.code(made["even"])
+    assert code_identity.code(len) == ""
 
 
 def test_after_a_worker_died_only_what_is_missing_is_trained(tmp_path):
     first = game().play(train, folder=tmp_path)
-    playing = _playing.Playing(game(), train, None, _kept.Kept.opened(tmp_path, {}))
+    playing = _playing.Playing(game(), train, None, store.Kept.opened(tmp_path, {}))
     CALLS.clear()
     assert np.array_equal(playing.block([1, 2], None)[:, :-1], first.raw[1:3])
     assert CALLS == []
@@ -319,7 +321,7 @@ def test_parquet_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
 
 def test_a_full_disk_keeps_what_is_finished(form, tmp_path, monkeypatch):
     saves = {"parquet": "_save_parquet", "npy": "_save_npy"}
-    save = getattr(_kept, saves[form])
+    save = getattr(store, saves[form])
 
     def full_after_four(part, rows):
         if len(files(tmp_path)) >= 4:
@@ -327,7 +329,7 @@ def test_a_full_disk_keeps_what_is_finished(form, tmp_path, monkeypatch):
         save(part, rows)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_kept, saves[form], full_after_four)
+        patched.setattr(store, saves[form], full_after_four)
         with pytest.raises(TrainingStopped, match="No space left on device") as caught:
             game().play(train, folder=tmp_path)
     assert f"model 4 (seed {game().training_seed(4)})" in str(caught.value)
@@ -338,8 +340,8 @@ def test_a_full_disk_keeps_what_is_finished(form, tmp_path, monkeypatch):
 
 def test_what_the_database_says_is_read_out_of_its_json():
     wrapped = 'Async write failed: {"exception_type":"IO","exception_message":"no \\"room\\" left"}'
-    assert _kept._said(f"IO Error: {wrapped}") == 'no "room" left'
-    assert _kept._said("IO Error: plain\nmore") == "IO Error: plain"
+    assert store._said(f"IO Error: {wrapped}") == 'no "room" left'
+    assert store._said("IO Error: plain\nmore") == "IO Error: plain"
 
 
 def test_a_file_in_the_folder_s_place_is_told_of(tmp_path):
@@ -354,7 +356,7 @@ def test_a_real_limit_on_files_is_told_of_too(tmp_path):
         "import resource, signal\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         + SCRIPT.partition("played = ")[0]
-        + "import tellapart.audit._kept as kept\n"
+        + "import tellapart.audit.trainings.store as kept\n"
         "kept.Kept.opened(sys.argv[1], game._manifest(train, None))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
         "game.play(train, folder=sys.argv[1])\n"
@@ -425,7 +427,7 @@ def test_loading_a_stranger_s_folder_runs_nothing_of_it(tmp_path, form, poison):
     assert RAN == []
     if poison is not _behind_rows or form == "parquet":
         assert np.array_equal(again.raw, whole.raw)
-    poison(tmp_path / "kept" / _kept.MANIFEST, rows)
+    poison(tmp_path / "kept" / store.MANIFEST, rows)
     with pytest.raises(InvalidArgument, match="must be the manifest of a game"):
         game().play(train, folder=tmp_path / "kept")
     assert RAN == []

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.audit import _guess_choice as choice
-from tellapart.audit._canaries import Ranking
-from tellapart.audit._guess_choice import Side, family, fixed, read_off
-from tellapart.audit._guessed_curve import gaussian_epsilon_lower, mu_lower
-from tellapart.audit._guesses import epsilon_lower
+from tellapart.audit.counts.guessed_curve import gaussian_epsilon_lower, mu_lower
+from tellapart.audit.counts.one_run_guesses import epsilon_lower
+from tellapart.audit.evidence import guess as choice
+from tellapart.audit.evidence.guess import Ranking, Side, family, fixed, read_off
 from tellapart.errors import InvalidArgument, Unsupported
 
 

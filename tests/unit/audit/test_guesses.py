@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 from steinke import steinke_p_value
 
-from tellapart.audit._guesses import (
+from tellapart.audit.counts.one_run_guesses import (
     Guesses,
     at_most,
     epsilon_lower,

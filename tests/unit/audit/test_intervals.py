@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts import Counts
-from tellapart.audit.intervals import (
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.intervals import (
     Ranking,
     berger_boos_epsilon,
     box_epsilon,

@@ -10,7 +10,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.intervals import jeffreys_epsilon, joint_beta_epsilon
+from tellapart.audit.counts.intervals import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.curve.guarantees import gaussian
 
 HIGHER, LOWER, EITHER = audit.Orientation

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import tellapart
 from tellapart import report
-from tellapart.audit import _metrics as module
-from tellapart.audit._metrics import metrics
+from tellapart.audit import attack_metrics as module
+from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data import runs
 from tellapart.errors import InvalidArgument, Unsupported

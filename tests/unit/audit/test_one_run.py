@@ -7,10 +7,9 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._canaries import guess
-from tellapart.audit._guess_choice import family
-from tellapart.audit._guesses import epsilon_lower, p_value
-from tellapart.audit._one_run import _precision
+from tellapart.audit.counts.one_run_guesses import epsilon_lower, p_value
+from tellapart.audit.evidence.guess import family, guess
+from tellapart.audit.one_run_audit import _precision
 from tellapart.curve.guarantees import gaussian
 
 LOWER = audit.Orientation.LOWER

@@ -8,20 +8,21 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit import _events, _probe, _probe_counts
-from tellapart.audit._events import Event, Seeker
-from tellapart.audit._many_runs import at_ranks
-from tellapart.audit._of_calls import of_calls
-from tellapart.audit._readings import OfColumn
-from tellapart.audit._scorers import ByCell, Plain
-from tellapart.audit._wager_power import Batch
-from tellapart.audit.domains import Examples
-from tellapart.audit.looks import End
-from tellapart.blackbox.calls import draw
-from tellapart.blackbox.columns import Column, What
-from tellapart.blackbox.features import Encoding
-from tellapart.blackbox.outputs import packed
-from tellapart.blackbox.settling import settle
+from tellapart.audit.evidence.e_process_power import Batch
+from tellapart.audit.evidence.thresholds import End
+from tellapart.audit.many_run_audit import at_ranks
+from tellapart.audit.probing import events as _events
+from tellapart.audit.probing import probe_run, remote_counts
+from tellapart.audit.probing.calling.calls import draw
+from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.outputs import packed
+from tellapart.audit.probing.events import Event, Seeker
+from tellapart.audit.probing.evidence_of_calls import of_calls
+from tellapart.audit.probing.features.columns import Column, What
+from tellapart.audit.probing.features.extract import Encoding
+from tellapart.audit.probing.readings import OfColumn
+from tellapart.audit.probing.scorers import ByCell, Plain
+from tellapart.audit.searching.domains import Examples
 
 CLAIM = ta.guarantee(epsilon=1)
 D0, D1 = [1], [1, 2]
@@ -53,9 +54,9 @@ def _turning(aside, turned, make):
 )
 def test_the_event_is_that_of_the_calls_set_aside(monkeypatch, at_home, aside, make):
     """Were any other call looked at, the opposite leak of nine tenths of them would be seen."""
-    monkeypatch.setattr(_probe, "AT_HOME", at_home)
+    monkeypatch.setattr(probe_run, "AT_HOME", at_home)
     # It would see, rightly, that such calls are not alike.
-    monkeypatch.setattr(_probe, "refuse_if_calls_share", lambda *_, **__: None)
+    monkeypatch.setattr(probe_run, "refuse_if_calls_share", lambda *_, **__: None)
     events = []
 
     class Watched(Seeker):
@@ -63,7 +64,7 @@ def test_the_event_is_that_of_the_calls_set_aside(monkeypatch, at_home, aside, m
             events.append(super().__call__(*given))
             return events[-1]
 
-    monkeypatch.setattr(_probe, "Seeker", Watched)
+    monkeypatch.setattr(probe_run, "Seeker", Watched)
     found = [
         audit.probe(_turning(aside, turned, make), D0, D1, claim=CLAIM, samples=SAMPLES)
         for turned in (False, True)
@@ -161,7 +162,7 @@ def test_no_call_draws_what_another_drew(calls):
 @pytest.mark.parametrize("at_home", [10**6, 500], ids=["scores", "counts"])
 @pytest.mark.parametrize("until_decided", [False, True])
 def test_the_ledger_holds_all_that_was_looked_at(monkeypatch, at_home, until_decided):
-    monkeypatch.setattr(_probe, "AT_HOME", at_home)
+    monkeypatch.setattr(probe_run, "AT_HOME", at_home)
     verdict = audit.probe(
         lambda data, rng, size: len(data) + rng.laplace(size=size),
         D0,
@@ -218,7 +219,7 @@ def _event(clears, by_rank=True):
 
 @pytest.mark.parametrize("clears", [False, True])
 def test_the_favoured_rank_is_where_the_event_should_happen(clears):
-    found = _probe._favoured(_event(clears), 400)
+    found = probe_run._favoured(_event(clears), 400)
     assert found.end is (End.CLEAR if clears else End.ACCUSE)
     assert (found.higher, found.ranks, found.share) == (True, (100,), _events.FAVOUR)
 
@@ -226,7 +227,7 @@ def test_the_favoured_rank_is_where_the_event_should_happen(clears):
 @pytest.mark.parametrize("clears", [False, True])
 def test_the_first_cut_is_the_event_or_what_it_is_not(clears):
     scores = [np.array([1.0, 2.0, 2.0, 5.0]), np.array([2.0, 3.0, 4.0, 5.0])]
-    own, *ranks = _probe_counts._places(_event(clears), scores)
+    own, *ranks = remote_counts._places(_event(clears), scores)
     assert own.end is (End.CLEAR if clears else End.ACCUSE)
     # Strictly beyond: what lies on the cut is inside.
     assert [own.count(side) for side in scores] == ([3, 1] if clears else [1, 3])
@@ -235,7 +236,7 @@ def test_the_first_cut_is_the_event_or_what_it_is_not(clears):
         (End.CLEAR, False),
     }
     assert not any(place.inside for place in ranks)
-    assert len(_probe_counts._places(_event(clears, by_rank=False), scores)) == 1
+    assert len(remote_counts._places(_event(clears, by_rank=False), scores)) == 1
 
 
 def test_what_lies_on_the_cut_has_not_happened():
@@ -247,7 +248,7 @@ def test_what_lies_on_the_cut_has_not_happened():
 @pytest.mark.parametrize(("step", "up"), [(0.0, 1.0), (0.0, -1.0), (1.0, 2.0), (1.0, -2.0)])
 def test_words_name_the_input_that_was_counted(monkeypatch, at_home, step, up):
     """The share in words, counted again from all outputs but those set aside."""
-    monkeypatch.setattr(_probe, "AT_HOME", at_home)
+    monkeypatch.setattr(probe_run, "AT_HOME", at_home)
 
     def mechanism(data, rng, size):
         found = up * len(data) + rng.laplace(0, 0.3, size)
@@ -279,7 +280,7 @@ def test_words_name_the_input_that_was_counted(monkeypatch, at_home, step, up):
 @pytest.mark.parametrize("at_home", [10**6, 500], ids=["scores", "counts"])
 @pytest.mark.parametrize("broken", ["d0", "d1"])
 def test_an_input_on_which_every_call_breaks_off_is_named(monkeypatch, at_home, broken):
-    monkeypatch.setattr(_probe, "AT_HOME", at_home)
+    monkeypatch.setattr(probe_run, "AT_HOME", at_home)
 
     def mechanism(data, rng):
         return {"d0": 3, "d1": 4}[data] + rng.normal()

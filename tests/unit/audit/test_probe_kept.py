@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.blackbox import kept_calls
-from tellapart.blackbox.kept_calls import KeptCalls
-from tellapart.blackbox.outputs import Broken
+from tellapart.audit.probing.calling import kept_calls
+from tellapart.audit.probing.calling.kept_calls import KeptCalls
+from tellapart.audit.probing.calling.outputs import Broken
 
 CLAIM = ta.guarantee(epsilon=1)
 
@@ -44,7 +44,9 @@ class Stops:
 
 def probed(monkeypatch, folder, mechanism, **more):
     """Counts and stops are of this run: not part of what a folder belongs to."""
-    monkeypatch.setattr("tellapart.audit._code.code", lambda function, **_: "the same")
+    monkeypatch.setattr(
+        "tellapart.audit.probing.code_identity.code", lambda function, **_: "the same"
+    )
     asked = {"claim": CLAIM, "samples": 3_000, **more}
     return audit.probe(mechanism, 0.0, 1.0, folder=folder, **asked)
 

@@ -9,7 +9,7 @@ from scipy.stats import binom, hypergeom, norm
 
 from tellapart.audit import published
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts import Counts
+from tellapart.audit.counts.attack_counts import Counts
 from tellapart.errors import InvalidArgument
 
 

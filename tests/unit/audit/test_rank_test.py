@@ -10,8 +10,14 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 import tellapart as ta
-from tellapart.audit._families import deltas, epsilons, gaussians, largest_refuted, p_values
-from tellapart.audit._rank_test import Looked, upper_p_values
+from tellapart.audit.counts.rank_test import Looked, upper_p_values
+from tellapart.audit.evidence.claim_families import (
+    deltas,
+    epsilons,
+    gaussians,
+    largest_refuted,
+    p_values,
+)
 from tellapart.curve.guarantees import gaussian
 
 SETTINGS = [

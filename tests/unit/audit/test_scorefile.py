@@ -16,11 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tellapart.audit import scores as in_memory
-from tellapart.audit._sample import Sample
-from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.scores import Orientation, Sample, Scores
 from tellapart.data import parquet, reading, runs
 from tellapart.data.ranked import Ranked
-from tellapart.data.scorefile import ScoreFile
+from tellapart.data.runs import ScoreFile
 from tellapart.data.sources import Source
 from tellapart.data.table import Names
 from tellapart.errors import BadScores, InvalidArgument, Unsupported

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from tellapart._numeric.logistic import logistic
-from tellapart.audit import _readings, _scorers
-from tellapart.audit._combined import Additive, combined
-from tellapart.audit._events import Seeker
-from tellapart.audit._scorers import by_cell, plain
-from tellapart.blackbox.columns import Column, What
-from tellapart.blackbox.features import Features
-from tellapart.blackbox.outputs import packed
+from tellapart.audit.probing import readings, scorers
+from tellapart.audit.probing.calling.outputs import packed
+from tellapart.audit.probing.events import Seeker
+from tellapart.audit.probing.features.columns import Column, What
+from tellapart.audit.probing.features.extract import Features
+from tellapart.audit.probing.linear_scorer import Additive, combined, logistic
+from tellapart.audit.probing.scorers import by_cell, plain
 
 X, Y = Column(What.VALUE, (0,)), Column(What.VALUE, (1,))
 
@@ -24,7 +23,7 @@ def features(*columns, kinds=None):
 
 
 def reading(place=0):
-    return list(_readings.readings((X, Y)))[place]
+    return list(readings.readings((X, Y)))[place]
 
 
 def test_a_number_that_is_missing_comes_first_or_last_and_is_said():
@@ -47,7 +46,7 @@ def test_a_number_that_is_missing_comes_first_or_last_and_is_said():
 
 def test_words_and_scores_speak_of_the_same_event(monkeypatch):
     """An event in words, read back as numbers, holds for exactly the outputs beyond the cut."""
-    monkeypatch.setattr(_scorers, "_MOST_WORDS", 1000)
+    monkeypatch.setattr(scorers, "_MOST_WORDS", 1000)
     rng = np.random.default_rng(0)
     one, two = (features(np.round(rng.normal(shift, 1, 4000), 1)) for shift in (0.0, 1.0))
     scorer = by_cell(reading(), one, two)

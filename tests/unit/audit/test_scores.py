@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit._sample import Sample
-from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.scores import Orientation, Sample, Scores
 from tellapart.data.ranked import Negated, Ranked
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
@@ -265,7 +264,7 @@ def test_columns_of_a_dict_must_fit():
 
 
 def test_no_table_package_is_loaded_before_it_is_needed():
-    said = "import sys, tellapart.audit._metrics; print(*sys.modules)"
+    said = "import sys, tellapart.audit.attack_metrics; print(*sys.modules)"
     loaded = subprocess.run(  # noqa: S603
         [sys.executable, "-c", said], capture_output=True, check=True, text=True
     )

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit, zoo
-from tellapart.audit.domains import Answers, Examples, Moves, Numbers, OneOf, Tables, Tallies
+from tellapart.audit.searching.domains import (
+    Answers,
+    Examples,
+    Moves,
+    Numbers,
+    OneOf,
+    Tables,
+    Tallies,
+)
 
 CLAIM = ta.guarantee(epsilon=1)
 COUNT = Answers()

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit._stakes import FRACTIONS
 from tellapart.audit.bounds import Basis
-from tellapart.audit.sequential import Pairs, Wager, epsilon_sequence, wealth
+from tellapart.audit.evidence.e_process import FRACTIONS, Pairs, Wager, epsilon_sequence, wealth
 from tellapart.errors import InvalidArgument
 
 EPSILONS = st.floats(0, 8)
@@ -129,7 +128,7 @@ def test_a_claim_falls_at_the_first_pair_whose_wealth_suffices(rates, seed):
 def test_long_batches_are_cut_into_parts(monkeypatch):
     x, y = _simulated(0.3, 0.2, 500)
     whole, sequence = Wager(0.5).update(x, y), epsilon_sequence(x, y)
-    monkeypatch.setattr("tellapart.audit.sequential._AT_ONCE", 7)
+    monkeypatch.setattr("tellapart.audit.evidence.e_process._AT_ONCE", 7)
     assert Wager(0.5).update(x, y) == whole
     assert epsilon_sequence(x, y) == pytest.approx(sequence, abs=1e-9)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from steinke import steinke_epsilon_lower, steinke_p_value
 
-from tellapart.audit._guesses import Guesses, p_value
+from tellapart.audit.counts.one_run_guesses import Guesses, p_value
 
 counts = st.integers(1, 400).flatmap(
     lambda m: st.integers(1, m).flatmap(

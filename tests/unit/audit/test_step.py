@@ -7,8 +7,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, zoo
-from tellapart.audit._step_pairs import Setting, family
-from tellapart.audit._step_scores import Look, Watched, flat, rows
+from tellapart.audit.trainings.step_pairs import Setting, family
+from tellapart.audit.trainings.step_scores import Look, Watched, flat, rows
 from tellapart.errors import Unsupported
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
@@ -271,12 +271,12 @@ def test_what_is_not_a_number_does_not_hide_the_rest():
 
 
 def test_releases_are_read_in_units_of_what_one_gradient_adds(monkeypatch):
-    units, look = [], sys.modules["tellapart.audit._step"].Look
+    units, look = [], sys.modules["tellapart.audit.trainings.step_audit"].Look
 
     def noted(direction, noise, rate, unit):
         units.append(unit)
         return look(direction, noise, rate, unit)
 
-    monkeypatch.setattr("tellapart.audit._step.Look", noted)
+    monkeypatch.setattr("tellapart.audit.trainings.step_audit.Look", noted)
     audited(KNOWN["flat"].step, 60, clip=6.0, expected_batch=4.0, only=["canary at the clip"])
     assert units == [1.5]

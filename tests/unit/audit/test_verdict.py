@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit._alternatives import alternative
+from tellapart.audit.verdict import alternative
 from tellapart.curve.guarantees import gaussian
 
 

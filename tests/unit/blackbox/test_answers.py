@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tellapart.blackbox.answers import guesses
+from tellapart.audit.probing.features.true_answers import guesses
 
 N = 1_000
 

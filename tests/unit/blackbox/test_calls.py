@@ -17,14 +17,13 @@ import numpy as np
 import pytest
 
 from tellapart import run
-from tellapart.blackbox import calls
-from tellapart.blackbox.caller import Caller, Size
-from tellapart.blackbox.calls import BLOCK, draw, gathered, refuse_if_all_broke
-from tellapart.blackbox.guarded import guarded, sealed
-from tellapart.blackbox.outputs import GONE, HANGS, Broken, Outputs, joined, packed
-from tellapart.blackbox.settling import settle
-from tellapart.blackbox.signature import asked_for
-from tellapart.blackbox.traces import traced
+from tellapart.audit.probing.calling import calls
+from tellapart.audit.probing.calling.caller import Caller, Size, asked_for
+from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered, refuse_if_all_broke
+from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.guarded import guarded, sealed
+from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, Outputs, joined, packed
+from tellapart.audit.probing.calling.traces import traced
 from tellapart.errors import InvalidArgument, Unsupported
 
 D0, D1 = [1.0, 2.0], [1.0, 2.0, 3.0]

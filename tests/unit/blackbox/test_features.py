@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.blackbox import features as module
-from tellapart.blackbox.columns import UNSEEN, Column, What
-from tellapart.blackbox.features import learn
-from tellapart.blackbox.frames import framed
-from tellapart.blackbox.nested import by_shape
-from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
+from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
+from tellapart.audit.probing.features import extract as module
+from tellapart.audit.probing.features.columns import UNSEEN, Column, What
+from tellapart.audit.probing.features.extract import learn
+from tellapart.audit.probing.features.frames import by_shape, framed
 from tellapart.errors import InvalidArgument
 
 NAN = math.nan

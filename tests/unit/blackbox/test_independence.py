@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tellapart.blackbox import kept_noise as kept_noise_module
-from tellapart.blackbox.caller import Caller, Size
-from tellapart.blackbox.calls import BLOCK, draw
-from tellapart.blackbox.independence import (
+from tellapart.audit.probing.calling import kept_noise as kept_noise_module
+from tellapart.audit.probing.calling.caller import Caller, Size
+from tellapart.audit.probing.calling.calls import BLOCK, draw
+from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.independence import (
     _at_most,
     _stretches,
     dependence,
@@ -21,10 +22,9 @@ from tellapart.blackbox.independence import (
     signature,
     signing,
 )
-from tellapart.blackbox.kept_noise import kept_noise
-from tellapart.blackbox.outputs import HANGS, Broken, Outputs, packed
-from tellapart.blackbox.settling import settle
-from tellapart.blackbox.traces import codes_of, joined_traces, traced
+from tellapart.audit.probing.calling.kept_noise import kept_noise
+from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
+from tellapart.audit.probing.calling.traces import codes_of, joined_traces, traced
 
 pytestmark = pytest.mark.usefixtures("by_value")
 

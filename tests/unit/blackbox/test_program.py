@@ -16,11 +16,11 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.blackbox.caller import Size
-from tellapart.blackbox.calls import draw
-from tellapart.blackbox.outputs import HANGS, Broken
-from tellapart.blackbox.program import BadProgram, Program
-from tellapart.blackbox.settling import REPEATS, settle
+from tellapart.audit.probing.calling.caller import Size
+from tellapart.audit.probing.calling.calls import draw
+from tellapart.audit.probing.calling.conventions import REPEATS, settle
+from tellapart.audit.probing.calling.outputs import HANGS, Broken
+from tellapart.audit.probing.calling.program import BadProgram, Program
 from tellapart.errors import InvalidArgument, Unsupported
 
 # -S -E: a fraction of the time to start, and nothing of the environment.
@@ -170,7 +170,7 @@ def test_what_is_no_json_is_shown(timeout):
 
 
 def test_too_many_bytes_without_an_end_are_not_kept(monkeypatch):
-    monkeypatch.setattr("tellapart.blackbox.running.LONGEST", 1000)
+    monkeypatch.setattr("tellapart.audit.probing.calling.program.LONGEST", 1000)
     assert "with one line of JSON, got '[[[[" in refusal(answering("'[' * 5000"))
 
 
@@ -390,7 +390,7 @@ def test_an_interruption_leaves_nothing_behind(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tellapart.blackbox.running.Running.line", interrupted)
+    monkeypatch.setattr("tellapart.audit.probing.calling.program.Running.line", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Program(["sleep", marker])(0, rng(), 5)
     assert not alive(marker)

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from tellapart.blackbox.samplers import (
+from tellapart.audit.probing.doubles import (
     GAUSSIAN,
     LAPLACE,
     SAMPLERS,

@@ -7,13 +7,12 @@ from copied_code import printed
 from tellapart import risk
 from tellapart.choose import at_least, at_most
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import NAMED, named_family
+from tellapart.mechanisms.catalogue import NAMED, named_family
 from tellapart.web import _families, _state
 from tellapart.web._answer import Mark
 from tellapart.web._controls import Group
-from tellapart.web.views import _choose_pictures
-from tellapart.web.views._choose_state import State
-from tellapart.web.views.choose import LIMITS, VIEW
+from tellapart.web.views import choose
+from tellapart.web.views.choose import LIMITS, VIEW, State
 
 
 def asked(changed=None, **values):
@@ -169,9 +168,9 @@ def test_the_picture_of_the_cost_has_the_choice_at_its_limit(mechanism):
 
 
 def test_a_share_of_one_is_the_limit():
-    assert _choose_pictures.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
-    assert _choose_pictures.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
-    assert _choose_pictures.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
+    assert choose.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
+    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
+    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from copied_code import printed
 
 from tellapart import choose, deployments
-from tellapart.choose._compare import GAPS
+from tellapart.choose.comparison import GAPS
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 from tellapart.web import _state
 from tellapart.web._answer import Words
 from tellapart.web._controls import Group

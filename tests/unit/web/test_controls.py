@@ -2,7 +2,7 @@
 
 import pytest
 
-from tellapart.mechanisms.named import NAMED
+from tellapart.mechanisms.catalogue import NAMED
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Mark
 from tellapart.web._controls import Dial, Group, Private

@@ -14,7 +14,7 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.cli import main
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.web._answer import Answer, Mark, Table
 from tellapart.web.views.point import VIEW, State

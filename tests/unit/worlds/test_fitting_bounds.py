@@ -18,10 +18,9 @@ from tellapart.worlds import (
     chain_log_mgf,
     chain_scale_bound,
 )
-from tellapart.worlds.fitting._boxes import filled
-from tellapart.worlds.fitting._cone import Cone, potentials
-from tellapart.worlds.fitting._passes import Box, one_side
-from tellapart.worlds.fitting._steps import points
+from tellapart.worlds.markov.boxes import filled
+from tellapart.worlds.markov.message_passing import Box, one_side
+from tellapart.worlds.markov.step import Cone, points, potentials
 
 P = [[0.9, 0.1], [0.4, 0.6]]
 BOX = ([[0.85, 0.05], [0.3, 0.5]], [[0.95, 0.15], [0.5, 0.7]])

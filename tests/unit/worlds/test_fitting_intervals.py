@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest
 
-from tellapart.worlds.fitting._intervals import anytime, clopper_pearson
+from tellapart.worlds.models.anytime_intervals import anytime, clopper_pearson
 
 
 def bet(p, successes, trials):

@@ -19,7 +19,7 @@ from tellapart.worlds import (
     table_epsilon_bound,
     table_scale_bound,
 )
-from tellapart.worlds.fitting._mixed import Mixture
+from tellapart.worlds.models.table_sets import Mixture
 
 PAIR = JointTable([[0, 1], [0, 1]], [[0.4, 0.1], [0.1, 0.4]])
 

@@ -30,8 +30,8 @@ from tellapart.worlds.frameworks import (
     pufferfish_by_record,
     worst_curve,
 )
-from tellapart.worlds.frameworks._bridges import far_told
-from tellapart.worlds.frameworks._windows import Windows
+from tellapart.worlds.markov.partial_knowledge import far_told
+from tellapart.worlds.markov.window_bound import Windows
 
 CLOSE = 1e-10
 

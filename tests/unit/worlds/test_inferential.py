@@ -18,8 +18,8 @@ from tellapart.worlds import (
     Sum,
 )
 from tellapart.worlds.frameworks import ProductPriors, Side, ghosh_kleinberg, inferential
-from tellapart.worlds.frameworks._databases import tabled
-from tellapart.worlds.frameworks.transfer import _along_chain, _dense, _influence
+from tellapart.worlds.frameworks.databases import tabled
+from tellapart.worlds.frameworks.ghosh_kleinberg_bound import _along_chain, _dense, _influence
 
 
 def naive_epsilon(joint, likelihoods):

@@ -18,7 +18,6 @@ from tellapart.worlds import (
     quilt_scale,
     quilt_scale_approximate,
 )
-from tellapart.worlds.fitting.bounds import chain_log_ratio_bound
 from tellapart.worlds.frameworks import (
     bayesian,
     compare_frameworks,
@@ -30,9 +29,10 @@ from tellapart.worlds.frameworks import (
     mutual_information,
     pufferfish,
 )
-from tellapart.worlds.frameworks._beliefs import chain_beliefs
-from tellapart.worlds.frameworks._chains import ChainBounds
-from tellapart.worlds.frameworks.standing import Side
+from tellapart.worlds.frameworks.result import Side
+from tellapart.worlds.markov.beliefs import chain_beliefs
+from tellapart.worlds.markov.bounds import chain_log_ratio_bound
+from tellapart.worlds.markov.record_epsilons import ChainBounds
 
 ONE = ta.Laplace(1)
 STAYING = [[0.9, 0.1], [0.4, 0.6]]

@@ -23,9 +23,9 @@ from tellapart.worlds import (
     TreeNetwork,
 )
 from tellapart.worlds.frameworks import Side, mutual_information
-from tellapart.worlds.frameworks._databases import tabled
+from tellapart.worlds.frameworks.databases import tabled
+from tellapart.worlds.frameworks.mutual_information_dp import capacity
 from tellapart.worlds.pairs import integrals
-from tellapart.worlds.pairs.capacity import capacity
 
 
 def point(value):

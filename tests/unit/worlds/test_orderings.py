@@ -6,6 +6,15 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart.reproduce.framework_orderings import enumerated
+from tellapart.reproduce.framework_orderings.experiment import CLAIMS, numbers
+from tellapart.reproduce.framework_orderings.instances import (
+    ADDITIVE,
+    MECHANISMS,
+    PRIORS,
+    SHAPES,
+    draw,
+)
 from tellapart.worlds.frameworks import (
     COUNTEREXAMPLES,
     Orderings,
@@ -16,9 +25,6 @@ from tellapart.worlds.frameworks import (
     mutual_information,
     orderings,
 )
-from tellapart.worlds.frameworks import _enumerated as enumerated
-from tellapart.worlds.frameworks._instances import ADDITIVE, MECHANISMS, PRIORS, SHAPES, draw
-from tellapart.worlds.frameworks.orderings import CLAIMS, numbers
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 
 SMALL = [shape for shape in SHAPES if np.prod(shape) <= 16]

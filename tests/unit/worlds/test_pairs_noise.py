@@ -14,8 +14,8 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, LaplaceCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.worlds import FiniteLaw, MarkovChain, RecordValue, Sum
-from tellapart.worlds.pairs import _turns
-from tellapart.worlds.pairs._blocks import blocks, in_rows
+from tellapart.worlds.pairs import gaussian
+from tellapart.worlds.pairs.blocks import blocks, in_rows
 from tellapart.worlds.pairs.gaussian import GaussianPair, gaussian_pair
 from tellapart.worlds.pairs.laplace import LaplacePair, laplace_pair
 
@@ -157,8 +157,8 @@ def rising_pair(seed):
 def test_weights_whose_ratio_rises_have_no_turns_to_be_found(seed, monkeypatch):
     pair = rising_pair(seed)
     assert pair.monotone
-    monkeypatch.setattr(_turns, "never_turns", lambda bells: False)
-    assert _turns.turns(pair._bells).size == 0
+    monkeypatch.setattr(gaussian, "never_turns", lambda bells: False)
+    assert gaussian.turns(pair._bells).size == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)

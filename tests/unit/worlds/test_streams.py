@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from tellapart import InvalidArgument, Unsupported
-from tellapart.worlds import streams
-from tellapart.worlds.streams import _directional, _temporal
+from tellapart.worlds.markov import directional as _directional
+from tellapart.worlds.markov import streams, temporal
 
 INF = float("inf")
 STILL = [[0.8, 0.2], [0.1, 0.9]]
@@ -68,7 +68,7 @@ def test_one_number_and_every_pair_say_the_same():
     for transition in (*chains(4, 6, 0.3), *dyadic(4, 4), np.eye(3)):
         for alpha in (0.0, 1e-12, 0.7, 20.0, 599.0, 601.0, INF):
             everything = max(
-                float(_temporal.ratios(*_temporal.prefixes(row, transition), alpha, 6).max())
+                float(temporal.ratios(*temporal.prefixes(row, transition), alpha, 6).max())
                 for row in transition
             )
             assert streams.carried_over(transition, alpha) == pytest.approx(everything, rel=1e-13)

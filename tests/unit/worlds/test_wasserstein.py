@@ -28,7 +28,7 @@ from tellapart.worlds import (
     wasserstein,
     widest,
 )
-from tellapart.worlds.wasserstein import SLACK
+from tellapart.worlds.wasserstein_distance import SLACK
 
 
 def draws(seed):
@@ -280,7 +280,7 @@ def test_what_cannot_be_known_is_refused():
 
 def test_laws_of_long_chains_are_not_all_held_at_once(monkeypatch):
     expected = widest(MODELS["three states"], Sum())
-    monkeypatch.setattr("tellapart.worlds.models.chain._MOST_KEPT", 1)
+    monkeypatch.setattr("tellapart.worlds.markov.chain._MOST_KEPT", 1)
     assert widest(MODELS["three states"], Sum()) == expected
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tellapart import _checks, audit
-from tellapart.audit._by_count import CORNER
-from tellapart.audit.intervals import clopper_pearson
+from tellapart.audit.counts.intervals import clopper_pearson
+from tellapart.audit.evidence.count import CORNER
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart import _checks
-from tellapart._numeric.rounding import fixed
+from tellapart._numeric.text import fixed
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
 from tellapart.worlds import MarkovChain, Sum
-from tellapart.worlds.fitting import chain_epsilon_bound, chain_scale_bound
 from tellapart.worlds.frameworks import group_privacy, pufferfish
-from tellapart.worlds.frameworks.standing import Side
+from tellapart.worlds.frameworks.result import Side
+from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
 
 LONGEST = 300  # longer ones take longer than a page should
 _LENGTHS = np.unique(np.geomspace(2, LONGEST, 20).round().astype(int))

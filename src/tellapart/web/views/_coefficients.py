@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks, choose, risk
-from tellapart._numeric.rounding import fixed, to_decimals, to_digits
+from tellapart._numeric.text import fixed, to_decimals, to_digits
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.noise import Laplace
 from tellapart.mechanisms.subject import Subject, curve_of, scope

@@ -8,7 +8,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.audit import Evidence, Metrics, Verdict
-from tellapart.audit._metrics import attacked
+from tellapart.audit.attack_metrics import attacked
 from tellapart.audit.bounds import percent
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
@@ -17,8 +17,8 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Shown
-from tellapart.report._shown import DELTAS
 from tellapart.report.model import Found
+from tellapart.report.shown import DELTAS
 from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
 
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))

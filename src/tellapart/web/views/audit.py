@@ -13,11 +13,11 @@ from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.table import Names
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
-from tellapart.report._shown import DELTAS
 from tellapart.report.model import Found
+from tellapart.report.shown import DELTAS
 from tellapart.web import _controls, _scores
 from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
 from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Scale, Tick
@@ -274,7 +274,7 @@ def _python(state: State, held: Dropped) -> str:
     design = state.design.replace("-", "_")
     return f"""\
 from tellapart import audit, report
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 {first}
 {read}evidence = audit.{design}(scores, {state.confidence!r})
 verdict = audit.judge(named({state.mechanism!r}), evidence{name})

@@ -2,24 +2,239 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tellapart import _checks, risk
 from tellapart.choose import Choice as Chosen
 from tellapart.choose import Frontier, Infeasible, Limit
-from tellapart.choose import _answering as answering
+from tellapart.choose import named_limits as answering
+from tellapart.choose.named_limits import ACCEPTED
 from tellapart.curve.base import TradeoffCurve
-from tellapart.mechanisms.named import NamedFamily
+from tellapart.curve.guarantees import guarantee
+from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web import _controls, _families
-from tellapart.web._answer import Answer, Drawing, Mark, Table
-from tellapart.web._controls import Choice, Control, Dial, Group, Private, Scale, Tick
+from tellapart.web import _controls, _families, _pictures
+from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web._controls import (
+    Choice,
+    Control,
+    Dial,
+    Group,
+    Private,
+    Scale,
+    Tick,
+    at_delta_option,
+    told_at,
+)
 from tellapart.web._view import View
-from tellapart.web.views import _choose_code, _choose_pictures
-from tellapart.web.views._choose_state import State
 from tellapart.web.views.explore import fpr_dial, prior_dial
+
+
+@dataclass(frozen=True)
+class State:
+    """A mechanism, of each limit whether it is on and where it lies, and the attacker."""
+
+    mechanism: str = "laplace:sensitivity=1"
+    parameter: str = ""  # the one that is chosen usually
+    on_max_advantage: bool = True
+    max_advantage: float = 0.1
+    on_max_tpr: bool = False
+    max_tpr: float = 0.02
+    on_max_ppv: bool = False
+    max_ppv: float = 0.6
+    on_max_precision: bool = False
+    max_precision: float = 0.6
+    on_max_f_score: bool = False
+    max_f_score: float = 0.7
+    on_max_posterior: bool = False
+    max_posterior: float = 0.7
+    on_max_success: bool = False
+    max_success: float = 0.6
+    on_max_auc: bool = False
+    max_auc: float = 0.6
+    on_max_epsilon: bool = False
+    max_epsilon: float = 1.0
+    on_min_bayes_error: bool = False
+    min_bayes_error: float = 0.4
+    prior: float = 0.5
+    fpr: float = 0.01
+    recall: float = 0.5
+    weight: float = 1.0
+    at_delta: float = 1e-5
+    certified: bool = False
+    picture: str = "cost"
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The limits that are on."""
+        return {key: getattr(self, key) for key in ACCEPTED if getattr(self, f"on_{key}")}
+
+    @property
+    def attacker(self) -> dict[str, float]:
+        """What the risks are about, in the words of `risk.summary`."""
+        about = {key: getattr(self, key) for key in ("prior", "fpr", "recall", "weight")}
+        return {**about, "delta": told_at(self.mechanism, self.at_delta)}
+
+
+def command_of(state: State, family: NamedFamily) -> str:
+    """The command that makes this choice, and certifies it where it can."""
+    limits = [f"--{key.replace('_', '-')} {bound!r}" for key, bound in state.bounds.items()]
+    attacker = [
+        f"--{key.replace('_', '-')} {getattr(state, key)!r}"
+        for key in ("prior", "fpr", "recall", "weight")
+    ]
+    where = at_delta_option(state.mechanism, state.at_delta)
+    start = f"tellapart choose {shlex.quote(state.mechanism)} --parameter {family.parameter}"
+    return " ".join([start, *limits, *attacker]) + where
+
+
+def python_of(
+    state: State,
+    family: NamedFamily,
+    limits: Sequence[Limit],
+    certified: bool,
+    factors: Sequence[float],
+) -> str:
+    """The same choice by the library; what it costs at so many times the choice."""
+    search = "least" if family.grows_private else "largest"
+    whole = ", whole=True" if family.whole else ""
+    listed = "".join(f"    {_limit(one)},\n" for one in limits)
+    made = f"""\
+from tellapart import choose, risk
+from tellapart.mechanisms.catalogue import named_family
+from tellapart.mechanisms.subject import curve_of
+
+family = named_family({state.mechanism!r}, {family.parameter!r})
+limits = [
+{listed}]
+found = choose.{search}(family.make, limits{whole}, certified={certified})
+print(found)
+"""
+    if not factors:
+        return made
+    attacker = ", ".join(f"{key}={value!r}" for key, value in state.attacker.items())
+    return f"""\
+{made}
+value = found.short
+print(f"{{family.parameter}} = {{value:.10g}}")
+for one in risk.summary(curve_of(family.make(value)), {attacker}):
+    print(one)
+values = [value * factor for factor in {tuple(factors)!r}]
+measures = {{limit.name: limit.value for limit in limits}}
+print(choose.frontier(family.make, values, measures, name=family.parameter))
+"""
+
+
+def _limit(one: Limit) -> str:
+    way = "at_least" if one.least else "at_most"
+    arguments = "".join(f", {key}={value!r}" for key, value in one.arguments)
+    return f"choose.{way}({one.bound!r}, risk.{one.measure.__name__}{arguments})"
+
+
+KINDS = (("cost", "Cost"), *(one for one in _pictures.KINDS if one[0] != "region"))
+# Risks are drawn as shares of their limits, up to so many times the limit.
+_HIGHEST = 2.0
+
+
+def shares(limit: Limit, value: float) -> float:
+    """A risk as a share of its limit: 1 where it is reached, more where it is broken."""
+    if limit.least:
+        return limit.bound / value if value > 0 else float("inf")
+    return value / limit.bound if limit.bound > 0 else float("inf")
+
+
+def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing | None:
+    """Every limited risk against the error of the answer, or the parameter where there is none."""
+    noisy = around.rows[0].margin is not None
+    rows = [(row.margin if noisy else row.parameter, row) for row in around.rows]
+    # No error has no place on a logarithmic axis.
+    placed = sorted((at, row) for at, row in rows if at)
+    if len(placed) < 2:
+        return None
+    label = _controls.label_of(around.parameter)
+    if noisy:
+        label = "error: 95 % of the noise lies within ± this"
+    traces = [_limit_line(placed[0][0], placed[-1][0])]
+    spots = []
+    for k, limit in enumerate(limits):
+        ink = _pictures.INKS[k % len(_pictures.INKS)]
+        points = [(at, shares(limit, row.risks[k])) for at, row in placed]
+        kept = [one for one in points if one[1] <= _HIGHEST]
+        x, y = zip(*kept, strict=True) if kept else ((), ())
+        traces.append(Trace(limit.name, tuple(x), tuple(y), ink))
+    for at, row in placed:
+        if row.parameter == chosen:
+            reached = max(shares(one, x) for one, x in zip(limits, row.risks, strict=True))
+            name = f"chosen: {around.parameter} = {chosen:.10g}"
+            spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
+    told = (
+        "Each risk as a share of its limit: above the dashed line a limit is broken. "
+        + ("More noise lies to the right." if noisy else "")
+    ).strip()
+    return Drawing(
+        "What the limits cost",
+        told,
+        Axis(label, placed[0][0], placed[-1][0], log=True),
+        Axis("risk, as a share of its limit", 0, _HIGHEST),
+        tuple(traces),
+        tuple(spots),
+    )
+
+
+def _limit_line(low: float, high: float) -> Trace:
+    return Trace("the limit", (low, high), (1.0, 1.0), Ink.CHANCE, dashed=True)
+
+
+def curve_picture(
+    kind: str, name: str, found: TradeoffCurve, limits: Sequence[Limit], prior: float
+) -> Drawing:
+    """The curve that the choice leaves to an attacker, with the limits that have a place on it."""
+    drawn = _pictures.draw(kind, {name: found}, prior)
+    if kind not in ("roc", "roc-log"):
+        return drawn
+    lines: list[Trace] = []
+    spots: list[Spot] = []
+    for limit in limits:
+        arguments = dict(limit.arguments)
+        place = _place(limit, arguments)
+        if place is not None:
+            spots.append(Spot(str(limit), *place, Ink.PROMISE))
+        bound = _bound(limit, arguments)
+        if bound is not None:
+            x = drawn.traces[0].x
+            y = [float(one) for one in bound.tpr(x)]
+            ink = _pictures.INKS[1 + len(lines)]
+            lines.append(Trace(str(limit), x, tuple(y), ink, dashed=True))
+    return replace(drawn, traces=(*drawn.traces, *lines), spots=tuple(spots))
+
+
+def _place(limit: Limit, asked: Mapping[str, float]) -> tuple[float, float] | None:
+    """The FPR and TPR at which a limit on one of them is reached."""
+    kind = limit.measure.__name__
+    if kind == "tpr":
+        return asked["fpr"], limit.bound
+    if kind not in ("ppv", "precision") or not 0 < limit.bound < 1:
+        return None
+    # Of the accused, this many are others for each member: what Bayes' rule says.
+    others = (1 - limit.bound) / limit.bound * asked["prior"] / (1 - asked["prior"])
+    if kind == "ppv":
+        found = asked["fpr"], asked["fpr"] / others
+    else:
+        found = asked["recall"] * others, asked["recall"]
+    return found if max(found) <= 1 else None
+
+
+def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
+    """The least private curve that keeps a limit on the advantage or on ε."""
+    if limit.measure.__name__ == "advantage" and limit.bound < 1:
+        return guarantee(0.0, limit.bound)
+    if limit.measure.__name__ == "epsilon" and asked["delta"] < 1:
+        return guarantee(limit.bound, asked["delta"])
+    return None
+
 
 # What is accepted: in words, the ends of its dial, and how the way between is divided.
 _LOG, _EVEN = Scale.LOG, Scale.LINEAR
@@ -81,7 +296,7 @@ def _controls_of(state: State) -> list[Control]:
     if family.slow:
         label = "Confirm by certified curves (takes seconds)"
         found.append(Tick("certified", label, state.certified))
-    kinds = _choose_pictures.KINDS
+    kinds = KINDS
     return [*found, Choice("picture", "Picture", state.picture, kinds, as_buttons=True)]
 
 
@@ -92,16 +307,16 @@ def _answer(state: State) -> Answer:
         return Answer("Switch on a limit", ("Say which risk you accept, and how much of it.",))
     limits = answering.accepted(state.bounds, state.attacker)
     certify = state.certified or not family.slow
-    command = _choose_code.command(state, family)
+    command = command_of(state, family)
     try:
         found, doubt, anyone = _found(state.mechanism, state.parameter, tuple(limits), certify)
     except Infeasible as why:
         said = f"No {family.parameter} keeps these limits"
-        python = _choose_code.python(state, family, limits, certify, ())
+        python = python_of(state, family, limits, certify, ())
         return Answer(said, (f"{why}.",), Mark.BAD, python=python, command=command)
     if answering.unbound(found):
         said = f"no limit binds: every {family.parameter} of {state.mechanism} keeps them"
-        python = _choose_code.python(state, family, limits, certify, ())
+        python = python_of(state, family, limits, certify, ())
         return Answer(said, python=python, command=command)
     sentences = answering.explained(family, found, anyone, doubt)
     if not certify:
@@ -157,7 +372,7 @@ def _chosen(state: State, family: NamedFamily, limits: Sequence[Limit], found: C
                 tuple((one.name, one.shown, one.meaning) for one in readings),
             ),
         ),
-        python=_choose_code.python(state, family, limits, found.certified, factors),
+        python=python_of(state, family, limits, found.certified, factors),
     )
 
 
@@ -179,11 +394,11 @@ def _drawing(
     state: State, limits: Sequence[Limit], around: Frontier, value: float, curve: TradeoffCurve
 ) -> Drawing:
     if state.picture == "cost":
-        drawn = _choose_pictures.costs(around, limits, value)
+        drawn = costs(around, limits, value)
         if drawn is not None:
             return drawn
     kind = "roc" if state.picture == "cost" else state.picture
-    return _choose_pictures.curve(kind, state.mechanism, curve, limits, state.prior)
+    return curve_picture(kind, state.mechanism, curve, limits, state.prior)
 
 
 VIEW = View(

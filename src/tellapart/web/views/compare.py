@@ -2,24 +2,118 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
 from tellapart import _checks, risk
 from tellapart.choose import Comparison, Pair
-from tellapart.choose._compare import GAPS, VERBS, pair
+from tellapart.choose.comparison import GAPS, VERBS, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
-from tellapart.mechanisms.named import NAMED, named, terms
+from tellapart.mechanisms.catalogue import NAMED, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import Reading
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
 from tellapart.web._controls import Choice, Control, Group, Line, Tick
 from tellapart.web._view import View
-from tellapart.web.views import _compare_code
-from tellapart.web.views._compare_state import MOST, PLACES, State
 from tellapart.web.views.explore import fpr_dial, prior_dial
+
+MOST = 5  # more curves than there are inks would look alike
+PLACES = tuple(range(1, MOST + 1))
+_KEYS = {one.key: one for one in DEPLOYMENTS}
+
+
+@dataclass(frozen=True)
+class State:
+    """What the view shows: mechanisms as text, deployments by their keys, "" for none."""
+
+    m1: str = "laplace:epsilon=1"
+    m2: str = "gaussian:sigma=1"
+    m3: str = ""
+    m4: str = ""
+    m5: str = ""
+    d1: str = ""
+    d2: str = ""
+    d3: str = ""
+    d4: str = ""
+    d5: str = ""
+    prior: float = 0.5
+    fpr: float = 0.01
+    at_delta: float = 1e-5
+    pairs: bool = True
+    picture: str = "roc"
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """The mechanisms that are compared, by their fields."""
+        every = {f"m{k}": getattr(self, f"m{k}") for k in PLACES}
+        return {field: text for field, text in every.items() if text}
+
+    @property
+    def deployments(self) -> dict[str, Deployment]:
+        """The deployments that are compared, by their fields."""
+        every = {f"d{k}": getattr(self, f"d{k}") for k in PLACES}
+        return {field: _deployment(key) for field, key in every.items() if key}
+
+    @property
+    def names(self) -> list[str]:
+        """What all that is compared is called."""
+        deployed = [one.name for one in self.deployments.values()]
+        return list(dict.fromkeys([*self.mechanisms.values(), *deployed]))
+
+
+def _deployment(key: str) -> Deployment:
+    if key not in _KEYS:
+        _checks.refuse("deployment", "be the key of one in the registry", key)
+    return _KEYS[key]
+
+
+def python_of(state: State) -> str:
+    """The comparison by the library, with all that the page tells of it."""
+    named_ones = "".join(f"    {text!r}: named({text!r}),\n" for text in _texts(state))
+    deployed = "".join(
+        f"    {one.name!r}: deployments.find({one.key!r})[0].curve(),\n"
+        for one in dict.fromkeys(state.deployments.values())
+    )
+    imports = "choose, deployments" if deployed else "choose"
+    also = "from tellapart.mechanisms.catalogue import named\n" if named_ones else ""
+    return f"""\
+from tellapart import {imports}
+{also}
+found = choose.compare(
+    {{
+{_indented(named_ones + deployed)}    }},
+    prior={state.prior!r},
+    fpr={state.fpr!r},
+    delta={state.at_delta!r},
+)
+print(found)
+for row in found.gaps():
+    print(*row, sep="  ")
+"""
+
+
+def _texts(state: State) -> list[str]:
+    return list(dict.fromkeys(state.mechanisms.values()))
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def command_of(state: State) -> str:
+    """The command that compares the same."""
+    texts = [shlex.quote(text) for text in _texts(state)]
+    about = f"--prior {state.prior!r} --fpr {state.fpr!r}"
+    start = " ".join(["tellapart compare", *texts, about])
+    keys = list(dict.fromkeys(one.key for one in state.deployments.values()))
+    if not keys:
+        return f"{start} --delta {state.at_delta!r}"
+    return f"{start} --deployments {' '.join(keys)}"
+
 
 _FIRST_THREE = "Beside deployments the command below tells the first three, Python all of it."
 _NAMES = {one.name: one for one in DEPLOYMENTS}
@@ -148,8 +242,8 @@ def _answer(state: State) -> Answer:
         sentences=_sentences(found, deployed),
         drawing=drawn,
         parts=tuple(parts),
-        python=_compare_code.python(state),
-        command=_compare_code.command(state),
+        python=python_of(state),
+        command=command_of(state),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tellapart import _checks, report, risk
 from tellapart.curve.base import TradeoffCurve
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
@@ -118,7 +118,7 @@ def _attacker(state: State, curve: TradeoffCurve) -> Spot:
 def _python(state: State) -> str:
     return f"""\
 from tellapart import risk
-from tellapart.mechanisms.named import named
+from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
 
 curve = curve_of(named({state.mechanism!r}))

@@ -12,25 +12,26 @@ import numpy as np
 from tellapart import _checks
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.worlds.fitting import ChainSet, TableSet
-from tellapart.worlds.frameworks._policy_pairs import check_policy, secret_pairs
-from tellapart.worlds.frameworks.approximate import (
+from tellapart.worlds.frameworks.at_delta import (
     approximate_dp,
     approximate_group,
     approximate_pufferfish,
 )
-from tellapart.worlds.frameworks.bayesian import bayesian
-from tellapart.worlds.frameworks.blowfish import blowfish
-from tellapart.worlds.frameworks.dependent import dependent
-from tellapart.worlds.frameworks.membership import membership
-from tellapart.worlds.frameworks.mutual import Form, mutual_information
-from tellapart.worlds.frameworks.neighbours import differential_privacy, group_privacy
-from tellapart.worlds.frameworks.pufferfish import Pairs, pufferfish
-from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart.worlds.frameworks.bayesian_dp import bayesian
+from tellapart.worlds.frameworks.blowfish_privacy import blowfish
+from tellapart.worlds.frameworks.dependent_dp import dependent
+from tellapart.worlds.frameworks.dp import differential_privacy, group_privacy
+from tellapart.worlds.frameworks.ghosh_kleinberg_bound import ghosh_kleinberg
+from tellapart.worlds.frameworks.membership_privacy import membership
+from tellapart.worlds.frameworks.mutual_information_dp import Form, mutual_information
+from tellapart.worlds.frameworks.pufferfish_privacy import Pairs, pufferfish
+from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.secret_pairs import check_policy, secret_pairs
 from tellapart.worlds.frameworks.table import as_table
-from tellapart.worlds.frameworks.transfer import ghosh_kleinberg
-from tellapart.worlds.models.chain import MarkovChain
+from tellapart.worlds.markov.chain import MarkovChain
+from tellapart.worlds.markov.chain_sets import ChainSet
 from tellapart.worlds.models.queries import Linear, Sum
+from tellapart.worlds.models.table_sets import TableSet
 from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.rounding import fixed
-from tellapart.worlds.frameworks.standing import Side, Standing
+from tellapart._numeric.text import fixed
+from tellapart.worlds.frameworks.result import Side, Standing
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
 from tellapart.worlds.secret_test import Witness
 

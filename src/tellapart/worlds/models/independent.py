@@ -11,8 +11,8 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart.worlds.models._grid import check_work, emitted, grid, on_grid, product
 from tellapart.worlds.models.base import Mask, SummedModel, check_law, check_values, logs_of
+from tellapart.worlds.models.grid import check_work, emitted, grid, on_grid, product
 from tellapart.worlds.models.laws import FiniteLaw
 
 

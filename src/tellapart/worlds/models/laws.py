@@ -12,7 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart._numeric.sizes import count_in_words
+from tellapart._numeric.text import count_in_words
 from tellapart.errors import Unsupported
 
 MOST_VALUES = 2**24

@@ -11,7 +11,6 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart.worlds.models._grid import Grid, check_work, emitted, grid, product
 from tellapart.worlds.models.base import (
     Mask,
     SummedModel,
@@ -20,6 +19,7 @@ from tellapart.worlds.models.base import (
     check_values,
     logs_of,
 )
+from tellapart.worlds.models.grid import Grid, check_work, emitted, grid, product
 
 
 @dataclass(frozen=True, eq=False)

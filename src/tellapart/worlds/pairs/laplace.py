@@ -21,8 +21,7 @@ from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs._blocks import in_rows
-from tellapart.worlds.pairs._cut import Cut
+from tellapart.worlds.pairs.blocks import Cut, in_rows
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]

@@ -21,7 +21,7 @@ from tellapart._numeric.quadrature import integrate
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import LaplaceCurve, SymmetricCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.worlds.pairs._bells import REACH
+from tellapart.worlds.pairs.normal_mixtures import REACH
 
 _SQRT2 = math.sqrt(2)
 _NODES = 24

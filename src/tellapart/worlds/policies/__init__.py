@@ -6,16 +6,16 @@ records. With constraints it is less: a prior on the databases that remain may l
 so ask the exact test of such a prior as well.
 """
 
-from tellapart.worlds.policies._constraints import KnownCount, KnownMarginal
-from tellapart.worlds.policies._secret_graphs import (
+from tellapart.worlds.policies.constraints import KnownCount, KnownMarginal
+from tellapart.worlds.policies.histograms import CumulativeHistogram, Histogram
+from tellapart.worlds.policies.policy import Policy, Sensitivity
+from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     CompleteGraph,
     DistanceGraph,
     EdgeGraph,
     PartitionGraph,
 )
-from tellapart.worlds.policies._tallies import CumulativeHistogram, Histogram
-from tellapart.worlds.policies.policy import Policy, Sensitivity
 
 __all__ = [
     "AttributeGraph",

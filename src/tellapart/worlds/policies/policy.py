@@ -15,18 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
 from tellapart import _checks
-from tellapart._numeric.sizes import count_in_words, too_many
+from tellapart._numeric.text import count_in_words, too_many
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.secrets import RecordValue
-from tellapart.worlds.policies import _tallies
-from tellapart.worlds.policies._constraints import (
-    Constraint,
-    Database,
-    check_constraint,
-    meeting,
-)
-from tellapart.worlds.policies._minimal import minimal_neighbours
-from tellapart.worlds.policies._secret_graphs import (
+from tellapart.worlds.policies import histograms
+from tellapart.worlds.policies.constraints import Constraint, Database, check_constraint, meeting
+from tellapart.worlds.policies.histograms import Asked
+from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     DistanceGraph,
     Graph,
@@ -34,7 +29,62 @@ from tellapart.worlds.policies._secret_graphs import (
     Value,
     named_values,
 )
-from tellapart.worlds.policies._tallies import Asked
+
+Places = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+
+
+def minimal_neighbours(databases: Places, edges: NDArray[np.bool_]) -> Places:
+    """Pairs of rows of ``databases``, of which the second is a neighbour of the first."""
+    found = []
+    for place, here in enumerate(databases):
+        along = edges[here, databases]
+        beside = (databases != here) & ~along
+        others = np.flatnonzero(along.any(axis=1))
+        secret = _bits(databases[others], along[others], len(edges))
+        rest = _bits(databases[others], beside[others], len(edges))
+        chosen = _neighbours(secret, rest)
+        found.append(np.stack([np.full(chosen.size, place), others[chosen]], axis=1))
+    return np.concatenate(found)
+
+
+def _neighbours(secret: Bits, rest: Bits) -> Places:
+    """Those with the fewest changes along edges and, among equals of these, with fewest others."""
+    least = _minimal(secret)
+    if not rest[least].any():  # no two of them are equal
+        return np.sort(least)
+    order = np.lexsort(secret[least].T)
+    least = least[order]
+    new = (secret[least][1:] != secret[least][:-1]).any(axis=1)
+    groups = np.split(least, np.flatnonzero(new) + 1)
+    kept = [one if one.size == 1 else one[_minimal(rest[one])] for one in groups]
+    return np.sort(np.concatenate(kept))
+
+
+def _minimal(sets: Bits) -> Places:
+    """The sets that have no smaller one inside them."""
+    sizes = np.bitwise_count(sets).sum(axis=1)
+    least = np.empty(0, dtype=np.int64)
+    for size in np.unique(sizes):
+        here = np.flatnonzero(sizes == size)
+        inside = np.ones((least.size, here.size), dtype=bool)
+        for smaller, larger in zip(sets[least].T, sets[here].T, strict=True):
+            inside &= (smaller[:, None] & ~larger) == 0
+        least = np.concatenate([least, here[~inside.any(axis=0)]])
+    return least
+
+
+def _bits(values: Places, chosen: NDArray[np.bool_], size: int) -> Bits:
+    """One bit for each record and value, set where the change is chosen."""
+    rows, records = values.shape
+    flags = np.zeros((rows, records, size), dtype=bool)
+    row, record = np.nonzero(chosen)
+    flags[row, record, values[row, record]] = True
+    packed = np.packbits(flags.reshape(rows, records * size), axis=1)
+    padded = np.zeros((rows, -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
+
 
 MOST_VALUES = 2**10
 MOST_DATABASES = 2**18
@@ -145,13 +195,13 @@ class Policy:
             return self._over(query, self._possible, self._neighbours)
         if not self._edges.any():
             return Sensitivity(0.0, None)
-        if _tallies.additive(query):
+        if histograms.additive(query):
             return self._of_moves(query)
         return self._over(query, self._possible, self._moves())
 
     def _of_moves(self, query: Asked) -> Sensitivity:
-        added = _tallies.contributions(query, self.domain)
-        weights = np.abs(_tallies.weights(query, self.records))
+        added = histograms.contributions(query, self.domain)
+        weights = np.abs(histograms.weights(query, self.records))
         places = np.argwhere(np.triu(self._edges))
         changes = np.array([np.abs(added[a] - added[b]).sum() for a, b in places])
         record, place = int(np.argmax(weights)), int(np.argmax(changes))
@@ -163,7 +213,7 @@ class Policy:
         return Sensitivity(float(weights[record] * changes[place]), (pair[0], pair[1]))
 
     def _over(self, query: Asked, rows: NDArray[np.int64], pairs: NDArray[np.int64]) -> Sensitivity:
-        found = _tallies.answers(query, self.domain, rows)
+        found = histograms.answers(query, self.domain, rows)
         if not len(pairs):
             return Sensitivity(0.0, None)
         changes = np.zeros(len(pairs))

@@ -1,0 +1,91 @@
+"""Fewer digits without changing sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+
+def to_decimals(value: float, decimals: int, up: bool) -> float:
+    """A value with so many decimals, never below it (up) or never above it.
+
+    Decimal arithmetic is exact here, where ``ceil(value·10^k)/10^k`` can end on the wrong side.
+    """
+    if not math.isfinite(value):
+        return value
+    exact = Decimal(value)
+    size = max(exact.adjusted() + decimals + 2, 1)
+    toward = ROUND_CEILING if up else ROUND_FLOOR
+    return float(exact.quantize(Decimal(1).scaleb(-decimals), toward, Context(prec=size)))
+
+
+def to_digits(value: float, digits: int, up: bool) -> float:
+    """A value with so many significant digits, never below it (up) or never above it."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    return to_decimals(value, digits - 1 - Decimal(value).adjusted(), up)
+
+
+def fixed(value: float, up: bool) -> str:
+    """Four decimals, or four digits where those would say nothing, rounded to the asked side.
+
+    For showing only: a value that misses a short number by rounding alone is shown as that number.
+    """
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    value += 0.0  # −0 is 0
+    plain = value == 0 or 1e-3 <= abs(value) < 1e6
+    nearest = round(value, 4) if plain else float(f"{value:.3e}")
+    if abs(nearest - value) > 1e-12 * abs(value):
+        nearest = to_decimals(value, 4, up) if plain else to_digits(value, 4, up)
+    return f"{nearest:.4f}" if plain else f"{nearest:.3e}"
+
+
+_EXACT = 10**6
+_BITS = 256
+_UNKNOWN = 1e12
+
+
+def count_in_words(size: int) -> str:
+    """How many there are, to be read by a person: exact below a million, else like 1.3e+30.
+
+    Any size will do; counts of databases go far beyond what a double holds.
+
+    >>> count_in_words(2**20), count_in_words(3**10_000)
+    ('1.0e+06', '1.6e+4771')
+    """
+    if size < _EXACT:
+        return str(size)
+    return _said(math.log10(size))
+
+
+def too_many(base: int, times: int, most: int) -> str | None:
+    """How many base^times are, in words, where they are more than so many; else None.
+
+    Such a power is not worked out where it is large, which would itself take seconds.
+    """
+    if times * math.log2(base) > _BITS:
+        return _said(times * math.log10(base))
+    size = base**times
+    return count_in_words(size) if size > most else None
+
+
+def _said(power: float) -> str:
+    """10 to this power, with two digits while these are known."""
+    if power >= _UNKNOWN:
+        return f"10^{power:.1e}"
+    exponent = math.floor(power)
+    digits = f"{10 ** (power - exponent):.1f}"
+    if digits == "10.0":
+        digits, exponent = "1.0", exponent + 1
+    return f"{digits}e+{exponent:02d}"
+
+
+def aligned(cells: Sequence[Sequence[str]]) -> str:
+    """Rows of text in right-aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in cells
+    )

@@ -1,0 +1,170 @@
+"""Clopper-Pearson limits on the two rates of one attack, and what follows from them.
+
+Each of two one-sided limits, on FPR and on TPR, fails with at most half of 1 − confidence. Every
+number here follows from those two events, so that all of them hold together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import binomial
+from tellapart._numeric.safe import times_exp
+from tellapart.audit.bounds import Basis, LowerBound
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.curve.guarantees import gaussian
+from tellapart.risk.inference import least_epsilon
+
+_METHOD = "Clopper-Pearson"
+_LEAST_P = 1e-300
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The worst rates for the auditor that the counts leave open, from each side."""
+
+    fpr_high: float
+    tnr_low: float
+    tpr_low: float
+    fnr_high: float
+
+    def forms(self, delta: float) -> list[tuple[float, float]]:
+        """Numerator and denominator of both ratios that (ε, δ) limits by e^ε."""
+        return [
+            (self.tpr_low - delta, self.fpr_high),
+            (self.tnr_low - delta, self.fnr_high),
+        ]
+
+
+def limits(counts: Counts, level: float) -> Limits:
+    """The limits of one attack's rates; each side may fail with half the level."""
+    cleared = counts.opposite()
+    return Limits(
+        fpr_high=float(binomial.upper_limit(counts.accused_others, counts.others, level / 2)),
+        tnr_low=float(binomial.lower_limit(cleared.accused_members, counts.others, level / 2)),
+        tpr_low=float(binomial.lower_limit(counts.accused_members, counts.members, level / 2)),
+        fnr_high=float(binomial.upper_limit(cleared.accused_others, counts.members, level / 2)),
+    )
+
+
+def log_ratio(above: float, below: float) -> float:
+    """log(above/below) of a lower by an upper limit; −∞ where nothing is left above."""
+    return math.log(above) - math.log(below) if above > 0 else -math.inf
+
+
+def clopper_pearson(successes: int, trials: int, *, confidence: float) -> tuple[float, float]:
+    """Between which rates the truth lies, whatever it is, with this confidence or more.
+
+    >>> low, high = clopper_pearson(10, 100, confidence=0.95)
+    >>> round(low, 6), round(high, 6)
+    (0.049005, 0.176223)
+    """
+    n = _checks.whole(1, 10**15, trials=trials)
+    k = _checks.whole(0, successes=successes)
+    if k > n:
+        _checks.refuse("successes", f"be at most trials = {n}", k)
+    half = (1 - _checks.inside_unit(confidence=confidence)) / 2
+    return float(binomial.lower_limit(k, n, half)), float(binomial.upper_limit(k, n, half))
+
+
+def clopper_pearson_epsilon(
+    counts: Counts, *, delta: float = 0.0, confidence: float = 0.95
+) -> LowerBound:
+    """The ε that this attack's counts prove at least: no smaller (ε, δ) would be believed.
+
+    The attack must have been fixed before these counts were drawn.
+
+    >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> print(clopper_pearson_epsilon(counts))
+    ≥ 3.1243 (95 % confidence, exact, Clopper-Pearson)
+    """
+    d = _checks.probability(delta=delta)
+    c = _checks.inside_unit(confidence=confidence)
+    found = max(log_ratio(*form) for form in limits(counts, 1 - c).forms(d))
+    return LowerBound(max(0.0, found), c, Basis.EXACT, _METHOD)
+
+
+def delta_lower(counts: Counts, *, epsilon: float, confidence: float = 0.95) -> LowerBound:
+    """The δ that this attack's counts prove at least, for a mechanism that claims this ε.
+
+    >>> print(delta_lower(Counts(500, 1000, 50, 1000), epsilon=1))
+    ≥ 0.2907 (95 % confidence, exact, Clopper-Pearson)
+    """
+    e = _checks.at_least_zero(epsilon=epsilon)
+    c = _checks.inside_unit(confidence=confidence)
+    forms = limits(counts, 1 - c).forms(0.0)
+    # No upper limit is so small that e^700 would leave anything of a rate.
+    found = max(above - float(times_exp(below, min(e, 700.0))) for above, below in forms)
+    return LowerBound(max(0.0, found), c, Basis.EXACT, _METHOD)
+
+
+def mu_lower(counts: Counts, *, confidence: float = 0.95) -> LowerBound:
+    """The μ of Gaussian DP that no mechanism with these counts can promise to stay below.
+
+    Holds for every mechanism, Gaussian or not. An attack worse than a coin proves nothing: μ = 0.
+
+    >>> print(mu_lower(Counts(500, 1000, 50, 1000)))
+    ≥ 1.4321 (95 % confidence, exact, Clopper-Pearson)
+    """
+    c = _checks.inside_unit(confidence=confidence)
+    known = limits(counts, 1 - c)
+    kept = ndtri(known.tnr_low) if known.fpr_high > 0.5 else -ndtri(known.fpr_high)
+    found = ndtri(known.tpr_low) if known.fnr_high > 0.5 else -ndtri(known.fnr_high)
+    return LowerBound(max(0.0, float(kept + found)), c, Basis.EXACT, _METHOD)
+
+
+def gaussian_epsilon(counts: Counts, *, delta: float, confidence: float = 0.95) -> LowerBound:
+    """The ε at δ of Gaussian noise that leaks what these counts prove; refutes only such claims.
+
+    >>> print(gaussian_epsilon(Counts(500, 1000, 50, 1000), delta=1e-5))
+    ≥ 6.6721 (95 % confidence, exact for claims of Gaussian DP only, Clopper-Pearson)
+    """
+    d = _checks.probability(delta=delta)
+    mu = mu_lower(counts, confidence=confidence)
+    curve = gaussian(mu.value)
+    found = float(curve.epsilon(d))
+    if math.isfinite(found):
+        found = _last_above(lambda e: float(curve.delta(e)) >= d, found)
+    return LowerBound(found, mu.confidence, Basis.GAUSSIAN, _METHOD)
+
+
+def least_levels(refutes: Callable[[Array], Array], levels: Array) -> Array:
+    """The p-values of nested tests: the least level at which each refutes, up to its own.
+
+    From above, so that the chance of one that small is at most itself.
+    """
+    low, high = np.full(levels.shape, math.log(_LEAST_P)), np.log(levels)
+    for _ in range(24):
+        middle = (low + high) / 2
+        refuted = refutes(np.exp(middle))
+        low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
+    return np.asarray(np.exp(high))
+
+
+def _last_above(holds: Callable[[float], bool], start: float) -> float:
+    """A value hardly below the start for which the statement holds; 0 where none is close."""
+    for step in 8.0 ** np.arange(-18, 1):
+        if holds(start):
+            return start
+        start = max(0.0, start * (1 - step) - step)
+    return 0.0
+
+
+def box_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.95) -> float:
+    """The ε of the smallest privacy region that holds every pair of rates the counts leave open.
+
+    Above a claimed ε this proves nothing; at or below it, all likely rates keep the promise.
+
+    >>> round(box_epsilon(Counts(90, 100, 10, 100), delta=1e-4), 4)
+    2.9655
+    """
+    fpr = clopper_pearson(counts.accused_others, counts.others, confidence=confidence)
+    tpr = clopper_pearson(counts.accused_members, counts.members, confidence=confidence)
+    return max(float(least_epsilon(fpr=a, tpr=b, delta=delta)) for a in fpr for b in tpr)

@@ -1,0 +1,203 @@
+"""The exact test behind every audit by rank: no unknown rate is left to guess or to bound.
+
+Let the threshold be the k-th largest score of N others. Whatever their law, the false-positive
+rate U at that threshold follows Beta(k, N − k + 1). Given U, the number of the P members beyond
+it is binomial with the true-positive rate, which a claim caps at g(U), g its ROC curve. So
+
+    P[c or more members beyond] ≤ E[P[Bin(P, g(U)) ≥ c]],
+
+a number that depends on the claim alone. It grows with g: a rank that does not refute the true
+curve refutes no claim that is true, so one level pays for all claims at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betainc, betaincc, betainccinv, betaincinv
+
+from tellapart import deadline
+from tellapart._checks import Array
+from tellapart._numeric.binomial import log_weight, mass
+
+Roc = Callable[[Array], Array]
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+# Where to cut the range of a rate into panels: chances of not exceeding the cut.
+_CUTS = np.array([1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.15, 0.5])
+_CUTS = np.concatenate([_CUTS, 1 - _CUTS[-2:0:-1], [1 - 1e-15]])
+_LEFT_OUT = 1e-17  # what lies below the cuts of either law, and rounding
+_ROUNDING = 1 + 1e-8
+_CELLS = 64
+# How closely a sum is known: of the level where that decides, and of itself for what people read.
+_NEAR_LEVEL, _NEAR = 3e-3, 0.05
+_ROUNDS = 24
+
+
+class Looked(NamedTuple):
+    """Ranks that were looked at: a threshold each, and how many of the tested lie beyond it.
+
+    Arrays of one length: the rank k among ``reference`` scores, and the count c among ``tested``.
+    """
+
+    rank: Array
+    reference: Array
+    beyond: Array
+    tested: Array
+
+    def at(self, index: Any) -> Looked:
+        """Some of them."""
+        return Looked(*(np.atleast_1d(one[index]) for one in self))
+
+    def rate_law(self) -> tuple[Array, Array]:
+        """The parameters of the Beta law of the reference's rate beyond the threshold."""
+        return self.rank, self.reference - self.rank + 1
+
+    def count_law(self) -> tuple[Array, Array]:
+        """P[Bin(tested, p) ≥ beyond] is the chance that a Beta law with these stays below p."""
+        return np.maximum(self.beyond, 0.5), self.tested - self.beyond + 1
+
+
+def smooth_p_values(looks: Looked, roc: Roc, inverse: Roc, kink: Array) -> Array:
+    """p-values where the claim's ROC is smooth but for one kink: by quadrature.
+
+    ``roc`` and ``inverse`` act on arrays whose first axis is that of the looks.
+    """
+    law, count = _columns(looks.rate_law()), _columns(looks.count_law())
+    cuts = betaincinv(*law, _CUTS)
+    # The count's chance goes from 0 to 1 between these rates: panels must resolve both laws.
+    turns = np.clip(inverse(betaincinv(*count, _CUTS)), 0.0, 1.0)
+    low = np.maximum(cuts[:, :1], turns[:, :1])
+    high = np.maximum(np.minimum(cuts[:, -1:], turns[:, -1:]), low)
+    ends = np.sort(np.clip(np.concatenate([cuts, turns, kink], axis=1), low, high), axis=1)
+    half = np.diff(ends, axis=1)[..., None] / 2
+    u = ends[:, :-1, None] + half * (1 + _NODES)
+    flat = u.reshape(len(u), -1)
+    density = _density(law, flat)
+    chance = betainc(*count, np.clip(roc(flat), 0.0, 1.0))
+    inside = np.sum((half * _WEIGHTS).reshape(len(u), -1) * density * chance, axis=1)
+    found = inside + betaincc(looks.rate_law()[0], looks.rate_law()[1], high[:, 0])
+    return np.where(looks.beyond <= 0, 1.0, np.minimum(found * _ROUNDING + _LEFT_OUT, 1.0))
+
+
+def _density(law: tuple[Array, Array], rate: Array) -> Array:
+    """A Beta law's, from a binomial mass: logarithms of Beta functions lose digits for many."""
+    rank, trials = law[0] - 1, law[0] + law[1] - 2
+    return (trials + 1) * mass(log_weight(rank, trials), rank, trials, rate)
+
+
+def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
+    """p-values for any rising ROC, kinks and all: sums that only err upwards.
+
+    Cells of the rate's law, each with the chance at its far end, are halved where that matters
+    until the sum lies above ``level`` for sure, or is known to a twentieth of itself and to a few
+    parts in a thousand of ``level``. What is left out of 1 is 1e-17, as in `smooth_p_values`.
+    """
+    return np.array([_upper(looks.at(k), roc, float(level[k])) for k in range(len(looks.rank))])
+
+
+def _upper(look: Looked, roc: Roc, level: float) -> float:
+    if look.beyond[0] <= 0:
+        return 1.0
+    law, count = look.rate_law(), look.count_law()
+
+    def chances(rates: Array) -> Array:
+        return np.asarray(betainc(*count, np.clip(roc(rates), 0.0, 1.0)))
+
+    cuts = _spread(law, level)
+    values = chances(cuts)
+    for _ in range(_ROUNDS):
+        weights = masses(law, cuts)
+        highest = float(weights[:-1] @ values + weights[-1])
+        lowest = float(weights[1:] @ values)
+        gaps = weights[1:-1] * np.diff(values)
+        close = min(_NEAR_LEVEL * level, _NEAR * highest)
+        if lowest > level or highest - lowest <= close + weights[0] * values[0] + weights[-1]:
+            break
+        wide = gaps >= max(gaps.max() / 16, close / (3 * len(gaps)))
+        middles = (cuts[:-1] + cuts[1:])[wide] / 2
+        cuts = np.concatenate([cuts, middles])
+        values = np.concatenate([values, chances(middles)])
+        order = np.argsort(cuts)
+        cuts, values = cuts[order], values[order]
+    return min(highest * _ROUNDING + _LEFT_OUT, 1.0)
+
+
+def _spread(law: tuple[Array, Array], level: float) -> Array:
+    """Rates to begin with, dense where sums near ``level`` are decided, and far up."""
+    below = betaincinv(*law, np.concatenate([[1e-16], np.linspace(0.02, 0.5, _CELLS // 4)]))
+    near = np.geomspace(max(level * 1e-4, _LEFT_OUT), 0.5, _CELLS // 2)
+    above = betainccinv(*law, np.concatenate([np.geomspace(_LEFT_OUT, 0.5, _CELLS // 2), near]))
+    return np.unique(np.concatenate([below, above]))
+
+
+def masses(law: tuple[Array, Array], cuts: Array) -> Array:
+    """The chance below the first cut, between cuts, and above the last (last axis).
+
+    From whichever tail is small and so has its digits.
+    """
+    ends = [(0, 0)] * (cuts.ndim - 1) + [(1, 1)]
+    below = np.pad(betainc(*law, cuts), ends, constant_values=(0.0, 1.0))
+    above = np.pad(betaincc(*law, cuts), ends, constant_values=(1.0, 0.0))
+    high = np.pad(cuts, ends, constant_values=(0.0, 1.0))[..., 1:] > law[0] / (law[0] + law[1])
+    return np.where(high, -np.diff(above), np.diff(below))
+
+
+def _columns(pair: tuple[Array, Array]) -> tuple[Array, Array]:
+    return pair[0][:, None], pair[1][:, None]
+
+
+_MIDDLE, _UPPER = 24, 20
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The law of the reference's rate at each rank, cut into cells once for many curves.
+
+    A chance that grows with the rate is at most the sum with each cell's far end, at least the
+    sum with its near end: both sides of every probability, whatever the curve.
+    """
+
+    looks: Looked
+    levels: Array
+    cuts: Array
+    masses: Array
+
+    @classmethod
+    def of(cls, looks: Looked, levels: Array) -> Cells:
+        """Cells that are fine where sums near the levels are decided."""
+        law = [one[:, None] for one in looks.rate_law()]
+        middle = betaincinv(*law, np.linspace(0.005, 0.95, _MIDDLE))
+        upper = betainccinv(*law, np.geomspace(0.04, levels * 1e-3, _UPPER, axis=1))
+        cuts = np.concatenate([middle, upper], axis=1)
+        return cls(looks, levels, cuts, masses((law[0], law[1]), cuts))
+
+    def most(self, beyond: Array, roc: Array) -> Array:
+        """At most this likely are so many beyond, if the curve's ROC at the cuts is this."""
+        chance = self._chance(beyond, roc)
+        most = np.sum(self.masses[:, :-1] * chance, axis=1) + self.masses[:, -1]
+        return np.asarray(np.minimum(most, 1.0))
+
+    def least(self, beyond: Array, roc: Array) -> Array:
+        """At least this likely are so many beyond."""
+        return np.asarray(np.sum(self.masses[:, 1:] * self._chance(beyond, roc), axis=1))
+
+    def critical(self, roc: Array) -> Array:
+        """The least counts beyond that refute, at each look's level, a claim with this ROC."""
+        low, high = np.zeros(len(self.levels)), self.looks.tested + 1
+        while np.any(high - low > 1):
+            deadline.check()
+            middle = np.floor((low + high) / 2)
+            refutes = self.most(middle, roc) <= self.levels
+            low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
+        return high
+
+    def _chance(self, beyond: Array, roc: Array) -> Array:
+        count = np.maximum(beyond, 0.5)[:, None]
+        rest = np.maximum(self.looks.tested - beyond + 1, 0.5)[:, None]
+        chance = betainc(count, rest, np.clip(roc, 0.0, 1.0))
+        chance = np.where(beyond[:, None] > self.looks.tested[:, None], 0.0, chance)
+        return np.where(beyond[:, None] <= 0, 1.0, chance)

@@ -1,0 +1,104 @@
+"""Evidence at all thresholds at once: a band around both rates, and the curve it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_above, tpr_lower
+from tellapart.audit.counts.rank_test import Cells, Looked
+from tellapart.audit.evidence.base import Design, Finding, Power
+from tellapart.audit.evidence.shown_curve import CurveEvidence
+from tellapart.audit.evidence.thresholds import directions
+from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.methods import Band
+from tellapart.audit.scores import Scores
+from tellapart.curve.atomic import AtomicCurve, from_corners
+from tellapart.curve.base import Bound, TradeoffCurve
+
+_POWER_RANKS = 40
+# By less than this a claim is crossed by rounding alone.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, repr=False)
+class BandEvidence(CurveEvidence):
+    """What holds wherever one looks: every answer is read off one curve from above."""
+
+    shown: AtomicCurve
+    members: int
+    others: int
+    ledger: Ledger
+    method = Band.name
+    design = Design.MANY_RUNS
+
+    def curve(self) -> AtomicCurve:
+        return self.shown
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        fpr, fnr = self.shown.vertices()
+        excess = claim.beta(fpr) * (1 - _ROUNDING) - fnr
+        excess[(fpr >= 1) | (fnr >= 1)] = 0.0
+        worst = int(np.argmax(excess))
+        if excess[worst] <= 0:
+            return None
+        shown, allowed = 1 - float(fnr[worst]), 1 - float(claim.beta(float(fpr[worst])))
+        where = (
+            f"some threshold accuses at least {100 * shown:.3g} % of members "
+            f"and at most {100 * float(fpr[worst]):.3g} % of others"
+        )
+        level, at = self.ledger.level, (float(fpr[worst]), shown)
+        return Finding(where, shown, allowed, level, level, at=at)
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        """At ranks of others alone: the band may see more."""
+        steps = np.geomspace(1, max(self.others // 2, 1), _POWER_RANKS)
+        ranks = np.unique(np.round(steps)).astype(np.int64)
+        level = self.ledger.level / 2
+        rate = fpr_upper_above(ranks - 1, self.others, level)
+        counts = np.unique(np.concatenate([[0], default_ranks(self.members)]))
+        shares = tpr_lower(counts, self.members, level)
+        place = np.searchsorted(shares, claim.tpr(np.asarray(rate)), side="right")
+        needed = np.append(counts, self.members + 1)[place].astype(float)
+        every = np.ones(len(ranks))
+        looks = Looked(ranks.astype(np.float64), every * self.others, needed, every * self.members)
+        cells = Cells.of(looks, every * level)
+        return lambda truth: float(np.max(cells.least(needed, truth.tpr(cells.cuts))))
+
+
+def band_evidence(scores: Scores, level: float) -> BandEvidence:
+    """One band for each way in which scores may point."""
+    ways = directions(scores.orientation)
+    share = level / len(ways)
+    corners = [_corners(scores, higher, share) for higher in ways]
+    trivial = (np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    fpr, tpr = (np.concatenate(parts) for parts in zip(trivial, *corners, strict=True))
+    shown = from_corners(fpr, tpr, 1 - tpr, 1 - fpr, bound=Bound.UPPER)
+    entries = [
+        Entry(f"{side} at all thresholds{_way(higher, ways)}", 1, share / 2)
+        for higher in ways
+        for side in ("FPR", "TPR")
+    ]
+    ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
+    return BandEvidence(shown, scores.members.count, scores.others.count, ledger)
+
+
+def _way(higher: bool, ways: list[bool]) -> str:
+    return f", {'higher' if higher else 'lower'} scores suspected" if len(ways) > 1 else ""
+
+
+def _corners(scores: Scores, higher: bool, level: float) -> tuple[Array, Array]:
+    """FPR from above and TPR from below at thresholds of both sides' ranks."""
+    cuts = np.unique(
+        np.concatenate(
+            [side.descending(default_ranks(side.count)) for side in (scores.others, scores.members)]
+        )
+    )
+    others, members = (
+        side.above(cuts) if higher else side.below(cuts) for side in (scores.others, scores.members)
+    )
+    fpr = fpr_upper_above(others, scores.others.count, level / 2)
+    tpr = tpr_lower(members, scores.members.count, level / 2)
+    return fpr, tpr

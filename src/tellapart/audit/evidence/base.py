@@ -1,0 +1,173 @@
+"""Evidence: what samples show about a mechanism, whatever is claimed of it.
+
+A piece of evidence knows its design and its ledger. Whatever is read off it, for however many
+claims, holds together with the confidence it states.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from tellapart import _checks
+from tellapart._numeric.text import to_digits
+from tellapart.audit.bounds import Basis, LowerBound, percent
+from tellapart.audit.ledger import Ledger
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.guarantees import gaussian
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# The chance of refuting one claim, given the true curve.
+Power = Callable[[TradeoffCurve], float]
+
+
+# A level of 0.05 is a rounding away from it, and should not be shown as 0.051.
+_ROUNDING = 1 - 1e-9
+
+
+class Design(Enum):
+    """How the scores came about, and so what they can prove.
+
+    MANY_RUNS: every score is of its own independent training or call, record in or out.
+    ONE_RUN: one training, each canary included or not by its own fair coin.
+    CALLS: every output is of its own call of a mechanism, on one input or the other.
+    """
+
+    MANY_RUNS = "many runs"
+    ONE_RUN = "one run"
+    CALLS = "calls"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What refutes a claim: where, by how much, and how unlikely it was were the claim true."""
+
+    where: str
+    shown: float
+    allowed: float
+    p_value: float
+    level: float
+    limit: str = ""  # what is allowed, where other words than a share say it
+    at: tuple[float, float] | None = None  # (FPR, TPR) as observed, where the test has such rates
+
+    @property
+    def chance(self) -> float:
+        """The p-value in two digits, rounded up, as people are told it."""
+        return to_digits(self.p_value * _ROUNDING, 2, up=True)
+
+    def __str__(self) -> str:
+        limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
+        return (
+            f"{self.where}; {limit}. Were it true, so much would be seen with probability "
+            f"{self.chance:g} at most; {self.level:.2g} was allowed for"
+        )
+
+
+class Evidence(ABC):
+    """What attacks on samples have shown, at a stated family-wise confidence."""
+
+    design: Design
+    ledger: Ledger
+    method: str  # its name, for people
+    can_refute: bool = True
+    about: str = ""  # what it speaks of, where that is less than the whole mechanism
+    calls: int | None = None  # on each input, all of them; None where nothing was called
+
+    @property
+    def confidence(self) -> float:
+        """The probability that nothing at all is falsely claimed."""
+        return 1 - self.ledger.level
+
+    def __repr__(self) -> str:
+        kind = percent(self.confidence) + (" confidence" if self.can_refute else " credible")
+        return f"{type(self).__name__}({self.design.value}, {self.method}, {kind})"
+
+    # -- what is asked of it -----------------------------------------------------------------
+
+    def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
+        """The ε that any true (ε, δ) promise must at least have."""
+        return self._bound(*self._epsilon(_checks.probability(delta=delta)))
+
+    def delta_lower(self, epsilon: float) -> LowerBound:
+        """The δ that any true (ε, δ) promise with this ε must at least have."""
+        return self._bound(*self._delta(_checks.finite_at_least_zero(epsilon=epsilon)))
+
+    def mu_lower(self) -> LowerBound:
+        """The μ that any true promise of Gaussian DP must at least have."""
+        return self._bound(*self._mu())
+
+    def gaussian_epsilon_lower(self, delta: float) -> LowerBound:
+        """The ε at δ of the least μ: it speaks against promises of Gaussian DP alone."""
+        asked = _checks.probability(delta=delta)
+        mu, _ = self._mu()
+        # Read from below: the curve rounds ε up, by less than this.
+        found = gaussian(mu * (1 - 1e-12)).epsilon(asked) if mu > 0 else 0.0
+        return self._bound(found, Basis.GAUSSIAN)
+
+    def refutes(self, claim: Subject) -> bool:
+        """Whether the claim, a curve or a mechanism, is refuted at this confidence."""
+        return self.finding(claim) is not None
+
+    def finding(self, claim: Subject) -> Finding | None:
+        """What refutes this claim, most telling first; None if nothing does."""
+        return self._finding(_promise(claim))
+
+    def curve(self) -> TradeoffCurve:
+        """The attack shown: with this confidence the true curve lies nowhere above it."""
+        raise Unsupported(f"this evidence ({self.method}) shows no curve; use epsilon_lower")
+
+    def telling(self, delta: float = 0.0) -> str:
+        """The event that shows the largest ε, in words; nothing where none is known."""
+        return ""
+
+    def power(self, claim: Subject, truth: Subject) -> float:
+        """How surely the claim would be refuted, at the least, if the truth were another curve.
+
+        For the best attack on that truth: scores that rank outputs by their likelihood ratio,
+        and by chance where that ties. An attack that leaves ties is refuting less often.
+        """
+        return self.power_against(claim)(truth)
+
+    def power_against(self, claim: Subject) -> Callable[[Subject], float]:
+        """The power against one claim, for as many truths as one likes."""
+        power = self._power(_promise(claim))
+        return lambda truth: power(curve_of(truth, "truth"))
+
+    def scaled(self, factor: float) -> Evidence:
+        """What this evidence would be with so many times the samples and the same rates."""
+        raise Unsupported("this evidence does not say what more samples would show")
+
+    def at_level(self, level: float) -> Evidence:
+        """The same looks at the same samples, for another chance of a false claim in all."""
+        raise Unsupported("this evidence is of one confidence alone")
+
+    # -- what each kind of evidence provides -------------------------------------------------
+
+    @abstractmethod
+    def _epsilon(self, delta: float) -> tuple[float, Basis]: ...
+
+    @abstractmethod
+    def _delta(self, epsilon: float) -> tuple[float, Basis]: ...
+
+    @abstractmethod
+    def _mu(self) -> tuple[float, Basis]: ...
+
+    @abstractmethod
+    def _finding(self, claim: TradeoffCurve) -> Finding | None: ...
+
+    @abstractmethod
+    def _power(self, claim: TradeoffCurve) -> Power: ...
+
+    def _bound(self, value: float, basis: Basis) -> LowerBound:
+        return LowerBound(value, self.confidence, basis, self.method)
+
+
+def _promise(claim: Subject) -> TradeoffCurve:
+    """The curve that is claimed; what an attack showed promises nothing that could be broken."""
+    curve = curve_of(claim, "claim")
+    if curve.bound is Bound.UPPER:
+        _checks.refuse("claim", "be a promise: exact or from below", curve.bound)
+    return curve

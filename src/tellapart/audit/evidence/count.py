@@ -1,0 +1,232 @@
+"""Evidence at one threshold fixed beforehand: two counts, tested exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from tellapart import _checks, deadline
+from tellapart._checks import Array
+from tellapart._numeric import binomial, solve
+from tellapart.audit.bounds import Basis
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.buehler import buehler_p_value
+from tellapart.audit.counts.clopper_pearson import (
+    clopper_pearson_epsilon,
+    delta_lower,
+    least_levels,
+    mu_lower,
+)
+from tellapart.audit.counts.exact_tails import Claim
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.joint import together
+from tellapart.audit.evidence.thresholds import directions
+from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.methods import Fixed
+from tellapart.audit.scores import Scores
+from tellapart.curve.atomic import AtomicCurve, from_corners
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.guarantees import gaussian
+
+# How close to the exact bound a search ends, below it: five digits are shown.
+_NARROW = 1e-5
+# The share of the level that buys a corner of the curve; the test of claims has the rest.
+CORNER = 0.25
+
+
+@dataclass(frozen=True, repr=False)
+class CountEvidence(Evidence):
+    """What one attack, decided upon beforehand, did to members and others."""
+
+    counts: Counts
+    ledger: Ledger
+    event: str = "accused"
+    sides: tuple[str, str] = ("members", "others")
+    # Whether the event is that nobody was accused, and so speaks of the others first.
+    clears: bool = False
+    method: str = Fixed.name
+    design: Design = Design.MANY_RUNS
+    calls: int | None = None
+    about: str = ""
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
+        found = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
+        return found, Basis.EXACT
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        near = delta_lower(self.counts, epsilon=epsilon, confidence=self.confidence)
+        found = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near.value, 1.0)
+        return found, Basis.EXACT
+
+    def _mu(self) -> tuple[float, Basis]:
+        near = mu_lower(self.counts, confidence=self.confidence)
+        return self._largest(lambda mu: gaussian(mu).tpr, near.value, 70.0), Basis.EXACT
+
+    def _largest(self, claim: Callable[[float], Claim], near: float, most: float) -> float:
+        """The largest parameter whose claim is refuted, from below; a box says where it is near."""
+
+        def refuting(parameter: Array) -> Array:
+            at = min(float(parameter), most)
+            return np.asarray(self._excess(claim(at)))
+
+        low, step = np.array(near), near / 32
+        if near == 0 or refuting(low) <= 0:
+            low, step = np.zeros(()), min(1.0, most / 2)
+            if refuting(low) <= 0:
+                return 0.0
+        high = np.minimum(solve.climb(refuting, low, step), most)
+        return float(solve.falling_root(refuting, low, high, narrow=_NARROW)[0])
+
+    def _excess(self, claim: Claim, p: float | None = None) -> float:
+        """Positive if the claim is refuted, by the test or by the corner; falls as it grows."""
+        fpr, tpr = self._corner(self.ledger.level)
+        known = self._p_value(claim) if p is None else p
+        return max(self._level - known, tpr - float(claim(np.array(fpr))))
+
+    def _p_value(self, claim: Claim) -> float:
+        return buehler_p_value(self.counts, claim, confidence=1 - self._level)
+
+    @property
+    def _level(self) -> float:
+        return self.ledger.level * (1 - CORNER)
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        p = self._p_value(claim.tpr)
+        if self._excess(claim.tpr, p) <= 0:
+            return None
+        told, roc = self._told, claim.mirrored().tpr if self.clears else claim.tpr
+        # Where it never happened on the other side, it might have.
+        allowed = float(roc(max(told.fpr, 1 / told.others)))
+        p_value = min(p / (1 - CORNER), self._corner_p_value(claim))
+        at, level = (self.counts.fpr, self.counts.tpr), self.ledger.level
+        return Finding(self.telling(), told.tpr, allowed, p_value, level, at=at)
+
+    def _corner_p_value(self, claim: TradeoffCurve) -> float:
+        """The least level of which a share buys a corner outside the claim, up to the ledger's.
+
+        The test pays for the rates it leaves out and so never says less than level²/4; the corner
+        does. Each p-value over its share of the level, the smaller of both is one: at most
+        (1 − share)·t + share·t of true claims fall to t.
+        """
+
+        def refutes(levels: Array) -> Array:
+            fpr, tpr = self._corner(float(levels))
+            return np.asarray(tpr > float(claim.tpr(fpr)))
+
+        return float(least_levels(refutes, np.array(self.ledger.level)))
+
+    @property
+    def _told(self) -> Counts:
+        """How often the event happened on either side, the one it speaks against first."""
+        some, members, few, others = astuple(self.counts)
+        return Counts(others - few, others, members - some, members) if self.clears else self.counts
+
+    def telling(self, delta: float = 0.0) -> str:
+        told = self._told
+        return (
+            f"{self.event}: {100 * told.tpr:.3g} % of {self.sides[0]} ({told.accused_members:,} of "
+            f"{told.members:,}) against {100 * told.fpr:.3g} % of {self.sides[1]}"
+        )
+
+    def curve(self) -> AtomicCurve:
+        """One corner, its FPR from above and its TPR from below, with a share of the level."""
+        one, two = (np.array([0.0, rate, 1.0]) for rate in self._corner(self.ledger.level))
+        return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
+
+    def _corner(self, level: float) -> tuple[float, float]:
+        half = level * CORNER / 2
+        fpr = binomial.upper_limit(self.counts.accused_others, self.counts.others, half)
+        tpr = binomial.lower_limit(self.counts.accused_members, self.counts.members, half)
+        return float(fpr), float(tpr)
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        """Were the FPR as observed: others accused at most so often, and members enough for that.
+
+        The two counts are independent, and fewer accused others ask for fewer accused members.
+        """
+        worst = self._many_others()
+        needed = replace(self, counts=replace(self.counts, accused_others=worst))._needed(claim)
+        rate, n = self.counts.fpr, (self.counts.others, self.counts.members)
+        so_few = float(binomial.lower_tail(worst, n[0], rate))
+        return lambda truth: so_few * float(binomial.upper_tail(needed, n[1], truth.tpr(rate)))
+
+    def _many_others(self) -> int:
+        """More others than this are accused in one of 50 audits with the FPR observed."""
+        low, high = -1, self.counts.others
+        while high - low > 1:
+            deadline.check()
+            middle = (low + high) // 2
+            enough = binomial.lower_tail(middle, self.counts.others, self.counts.fpr) >= 0.98
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def _needed(self, claim: TradeoffCurve) -> int:
+        """How many accused members would refute the claim."""
+        low, high = 0, self.counts.members + 1
+        while high - low > 1:
+            deadline.check()
+            middle = (low + high) // 2
+            tried = replace(self, counts=replace(self.counts, accused_members=middle))
+            low, high = (low, middle) if tried._excess(claim.tpr) > 0 else (middle, high)
+        return high
+
+    def scaled(self, factor: float) -> CountEvidence:
+        some = (self.counts.accused_members, self.counts.members)
+        others = (self.counts.accused_others, self.counts.others)
+        return replace(self, counts=Counts(*(round(one * factor) for one in some + others)))
+
+    def at_level(self, level: float) -> CountEvidence:
+        return replace(self, ledger=self.ledger.at_level(level))
+
+
+def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95) -> Evidence:
+    """What attacks show that were decided upon before these runs were made.
+
+    One attack's counts, or several by name: each then gets an equal share of the level.
+
+    >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> print(from_counts(counts).epsilon_lower())
+    ≥ 3.2052 (95 % confidence, exact, one fixed threshold)
+    """
+    if isinstance(counts, Mapping):
+        share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)
+        return together({name: from_counts(one, 1 - share) for name, one in counts.items()})
+    level = 1 - _checks.inside_unit(confidence=confidence)
+    _checks.instance(Counts, "audit.Counts", counts=counts)
+    return CountEvidence(counts, _ledger("one attack", level))
+
+
+def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
+    """The counts beyond one threshold, for each way in which scores may point."""
+    ways = directions(scores.orientation)
+    each = (at_one_cut(scores, method.threshold, one, level / len(ways)) for one in ways)
+    found = {one.event: one for one in each}
+    return together(found) if len(found) > 1 else next(iter(found.values()))
+
+
+def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> CountEvidence:
+    """The counts beyond one threshold, one way."""
+    counts = counts_beyond(scores, threshold, higher)
+    event = f"score {'>' if higher else '<'} {threshold:.6g}"
+    return CountEvidence(counts, _ledger(f"the event {event}", level), event)
+
+
+def _ledger(what: str, level: float) -> Ledger:
+    entries = (
+        Entry(what, 1, level * (1 - CORNER)),
+        Entry("a corner of the curve", 1, level * CORNER),
+    )
+    return Ledger(level, entries, (CLAIMS_ARE_FREE,))
+
+
+def counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
+    """How many of each side lie strictly beyond a threshold."""
+    one, two = (
+        int(side.above(threshold) if higher else side.below(threshold))
+        for side in (scores.members, scores.others)
+    )
+    return Counts(one, scores.members.count, two, scores.others.count)

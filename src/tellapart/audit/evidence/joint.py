@@ -1,0 +1,109 @@
+"""Several pieces of evidence read as one: levels add up, and the strongest speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart.audit.bounds import Basis
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.ledger import Entry, Ledger
+from tellapart.curve.atomic import AtomicCurve, from_corners
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.errors import Unsupported
+
+
+@dataclass(frozen=True, repr=False)
+class JointEvidence(Evidence):
+    """What several audits show together; whoever reads all of them has paid for all of them."""
+
+    parts: Mapping[str, Evidence]
+    ledger: Ledger
+    design: Design
+    method: str
+    can_refute: bool = True
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        return max((part._epsilon(delta) for part in self.parts.values()), key=lambda one: one[0])
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        return max((part._delta(epsilon) for part in self.parts.values()), key=lambda one: one[0])
+
+    def _mu(self) -> tuple[float, Basis]:
+        return max((part._mu() for part in self.parts.values()), key=lambda one: one[0])
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        found = [
+            replace(one, where=f"{name}: {one.where}")
+            for name, part in self.parts.items()
+            if (one := part._finding(claim)) is not None
+        ]
+        return min(found, key=lambda one: one.p_value / one.level, default=None)
+
+    def curve(self) -> AtomicCurve:
+        corners = [part.curve() for part in self.parts.values()]
+        if not all(isinstance(one, AtomicCurve) for one in corners):
+            raise Unsupported("these audits have no curve in common; ask each of them")
+        each = [one.vertices() for one in corners if isinstance(one, AtomicCurve)]
+        fpr, fnr = (np.concatenate(side) for side in zip(*each, strict=True))
+        return from_corners(fpr, 1 - fnr, fnr, 1 - fpr, bound=Bound.UPPER)
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        each = [part._power(claim) for part in self.parts.values()]
+        return lambda truth: max(power(truth) for power in each)
+
+    def scaled(self, factor: float) -> JointEvidence:
+        return replace(self, parts={name: one.scaled(factor) for name, one in self.parts.items()})
+
+    def at_level(self, level: float) -> JointEvidence:
+        factor = level / self.ledger.level
+        parts = {name: one.at_level(one.ledger.level * factor) for name, one in self.parts.items()}
+        return replace(self, parts=parts, ledger=self.ledger.at_level(level))
+
+
+def together(parts: Mapping[str, Evidence]) -> JointEvidence:
+    """Read several audits of one mechanism as one: their chances of a false claim add up.
+
+    The way to use more than one method, attack or data set: the family-wise confidence is stated
+    for all of them at once.
+
+    >>> from tellapart import audit
+    >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> each = audit.from_counts(counts, confidence=0.975)
+    >>> print(together({"by loss": each, "by gradient": each}).epsilon_lower())
+    ≥ 3.0419 (95 % confidence, exact, 2 audits together: one fixed threshold)
+    """
+    if not isinstance(parts, Mapping) or not parts:
+        _checks.refuse("parts", 'map names to evidence, as {"loss attack": evidence} does', parts)
+    for name, part in parts.items():
+        if not isinstance(part, Evidence):
+            _checks.refuse(f"parts[{name!r}]", "be evidence", part)
+    level = sum(part.ledger.level for part in parts.values())
+    if level >= 1:
+        _checks.refuse("parts", "spend less than 1 of confidence together", level)
+    entries = tuple(
+        Entry(f"{name}: {entry.what}", entry.looks, entry.level)
+        for name, part in parts.items()
+        for entry in part.ledger.entries
+    )
+    free = dict.fromkeys(one for part in parts.values() for one in part.ledger.free)
+    designs = {part.design for part in parts.values()}
+    if len(designs) > 1:
+        _checks.refuse("parts", "have one design", [str(one) for one in designs])
+    proofs = {part.can_refute for part in parts.values()}
+    if len(proofs) > 1:
+        beliefs = [name for name, part in parts.items() if not part.can_refute]
+        _checks.refuse(
+            "parts", "all be proof or all be beliefs, which bound no false claims", beliefs
+        )
+    names = ", ".join(dict.fromkeys(part.method for part in parts.values()))
+    return JointEvidence(
+        dict(parts),
+        Ledger(level, entries, tuple(free)),
+        designs.pop(),
+        f"{len(parts)} audits together: {names}",
+        proofs.pop(),
+    )

@@ -1,0 +1,164 @@
+"""Evidence at ranks fixed beforehand: exact at each, whatever the law of the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import betainccinv, betaincinv
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.audit.bounds import Basis
+from tellapart.audit.counts.rank_test import Cells, Looked, upper_p_values
+from tellapart.audit.evidence import claim_families
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.claim_families import Family
+from tellapart.audit.evidence.thresholds import TIES, End, Look, columns
+from tellapart.audit.ledger import Ledger
+from tellapart.curve.atomic import AtomicCurve, from_corners
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+
+# How a look's level is divided between the two rates of one corner of the curve.
+_SHARES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+
+
+@dataclass(frozen=True, repr=False)
+class RankEvidence(Evidence):
+    """What thresholds at pre-set ranks show; every look has its own share of the level."""
+
+    looks: tuple[Look, ...]
+    ledger: Ledger
+    method: str
+    design: Design = Design.MANY_RUNS
+    calls: int | None = None
+    about: str = ""
+
+    @cached_property
+    def _columns(self) -> Looked:
+        return columns(self.looks)
+
+    @cached_property
+    def _levels(self) -> Array:
+        return np.array([look.level for look in self.looks])
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        return self._largest(claim_families.epsilons(delta))
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        return self._largest(claim_families.deltas(epsilon))
+
+    def _mu(self) -> tuple[float, Basis]:
+        return self._largest(claim_families.gaussians())
+
+    def _largest(self, family: Family) -> tuple[float, Basis]:
+        return claim_families.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        p = self._p_values(claim)
+        worst = int(np.argmin(p / self._levels))
+        if not p[worst] <= self._levels[worst]:
+            return None
+        look = self.looks[worst]
+        allowed = float(_roc(claim, look.end)(np.array([look.rank / look.reference]))[0])
+        shown = look.beyond / look.tested
+        # What ties cost is in the p-value, so that the level is the ledger's.
+        p_value, level = min(float(p[worst]) / (1 - TIES), 1.0), look.level / (1 - TIES)
+        return Finding(str(look), shown, allowed, p_value, level, at=look.rates)
+
+    def telling(self, delta: float = 0.0) -> str:
+        _, best = claim_families.largest_refuted(
+            self._columns, self._levels, claim_families.epsilons(_checks.probability(delta=delta))
+        )
+        return "" if best is None else str(self.looks[best])
+
+    def _p_values(self, claim: TradeoffCurve) -> Array:
+        if isinstance(claim, GuaranteeCurve):
+            family = claim_families.epsilons(claim.claimed_delta)
+            at = np.full(len(self.looks), claim.claimed_epsilon)
+            return claim_families.p_values(self._columns, family, at)
+        if isinstance(claim, GaussianCurve):
+            at = np.full(len(self.looks), claim.mu)
+            return claim_families.p_values(self._columns, claim_families.gaussians(), at)
+        found = np.empty(len(self.looks))
+        for end in End:
+            some = np.array([k for k, look in enumerate(self.looks) if look.end is end], dtype=int)
+            if some.size:
+                roc = _roc(claim, end)
+                found[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
+        return found
+
+    def curve(self) -> AtomicCurve:
+        """The hull of one corner per look and share: FPR from above, TPR from below.
+
+        Both limits of a corner fail with at most the look's level, and a look whose exact test
+        spares the true curve cannot fail them: the curve costs nothing more.
+        """
+        level = self._levels[:, None]
+        one, two = (part[:, None] for part in self._columns.rate_law())
+        rate, rate_left = _above(one, two, level * _SHARES)
+        three, four = (part[:, None] for part in self._columns.count_law())
+        none = self._columns.beyond[:, None] <= 0
+        share = np.where(none, 0.0, betaincinv(three, four, level * (1 - _SHARES)))
+        share = share * (1 - 1e-12)
+        clear = np.array([look.end is End.CLEAR for look in self.looks])[:, None]
+        fpr = np.where(clear, 1 - share, rate)
+        tpr = np.where(clear, rate_left, share)
+        fnr = np.where(clear, rate, 1 - share)
+        tnr = np.where(clear, share, rate_left)
+        trivial = np.array([0.0, 1.0])
+        ends = (trivial, trivial, 1 - trivial, 1 - trivial)
+        fpr, tpr, fnr, tnr = (
+            np.concatenate([end, part.ravel()])
+            for end, part in zip(ends, (fpr, tpr, fnr, tnr), strict=True)
+        )
+        return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        cells = self._cells
+        needed = cells.critical(self._at_cuts(claim))
+        return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells.of(self._columns, self._levels)
+
+    def _at_cuts(self, curve: TradeoffCurve) -> Array:
+        found = np.empty_like(self._cells.cuts)
+        for end in End:
+            some = np.array([look.end is end for look in self.looks])
+            if some.any():
+                found[some] = _roc(curve, end)(self._cells.cuts[some])
+        return found
+
+    def scaled(self, factor: float) -> RankEvidence:
+        many = [
+            replace(
+                look,
+                rank=max(round(look.rank * factor), 1),
+                reference=round(look.reference * factor),
+                beyond=round(look.beyond * factor),
+                tested=round(look.tested * factor),
+            )
+            for look in self.looks
+        ]
+        return replace(self, looks=tuple(many))
+
+    def at_level(self, level: float) -> RankEvidence:
+        factor = level / self.ledger.level
+        looks = tuple(replace(look, level=look.level * factor) for look in self.looks)
+        return replace(self, looks=looks, ledger=self.ledger.at_level(level))
+
+
+def _above(one: Array, two: Array, level: Array) -> tuple[Array, Array]:
+    """The rate that a Beta law exceeds with this chance, and one minus it, both with digits."""
+    rate = betainccinv(one, two, level) * (1 + 1e-12)
+    return np.minimum(rate, 1.0), betaincinv(two, one, level) * (1 - 1e-12)
+
+
+def _roc(claim: TradeoffCurve, end: End) -> Callable[[Array], Array]:
+    """The claim's cap on what a look tests, as a function of the reference's rate."""
+    return claim.tpr if end is End.ACCUSE else claim.mirrored().tpr

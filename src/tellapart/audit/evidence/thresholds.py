@@ -1,0 +1,144 @@
+"""Where an audit by ranks looks: thresholds at ranks fixed before any score was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tellapart import _checks, deadline
+from tellapart._checks import Array
+from tellapart.audit.counts.rank_test import Looked
+from tellapart.audit.evidence.claim_families import epsilons, p_values
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.data.ranked import Ranked, Whole
+
+# Ranks 1, 3, 9, 27, ...: denser grids cost more in looks than they gain in places.
+_RATIO = 3
+# The share of each level that pays for not drawing how ties are broken.
+TIES = 0.05
+# Rounded up, as p-values are.
+_SURE = (1 - TIES) * (1 + 1e-6)
+
+
+class End(Enum):
+    """From which end a rank counts, and so which inequality of a claim it tests.
+
+    ACCUSE: the most suspicious others; members beyond them show TPR > e^ε·FPR + δ.
+    CLEAR: the least suspicious members; others beyond them show TNR > e^ε·FNR + δ.
+    """
+
+    ACCUSE = "accuse"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One threshold, at a rank fixed beforehand, and how many lie beyond it.
+
+    ``rank`` of the ``reference`` side (others, or members where the look clears) lie at or beyond
+    ``threshold``, and ``beyond`` of the ``tested`` side do; ``level`` is what the look may err by.
+    """
+
+    end: End
+    higher: bool  # whether beyond means above
+    rank: int
+    reference: int
+    beyond: int
+    tested: int
+    threshold: float
+    level: float
+    event: str = ""  # what lies beyond, where other words than a score's say it
+    sides: tuple[str, str] = ("members", "others")
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The observed (FPR, TPR) of the attack that accuses beyond this threshold."""
+        one, two = self.rank / self.reference, self.beyond / self.tested
+        return (one, two) if self.end is End.ACCUSE else (1 - two, 1 - one)
+
+    def __str__(self) -> str:
+        event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
+        who, whom = self.sides if self.end is End.ACCUSE else self.sides[::-1]
+        share, against = self.beyond / self.tested, self.rank / self.reference
+        return (
+            f"{event}: {_percent(share)} of {who} "
+            f"({self.beyond:,} of {self.tested:,}) against at most {_percent(against)} of {whom}"
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def geometric_ranks(count: int) -> list[int]:
+    """The ranks to look at among so many scores: 1, 3, 9, 27, ... up to half of them.
+
+    >>> geometric_ranks(100)
+    [1, 3, 9, 27]
+    """
+    ranks = [1]
+    while ranks[-1] * _RATIO <= count / 2:
+        ranks.append(ranks[-1] * _RATIO)
+    return ranks
+
+
+def directions(orientation: Orientation) -> list[bool]:
+    """Which ways "suspicious" may point: up, down, or both where nobody said."""
+    known = {Orientation.HIGHER: [True], Orientation.LOWER: [False]}
+    return known.get(orientation, [True, False])
+
+
+def look_at(
+    scores: Scores, end: End, higher: bool, ranks: Sequence[int], level: float
+) -> list[Look]:
+    """Count beyond these ranks; where scores tie, as many as breaking ties by chance would.
+
+    Breaking ties by chance, without regard to who is who, is post-processing: it makes laws
+    continuous and no claim false. Here nothing is drawn. A look refutes what all but one in
+    twenty of the ways to break the ties would refute at 19/20 of its level: by Markov's
+    inequality that happens to a true claim with at most the level.
+    """
+    reference, tested = scores.others, scores.members
+    if end is End.CLEAR:
+        reference, tested = tested, reference
+    upward = higher if end is End.ACCUSE else not higher
+    asked = np.asarray(ranks, dtype=np.int64)
+    cuts = reference.descending(asked) if upward else reference.ascending(asked)
+    before, within = _around(reference, cuts, upward)
+    beyond, tied = _around(tested, cuts, upward)
+    beyond = beyond + _surely_beyond(asked - before, within, tied)
+    share = level * (1 - TIES)
+    return [
+        Look(end, upward, int(k), reference.count, int(c), tested.count, float(cut), share)
+        for k, c, cut in zip(asked, beyond, cuts, strict=True)
+    ]
+
+
+def _surely_beyond(rank: Whole, reference: Whole, tested: Whole) -> Whole:
+    """How many tied tested come before the rank-th of the tied reference, in 19 of 20 orders."""
+    low, high = np.zeros_like(tested), tested + 1
+    while np.any(high - low > 1):
+        deadline.check()
+        middle = (low + high) // 2
+        # In a random order the rank's depth is uniform: the test of a claim that allows nothing.
+        place = Looked(*np.array([rank, reference, middle, tested], dtype=np.float64))
+        enough = p_values(place, epsilons(0.0), np.zeros(len(middle))) >= _SURE
+        low, high = np.where(enough, middle, low), np.where(enough, high, middle)
+    return low
+
+
+def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Whole, Whole]:
+    """How many lie beyond each cut, and how many on it."""
+    above, below = side.above(cuts), side.below(cuts)
+    return (above if upward else below), side.count - above - below
+
+
+def columns(looks: Sequence[Look]) -> Looked:
+    """The numbers of several looks, as columns."""
+    if not looks:
+        _checks.refuse("looks", "not be empty", looks)
+    rows = [(one.rank, one.reference, one.beyond, one.tested) for one in looks]
+    return Looked(*np.array(rows, dtype=np.float64).T)

@@ -1,0 +1,178 @@
+"""Audits of many independent runs: from scores to evidence, every look paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._numeric import binomial
+from tellapart.audit.bounds import percent
+from tellapart.audit.counts.confidence_band import default_ranks
+from tellapart.audit.evidence.band import band_evidence
+from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.bayes import Belief, belief
+from tellapart.audit.evidence.count import counts_beyond, fixed_evidence
+from tellapart.audit.evidence.held_out_rank import best_rank
+from tellapart.audit.evidence.joint import together
+from tellapart.audit.evidence.rank import RankEvidence
+from tellapart.audit.evidence.thresholds import End, directions, geometric_ranks, look_at
+from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.methods import Band, Credible, Fixed, Method, Ranks, Split
+from tellapart.audit.scores import Scores
+from tellapart.errors import Unsupported
+
+# How unlikely the numbers of a group must be to rule out that both sides have the same mix.
+_OTHER_MIX = 1e-9
+_METHODS = "audit.Ranks(), Split(), Band(), Fixed(threshold) or Credible(threshold)"
+
+
+def many_runs(
+    scores: Scores,
+    confidence: float = 0.95,
+    method: Method | None = None,
+    *,
+    each_group: bool = False,
+) -> Evidence:
+    """What scores of independent trainings or calls show about a mechanism.
+
+    Every score must come from its own run, with the record in (members) or out (others). Scores
+    of several records may be pooled if both sides have the same mix of them; groups whose mix
+    plainly differs are refused. With ``each_group`` every group is audited by itself, for an
+    equal share of the level: use it where groups are records, of which some may leak more.
+
+    >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, others=[0.3, 0.1, -0.2, 0] * 25)
+    >>> evidence = many_runs(scores)
+    >>> print(evidence.epsilon_lower(delta=1e-5))
+    ≥ 3.6408 (95 % confidence, exact, pre-set ranks)
+    """
+    _checks.instance(Scores, "audit.Scores", scores=scores)
+    level = 1 - _checks.inside_unit(confidence=confidence)
+    chosen = Ranks() if method is None else method
+    _checks.instance(Method, _METHODS, method=chosen)
+    if each_group:
+        groups = scores.by_group()
+        share = level / len(groups)
+        return together(
+            {f"group {label}": _evidence(one, share, chosen) for label, one in groups.items()}
+        )
+    _check_same_mix(scores)
+    return _evidence(scores, level, chosen)
+
+
+def _check_same_mix(scores: Scores) -> None:
+    """Groups that differ are told apart without any leak if one side has more of one."""
+    if scores.member_groups is None or scores.other_groups is None:
+        return
+    of_members, of_others = scores.member_groups, scores.other_groups
+    labels, which = np.unique(np.concatenate([of_members, of_others]), return_inverse=True)
+    members = np.bincount(which[: len(of_members)], minlength=len(labels))
+    both = np.bincount(which, minlength=len(labels))
+    share = len(of_members) / len(which)
+    fewer = binomial.lower_tail(members, both, share)
+    more = binomial.upper_tail(members, both, share)
+    unlikely = 2 * len(labels) * np.minimum(fewer, more)
+    odd = int(np.argmin(unlikely))
+    if unlikely[odd] < _OTHER_MIX:
+        raise Unsupported(
+            f"members and others of different groups are not alike: group {labels[odd].item()!r} "
+            f"has {members[odd]} of {len(of_members)} members and "
+            f"{both[odd] - members[odd]} of {len(of_others)} others; use each_group"
+        )
+
+
+def _check_independent(scores: Scores) -> None:
+    shared = scores.repeated_runs()
+    if shared:
+        raise Unsupported(
+            f"scores of run {next(iter(shared))!r} are not independent of each other, as "
+            "many_runs needs: "
+            "keep one score per run, or, if the inclusion of each canary was drawn by its own "
+            "fair coin, use one_run"
+        )
+
+
+def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
+    _check_independent(scores)
+    if isinstance(method, Ranks):
+        return at_ranks(scores, level)
+    if isinstance(method, Split):
+        return _at_one_rank(scores, level, method)
+    if isinstance(method, Band):
+        return band_evidence(scores, level)
+    if isinstance(method, Fixed):
+        return fixed_evidence(scores, level, method)
+    return _believed(scores, level, method)
+
+
+def _believed(scores: Scores, level: float, method: Credible) -> Belief:
+    higher, *more = directions(scores.orientation)
+    if more:
+        raise Unsupported(
+            "a Bayesian bound has no price for looking both ways: say whether higher or lower "
+            "scores speak for membership"
+        )
+    return belief(counts_beyond(scores, method.threshold, higher), method.prior, level)
+
+
+@dataclass(frozen=True)
+class Favoured:
+    """Ranks of which more is hoped, for reasons other than these scores, and their share."""
+
+    end: End
+    higher: bool
+    ranks: tuple[int, ...]
+    share: float
+
+
+def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> RankEvidence:
+    """Looks at pre-set ranks from both ends; some may be favoured with a share of the level."""
+    ways = directions(scores.orientation)
+    places = [
+        (end, higher, geometric_ranks(_reference(scores, end))) for higher in ways for end in End
+    ]
+    rest = level * (1 - favoured.share) if favoured else level
+    share = rest / sum(len(ranks) for _, _, ranks in places)
+    looks = [
+        look for end, higher, ranks in places for look in look_at(scores, end, higher, ranks, share)
+    ]
+    entries = [
+        Entry(_words(end, higher, len(ways) > 1), len(ranks), share)
+        for end, higher, ranks in places
+    ]
+    if favoured:
+        each = level * favoured.share / len(favoured.ranks)
+        looks += look_at(scores, favoured.end, favoured.higher, favoured.ranks, each)
+        entries.append(Entry("the rank of which most was hoped", len(favoured.ranks), each))
+    ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
+    return RankEvidence(tuple(looks), ledger, Ranks.name)
+
+
+def _words(end: End, higher: bool, both: bool) -> str:
+    whom = "the most suspicious others" if end is End.ACCUSE else "the least suspicious members"
+    way = f", {'higher' if higher else 'lower'} scores suspected" if both else ""
+    return f"ranks among {whom}{way}"
+
+
+def _reference(scores: Scores, end: End) -> int:
+    return scores.others.count if end is End.ACCUSE else scores.members.count
+
+
+def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
+    aside, kept = scores.split(method.share, _drawn(scores, method.seed))
+    choice = best_rank(aside, kept, method.delta, level)
+    looks = look_at(kept, choice.end, choice.higher, [choice.rank], level)
+    entry = Entry(f"rank {choice.rank:,}, chosen on {percent(method.share)} set aside", 1, level)
+    return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
+
+
+def _drawn(scores: Scores, seed: int) -> int:
+    """A seed that changes with the scores: a split by ranks must not be the same for all data.
+
+    The ranks that one seed sets aside would be a fixed choice, and favour one side for good. How
+    the sides lie among each other is as good as a fresh draw, and the same whenever asked.
+    """
+    ranks = default_ranks(scores.others.count)
+    among = scores.members.above(scores.others.descending(ranks))
+    return int(np.random.SeedSequence([seed, *among.tolist()]).generate_state(1, np.uint64)[0])

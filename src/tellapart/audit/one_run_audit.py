@@ -1,0 +1,230 @@
+"""Audits of one training run: canaries put in by fair coins, and guesses of the coins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from tellapart import _checks, deadline
+from tellapart._checks import Array
+from tellapart.audit.bounds import Basis, percent
+from tellapart.audit.counts.one_run_guesses import (
+    MOST_CANARIES,
+    Guesses,
+    p_value,
+    p_value_if_chosen,
+)
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.guess import ChosenGuesses, Ranking, family, fixed, read_off
+from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.methods import Guessing, Split
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.errors import Unsupported
+
+# Every test of one number of guesses refutes from some number of right ones upwards.
+_FREE = (
+    "claims (any number of ε, δ, μ or curves) and forms of the test: each refutes from some number "
+    "of right guesses upwards, so no true claim falls unless the first of them to fall does"
+)
+# Read off the output, numbers of guesses may differ in which claim falls first.
+_FREE_AT_ONE_DELTA = (
+    "claims at one δ (any number of ε, or all δ at one ε): where one of them falls, so do all that "
+    "are stronger; claims that differ in both are not read together"
+)
+# Chances that cut the law of a share into cells, finer where little is left.
+_CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
+
+
+@dataclass(frozen=True, repr=False)
+class GuessEvidence(Evidence):
+    """What guesses of the coins show, for every number of guesses that was fixed beforehand."""
+
+    tries: tuple[ChosenGuesses, ...]
+    ledger: Ledger
+    method: str
+    design = Design.ONE_RUN
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        return max(one.epsilon_lower(delta) for one in self.tries), Basis.EXACT
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        return max(_delta(one, epsilon) for one in self.tries), Basis.EXACT
+
+    def _mu(self) -> tuple[float, Basis]:
+        return max(one.mu_lower() for one in self.tries), Basis.EXACT
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        found = [_found(one, claim) for one in self.tries if _refutes(one, claim)]
+        # Most telling: least likely, and where nothing tells how likely, furthest beyond.
+        return min(found, key=lambda one: (one.p_value, one.allowed - one.shown), default=None)
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        needed = [_least_refuting(one, claim) for one in self.tries]
+        each = list(zip(self.tries, needed, strict=True))
+        return lambda truth: max(_power(one, least, truth) for one, least in each)
+
+    def scaled(self, factor: float) -> GuessEvidence:
+        many = (_scaled(one, factor) for one in self.tries)
+        return replace(self, tries=tuple(many))
+
+    def at_level(self, level: float) -> GuessEvidence:
+        factor = level / self.ledger.level
+        tries = tuple(replace(one, level=one.level * factor) for one in self.tries)
+        return replace(self, tries=tries, ledger=self.ledger.at_level(level))
+
+
+def one_run(
+    scores: Scores, confidence: float = 0.95, method: Guessing | Split | None = None
+) -> GuessEvidence:
+    """What one training run shows whose canaries were each put in by their own fair coin.
+
+    Members are the canaries that were in, others those left out; a number of members that fair
+    coins would give less often than once in 10⁹ is refused. Unless ``method`` fixes how many to
+    guess, a few numbers of guesses are tried and paid for.
+
+    >>> import numpy as np
+    >>> apart = Scores(members=np.arange(300, 500), others=np.arange(200))
+    >>> print(one_run(apart).epsilon_lower())
+    ≥ 4.4194 (95 % confidence, exact, a few numbers of guesses)
+    """
+    _checks.instance(Scores, "audit.Scores", scores=scores)
+    level = 1 - _checks.inside_unit(confidence=confidence)
+    ranking = _ranking(scores)
+    if method is None:
+        numbers = family(ranking.canaries)
+        share = level / len(numbers)
+        tries = tuple(fixed(ranking, *pair, share) for pair in numbers)
+        entry = Entry("numbers of guesses", len(numbers), share)
+        return GuessEvidence(tries, Ledger(level, (entry,), (_FREE,)), "a few numbers of guesses")
+    if isinstance(method, Guessing):
+        one = fixed(ranking, method.guesses_in, method.guesses_out, level)
+        entry = Entry("one number of guesses", 1, level)
+        return GuessEvidence((one,), Ledger(level, (entry,), (_FREE,)), Guessing.name)
+    _checks.instance(Split, "audit.Guessing(...) or Split(...)", method=method)
+    one = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
+    what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
+    ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
+    return GuessEvidence((one,), ledger, what)
+
+
+def _ranking(scores: Scores) -> Ranking:
+    if scores.orientation is Orientation.EITHER:
+        raise Unsupported(
+            "one run is guessed one way: say whether higher or lower scores speak for membership"
+        )
+    count = len(scores.runs())
+    if count > 1:
+        raise Unsupported(
+            f"one_run needs the canaries of one run, and there are {count}: "
+            "use many_runs with one score per run"
+        )
+    members, others = scores.members, scores.others
+    values = [side.descending(np.arange(1, side.count + 1)) for side in (members, others)]
+    sign = -1.0 if scores.orientation is Orientation.LOWER else 1.0
+    return Ranking.of(sign * values[0], sign * values[1])
+
+
+def _refutes(one: ChosenGuesses, claim: TradeoffCurve) -> bool:
+    if isinstance(claim, GuaranteeCurve):
+        epsilon, delta = claim.claimed_epsilon, claim.claimed_delta
+        if one.read_off:
+            return p_value_if_chosen(one.guesses, epsilon, delta, one.level) < one.level
+        return p_value(one.guesses, epsilon, delta) < one.level
+    return one.refutes(claim)
+
+
+def _found(one: ChosenGuesses, claim: TradeoffCurve) -> Finding:
+    made, right = one.guesses.made, one.guesses.right
+    most = _least_refuting(one, claim) - 1
+    where = (
+        f"{right:,} of {made:,} guesses right ({one.guesses_in:,} guessed in, "
+        f"{one.guesses_out:,} out, of {one.guesses.canaries:,} canaries)"
+    )
+    limit = f"up to {most:,} would not have refuted the claim"
+    return Finding(where, right / made, most / made, _at_most(one, claim), one.level, limit)
+
+
+def _at_most(one: ChosenGuesses, claim: TradeoffCurve) -> float:
+    """How likely so many right guesses are at most, for a claim that they refute."""
+    if isinstance(claim, GuaranteeCurve) and not one.read_off:
+        return p_value(one.guesses, claim.claimed_epsilon, claim.claimed_delta)
+    return one.level
+
+
+def _delta(one: ChosenGuesses, epsilon: float) -> float:
+    """The largest δ that is refuted with this ε, from below."""
+    low, high = 0.0, 1.0
+    if not _refutes(one, GuaranteeCurve(epsilon, low)):
+        return 0.0
+    while high - low > 1e-9 * max(low, 1e-9):
+        deadline.check()
+        middle = (low + high) / 2 if low > 0 else high / 16
+        low, high = (
+            (middle, high) if _refutes(one, GuaranteeCurve(epsilon, middle)) else (low, middle)
+        )
+    return low
+
+
+def _least_refuting(one: ChosenGuesses, claim: TradeoffCurve) -> int:
+    """The least number of right guesses that would refute the claim; one too many if none does."""
+    low, high = 0, one.guesses.made + 1
+    while high - low > 1:
+        deadline.check()
+        middle = (low + high) // 2
+        if _refutes(replace(one, guesses=replace(one.guesses, right=middle)), claim):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _power(one: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
+    """At least, for canaries that the best attack on the truth scores each by itself.
+
+    What share of all canaries would rank above the last one guessed is a Beta variable; given it,
+    the others guessed are right with the precision at that share, which falls as it grows. Two
+    such shares both stay below their quantiles with at least the chance summed over here.
+    """
+    sides = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
+    sides = [(count, curve) for count, curve in sides if count]
+    trials = one.guesses.made - len(sides)
+    if needed > trials:
+        return 0.0
+    ranked = one.guesses.canaries - one.aside
+    below = 1 - (1 - _CELLS) / len(sides)
+    right = np.zeros(_CELLS.shape)
+    for count, curve in sides:
+        right += (count - 1) * _precision(curve, betaincinv(count, ranked - count + 1, below))
+    chance = betainc(needed, trials - needed + 1, right / trials)
+    return float(np.diff(_CELLS, prepend=0.0) @ chance)
+
+
+def _precision(curve: TradeoffCurve, share: Array) -> Array:
+    """How often the accusations are right that fall on this share of canaries, half members."""
+    low, high = np.zeros(share.shape), np.ones(share.shape)
+    for _ in range(60):
+        fpr = (low + high) / 2
+        few = (curve.tpr(fpr) + fpr) / 2 < share
+        low, high = np.where(few, fpr, low), np.where(few, high, fpr)
+    return np.maximum(1 - high / (2 * share), 0.5)
+
+
+def _scaled(one: ChosenGuesses, factor: float) -> ChosenGuesses:
+    factor = min(factor, MOST_CANARIES / one.guesses.canaries)
+    canaries, made, right = (
+        round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)
+    )
+    aside = round(one.aside * factor)
+    made = min(made, canaries - aside)
+    more = Guesses(canaries, made, min(right, made))
+    return replace(
+        one,
+        aside=aside,
+        guesses=more,
+        guesses_in=round(one.guesses_in * factor),
+        guesses_out=more.made - round(one.guesses_in * factor),
+    )

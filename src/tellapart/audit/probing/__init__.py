@@ -1,0 +1,1 @@
+"""Black-box probing of a mechanism: calls, features, events, and a certificate."""

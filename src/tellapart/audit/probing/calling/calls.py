@@ -1,0 +1,133 @@
+"""Calling a mechanism that one knows nothing of, often, and wherever there are workers.
+
+A mechanism is called as ``mechanism(data)``. One with a parameter ``rng`` is handed a NumPy
+generator, one with a parameter ``size`` is asked for many independent outputs at once. How it
+wants to be called is settled once, by calls whose outputs are thrown away: were it decided from
+outputs that are kept, those would no longer be a fair sample.
+
+Calls come in blocks, each with numbers keyed by the seed and the block's place, so that the
+outputs are the same wherever the blocks are run. Python's and NumPy's global generators are
+seeded for each block too, and left as they were found; threads take turns with them, unless the
+mechanism is handed a generator.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tellapart import _checks, run
+from tellapart.audit.probing.calling.caller import Caller, Size
+from tellapart.audit.probing.calling.kept_calls import KeptCalls
+from tellapart.audit.probing.calling.outputs import HANGS, Outputs, joined
+from tellapart.audit.probing.calling.program import Program
+from tellapart.audit.probing.calling.traces import Trace
+from tellapart.errors import InvalidArgument
+
+T = TypeVar("T")
+
+BLOCK = 8192
+_MOST_TASKS = 1024
+# How many calls are made apart from the others, and in how many turns.
+_LEAST_APART, _MOST_APART, _TURNS = 16, 256, 8
+
+
+def draw(
+    caller: Caller,
+    data: Any,
+    count: int,
+    seed: run.Seed,
+    progress: run.Progress | None = None,
+    kept: KeptCalls | None = None,
+) -> Outputs:
+    """The outputs of so many calls on one input; no two inputs may share a seed."""
+    return joined(gathered(caller, data, count, seed, _unchanged, progress=progress, kept=kept))
+
+
+def gathered(
+    caller: Caller,
+    data: Any,
+    count: int,
+    seed: run.Seed,
+    reduce: Callable[[Outputs], T],
+    *,
+    skip: int = 0,
+    merge: Callable[[T, T], T] | None = None,
+    progress: run.Progress | None = None,
+    kept: KeptCalls | None = None,
+) -> list[T]:
+    """What ``reduce`` makes of each block, where the block was run: outputs never travel.
+
+    Without the first ``skip`` blocks. With ``merge`` neighbouring blocks come back as one result.
+    Calls that were ``kept`` are not made again.
+    """
+    total = _checks.whole(1, 10**15, count=count)
+    sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
+    blocks = list(enumerate(sizes))[skip:]
+    task = _Blocks(replace(caller, sealed=None), data, run.checked_seed(seed), reduce, merge, kept)
+    # Many blocks a task where there are many: schedulers mind numbers of tasks, not their size.
+    together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
+    tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
+    return [one for part in run.map(task, tasks, seed, progress) for one in part]
+
+
+def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) -> list[Outputs]:
+    """A few calls on each input, beside so many, in turn and no two of them in one batch.
+
+    Of a batch, which costs little, one output is kept.
+    """
+    batches = caller.size is Size.MANY and not isinstance(caller.mechanism, Program)
+    count = _MOST_APART if batches else min(max(beside // 8, _LEAST_APART), _MOST_APART)
+    # Where each turn is a process of its own, one is enough.
+    turns = _TURNS if caller.timeout is None and not isinstance(caller.mechanism, Program) else 1
+    found: list[list[Outputs]] = [[] for _ in inputs]
+    for turn in range(turns):
+        for k, data in enumerate(inputs):
+            rng = run.generator((*run.checked_seed(seed), k, turn))
+            found[k].append(caller.apart(data, count // turns, rng))
+    return [joined(parts) for parts in found]
+
+
+def refuse_if_all_broke(first: Trace, second: Trace) -> None:
+    """Where no call on either input gave a value, the mechanism was called wrongly."""
+    broken, other = first.broken, second.broken
+    if broken is None or other is None:
+        return
+    if HANGS in (broken, other):
+        raise InvalidArgument(
+            f"mechanism must end: every call broke off, and the first one {broken}"
+        )
+    raise InvalidArgument(
+        f"mechanism must return something: every call broke off, and the first one {broken}"
+    )
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Some blocks as one task; each has the numbers of its own place, whatever the task's."""
+
+    caller: Caller
+    data: Any
+    seed: tuple[int, ...]
+    reduce: Callable[[Outputs], Any]
+    merge: Callable[[Any, Any], Any] | None
+    kept: KeptCalls | None
+
+    def __call__(self, blocks: list[tuple[int, int]], rng: np.random.Generator) -> list[Any]:
+        found = (self._one(place, count) for place, count in blocks)
+        return list(found) if self.merge is None else [functools.reduce(self.merge, found)]
+
+    def _one(self, place: int, count: int) -> Any:
+        key = (*self.seed, place)
+        if self.kept is not None:
+            return self.reduce(self.kept.block(self.caller, self.data, count, key))
+        return self.reduce(self.caller.block(self.data, count, run.generator(key)))
+
+
+def _unchanged(outputs: Outputs) -> Outputs:
+    return outputs

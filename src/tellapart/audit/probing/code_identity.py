@@ -1,0 +1,261 @@
+"""What a function is called, and whether its code and what it was told are still the same."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import numbers
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tellapart.audit.trainings import datasets
+
+_INSTALLED = {"site-packages", "dist-packages"}
+_PYTHON = tuple(Path(sysconfig.get_path(one)).resolve() for one in ("stdlib", "platstdlib"))
+_TELLAPART = Path(__file__).resolve().parents[1]
+
+Namespace = Mapping[str, Any]
+
+
+def files(spaces: Iterable[Namespace]) -> set[Path]:
+    """The user's files that these namespaces of modules rest on, their own among them."""
+    found: set[Path] = set()
+    seen: dict[int, Namespace] = {}  # kept, as a number may stand for another once one is gone
+    todo = list(spaces)
+    while todo:
+        space = todo.pop()
+        if id(space) in seen:
+            continue
+        seen[id(space)] = space
+        path = file(space)
+        if path is not None and path not in found:
+            found.add(path)
+            todo += _written(path, str(space.get("__package__") or ""))
+        if path is not None or _typed_in(space):
+            todo += _held(space)
+    return found
+
+
+def files_of_script(script: Path) -> set[Path]:
+    """The user's files that a script in Python comes to, beside which they lie."""
+    found: set[Path] = set()
+    todo: list[Namespace] = [{"__file__": str(script)}]
+    while todo:
+        space = todo.pop()
+        path = file(space)
+        if path is not None and path not in found:
+            found.add(path)
+            package = str(space.get("__package__") or "")
+            todo += _written(path, package, [str(script.resolve().parent)])
+    return found
+
+
+def _typed_in(space: Namespace) -> bool:
+    return space.get("__file__") is None and space.get("__spec__") is None
+
+
+def file(space: Namespace) -> Path | None:
+    """The file of a module, where it is of the user's own code."""
+    named = space.get("__file__")
+    if not isinstance(named, str):
+        return None
+    path = Path(named).resolve()
+    away = _INSTALLED & set(path.parts) or any(
+        path.is_relative_to(one) for one in (*_PYTHON, _TELLAPART)
+    )
+    return path if not away and path.is_file() else None
+
+
+def _held(space: Namespace) -> Iterator[Namespace]:
+    """The modules that a namespace holds, or whose functions, classes or objects it holds."""
+    for value in list(space.values()):
+        if isinstance(value, ModuleType):
+            yield vars(value)
+        else:
+            of = value if isinstance(value, FunctionType | type) else type(value)
+            module = sys.modules.get(of.__module__)
+            if module is not None and module is not sys.modules["builtins"]:
+                yield vars(module)
+
+
+def _written(path: Path, package: str, beside: list[str] | None = None) -> Iterator[Namespace]:
+    """The modules that a file's import statements name, imported yet or not."""
+    if path.suffix != ".py":
+        return
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                yield from _named(one.name, beside)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package.split(".")[: len(package.split(".")) + 1 - node.level])
+            start = ".".join(filter(None, (base if node.level else "", node.module)))
+            for one in node.names:
+                yield from _named(f"{start}.{one.name}", beside)
+
+
+def _named(name: str, beside: list[str] | None) -> Iterator[Namespace]:
+    """A module and the packages that it lies in; nothing of it is imported for this.
+
+    What another process finds ``beside`` its script is none of the modules that this one has.
+    """
+    steps = name.split(".")
+    if steps[0] in sys.stdlib_module_names:
+        return
+    where: Any = beside
+    for count in range(1, len(steps) + 1):
+        whole = ".".join(steps[:count])
+        module = sys.modules.get(whole) if beside is None else None
+        spec = None if module is not None else PathFinder.find_spec(whole, where)
+        if module is None and spec is None:
+            return  # a name in a module, or not installed
+        space = _unimported(spec, whole) if module is None else getattr(module, "__dict__", {})
+        where = space.get("__path__")
+        yield space
+        if where is None or (space.get("__file__") and file(space) is None):
+            return
+
+
+def _unimported(spec: Any, whole: str) -> Namespace:
+    inside = spec.submodule_search_locations
+    package = whole if inside is not None else whole.rpartition(".")[0]
+    return {"__file__": spec.origin, "__path__": inside, "__package__": package, "__spec__": spec}
+
+
+_PLAIN = (str, bytes, numbers.Number, range, type(None))
+
+
+def name(function: Any) -> str:
+    """The function's full name; that of its type where it has none."""
+    bare = _bare(function)
+    named = bare if hasattr(bare, "__qualname__") else type(bare)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def code(function: Any, whole_files: bool = False) -> str:
+    """A short name for the function's code and its settings; nothing where it has none.
+
+    Settings are plain values and arrays: arguments bound to it, defaults, what it closes over,
+    what its object holds; of its module, plain values and the functions it names. The user's
+    files that its module imports, and those that they import, count as a whole; with
+    ``whole_files`` so does its own. Whatever else it uses is not seen.
+    """
+    if function is None or _own(_bare(function)) is None:
+        return ""
+    told, seen = hashlib.sha256(), _Seen()
+    _feed(told, function, seen)
+    paths = files(seen.spaces)
+    if not whole_files:
+        paths -= {file(space) for space in seen.spaces}
+    told.update(contents(paths))
+    return told.hexdigest()[:16]
+
+
+def contents(paths: Iterable[Path]) -> bytes:
+    """What is in files, wherever they lie."""
+    return b"".join(sorted(hashlib.sha256(path.read_bytes()).digest() for path in paths))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Code that is told, and the modules that it lies in."""
+
+    codes: set[int] = field(default_factory=set)
+    spaces: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _bare(function: Any) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__func__", function)
+
+
+def _own(bare: Any) -> CodeType | None:
+    return getattr(bare, "__code__", None) or getattr(type(bare).__call__, "__code__", None)
+
+
+def _feed(told: Any, function: Any, seen: _Seen) -> None:
+    while isinstance(function, functools.partial):
+        _settings(told, {"": function.args, **function.keywords}, seen)
+        function = function.func
+    _settings(told, _holds(getattr(function, "__self__", None)), seen)
+    bare = getattr(function, "__func__", function)
+    own = _own(bare)
+    if own is None or id(own) in seen.codes:
+        return
+    seen.codes.add(id(own))
+    _feed_code(told, own)
+    if not isinstance(bare, FunctionType):
+        _settings(told, _holds(bare), seen)
+        bare = getattr(type(bare).__call__, "__func__", type(bare).__call__)
+    if isinstance(bare, FunctionType):
+        seen.spaces.append(bare.__globals__)
+        _settings(told, {"": bare.__defaults__, **(bare.__kwdefaults__ or {})}, seen)
+        _settings(told, _closed_over(bare), seen)
+        _settings(told, _name_in(bare, own), seen)
+
+
+def _feed_code(told: Any, own: CodeType) -> None:
+    told.update(own.co_code)
+    told.update(repr((own.co_names, own.co_varnames, own.co_freevars)).encode())
+    for one in own.co_consts:
+        if isinstance(one, CodeType):
+            _feed_code(told, one)
+        elif isinstance(one, frozenset):  # in no order of its own
+            told.update(repr(sorted(one, key=repr)).encode())
+        else:
+            told.update(repr(one).encode())
+
+
+def _settings(told: Any, values: dict[str, Any], seen: _Seen) -> None:
+    for name, value in sorted(values.items()):
+        if _plain(value) or isinstance(value, np.ndarray):
+            told.update(f"{name} {datasets.fingerprint(value)};".encode())
+        elif isinstance(value, FunctionType | functools.partial):
+            told.update(f"{name} {value.__class__.__name__};".encode())
+            _feed(told, value, seen)
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, _PLAIN) or (
+        isinstance(value, tuple) and all(_plain(one) for one in value)
+    )
+
+
+def _holds(thing: Any) -> dict[str, Any]:
+    return dict(getattr(thing, "__dict__", {})) if not isinstance(thing, type) else {}
+
+
+def _closed_over(function: FunctionType) -> dict[str, Any]:
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if cell != type(cell)()}
+
+
+def _name_in(function: FunctionType, own: CodeType) -> dict[str, Any]:
+    """What a function finds in its module: plain values, and functions made there."""
+    found = {name: function.__globals__.get(name) for name in _names(own)}
+    return {
+        name: value
+        for name, value in found.items()
+        if _plain(value)
+        or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
+    }
+
+
+def _names(own: CodeType) -> Iterator[str]:
+    yield from own.co_names
+    for one in own.co_consts:
+        if isinstance(one, CodeType):
+            yield from _names(one)

@@ -1,0 +1,178 @@
+"""Which event tells two inputs apart best, as far as some calls can say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from tellapart._checks import Array
+from tellapart.audit.probing.calling.outputs import Outputs
+from tellapart.audit.probing.classifiers import fitted
+from tellapart.audit.probing.features.extract import Encoding, Features, learn
+from tellapart.audit.probing.linear_scorer import combined
+from tellapart.audit.probing.readings import readings
+from tellapart.audit.probing.scorers import Scorer, by_cell, plain
+
+# So many scores or fewer are events by themselves; more are ranked.
+_FEW_SCORES = 64
+# Scores of which so few differ come again and again, the commonest one aside.
+_AGAIN = 0.2
+_CUTS = 128
+_FEW_CELLS = 8
+# The share of the level for the one rank of which most is hoped; the others have the rest.
+FAVOUR = 0.5
+# Far tails flatter most, so ranks are weighed as if so many shared the level.
+_LOOKS = 20
+# How many deviations what was counted may flatter.
+_DOUBT = 1.0
+# Up to where cells are learnt, and then their sums.
+_SHARES = (0.4, 0.7)
+# What a single cut must promise more: its exact test takes seconds.
+_SLOWER = 0.02
+
+
+@dataclass(frozen=True)
+class Event:
+    """The most promising score, the way it points, and where to cut it.
+
+    ``rate`` is how often it should happen where it should not. ``clears`` says that outputs not
+    beyond the cut are what incriminates, with inputs exchanged.
+    """
+
+    promise: float
+    scorer: Scorer
+    higher: bool
+    cut: float
+    rate: float
+    by_rank: bool
+    clears: bool
+    read: Encoding
+
+    def scores(self, outputs: Outputs) -> Array:
+        """The scores of these outputs."""
+        return self.scorer(self.read(outputs))
+
+    def happened(self, outputs: Outputs) -> NDArray[np.bool_]:
+        """Whether each output lies beyond the cut."""
+        scores = self.scores(outputs)
+        return np.asarray(scores > self.cut if self.higher else scores < self.cut)
+
+    def words(self) -> str:
+        """The event that incriminates, as people say it."""
+        if self.clears:
+            return self.scorer.within(self.cut, self.higher)
+        return self.scorer.beyond(self.cut, self.higher)
+
+
+@dataclass(frozen=True)
+class Seeker:
+    """What is sought: an event that shows the largest ε at ``delta``, and by which means."""
+
+    delta: float
+    features: Callable[[Any], Any] | None = None
+    classifier: Any = None
+
+    def __call__(self, aside: tuple[Outputs, Outputs], level: float, kept: int) -> Event:
+        """The event that should show most on ``kept`` calls, from some that are set aside."""
+        read = learn(*aside, self.features)
+        known = [read(one) for one in aside]
+        weigh = _Weigh(self.delta, level, kept, read)
+        return max(_candidates(known, weigh, self.classifier), key=_worth)
+
+
+@dataclass(frozen=True)
+class _Weigh:
+    """For how many calls, and at which level, events are to show an ε at ``delta``."""
+
+    delta: float
+    level: float
+    kept: int
+    read: Encoding
+
+
+def _candidates(known: list[Features], weigh: _Weigh, classifier: Any) -> Iterator[Event]:
+    """Events of every kind.
+
+    A score is never weighed on calls it was learnt on: cells are learnt on the first part, what
+    many of them say together on the second, and the third is for weighing.
+    """
+    half, most = (int(share * len(known[0])) for share in _SHARES)
+    first, second, last, unlearnt = (
+        [one.rows(part) for one in known]
+        for part in (slice(half), slice(half, most), slice(most, None), slice(half, None))
+    )
+    cells = []
+    for reading in readings(known[0].columns):
+        if not reading.categories:
+            for scorer in plain(reading, *known):
+                yield from _events(scorer, known, weigh)
+        cells.append(by_cell(reading, *first))
+        if len(cells[-1].ratios) <= _FEW_CELLS:  # so few that learning can hardly flatter
+            yield from _events(by_cell(reading, *known), known, weigh)
+        else:
+            yield from _events(cells[-1], unlearnt, weigh)
+    for both in combined(cells, *second):
+        yield from _events(both, last, weigh)
+    if classifier is not None:
+        learnt = fitted(classifier, *(one.rows(slice(most)) for one in known))
+        yield from _events(learnt, last, weigh)
+
+
+def _worth(event: Event) -> float:
+    return event.promise - event.scorer.handicap - (0.0 if event.by_rank else _SLOWER)
+
+
+def _events(scorer: Scorer, known: list[Features], weigh: _Weigh) -> Iterator[Event]:
+    """The best cut of a score, for each way in which it may point and be certified."""
+    sides = [np.sort(scorer(one)) for one in known]
+    seen, times = np.unique(np.concatenate(sides), return_counts=True)
+    cuts, total = _cuts(seen), len(sides[0])
+    for higher, by_rank, clears in product((True, False), _ways(times), (False, True)):
+        reference, tested = (_beyond(side, cuts, higher) for side in sides)
+        if clears:
+            reference, tested = total - tested, total - reference
+        promise = _promise(tested, reference, total, weigh, by_rank)
+        best = int(np.argmax(promise))
+        rate = float(reference[best]) / total
+        found = (float(promise[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
+        yield Event(*found, weigh.read)
+
+
+def _ways(times: NDArray[np.intp]) -> tuple[bool, ...]:
+    """Few scores are cut, many ranked, and those that come again and again may be either."""
+    if times.size <= _FEW_SCORES:
+        return (False,)
+    others = int(times.sum() - times.max())
+    return (False, True) if times.size <= _AGAIN * others else (True,)
+
+
+def _cuts(seen: Array) -> Array:
+    """Scores that were seen, so that equal ones fall on one side; denser towards both ends."""
+    even = np.linspace(0, seen.size - 1, _CUTS).astype(int)
+    ends = np.geomspace(1, max(seen.size, 2), _CUTS // 2).astype(int) - 1
+    places = np.unique(np.concatenate([even, ends, seen.size - 1 - ends]).clip(0, seen.size - 1))
+    lowest = max(seen[0] - 1.0, -np.finfo(float).max)
+    return np.concatenate([[lowest], seen[places]])
+
+
+def _beyond(ordered: Array, cuts: Array, higher: bool) -> Array:
+    if higher:
+        return np.asarray(ordered.size - np.searchsorted(ordered, cuts, side="right"), dtype=float)
+    return np.asarray(np.searchsorted(ordered, cuts, side="left"), dtype=float)
+
+
+def _promise(tested: Array, reference: Array, total: int, weigh: _Weigh, by_rank: bool) -> Array:
+    """Roughly the bound on ε that the kept calls will give, with doubt about what was counted."""
+    with np.errstate(divide="ignore"):
+        ratio = np.log(np.maximum(tested / total - weigh.delta, 0.0))
+    ratio = ratio - np.log((reference + 0.5) / (total + 1))
+    doubt = np.sqrt(1 / (tested + 0.5) + 1 / (reference + 0.5))
+    z = float(ndtri(weigh.level / _LOOKS if by_rank else weigh.level))
+    return np.asarray(ratio + z * doubt * math.sqrt(total / weigh.kept) - _DOUBT * doubt)

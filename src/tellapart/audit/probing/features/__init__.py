@@ -1,0 +1,1 @@
+"""Features: from outputs of any kind to columns of numbers."""

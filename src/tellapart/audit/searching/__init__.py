@@ -1,0 +1,1 @@
+"""Search for the two neighbouring inputs that leak most."""

@@ -1,0 +1,17 @@
+"""Descriptions of inputs, from which a search finds the two that leak most.
+
+Each says which inputs there are and which two are neighbours: that is what a claim speaks of. A
+description that is wider than the claim gives pairs that are no neighbours, and refutes nothing.
+
+>>> from tellapart.audit import domains
+>>> ages = domains.Numbers(0, 120, rows=(1, 10))
+>>> answers = domains.Answers(5, domains.Moves.TOGETHER)
+>>> table = domains.Tables({"age": (0, 120), "job": ["none", "some"]})
+"""
+
+from tellapart.audit.searching.answers import Answers, Moves, OneOf, Tallies
+from tellapart.audit.searching.domain import Domain
+from tellapart.audit.searching.examples import Examples
+from tellapart.audit.searching.records import Numbers, Tables
+
+__all__ = ["Answers", "Domain", "Examples", "Moves", "Numbers", "OneOf", "Tables", "Tallies"]

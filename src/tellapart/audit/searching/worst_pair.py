@@ -1,0 +1,276 @@
+"""Searching for the two neighbouring inputs that leak most, before one probe of them.
+
+Many pairs get few calls each, the better half of them more, and so on until few are left. Then
+the best compete with pairs that differ a little from them, a few times over. Every round draws
+fresh calls, and a pair is worth what all of its calls say. The certificate draws its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tellapart import _checks, run
+from tellapart.audit.probing.calling.caller import Caller
+from tellapart.audit.probing.calling.calls import BLOCK
+from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
+from tellapart.audit.probing.events import Seeker
+from tellapart.audit.probing.probe_run import probe
+from tellapart.audit.searching.domain import Domain
+from tellapart.audit.verdict import Verdict, judge
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# Keeps the search's numbers apart from the probe's, which are keyed by 0 and 1 here.
+_KEY = 2**32 - 3
+# Fewer calls on an input say nothing of a pair.
+_FEWEST = 32
+# Then the best climb: so many rounds of so many pairs, half of them new; and a last round.
+_CLIMBS, _CLIMBERS = 6, 4
+# How many times the calls of a climbing round the rounds before have, and the last one.
+_RACING, _CLOSING = 3, 4
+# At what level, and on how many times the calls, a pair should show its leak.
+_LEVEL, _MORE = 0.05, 8.0
+_LONGEST = 120
+# How many times the pairs needed are asked for: some were tried before.
+_ASKED = 4
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Two inputs, and roughly the ε that calls on them promised: chance may have raised it."""
+
+    d0: Any
+    d1: Any
+    promise: float
+    calls: int  # on each input
+
+
+@dataclass(frozen=True, repr=False)
+class Search:
+    """The two inputs that leaked most, what a probe of them showed, and what else was tried.
+
+    ``tried`` has the most promising first; of ``skipped`` pairs no call gave a value.
+    """
+
+    d0: Any
+    d1: Any
+    verdict: Verdict
+    tried: tuple[Tried, ...]
+    skipped: int
+    calls: int
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted on the inputs found, at the verdict's confidence."""
+        return self.verdict.refuted
+
+    def __repr__(self) -> str:
+        return f"Search({self.verdict.headline}, d0 = {_short(self.d0)}, d1 = {_short(self.d1)})"
+
+    def __str__(self) -> str:
+        sought = (
+            f"Sought: {len(self.tried)} pairs of inputs, with {self.calls:,} calls that the "
+            "certificate never sees."
+        )
+        if self.skipped:
+            sought += f" {self.skipped} more were skipped, as every call on both inputs broke off."
+        inputs = f"Inputs: d0 = {_short(self.d0)}, d1 = {_short(self.d1)}."
+        return "\n".join([self.verdict.headline, inputs, *self.verdict.reasons(), sought])
+
+
+def search(
+    mechanism: Callable[..., Any],
+    domain: Domain[Any],
+    *,
+    claim: Subject,
+    samples: int = 100_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    timeout: float | None = None,
+    tries: int = 64,
+    search_calls: int = 400_000,
+    features: Callable[[Any], Any] | None = None,
+) -> Search:
+    """Find the neighbouring inputs on which a mechanism leaks most, and probe it there.
+
+    ``domain`` describes inputs and neighbours; `audit.domains` has them. ``tries`` pairs begin,
+    and ``search_calls`` calls in all are made to choose one. Then it is probed with ``samples``
+    fresh calls on each input, as `probe` would with the same seed: the confidence is that of one
+    probe, since the search saw none of those calls.
+
+    >>> import tellapart as ta
+    >>> from tellapart.audit import domains
+    >>> def mean(data, rng, size=None):
+    ...     return (sum(data) + rng.laplace(0, 1, size)) / len(data)     # the size is secret
+    >>> found = search(
+    ...     mean, domains.Numbers(0.0, 1.0, rows=(1, 5)), claim=ta.guarantee(epsilon=1)
+    ... )
+    >>> found.refuted
+    True
+    """
+    curve = curve_of(claim, "claim")
+    _checks.instance(Domain, "a description of inputs, as audit.domains has them", domain=domain)
+    begin = _checks.whole(1, 10**6, tries=tries)
+    _checks.whole(20, 10**9, samples=samples)
+    _checks.inside_unit(confidence=confidence)
+    key = _checks.whole(0, 2**62, seed=seed)
+    rounds = _rounds(begin)
+    least = max(-(-one.pairs // one.weight) for one in rounds) * 2 * _FEWEST
+    parts = sum(one.weight for one in rounds)
+    asked = _checks.whole(1, search_calls=search_calls)
+    if asked < least * parts:
+        rule = f"be at least {least * parts:,} for {begin} tries"
+        _checks.refuse("search_calls", rule, search_calls)
+    part = asked // parts
+    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
+    weigh = _Weigh(mechanism, timeout, Seeker(delta, features))
+    race = _raced(weigh, domain, rounds, part, key)
+    best = race.ranking[0]
+    verdict = probe(
+        mechanism,
+        best.d0,
+        best.d1,
+        claim=claim,
+        samples=samples,
+        confidence=confidence,
+        seed=key,
+        timeout=timeout,
+        features=features,
+    )
+    told = _told(verdict, len(race.ranking))
+    return Search(best.d0, best.d1, told, race.ranking, race.skipped, race.calls)
+
+
+def _told(verdict: Verdict, pairs: int) -> Verdict:
+    """The verdict, with the search in its ledger."""
+    found: Any = verdict.evidence
+    why = f"the search for inputs ({pairs} pairs): none of its calls is among those counted here"
+    ledger = replace(found.ledger, free=(*found.ledger.free, why))
+    return judge(verdict.claim, replace(found, ledger=ledger), name=verdict.name)
+
+
+def _short(data: Any) -> str:
+    shown = " ".join(repr(data).split())
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+
+
+# -- the race --------------------------------------------------------------------------------
+
+
+class _Round(NamedTuple):
+    pairs: int
+    born: int  # of the pairs, how many are new
+    weight: int
+
+
+class _Race(NamedTuple):
+    ranking: tuple[Tried, ...]
+    skipped: int
+    calls: int
+
+
+def _rounds(begin: int) -> list[_Round]:
+    """Half as many pairs each time, then a few that climb, then the best of all of them."""
+    sizes = [begin]
+    while sizes[-1] >= 4 * _CLIMBERS:
+        sizes.append(sizes[-1] // 2)
+    race = [_Round(size, 0, _RACING) for size in sizes]
+    climbs = [_Round(_CLIMBERS, _CLIMBERS // 2, 1)] * _CLIMBS
+    return [*race, *climbs, _Round(_CLIMBERS, 0, _CLOSING)]
+
+
+def _raced(weigh: _Weigh, domain: Domain[Any], rounds: list[_Round], part: int, seed: int) -> _Race:
+    """Every pair tried with what it promised, the best of the last round first."""
+    rng = run.generator((seed, _KEY))
+    drafts = domain.first(rounds[0].pairs, rng)
+    if not drafts:
+        _checks.refuse("domain", "hold two inputs that differ", domain)
+    known, seen, broken = dict(drafts), dict[Any, Tried](), list[Broken]()
+    calls = each = 0
+    for place, now in enumerate(rounds):
+        if place:
+            best = _best(seen, each)[: now.pairs - now.born]
+            born = _children(domain, [known[mark] for mark in best], known, now.born, rng)
+            drafts, known = {mark: known[mark] for mark in best} | born, known | born
+        each = part * now.weight // (2 * len(drafts))
+        pairs = [domain.pair(draft) for draft in drafts.values()]
+        found = run.map(weigh, [(*pair, each) for pair in pairs], (seed, _KEY, place))
+        calls += 2 * each * len(pairs)
+        for mark, pair, promise in zip(drafts, pairs, found, strict=True):
+            if isinstance(promise, Broken):
+                broken.append(promise)
+            else:
+                seen[mark] = _joint(seen.get(mark), Tried(*pair, promise, each))
+        if not seen:
+            raise InvalidArgument(
+                f"mechanism must return something: every call on {len(broken)} pairs of inputs "
+                f"broke off, and the first one {broken[0]}"
+            )
+        if len(known) == 1:
+            break
+    first = [mark for mark in _best(seen, each) if mark in drafts]
+    others = [mark for mark in _best(seen, 0) if mark not in first]
+    return _Race(tuple(seen[mark] for mark in [*first, *others]), len(broken), calls)
+
+
+def _best(seen: dict[Any, Tried], least: int) -> list[Any]:
+    """Pairs of so many calls or more, the most promising first; all where none has so many."""
+    known = [mark for mark, one in seen.items() if one.calls >= least]
+    return sorted(known or seen, key=lambda mark: -seen[mark].promise)
+
+
+def _joint(before: Tried | None, now: Tried) -> Tried:
+    """What all calls on a pair promise."""
+    if before is None:
+        return now
+    calls = before.calls + now.calls
+    promise = (before.calls * before.promise + now.calls * now.promise) / calls
+    return replace(now, promise=promise, calls=calls)
+
+
+def _children(
+    domain: Domain[Any],
+    parents: list[Any],
+    known: Container[Any],
+    count: int,
+    rng: np.random.Generator,
+) -> dict[Any, Any]:
+    """Drafts near the best ones, as many of each, that were not tried before; or fewer."""
+    found = dict[Any, Any]()
+    for born, draft in enumerate(parents, start=1):
+        near = domain.distinct(domain.near(draft, _ASKED * count, rng)) if count else ()
+        fresh = {mark: one for mark, one in near if mark not in known and mark not in found}
+        found |= dict(islice(fresh.items(), -(-count * born // len(parents)) - len(found)))
+    return found
+
+
+@dataclass(frozen=True)
+class _Weigh:
+    """What calls on a pair promise: a task of its own, so that workers may share them."""
+
+    mechanism: Callable[..., Any]
+    timeout: float | None
+    seek: Seeker
+
+    def __call__(self, entry: tuple[Any, Any, int], rng: np.random.Generator) -> float | Broken:
+        d0, d1, count = entry
+        trial = int(rng.integers(2**62))
+        caller = settle(self.mechanism, d0, d1, timeout=self.timeout, seed=trial)
+        absent, present = (_called(caller, data, count, rng) for data in (d0, d1))
+        broken, other = absent.first_broken(), present.first_broken()
+        if broken is not None and other is not None:
+            return broken
+        return self.seek((absent, present), _LEVEL, int(_MORE * count)).promise
+
+
+def _called(caller: Caller, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+    """Calls in blocks, here: where pairs are shared among workers, their calls are not."""
+    sizes = [BLOCK] * (count // BLOCK) + [count % BLOCK] * (count % BLOCK > 0)
+    return joined([caller.block(data, size, rng) for size in sizes])

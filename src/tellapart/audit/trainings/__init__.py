@@ -1,0 +1,1 @@
+"""Audits of trainings: the membership inference game, shadow models, LiRA, canaries, steps."""

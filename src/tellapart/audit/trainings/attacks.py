@@ -1,0 +1,87 @@
+"""Attacks: from what models say of targets to scores that are larger where it was a member.
+
+Some need no other models (`loss_threshold`, `gradient_dot`, `label_confidences`). `Lira` and
+`Rmia` are fitted on some models and frozen; `audit.game_evidence` and `audit.training` fit them on
+models that the certificate never sees. Given the fit, the scores of the other models are
+independent, which is what an audit of many runs needs.
+
+>>> from tellapart.audit import attacks
+>>> attacks.loss_threshold([0.1, 2.5]).tolist()
+[-0.1, -2.5]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.audit.trainings.lira import Described, Inclusion, Lira, lira, logits
+from tellapart.audit.trainings.rmia import Rmia
+
+__all__ = [
+    "Attack",
+    "Described",
+    "Lira",
+    "Rmia",
+    "gradient_dot",
+    "label_confidences",
+    "lira",
+    "logits",
+    "loss_threshold",
+]
+
+
+class Attack(Protocol):
+    """An attack that learns from some models and is then frozen."""
+
+    def fit(
+        self, raw: Array, inclusion: Inclusion, population: Array
+    ) -> Callable[[Array, Array], Array]:
+        """From outputs and coins of some models, a function of outputs of others alone."""
+        ...
+
+
+def loss_threshold(losses: ArrayLike) -> Array:
+    """The oldest attack: a target with a small loss was a member (Yeom et al. 2018).
+
+    >>> loss_threshold([0.1, 2.0])
+    array([-0.1, -2. ])
+    """
+    return np.asarray(-_checks.reals(losses=losses))
+
+
+def gradient_dot(updates: ArrayLike, gradient: ArrayLike) -> Array:
+    """How far each model went along the target's own gradient, for whoever sees the updates.
+
+    One row of ``updates`` for each model: the sum of its (noisy) gradients, or the parameters
+    before minus those after. The score is in units of the gradient's norm.
+
+    >>> gradient_dot([[3.0, 4.0], [0.0, 1.0]], gradient=[0.0, 2.0])
+    array([4., 1.])
+    """
+    rows, direction = _checks.reals(updates=updates), _checks.vector(gradient=gradient)
+    if rows.shape[-1:] != direction.shape:
+        _checks.refuse("updates", f"have {direction.size} numbers in each row", rows.shape)
+    norm = float(np.linalg.norm(direction))
+    if norm == 0:
+        _checks.refuse("gradient", "not be zero everywhere", norm)
+    return np.asarray(rows @ (direction / norm))
+
+
+def label_confidences(model: Any, examples: tuple[Any, Any]) -> Array:
+    """A classifier's probability of each example's own label, as a ``score`` of a game.
+
+    ``examples`` is (X, y); the model has ``predict_proba`` and ``classes_``, as those of
+    scikit-learn do. A label that the model never saw has probability 0.
+    """
+    if not isinstance(examples, tuple) or len(examples) != 2:
+        _checks.refuse("examples", "be a pair (X, y), so that the data must be one", examples)
+    features, labels = examples
+    chances = np.asarray(model.predict_proba(features), dtype=np.float64)
+    hit = np.asarray(labels)[:, None] == np.asarray(model.classes_)[None, :]
+    return np.asarray(np.where(hit, chances, 0.0).sum(axis=1))

@@ -1,0 +1,250 @@
+"""The membership game: who trains which model is drawn by coins, and an attack guesses the coins.
+
+>>> import numpy as np
+>>> from tellapart.audit.trainings.membership_game import MembershipGame, Targets
+>>> def train(people, seed):                 # a sum with Laplace noise is its own score
+...     return [people.sum() + np.random.default_rng(seed).laplace(0, 1)]
+>>> game = MembershipGame(np.array([1.0, 0.0, 0.0]), Targets(0), models=200, seed=7)
+>>> game.play(train).scores(target=0)
+Scores(100 members, 100 others, 200 runs, higher scores accuse)
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tellapart import _checks, run
+from tellapart._checks import Array
+from tellapart.audit.probing import code_identity
+from tellapart.audit.trainings import datasets, designs, playing
+from tellapart.audit.trainings.datasets import Index
+from tellapart.audit.trainings.designs import Design, Pool, Replaced, Targets
+from tellapart.audit.trainings.played import Played
+from tellapart.audit.trainings.store import Kept
+
+__all__ = ["Design", "MembershipGame", "Pool", "Replaced", "Score", "Targets", "Train"]
+
+
+@contextmanager
+def shown(progress: run.Progress | bool, models: int) -> Iterator[run.Progress | None]:
+    """The function that is told of progress: the given one, that of a bar, or none."""
+    if not isinstance(progress, bool):
+        yield progress
+        return
+    if not progress:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), Remaining())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("models", total=models)
+        started, first = time.perf_counter(), [0.0]
+
+        def tell(share: float) -> None:
+            done = share * models
+            first[0] = first[0] or done  # what was kept already took no time
+            each = (time.perf_counter() - started) / max(done - first[0], 1)
+            words = "models" if done - first[0] < 1 else f"models, {each:.3g} s each"
+            bar.update(task, completed=round(done), description=words)
+
+        yield tell
+
+
+_MODELS, _EXAMPLES = 32, 64
+
+
+def drawn(seed: int, purpose: int, models: range, examples: Index) -> Array:
+    """Uniform numbers, one row for each model and one column for each example."""
+    found = np.empty((len(models), examples.size))
+    wanted, which = np.unique(examples // _EXAMPLES, return_inverse=True)
+    columns = [np.flatnonzero(which == k) for k in range(wanted.size)]
+    for tile in range(models.start // _MODELS, -(-models.stop // _MODELS)):
+        first = max(models.start, tile * _MODELS)
+        last = min(models.stop, (tile + 1) * _MODELS)
+        inside = slice(first - tile * _MODELS, last - tile * _MODELS)
+        rows = slice(first - models.start, last - models.start)
+        for block, some in zip(wanted.tolist(), columns, strict=True):
+            numbers = run.generator((seed, purpose, tile, block)).random((_MODELS, _EXAMPLES))
+            found[rows, some] = numbers[inside][:, examples[some] % _EXAMPLES]
+    return found
+
+
+Train = Callable[[Any, int], Any]
+Score = Callable[[Any, Any], ArrayLike]
+
+
+# What is drawn for different purposes shares nothing.
+_COINS, _SEEDS = 0, 1
+# Odd, so that no two models of a game share a seed.
+_STRIDE = 2654435761
+_FIRST = Targets(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MembershipGame:
+    """Who is in the training data of each model, drawn by coins that depend on the seed alone.
+
+    ``data``: arrays, a tuple as (X, y), a list, a frame, a PyTorch data set, or the number of
+    examples. ``population``: places of examples that train no model and are scored all the same,
+    for attacks that compare with them.
+    """
+
+    data: Any
+    design: Design = _FIRST
+    models: int = 1_000
+    seed: int = 0
+    population: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = datasets.size(self.data)
+        kinds = "audit.Targets(...), audit.Replaced(...) or audit.Pool()"
+        _checks.instance(Design, kinds, design=self.design)
+        object.__setattr__(self, "models", _checks.whole(1, 10**7, models=self.models))
+        object.__setattr__(self, "seed", _checks.whole(0, 2**62, seed=self.seed))
+        _checks.instance(Iterable, "places of examples, listed", population=self.population)
+        aside = tuple(_checks.whole(0, population=one) for one in self.population)
+        object.__setattr__(self, "population", aside)
+        named = designs.named(self.design)
+        for name, places in (named | {"population": aside}).items():
+            if places and max(places) >= count:
+                _checks.refuse(name, f"be places below {count}, the number of examples", places)
+        others = {place for places in named.values() for place in places}
+        if others & set(aside) or len(set(aside)) < len(aside):
+            _checks.refuse("population", "name examples once that are no targets", aside)
+        if not self.targets.size:
+            _checks.refuse("population", "leave some examples to be targets", len(aside))
+
+    @property
+    def size(self) -> int:
+        """How many examples the data have."""
+        return datasets.size(self.data)
+
+    @cached_property
+    def targets(self) -> NDArray[np.intp]:
+        """The places of the examples that are in or out by a coin, in order of the scores."""
+        if not isinstance(self.design, Pool):
+            return np.array(self.design.at, dtype=np.intp)
+        return np.setdiff1d(np.arange(self.size), np.array(self.population, dtype=np.intp))
+
+    def coins(self, model: int) -> NDArray[np.bool_]:
+        """Which targets are in the training data of one model.
+
+        An example's coin depends on the seed, the model and the example's place alone.
+        """
+        place = self._of(model)
+        return np.asarray(self._inside(range(place, place + 1))[0])
+
+    @property
+    def inclusion(self) -> NDArray[np.bool_]:
+        """One row for each model, one column for each target: who is in."""
+        return self._inside(range(self.models))
+
+    def _inside(self, models: range) -> NDArray[np.bool_]:
+        numbers = drawn(self.seed, _COINS, models, self.targets)
+        return np.asarray(numbers < self.design.prior)
+
+    def training_places(self, model: int) -> NDArray[np.intp]:
+        """The places of the examples that train one model, in order."""
+        coins = self.coins(model)
+        return designs.trained_on(self.design, self.size, self.targets, coins, self.population)
+
+    def training_seed(self, model: int) -> int:
+        """The whole number below 2³² that one training is handed; no two models share it."""
+        first = int(run.generator((self.seed, _SEEDS)).integers(2**32))
+        return (first + self._of(model) * _STRIDE) % 2**32
+
+    def _of(self, model: int) -> int:
+        return _checks.whole(0, self.models - 1, model=model)
+
+    def play(
+        self,
+        train: Train,
+        score: Score | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        progress: run.Progress | bool = False,
+    ) -> Played:
+        """Train every model and score the targets, on the workers joblib is told of.
+
+        ``train(dataset, seed)`` gives a model, which ``score(model, examples)`` turns into one
+        number for each target, larger where it looks like a member; without ``score`` it gives
+        these numbers itself. With ``folder`` every finished model is kept, and a game that was
+        killed goes on where it stopped; all workers must see it. It belongs to one training
+        function, known by its name, its code and its plain settings. ``progress=True`` shows a
+        bar; a function is told which share of the models was begun, and 1 at the end.
+        """
+        _callable(train=train)
+        if score is not None:
+            _callable(score=score)
+        if not isinstance(progress, bool):
+            _callable(progress=progress)
+        kept = None if folder is None else Kept.opened(folder, self._manifest(train, score))
+        with shown(progress, self.models) as tell:
+            rows = playing.played(self, train, score, kept, tell)
+        split = self.targets.size
+        return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
+
+    def with_outputs(self, raw: ArrayLike, population: ArrayLike | None = None) -> Played:
+        """A game whose models were trained elsewhere, many at once say, with these coins.
+
+        One row for each model and one column for each target, in the order of `targets`.
+        """
+        wanted = {
+            "raw": (self.models, self.targets.size),
+            "population": (self.models, len(self.population)),
+        }
+        given: dict[str, Any] = {"raw": raw, "population": np.empty(wanted["population"])}
+        if population is not None or self.population:
+            given["population"] = population
+        found = {name: _checks.reals(**{name: value}) for name, value in given.items()}
+        for name, values in found.items():
+            if values.shape != wanted[name] or not np.isfinite(values).all():
+                _checks.refuse(name, f"be finite numbers of shape {wanted[name]}", values.shape)
+        return Played(self, self.inclusion, **found, seconds=np.zeros(self.models))
+
+    def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
+        from tellapart import __version__
+
+        return {
+            "game": "membership",
+            "design": type(self.design).__name__,
+            "prior": self.design.prior,
+            "targets": "all",
+            **{name: list(places) for name, places in designs.named(self.design).items()},
+            "population": list(self.population),
+            "models": self.models,
+            "seed": self.seed,
+            "examples": self.size,
+            "data": datasets.fingerprint(self.data),
+            "train": code_identity.name(train),
+            "score": None if score is None else code_identity.name(score),
+            "code": code_identity.code(train) + code_identity.code(score),
+            "versions": {
+                "tellapart": __version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+        }
+
+    def __repr__(self) -> str:
+        coins = f"{self.targets.size:,} of {self.size:,} examples by coins of {self.design.prior:g}"
+        return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
+
+
+def _callable(**named: Any) -> None:
+    ((name, given),) = named.items()
+    if not callable(given):
+        _checks.refuse(name, "be callable", given)

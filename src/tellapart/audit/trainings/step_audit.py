@@ -1,0 +1,207 @@
+"""White-box audits of private training steps: worst-case gradients in, updates out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tellapart import _checks, run
+from tellapart.audit.bounds import LowerBound
+from tellapart.audit.evidence.base import Finding
+from tellapart.audit.evidence.joint import together
+from tellapart.audit.probing.calling.caller import asked_for
+from tellapart.audit.probing.probe_run import probe
+from tellapart.audit.trainings.step_pairs import Setting, StepPair, family
+from tellapart.audit.trainings.step_scores import Look, Watched, releases_of
+from tellapart.audit.verdict import Verdict, describe
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.mechanisms.training import dp_sgd
+
+_FEWEST = 20
+_SCORE = re.compile(r"output\[(\d+)\]")
+# Keeps the one call that tells how many releases there are apart from all that are kept.
+_TRIAL = 2**32 - 5
+
+
+@dataclass(frozen=True, repr=False)
+class StepAudit:
+    """What a step gave away under each pair of neighbouring gradients, and the joint verdict.
+
+    ``shown`` has the verdict on each pair by itself, at its share of the level; ``verdict`` is
+    that of all pairs together, at the confidence asked for.
+    """
+
+    verdict: Verdict
+    pairs: tuple[StepPair, ...]
+    shown: tuple[Verdict, ...]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether some pair refutes the claim."""
+        return self.verdict.refuted
+
+    @property
+    def refuting(self) -> tuple[StepPair, ...]:
+        """The pairs that refute the claim; what the first of them shows explains the others."""
+        both = zip(self.pairs, self.shown, strict=True)
+        return tuple(pair for pair, verdict in both if verdict.refuted)
+
+    @property
+    def hint(self) -> str:
+        """What usually is wrong where these pairs refute a claim: a guess, not a proof."""
+        return self.refuting[0].hint if self.refuted else ""
+
+    def epsilon_lower(self, delta: float | None = None) -> LowerBound:
+        """The least ε that is left possible, at the claim's own δ unless told."""
+        return self.verdict.epsilon_lower(delta)
+
+    def __repr__(self) -> str:
+        return f"StepAudit({self.verdict.headline})"
+
+    def __str__(self) -> str:
+        lines = [self.verdict.headline]
+        for pair, verdict in zip(self.pairs, self.shown, strict=True):
+            said = "refutes the claim" if verdict.refuted else "does not refute it"
+            bound = verdict.epsilon_lower().value
+            lines.append(f"- {pair.name} ({pair.words}): {said}, ε ≥ {bound:.4g} shown")
+        if self.verdict.finding is not None:
+            lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
+        else:
+            lines.append("This does not show that the claim is true.")
+        return "\n".join(lines)
+
+
+def step(
+    step: Callable[..., Any],
+    *,
+    clip: float,
+    noise_multiplier: float,
+    sampling_rate: float = 1.0,
+    steps: int = 1,
+    claim: Subject | None = None,
+    layers: Sequence[int] = (10, 10),
+    expected_batch: float = 1.0,
+    records: int = 4,
+    public_size: bool = False,
+    nan: bool = False,
+    only: Collection[str] | None = None,
+    samples: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> StepAudit:
+    """Whether a private training step keeps its claim under the worst gradients known.
+
+    ``step(gradients)`` is handed one row per record, which it may sample, clips, sums and noises;
+    with parameters ``rng`` or ``size`` it is handed a generator or asked for batches, as in
+    `probe`. It returns the update, or all ``steps`` of them one after another, in the order of
+    ``layers``, which has the number of coordinates of each. ``expected_batch`` is what sums are
+    divided by.
+
+    The claim is that of `dp_sgd` unless told. Neighbours have one record more, of ``records``;
+    with ``public_size``, one whose gradient is not zero, as where records are replaced. ``nan``
+    tries a gradient that is NaN; ``only`` keeps the pairs of these names. Every pair is probed
+    with ``samples`` calls on each input, for an equal share of the level.
+
+    >>> import numpy as np
+    >>> def release(gradients, rng, size=None):              # forgets to clip
+    ...     total = gradients.sum(axis=0)
+    ...     return rng.normal(total, 1.0, total.shape if size is None else (size, *total.shape))
+    >>> found = step(release, clip=1.0, noise_multiplier=1.0)
+    >>> found.refuted, found.refuting[0].name
+    (True, 'long canary')
+    """
+    if not callable(step):
+        _checks.refuse("step", "be callable", step)
+    setting = _setting(layers, clip, records, public_size, nan)
+    noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
+    rate = _checks.probability(sampling_rate=sampling_rate)
+    if rate == 0:
+        _checks.refuse("sampling_rate", "be greater than 0", sampling_rate)
+    many = _checks.whole(1, 10**6, steps=steps)
+    unit = setting.clip / _checks.finite_above_zero(expected_batch=expected_batch)
+    promise = dp_sgd(noise, rate, many) if claim is None else claim
+    curve_of(promise, "claim")
+    _same_neighbours(promise, setting)
+    calls = _checks.whole(_FEWEST, 10**9, samples=samples)
+    level = 1 - _checks.inside_unit(confidence=confidence)
+    key = _checks.whole(0, 2**62, seed=seed)
+    pairs = _kept(family(setting), only)
+    takes_rng, _, needs_size = asked_for(step)
+    asked: dict[str, Any] = {"rng": run.generator((key, _TRIAL))} if takes_rng else {}
+    releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
+    shown = []
+    for place, pair in enumerate(pairs):
+        look = Look(pair.direction, noise, rate, unit)
+        found = probe(
+            Watched(step, look),
+            pair.absent,
+            pair.present,
+            claim=promise,
+            samples=calls,
+            confidence=1 - level / len(pairs),
+            seed=_own(key, place),
+        )
+        shown.append(_told(found, look.names(releases)))
+    return _joint(promise, pairs, tuple(shown))
+
+
+def _setting(
+    layers: Sequence[int], clip: float, records: int, public_size: bool, nan: bool
+) -> Setting:
+    if not isinstance(layers, Sequence) or not layers:
+        _checks.refuse("layers", "list how many coordinates each layer has", layers)
+    sizes = tuple(_checks.whole(1, 10**6, layers=one) for one in layers)
+    norm = _checks.finite_above_zero(clip=clip)
+    return Setting(sizes, norm, _checks.whole(2, records=records), bool(public_size), bool(nan))
+
+
+def _same_neighbours(claim: Subject, setting: Setting) -> None:
+    replaces = isinstance(claim, Mechanism) and claim.neighbours is Neighbours.REPLACE
+    if replaces and not setting.public_size:
+        raise Unsupported(
+            "the claim is about neighbours that replace a record, and these have one record more: "
+            "use public_size=True, where a gradient of zeros is replaced"
+        )
+
+
+def _kept(pairs: tuple[StepPair, ...], only: Collection[str] | None) -> tuple[StepPair, ...]:
+    if only is None:
+        return pairs
+    names = [pair.name for pair in pairs]
+    some = isinstance(only, Collection) and not isinstance(only, str) and len(only) > 0
+    if not some or not set(only) <= set(names):
+        _checks.refuse("only", f"name some of {', '.join(names)}", only)
+    return tuple(pair for pair in pairs if pair.name in only)
+
+
+def _own(seed: int, place: int) -> int:
+    """A seed of its own for every pair."""
+    return int(run.generator((seed, _TRIAL, place)).integers(2**62))
+
+
+def _told(verdict: Verdict, names: list[str]) -> Verdict:
+    """The finding, with scores by their names."""
+    if verdict.finding is None:
+        return verdict
+    return replace(verdict, finding=_named(verdict.finding, names))
+
+
+def _named(finding: Finding, names: list[str]) -> Finding:
+    where = _SCORE.sub(lambda found: names[int(found[1])], finding.where)
+    return replace(finding, where=where)
+
+
+def _joint(claim: Subject, pairs: tuple[StepPair, ...], shown: tuple[Verdict, ...]) -> StepAudit:
+    named = {pair.name: one for pair, one in zip(pairs, shown, strict=True)}
+    evidence = together({name: one.evidence for name, one in named.items()})
+    found = [
+        replace(one.finding, where=f"{name}: {one.finding.where}")
+        for name, one in named.items()
+        if one.finding is not None
+    ]
+    most = min(found, key=lambda one: one.p_value / one.level, default=None)
+    return StepAudit(Verdict(claim, evidence, most, describe(claim)), pairs, shown)

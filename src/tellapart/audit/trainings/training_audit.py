@@ -1,0 +1,91 @@
+"""Audits of a training function: play the membership game, attack, and judge the claim."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tellapart import _checks, run
+from tellapart.audit.trainings.designs import Design, Targets, same_neighbours
+from tellapart.audit.trainings.evidence_of_game import (
+    Attacking,
+    check_attack,
+    game_evidence,
+    set_aside,
+)
+from tellapart.audit.trainings.membership_game import MembershipGame, Score, Train
+from tellapart.audit.trainings.models_needed import enough_models, outlook
+from tellapart.audit.trainings.played import Played
+from tellapart.audit.verdict import Verdict, judge
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.mechanisms.subject import Subject, curve_of
+
+_SAME = (
+    "Trainings on the same data all gave the same score: nothing in them is random, or the score "
+    "does not show it, or they do not use the seed they are handed; in the last case this verdict "
+    "is of one seed alone."
+)
+
+
+def training(
+    train: Train,
+    data: Any,
+    *,
+    claim: Subject,
+    targets: int | Iterable[int] | Design = 0,
+    models: int = 1_000,
+    score: Score | None = None,
+    attack: Attacking = None,
+    population: Iterable[int] = (),
+    confidence: float = 0.95,
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    progress: run.Progress | bool = False,
+) -> Verdict:
+    """Whether a training function keeps its claim for one example in or out of the data.
+
+    It trains ``models`` models, each target in or out by a coin of its own, as
+    ``train(dataset, seed)``; ``score(model, examples)`` says how much each target looks like a
+    member, or ``train`` returns these numbers itself. An ``attack`` makes better scores of them.
+    The claim must be about adding or removing a record.
+    Of several targets the most exposed is sought on models that are not counted. With ``folder``
+    finished models are kept and a killed audit goes on. See `MembershipGame.play`.
+
+    >>> import tellapart as ta
+    >>> def noisy_sum(people, seed):               # claims ε = 1, but its noise is half that
+    ...     return [people.sum() + np.random.default_rng(seed).laplace(0, 0.5)]
+    >>> people = np.array([1.0, 0.0, 1.0, 0.0])
+    >>> training(noisy_sum, people, claim=ta.guarantee(epsilon=1), models=1_000).refuted
+    True
+    """
+    promise = curve_of(claim, "claim")
+    sure = _checks.inside_unit(confidence=confidence)
+    design = targets if isinstance(targets, Design) else Targets(targets)
+    same_neighbours(claim, design)
+    _checks.instance(Iterable, "places of examples, listed", population=population)
+    game = MembershipGame(data, design, models, seed, tuple(population))
+    check_attack(attack, game)
+    enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
+    played = game.play(train, score, folder=folder, progress=progress)
+    delta = promise.claimed_delta if isinstance(promise, GuaranteeCurve) else 0.0
+    found = game_evidence(played, sure, attack=attack, delta=delta)
+    verdict = judge(claim, found)
+    # Of a claim that is true the luckiest look says more than there is: no outlook on that.
+    known = verdict.samples_needed is not None
+    remarks = [outlook(found, game.models, verdict.delta)] if known else []
+    return replace(verdict, remarks=(*remarks, *([_SAME] if _all_the_same(played) else [])))
+
+
+def _all_the_same(played: Played) -> bool:
+    """Whether models with the same coins always have the same scores, and some have the same."""
+    patterns, which = np.unique(played.inclusion, axis=0, return_inverse=True)
+    if len(patterns) == len(played.raw):
+        return False
+    places = which.reshape(-1)
+    first = np.full(len(patterns), -1)
+    first[places[::-1]] = np.arange(len(places))[::-1]
+    return bool(np.array_equal(played.raw, played.raw[first[places]]))

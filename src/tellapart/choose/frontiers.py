@@ -1,0 +1,125 @@
+"""What privacy costs: each parameter's risk beside the error of the answer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tellapart import _checks
+from tellapart._numeric.text import aligned, fixed
+from tellapart.choose.search import Family
+from tellapart.curve.algebra import joint_bound
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.guarantees import everything, nothing
+from tellapart.mechanisms.noise import AdditiveNoise
+from tellapart.mechanisms.shapes import Staircase, UniformNoise
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk import advantage, success, tpr
+
+CurveMeasure = Callable[[TradeoffCurve], object]
+
+_USUAL: dict[str, CurveMeasure] = {
+    "advantage": advantage,
+    "TPR at FPR 0.01": lambda curve: tpr(curve, 0.01),
+    "success at even odds": lambda curve: success(curve, prior=0.5),
+}
+
+
+class FrontierRow(NamedTuple):
+    """One parameter: the error of the answer, and the risks in the order of the measures.
+
+    ``deviation`` and ``margin`` (the half-width of the interval that covers 95 % of the noise) are
+    None for subjects that answer no number.
+    """
+
+    parameter: float
+    deviation: float | None
+    margin: float | None
+    risks: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """A parameter against risks and against the error of the answer, row by row.
+
+    ``rises`` says of each measure whether it grows as privacy is lost; ``scope`` for whom the
+    numbers hold, ``bound`` on which side they lie.
+    """
+
+    parameter: str
+    measures: tuple[str, ...]
+    rows: tuple[FrontierRow, ...]
+    rises: tuple[bool, ...]
+    scope: str
+    bound: Bound
+
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """The table as text, its head first; no number makes the answer or privacy look better."""
+        head = (self.parameter, "deviation", "95 % within ±", *self.measures)
+        return (head, *(self._cells(row) for row in self.rows))
+
+    def _cells(self, row: FrontierRow) -> tuple[str, ...]:
+        errors = ("–" if one is None else fixed(one, up=True) for one in row[1:3])
+        shown = self.bound is Bound.UPPER
+        risks = (fixed(x, rises != shown) for x, rises in zip(row.risks, self.rises, strict=True))
+        return (f"{row.parameter:g}", *errors, *risks)
+
+    def __str__(self) -> str:
+        return f"{aligned(self.cells())}\n{self.scope}"
+
+
+def frontier(
+    family: Family,
+    parameters: Iterable[float],
+    measures: Mapping[str, CurveMeasure] | None = None,
+    *,
+    name: str | None = None,
+) -> Frontier:
+    """What each parameter of a family costs in accuracy and leaves to an attacker.
+
+    ``measures`` maps names to functions of a curve; left out, the advantage, the TPR at FPR 0.01
+    and the success at even odds. ``name`` is what to call the parameter, if not as the family does.
+
+    >>> import tellapart as ta
+    >>> print(frontier(ta.Laplace.with_epsilon, [0.5, 1]))
+    epsilon  deviation  95 % within ±  advantage  TPR at FPR 0.01  success at even odds
+        0.5     2.8285         5.9915     0.2212           0.0165                0.6106
+          1     1.4143         2.9958     0.3935           0.0272                0.6968
+    for Laplace alone: another mechanism with the same ε, δ may leak more
+    """
+    if not callable(family):
+        _checks.refuse("family", "be a function from a parameter to a mechanism", family)
+    listed = list(parameters) if isinstance(parameters, Iterable) else parameters
+    values = _checks.vector(parameters=listed)
+    asked = _USUAL if measures is None else measures
+    if not isinstance(asked, Mapping) or not asked or not all(map(callable, asked.values())):
+        _checks.refuse("measures", "map names to functions of a curve", measures)
+    subjects = [family(float(value)) for value in values]
+    curves = [curve_of(one, "what family returns") for one in subjects]
+    found = [tuple(_number(name, f, one) for name, f in asked.items()) for one in curves]
+    # Whether a measure grows as privacy is lost, it shows at the two ends of all curves.
+    rises = [_number(x, f, everything()) >= _number(x, f, nothing()) for x, f in asked.items()]
+    rows = [
+        FrontierRow(float(value), *_errors(one), risks)
+        for value, one, risks in zip(values, subjects, found, strict=True)
+    ]
+    return Frontier(
+        parameter=name or next(iter(inspect.signature(family).parameters)),
+        measures=tuple(asked),
+        rows=tuple(rows),
+        rises=tuple(rises),
+        scope=scope(subjects[0]),
+        bound=joint_bound(curves),
+    )
+
+
+def _number(name: str, measure: CurveMeasure, curve: TradeoffCurve) -> float:
+    return _checks.number(**{f"the value of {name}": measure(curve)})
+
+
+def _errors(subject: Subject) -> tuple[float | None, float | None]:
+    if isinstance(subject, AdditiveNoise | Staircase | UniformNoise):
+        return subject.deviation(), subject.margin(0.95)
+    return None, None

@@ -1,0 +1,190 @@
+"""A choice as people ask for it: limits by name, then what binds, for whom, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from tellapart import _checks, risk
+from tellapart._numeric.text import fixed, to_digits
+from tellapart.choose.calibrate import Choice, certainly, largest, least
+from tellapart.choose.frontiers import Frontier, frontier
+from tellapart.choose.limit import Limit, Measure, at_least, at_most
+from tellapart.choose.search import Infeasible
+from tellapart.curve.guarantees import guarantee
+from tellapart.errors import InvalidArgument, NotCertified, Unsupported
+from tellapart.mechanisms.catalogue import NamedFamily
+from tellapart.mechanisms.combine import Combined, Repeated, Sampled
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# Every risk that can be limited, and what it asks about the attacker.
+ACCEPTED: Mapping[str, tuple[Measure, tuple[str, ...]]] = {
+    "max_advantage": (risk.advantage, ()),
+    "max_tpr": (risk.tpr, ("fpr",)),
+    "max_ppv": (risk.ppv, ("fpr", "prior")),
+    "max_precision": (risk.precision, ("recall", "prior")),
+    "max_f_score": (risk.f_score, ("weight", "prior")),
+    "max_posterior": (risk.max_posterior, ("prior",)),
+    "max_success": (risk.success, ("prior",)),
+    "max_auc": (risk.auc, ()),
+    "max_epsilon": (risk.epsilon, ("delta",)),
+    "min_bayes_error": (risk.bayes_error, ("prior",)),
+}
+# Where the cost of a choice is told: at it, and at less and more.
+AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Noise by the names of its parameters.
+_NOISE = ("sigma", "scale", "cutoff")
+_UNASKED = "certified curves take longer, and were not asked for"
+
+
+def accepted(
+    bounds: Mapping[str, float], attacker: Mapping[str, float], called: Callable[[str], str] = str
+) -> list[Limit]:
+    """The limits with these bounds, for this attacker; ``called`` names a bound that is refused."""
+    for key, bound in bounds.items():
+        if key != "max_epsilon":
+            _checks.probability(**{called(key): bound})
+    return [
+        (at_least if key.startswith("min") else at_most)(
+            bounds[key], measure, **{name: attacker[name] for name in names}
+        )
+        for key, (measure, names) in ACCEPTED.items()
+        if key in bounds
+    ]
+
+
+def chosen(
+    family: NamedFamily, limits: Sequence[Limit], certify: bool = True
+) -> tuple[Choice, str]:
+    """The choice, confirmed by certified curves; or why it is not."""
+    if family.parameter == "data_size":
+        raise Unsupported(
+            "cannot solve for data_size: ε also depends on the sampling rate it sets; fix data_size"
+        )
+    search = least if family.grows_private else largest
+    found = search(family.make, limits, whole=family.whole)
+    if not certify:
+        return found, _UNASKED
+    try:
+        return certainly(family.make, found, family.whole), ""
+    except NotCertified as doubt:
+        return found, str(doubt)
+
+
+def unbound(found: Choice) -> bool:
+    """Whether every parameter keeps the limits: there is nothing to choose."""
+    return found.binding is None and not 1e-11 < found.parameter < 1e11
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one configures: noise, wherever the mechanism adds some."""
+
+    values: Mapping[str, float]
+    by: str = ""  # the parameter that was chosen, where it is another
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {_typed(value)}" for name, value in self.values.items())
+
+
+def _typed(value: float) -> str:
+    """Ten digits where they say all, else the shortest text that reads back as the number."""
+    short = f"{value:.10g}"
+    return short if float(short) == value else repr(value)
+
+
+def configured(family: NamedFamily, value: float) -> Setting:
+    """What to configure where this value is chosen: of a mechanism made by its ε, the noise.
+
+    Noise is rounded up, so that who types it in has no less than was chosen; but where it is cut
+    off, both numbers are told as they are, since more noise below the same cut-off reveals more.
+    """
+    step: object = family.make(value)
+    while isinstance(step, Repeated | Sampled):
+        step = step.base
+    noise = {key: float(getattr(step, key)) for key in _NOISE if hasattr(step, key)}
+    if family.parameter != "epsilon" or not noise:
+        return Setting({family.parameter: value})
+    if "cutoff" not in noise:
+        noise = {key: to_digits(one, 10, up=True) for key, one in noise.items()}
+    if family.name == "dpsgd":
+        noise = {"noise_multiplier": noise["sigma"]}
+    return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
+
+
+def for_any_mechanism(
+    family: NamedFamily, limits: Sequence[Limit], delta: float | None = None
+) -> float | None:
+    """The ε that is safe whatever the mechanism, at this δ, where the question makes sense."""
+    asked = family.parameter == "epsilon" or (delta is not None and family.grows_private)
+    if not asked or family.name == "any" or family.composed:
+        return None
+    delta = _promised(family, delta)
+    try:
+        return largest(lambda epsilon: guarantee(epsilon, delta), limits).short
+    except Infeasible:
+        return None
+
+
+def _promised(family: NamedFamily, delta: float | None) -> float:
+    return family.fixed.get("delta", 0.0) if delta is None else delta
+
+
+def explained(
+    family: NamedFamily,
+    found: Choice,
+    anyone: float | None,
+    doubt: str,
+    delta: float | None = None,
+) -> list[str]:
+    """What was chosen, what binds it, for whom it holds and how sure it is, in sentences."""
+    low = family.grows_private
+    said = [
+        f"The {'least' if low else 'largest'} {family.parameter} that keeps every limit, "
+        f"rounded {'up' if low else 'down'} from {found.parameter:.10g}."
+    ]
+    if found.binding is None:
+        said.append("No limit binds: the mechanism is not defined beyond.")
+    else:
+        said.append(f"What binds is {found.binding}.")
+    said.append(f"This number is {found.scope}.")
+    if doubt:
+        said.append(f"It is right to about nine digits, but not certified: {doubt}.")
+    elif isinstance(found.subject, Combined):
+        said.append("Certified: curves with every error counted keep the limits, too.")
+    if anyone is not None:
+        leak = _promised(family, delta)
+        promise = f"(ε, δ = {leak:g})-DP" if leak else "ε-DP"
+        said.append(f"Whatever the mechanism, {promise} with ε = {anyone:.10g} keeps the limits.")
+    return said
+
+
+def limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
+    """Every limit beside what the subject achieves, and whether it binds; the head first."""
+    curve = curve_of(subject)
+    rows = [
+        (str(one), fixed(one.value(curve), not one.least), "binds" * (one is found.binding))
+        for one, _ in found.achieved
+    ]
+    return [("limit", "achieved", ""), *rows]
+
+
+def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
+    """The frontier at those values that the family has, and has an answer for."""
+    measures = {limit.name: limit.value for limit in limits}
+    found: dict[float, Frontier] = {}
+    for value in values:
+        with suppress(InvalidArgument, NotCertified):
+            found[value] = frontier(family.make, [value], measures, name=family.parameter)
+    if len({one.bound for one in found.values()}) != 1:
+        return frontier(family.make, list(found), measures, name=family.parameter)
+    first, *_ = found.values()
+    return replace(first, rows=tuple(one.rows[0] for one in found.values()))
+
+
+def cost_cells(cost: Frontier) -> list[tuple[str, ...]]:
+    """The table, without its errors where there are none."""
+    if cost.rows[0].margin is None:
+        return [(row[0], *row[3:]) for row in cost.cells()]
+    return list(cost.cells())

@@ -1,0 +1,404 @@
+"""The least noise that keeps a promise about secrets, when data hang together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import solve
+from tellapart.choose.limit import FROM_MODEL, Limit, at_most
+from tellapart.choose.search import Infeasible
+from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import NotCertified, Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.risk.rates import epsilon as epsilon_of
+from tellapart.worlds.frameworks.pufferfish_privacy import pufferfish
+from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
+from tellapart.worlds.markov.chain import MarkovChain
+from tellapart.worlds.markov.laplace_tails import chain_log_mgf, tail_pair
+from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
+from tellapart.worlds.models.queries import Query
+from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
+from tellapart.worlds.pairs.curves import pair_curve
+from tellapart.worlds.pairs.extremes import Law
+from tellapart.worlds.releases import Release
+from tellapart.worlds.secret_test import Model, SecretTest, prior_log_odds, tell_apart
+
+# Shorter chains are searched record by record, to the last double.
+_SHORT = 50
+_TIGHT = 1e-8
+
+
+class Found(NamedTuple):
+    """Noise that suffices, the test that comes closest, impossible values, and if it is needed."""
+
+    release: Laplace
+    tightest: SecretTest
+    skipped: tuple[Secret, ...]
+    exact: bool
+
+
+def long_chain_noise(
+    models: Sequence[Model], query: Any, limits: Sequence[Limit], family: Any, pairs: Any
+) -> Found | None:
+    """The answer for long chains under a limit on ε; None where another route is to be taken."""
+    chains = [one for one in models if isinstance(one, MarkovChain)]
+    wanted = _pure(limits)
+    if len(chains) < len(models) or wanted is None or family is not Laplace or pairs is not None:
+        return None
+    longest = max(chain.length for chain in chains)
+    if longest <= _SHORT or not isinstance(query, Query):
+        return None
+    scales = [chain_scale_bound(chain, wanted, query) for chain in chains]
+    scale = max(scales)
+    worst = chains[int(np.argmax(scales))]
+    record = int(np.nanargmax(chain_epsilon_bound(worst, scale, query)))
+    test = _best_pair(worst, query, record, scale)
+    exact = test.epsilon >= wanted * (1 - _TIGHT)
+    if not exact:
+        scale, exact = _by_windows(chains, query, wanted, scale)
+        test = _attained(chains, query, scale)
+    return Found(Laplace(scale), test, _impossible(chains), exact)
+
+
+def _by_windows(
+    chains: Sequence[MarkovChain], query: Query, epsilon: float, enough: float
+) -> tuple[float, bool]:
+    """Less noise than is enough for sure, where a closer look at each record allows it."""
+    seen: dict[float, Standing] = {}
+
+    def excess(log_scale: Array) -> Array:
+        scale = math.exp(float(log_scale[0]))
+        seen[scale] = pufferfish(chains, query, Laplace(scale))
+        return np.array([math.log(max(seen[scale].epsilon, 1e-300) / epsilon)])
+
+    high = np.array([math.log(enough)])
+    if excess(high)[0] > 0:  # rounding, at the very end of what was proved
+        return enough, False
+    low = high - 1.0
+    while excess(low)[0] <= 0:
+        low = 2 * low - high
+        if low[0] < math.log(enough) - 60:  # the records hardly count
+            return enough, False
+    scale = math.exp(float(solve.falling_root(excess, low, high, 1e-10)[1][0]))
+    return scale, seen[scale].side is Side.EXACT
+
+
+def _attained(chains: Sequence[MarkovChain], query: Query, scale: float) -> SecretTest:
+    """The two values that are told apart most, as far as is known."""
+    found = [pufferfish(chain, query, Laplace(scale)).witness for chain in chains]
+    ratios = [-math.inf if one is None else one.log_ratio for one in found]
+    place = int(np.argmax(ratios))
+    worst = found[place]
+    if worst is None:
+        raise NotCertified("no output was found that tells anything of a chain")
+    return tell_apart(chains[place], query, Laplace(scale), worst.likelier, worst.other)
+
+
+def _pure(limits: Sequence[Limit]) -> float | None:
+    """The ε that is asked, if that is the only limit."""
+    if len(limits) != 1 or limits[0].least or limits[0].measure is not epsilon_of:
+        return None
+    return limits[0].bound if dict(limits[0].arguments).get("delta") == 0 else None
+
+
+def _best_pair(chain: MarkovChain, query: Query, record: int, scale: float) -> SecretTest:
+    """The two values of a record that far-out outputs tell apart best."""
+    tails = chain_log_mgf(chain, [1 / scale, -1 / scale], query)[:, record]
+    _, *places = tail_pair(tails)
+    values = chain.domain(record)
+    h1, h0 = (RecordValue(record, float(values[place])) for place in places)
+    return tell_apart(chain, query, Laplace(scale), h1, h0)
+
+
+def _impossible(chains: Sequence[MarkovChain]) -> tuple[RecordValue, ...]:
+    """Values that a record cannot have."""
+    found = {secret for chain in chains for secret in chain.impossible}
+    return tuple(sorted(found, key=lambda one: (one.record, one.value)))
+
+
+Family = Callable[[float], Release]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One secret against another, or against all others of its record, with its prior odds."""
+
+    h1: Secret
+    h0: Secret
+    present: Law
+    absent: Law
+    log_odds: float | None
+
+    @property
+    def prior(self) -> float | None:
+        return None if self.log_odds is None else float(expit(self.log_odds))
+
+    def curve(self, release: Release) -> TradeoffCurve:
+        return pair_curve(self.present, self.absent, release)
+
+    def test(self, release: Release) -> SecretTest:
+        return SecretTest(self.h1, self.h0, release, self.present, self.absent, self.log_odds)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Pairs of secrets, and values against the rest of their record.
+
+    Secrets of probability 0 and those of probability 1, which no noise hides, are kept apart.
+    """
+
+    pairs: tuple[Asked, ...]
+    rests: tuple[Asked, ...]
+    skipped: tuple[Secret, ...]
+    certain: tuple[Secret, ...]
+
+
+def questions(
+    models: Sequence[Model],
+    query: Any,
+    pairs: Sequence[tuple[Secret, Secret]] | None,
+    secrets: Sequence[Secret] | None,
+) -> Questions:
+    """What is to be told apart, under every model that the adversary may believe in."""
+    found: list[Asked] = []
+    rests: list[Asked] = []
+    skipped: dict[Secret, None] = {}
+    certain: dict[Secret, None] = {}
+    for model in models:
+        wanted = _all_pairs(model) if pairs is None else list(pairs)
+        laws, never = _laws(model, query, wanted)
+        skipped |= dict.fromkeys(never)
+        asked = _asked(model, wanted, laws)
+        found += asked
+        if pairs is not None or not isinstance(model, FiniteModel):
+            rests += asked
+            continue
+        chosen = laws if secrets is None else {one: laws[one] for one in secrets if one in laws}
+        more, sure = _against_rests(model, query, chosen)
+        rests += more
+        certain |= dict.fromkeys(sure)
+    if not found:
+        _checks.refuse("pairs", "name two secrets that are possible", pairs)
+    return Questions(tuple(found), tuple(rests), tuple(skipped), tuple(certain))
+
+
+def excess_of(asked: Questions, limits: Sequence[Limit], release: Release) -> tuple[float, Asked]:
+    """How far the worst test exceeds its limits, and which one it is."""
+    worst: tuple[float, Asked] | None = None
+    for limit in limits:
+        uses_prior = _wants_prior(limit)
+        for one in asked.rests if uses_prior else asked.pairs:
+            found = (_with_prior(limit, one) if uses_prior else limit).excess(one.curve(release))
+            if worst is None or found > worst[0]:
+                worst = found, one
+    if worst is None:
+        rule = "speak of some value that is neither impossible nor certain"
+        _checks.refuse("secrets", rule, [one.h1 for one in asked.rests])
+    return worst
+
+
+def _all_pairs(model: Model) -> list[tuple[Secret, Secret]]:
+    """Both orders of every two values of a record."""
+    by_record = itertools.groupby(model.secrets(), key=lambda secret: secret.record)
+    return [pair for _, values in by_record for pair in itertools.permutations(values, 2)]
+
+
+def _laws(
+    model: Model, query: Any, pairs: Sequence[tuple[Secret, Secret]]
+) -> tuple[dict[Secret, Law], set[Secret]]:
+    laws: dict[Secret, Law] = {}
+    never: set[Secret] = set()
+    for secret in dict.fromkeys(itertools.chain.from_iterable(pairs)):
+        try:
+            laws[secret] = model.law(query, secret)
+        except ImpossibleSecret:
+            never.add(secret)
+    return laws, never
+
+
+def _asked(
+    model: Model, pairs: Sequence[tuple[Secret, Secret]], laws: dict[Secret, Law]
+) -> list[Asked]:
+    return [
+        Asked(h1, h0, laws[h1], laws[h0], prior_log_odds(model, h1, h0))
+        for h1, h0 in pairs
+        if h1 in laws and h0 in laws
+    ]
+
+
+def _against_rests(
+    model: FiniteModel, query: Any, laws: dict[Secret, Law]
+) -> tuple[list[Asked], list[Secret]]:
+    """Is it this value or another one? With two values that is the pair itself."""
+    found: list[Asked] = []
+    certain: list[Secret] = []
+    for secret in laws:
+        if not isinstance(secret, RecordValue):
+            _checks.refuse("secrets", "be RecordValue, one for each value that counts", secret)
+        others = [x for x in model.domain(secret.record).tolist() if x != secret.value]
+        rest = RecordIn(secret.record, tuple(others)) if others else None
+        if rest is None or model.log_prior(rest) == -math.inf:
+            certain.append(secret)
+            continue
+        odds = prior_log_odds(model, secret, rest)
+        found.append(Asked(secret, rest, laws[secret], model.law(query, rest), odds))
+    return found, certain
+
+
+def _wants_prior(limit: Limit) -> bool:
+    return FROM_MODEL in dict(limit.arguments).values()
+
+
+def _with_prior(limit: Limit, asked: Asked) -> Limit:
+    """The same limit with the prior of one test filled in."""
+    if asked.prior is None:
+        _checks.refuse("limits", "state a prior as a number where the model has none", str(limit))
+    if asked.prior == 0:
+        raise Unsupported(
+            f"{asked.h1!r} has a prior below the smallest double, so that no risk can be read "
+            "off it; name the values that count by secrets=, or limit ε"
+        )
+    given = tuple((k, asked.prior if v is FROM_MODEL else v) for k, v in limit.arguments)
+    return replace(limit, arguments=given)
+
+
+# Noise is searched between these; a root is as good as found at this relative width.
+_LEAST, _MOST, _NARROW = 1e-9, 1e12, 1e-13
+
+
+@dataclass(frozen=True)
+class NoiseChoice:
+    """An amount of noise that keeps every limit, and the test that comes closest to breaking one.
+
+    ``exact`` is False where less noise may do, but none less is proved to. ``skipped`` lists
+    secrets of probability 0, of which nothing can be told, and ``certain`` values of probability
+    1, which no noise hides.
+    """
+
+    scale: float
+    release: Release
+    tightest: SecretTest
+    limits: tuple[Limit, ...]
+    skipped: tuple[Secret, ...]
+    exact: bool = True
+    certain: tuple[Secret, ...] = ()
+
+    def __str__(self) -> str:
+        wanted = " and ".join(str(limit) for limit in self.limits)
+        return f"noise {self.scale:.6g} keeps {wanted}"
+
+
+def noise(
+    model: Model | Sequence[Model],
+    query: Any,
+    limits: Sequence[Limit],
+    *,
+    family: Family = Laplace,
+    pairs: Sequence[tuple[Secret, Secret]] | None = None,
+    secrets: Sequence[RecordValue] | None = None,
+) -> NoiseChoice:
+    """The least noise with which no test of a secret breaks a limit, found by bisection.
+
+    Limits on ε or any risk hold for every ``pairs`` of secrets, in both orders: by default all
+    values of every record. A risk asked with ``prior=FROM_MODEL`` is that of each value against
+    all others of its record, under the prior that the model gives it; ``secrets`` are the values
+    that count, all by default, as what is likely anyway cannot be hidden. Several models mean
+    that the adversary may believe in any of them.
+
+    >>> from tellapart import risk
+    >>> from tellapart.choose import at_most
+    >>> from tellapart.worlds import Exchangeable, Sum
+    >>> flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    >>> found = noise(flu, Sum(), [at_most(1, risk.epsilon, delta=0)])
+    >>> round(found.scale, 4)
+    1.1545
+    """
+    listed = _checked(limits)
+    if secrets is not None and pairs is not None:
+        _checks.refuse("secrets", "be left out where pairs are given", secrets)
+    found = long_chain_noise(models_of(model), query, listed, family, pairs)
+    if found is not None:
+        scale = found.release.scale
+        return NoiseChoice(
+            scale, found.release, found.tightest, tuple(listed), found.skipped, found.exact
+        )
+    asked = questions(models_of(model), query, _both_orders(pairs), secrets)
+
+    def excess(position: Array) -> Array:
+        release = family(math.exp(float(position[0])))
+        return np.array([excess_of(asked, listed, release)[0]])
+
+    _refuse_infeasible(asked, listed, family)
+    scale = math.exp(_least(excess))
+    while excess_of(asked, listed, family(scale))[0] > 0:  # exp() may have moved the end
+        scale = math.nextafter(scale, math.inf)
+    release = family(scale)
+    worst = excess_of(asked, listed, release)[1]
+    return NoiseChoice(
+        scale,
+        release,
+        worst.test(release),
+        tuple(listed),
+        asked.skipped,
+        certain=asked.certain,
+    )
+
+
+def _refuse_infeasible(asked: Questions, limits: Sequence[Limit], family: Family) -> None:
+    """Where even endless noise breaks a limit, say of what."""
+    off, worst = excess_of(asked, limits, family(_MOST))
+    if off <= 0:
+        return
+    kept = " and ".join(str(limit) for limit in limits)
+    before = "" if worst.prior is None else f" has the prior {worst.prior:.3g} and"
+    raise Infeasible(
+        f"infeasible: {kept} cannot be kept, as {worst.h1!r}{before} exceeds the limit without "
+        "any output; name the values that count by secrets=, or raise the limit"
+    )
+
+
+def _least(excess: solve.Falling) -> float:
+    """The logarithm of the least noise that keeps the limits, which endless noise does."""
+    low, high = math.log(_LEAST), math.log(_MOST)
+    start = np.zeros(1)
+    if excess(start)[0] > 0:
+        leaky, safe = start, start + 1.0
+        while excess(safe)[0] > 0:
+            leaky, safe = safe, np.minimum(2 * safe + 1.0, high)
+    else:
+        safe, leaky = start, start - 1.0
+        while excess(leaky)[0] <= 0:
+            safe, leaky = leaky, 2 * leaky - 1.0
+            if safe[0] < low:
+                return low
+    return float(solve.falling_root(excess, leaky, safe, _NARROW)[1][0])
+
+
+def _checked(limits: Sequence[Limit]) -> list[Limit]:
+    listed = list(limits) if isinstance(limits, Sequence) else []
+    if not listed or not all(isinstance(one, Limit) for one in listed):
+        _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
+    return listed
+
+
+def _both_orders(
+    pairs: Sequence[tuple[Secret, Secret]] | None,
+) -> list[tuple[Secret, Secret]] | None:
+    if pairs is None:
+        return None
+    return [order for one, other in pairs for order in ((one, other), (other, one))]
+
+
+def pure(epsilon: float) -> list[Limit]:
+    """The limit that framework after framework sets: no output changes any odds by more than ε."""
+    return [at_most(_checks.finite_above_zero(epsilon=epsilon), epsilon_of, delta=0.0)]

@@ -1,0 +1,292 @@
+"""The command that audits: from files of attack scores to a verdict on a claim."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from tellapart import report as reporting
+from tellapart._checks import refuse
+from tellapart.audit import (
+    Band,
+    Credible,
+    Evidence,
+    Fixed,
+    Guessing,
+    Method,
+    Metrics,
+    Orientation,
+    Prior,
+    Ranks,
+    Scores,
+    Split,
+    judge,
+    many_runs,
+    metrics,
+    one_run,
+)
+from tellapart.audit.attack_metrics import why_no_epsilon
+from tellapart.cli import report_text, terminal
+from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
+from tellapart.cli.options import (
+    Claimed,
+    Filing,
+    Knowledge,
+    Option,
+    Output,
+    Page,
+    Values,
+    Whole,
+    typed,
+)
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.data import paths
+from tellapart.data.frames import NoColumn
+from tellapart.errors import BadScores, InvalidArgument, Unsupported
+from tellapart.mechanisms.subject import Subject
+from tellapart.report import DESIGNS
+from tellapart.report.model import Found
+
+
+@Parameter(name="*", group=Group("What the files hold", sort_key=2))
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the files mean what."""
+
+    score_column: Annotated[str, Parameter(help="What the attack said of a row.")] = "score"
+    member_column: Annotated[
+        str, Parameter(help="Whether the record was in: 1 or 0, or true or false.")
+    ] = "member"
+    run_column: Annotated[
+        str | None,
+        Parameter(
+            help="Which run a row is of: checks that each has the scores its design allows.",
+            show_default=False,
+        ),
+    ] = None
+    each_group: Annotated[
+        str | None,
+        Parameter(
+            help="Audit the groups in this column one by one; each gets a share of 1 − confidence.",
+            show_default=False,
+        ),
+    ] = None
+    orientation: Annotated[
+        Orientation, Parameter(help="Which scores speak for membership.", negative="")
+    ] = Orientation.HIGHER
+
+    def read(self, files: Sequence[str], progress: Callable[[str, float], None]) -> Scores:
+        """The scores in these files; where a column is missing, the options that name others."""
+        try:
+            return Scores.read(
+                files,
+                score=self.score_column,
+                member=self.member_column,
+                run=self.run_column,
+                group=self.each_group,
+                orientation=self.orientation,
+                progress=progress,
+            )
+        except NoColumn as error:
+            how = "--score-column and --member-column name others than score and member"
+            raise BadScores(f"{error}; {how}") from error
+
+
+@Parameter(name="*", group=Group("How to look", sort_key=3))
+@dataclass(frozen=True)
+class Looking:
+    """How sure to be, and where to look."""
+
+    confidence: Annotated[
+        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
+    ] = 0.95
+    method: Annotated[
+        Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
+        Parameter(
+            help="Where to look: at pre-set ranks (the default for many-runs), at one chosen on a "
+            "part set aside, at all thresholds at once, or at --threshold; joint-beta and jeffreys "
+            "are Bayesian bounds there, and refute nothing. For one-run: split, or nothing.",
+            show_default=False,
+        ),
+    ] = None
+    threshold: Annotated[
+        Option,
+        Parameter(help="For fixed, joint-beta and jeffreys: settled before seeing these scores."),
+    ] = None
+    guesses_in: Annotated[
+        Whole | None,
+        Parameter(help="For one-run: of how many canaries to guess “in”.", show_default=False),
+    ] = None
+    guesses_out: Annotated[
+        Whole | None, Parameter(help="And of how many to guess “out”.", show_default=False)
+    ] = None
+    seed: Annotated[Whole, Parameter(help="Draws the part set aside by --method split.")] = 0
+
+    def many(self, delta: float) -> Method:
+        """The method for many runs."""
+        self._unused("many-runs", "guesses_in", "guesses_out")
+        at_one: dict[str | None, Callable[[float], Method]] = {
+            "fixed": Fixed,
+            "joint-beta": Credible,
+            "jeffreys": lambda threshold: Credible(threshold, Prior.JEFFREYS),
+        }
+        if (self.method in at_one) != (self.threshold is not None):
+            if self.threshold is None:
+                refuse("--method", "come with --threshold, settled beforehand", self.method)
+            rule = "come with --method fixed, joint-beta or jeffreys, and only with them"
+            refuse("--threshold", rule, self.threshold)
+        if self.threshold is not None:
+            return at_one[self.method](self.threshold)
+        if self.method == "split":
+            return Split(delta=delta, seed=self.seed)
+        return Band() if self.method == "band" else Ranks()
+
+    def one(self, delta: float) -> Guessing | Split | None:
+        """The method for one run; None tries a few numbers of guesses and pays for them."""
+        self._unused("one-run", "threshold")
+        guesses = (self.guesses_in, self.guesses_out)
+        if self.method not in (None, "split"):
+            refuse("--method", "be split, or be left out, with --design one-run", self.method)
+        if guesses == (None, None):
+            return None if self.method is None else Split(delta=delta, seed=self.seed)
+        if self.method is not None:
+            refuse("--method", "be left out where guesses are given", self.method)
+        return Guessing(*(one or 0 for one in guesses))
+
+    def none(self) -> None:
+        """Nothing is to be looked for in one model."""
+        self._unused("one-model", "method", "threshold", "guesses_in", "guesses_out")
+
+    def _unused(self, design: str, *options: str) -> None:
+        for name in options:
+            if (value := asdict(self)[name]) is not None:
+                option = f"--{name.replace('_', '-')}"
+                refuse(option, f"be left out with --design {design}", value)
+
+
+def audit(
+    *files: Annotated[
+        str,
+        Parameter(
+            help="Scores: .csv or .csv.gz (commas, semicolons or tabs; the first row names the "
+            "columns), .parquet or .npz. Patterns are expanded."
+        ),
+    ],
+    design: Annotated[
+        Literal["many-runs", "one-run", "one-model"] | None,
+        Parameter(help="How the scores came about; must be given.", show_default=False),
+    ] = None,
+    mechanism: Claimed = None,
+    values: Values = Values(),
+    at_delta: AtDelta = (),
+    columns: Columns = Columns(),
+    looking: Looking = Looking(),
+    knowledge: Knowledge = Knowledge(),
+    filing: Filing = Filing(),
+    report: Page = None,
+    output: Output = Output(),
+) -> int:
+    r"""What attack scores say of a privacy claim: refuted or not, and how sure that is.
+
+    A file has one row per score, and a column that says whether the record was in. Columns of
+    other names than score and member are named by --score-column and --member-column. The design
+    says how the scores came about:
+
+    - many-runs: every score is of its own independent training or call;
+    - one-run: one training, every canary in or out by its own fair coin;
+    - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
+
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged, as without a
+    claim or by a Bayesian method.
+
+    What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
+
+    For example:
+
+        tellapart audit scores.csv --design many-runs \
+            --epsilon 1 --delta 1e-5
+        tellapart audit 'runs/*.parquet' --design many-runs \
+            --mechanism gaussian --sigma 2 --report audit.html
+        tellapart audit canaries.npz --design one-run \
+            --epsilon 8 --delta 1e-5
+        tellapart audit attack.csv --design one-model \
+            --orientation lower
+    """
+    if not files:
+        raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
+    if design is None:
+        told = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
+        raise InvalidArgument(f"--design must say how the scores came about: {told}")
+    claim, name, deltas = _claim(mechanism, values, at_delta, design)
+    if output.plot is not None and design != "many-runs":
+        rule = f"be left out with --design {design}, which shows no curve"
+        refuse("--plot", rule, str(output.plot))
+    page = None if report is None else reporting.target(report)
+    prior, answers = knowledge.prior_inside(), filing.answers()
+    with terminal.working("reading scores") as progress:
+        scores = columns.read(files, progress)
+    with terminal.working("looking"):
+        found = _found(scores, design, claim, name, deltas, columns, looking)
+        told_all = reporting.of(
+            found,
+            scores=scores,
+            files=paths.found(files)[1],
+            seed=looking.seed if looking.method == "split" else None,
+            command=shlex.join(["tellapart", *typed.get()]),
+            brief=page is None and not output.as_json,
+            unit=filing.unit,
+            prior=prior,
+            delta=deltas.asked,
+            answers=answers,
+        )
+    return report_text.give(told_all, page, output, lambda: _picture(found))
+
+
+def _claim(
+    mechanism: str | None, values: Values, more: tuple[float, ...], design: str
+) -> tuple[Subject | None, str, Deltas]:
+    """The claim, what to call it, and where ε is told."""
+    given = values.given()
+    if mechanism is None and not given:
+        return None, "", told_at(None, more)
+    if design == "one-model":
+        raise Unsupported(f"no claim can be judged with --design one-model: {why_no_epsilon(1)}")
+    return asked(mechanism or "any", given, more)
+
+
+def _found(
+    scores: Scores,
+    design: str,
+    claim: Subject | None,
+    name: str,
+    deltas: Deltas,
+    columns: Columns,
+    looking: Looking,
+) -> Found:
+    grouped = columns.each_group is not None
+    if grouped and design != "many-runs":
+        refuse("--each-group", f"be left out with --design {design}", columns.each_group)
+    if design == "one-model":
+        looking.none()
+        return metrics(scores)
+    delta = 0.0 if deltas.is_default else deltas.first
+    evidence: Evidence
+    if design == "one-run":
+        evidence = one_run(scores, looking.confidence, looking.one(delta))
+    else:
+        method = looking.many(delta)
+        evidence = many_runs(scores, looking.confidence, method, each_group=grouped)
+    if claim is None:
+        return evidence
+    plain = isinstance(claim, GuaranteeCurve | GaussianCurve)
+    return judge(claim, evidence, name=None if plain else name)
+
+
+def _picture(found: Found) -> Any:
+    from tellapart import plot
+
+    return None if isinstance(found, Metrics) else plot.audit(found)

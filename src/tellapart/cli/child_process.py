@@ -1,0 +1,197 @@
+"""A task in a process of its own: whatever ends that process, this one goes on and says so.
+
+Code that is named on the command line may leave by ``os._exit``, crash, or raise what nobody
+catches. Were it to run here, its exit code would be taken for a verdict.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from tellapart import deadline, run
+from tellapart.audit.probing.calling import child
+from tellapart.errors import TellapartError, Unsupported
+
+T = TypeVar("T")
+# Told how far the task is: the share of it, or what it does now.
+Say = Callable[[float | str], None]
+Task = Callable[[Say], T]
+
+# Starting anew takes seconds; elsewhere than on Linux a copy is not safe to go on with.
+_CONTEXT: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+# How often it is asked whether the process is still there, in seconds.
+_TURN = 0.5
+# What an answer may be made of: nothing that would load the task's own code here.
+_KNOWN = ("tellapart", "numpy")
+_PLAIN = {"bool", "complex", "float", "frozenset", "int", "list", "range", "set", "slice", "tuple"}
+# Errors that have words of their own, and a code, wherever they were raised.
+_FORESEEN = (TellapartError, OSError, MemoryError)
+
+
+class Unexpected(Exception):
+    """An error in a process that nobody foresaw, by its name and its words."""
+
+
+class _Traceback(Exception):
+    """Where an error was raised, in another process."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def call(task: Task[T], doing: str, progress: run.Progress) -> T:
+    """What the task gives, made in a process that ends with it; its errors are raised here.
+
+    ``doing`` is what it does at first. A task that says so later is told to be at that when it
+    ends without an answer.
+    """
+    heard, spoken = _CONTEXT.Pipe(duplex=False)
+    worker = _CONTEXT.Process(target=_work, args=(os.getpid(), spoken, task, deadline.budget()))
+    # Python 3.12 warns of copies of processes with threads; ours wait, and hold nothing.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        worker.start()
+    spoken.close()
+    try:
+        return _answer(heard, worker, doing, progress)  # type: ignore[no-any-return]
+    finally:
+        _end(worker)
+        heard.close()
+
+
+def _answer(heard: Connection, worker: Any, doing: str, progress: run.Progress) -> Any:
+    while (message := _next(heard, worker)) is not None:
+        kind, content, where = message
+        if kind == "answer":
+            return content
+        if kind == "share":
+            progress(content)
+        elif kind == "doing":
+            doing = content
+        elif kind == "error":
+            raise _raised(*content) from _Traceback(where)
+        else:
+            raise Unexpected(content) from _Traceback(where)
+    worker.join(_TURN)
+    raise Unsupported(
+        f"no verdict: {doing}, the code ended its process by itself ({_how(worker.exitcode)})"
+    )
+
+
+def _next(heard: Connection, worker: Any) -> tuple[str, Any, str] | None:
+    """The next message; None once there can be none, be the pipe held open or not."""
+    try:
+        while not heard.poll(min(_TURN, deadline.left())):
+            deadline.check()
+            if worker.exitcode is not None and not heard.poll(0):
+                return None
+        return _Answers(io.BytesIO(heard.recv_bytes())).load()  # type: ignore[no-any-return]
+    except (EOFError, OSError, pickle.UnpicklingError):
+        return None
+
+
+def _raised(module: str, name: str, args: tuple[Any, ...]) -> Exception:
+    """The error that a process told of; one of no foreseen kind is a bug, by its name."""
+    ours = module == "builtins" or module.partition(".")[0] == "tellapart"
+    kind = getattr(sys.modules.get(module), name, None) if ours else None
+    if not (isinstance(kind, type) and issubclass(kind, _FORESEEN)):
+        return Unexpected(f"{name}: {' '.join(map(str, args))}")
+    if issubclass(kind, OSError):
+        return kind(*args)
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
+
+
+class _Answers(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] in _KNOWN or (module == "builtins" and name in _PLAIN):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of an answer")
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "it answers no more"
+    if code >= 0:
+        return f"exit code {code}"
+    named = {int(one): one.name for one in signal.Signals}
+    return f"signal {named.get(-code, -code)}"
+
+
+def end_all() -> None:
+    """For who leaves at once, without coming by where each would be ended."""
+    for worker in multiprocessing.active_children():
+        _end(worker)
+
+
+def _end(worker: Any) -> None:
+    """With all that it started and that did not leave its group."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(worker.pid, signal.SIGKILL)
+    worker.kill()
+    worker.join()
+
+
+# -- in the process ------------------------------------------------------------------------------
+
+
+def _work(parent: int, spoken: Connection, task: Task[Any], budget: tuple[float, float]) -> None:
+    home = os.getpid()
+    _leave_the_terminal()
+    threading.Thread(target=child.end_with, args=(parent,), daemon=True).start()
+
+    def send(kind: str, content: Any, where: str = "") -> None:
+        if os.getpid() == home:  # a copy that the task made of itself has no say
+            spoken.send_bytes(pickle.dumps((kind, content, where)))
+
+    def say(what: float | str) -> None:
+        send("doing" if isinstance(what, str) else "share", what)
+
+    try:
+        with deadline.within(*budget):
+            send("answer", task(say))
+    except _FORESEEN as error:
+        send("error", _told(error), traceback.format_exc())
+    except Exception as error:  # noqa: BLE001 (whatever it is, who waits is told)
+        send("unexpected", f"{type(error).__name__}: {error}", traceback.format_exc())
+    except BaseException as error:  # noqa: BLE001 (no Exception, so no output of a call: see `caller`)
+        said = f"no verdict: the code raised {type(error).__name__}, which no caller can catch"
+        send("error", _told(Unsupported(said)), traceback.format_exc())
+    finally:
+        os._exit(0)
+
+
+def _told(error: BaseException) -> tuple[str, str, tuple[Any, ...]]:
+    """An error by its kind and words: how it would be pickled is for other libraries to change."""
+    args = error.args
+    if isinstance(error, OSError) and error.errno is not None:
+        args = (error.errno, error.strerror, error.filename)
+    plain = tuple(one if isinstance(one, str | int | float | None) else str(one) for one in args)
+    return type(error).__module__, type(error).__qualname__, plain
+
+
+def _leave_the_terminal() -> None:
+    """Ctrl-C is for who waits, as is any complaint; what is printed here goes nowhere."""
+    faulthandler.disable()
+    if hasattr(os, "setsid"):
+        os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    nowhere = open(os.devnull, "r+")  # noqa: SIM115 (for as long as the process lives)
+    for place in (0, 1):
+        os.dup2(nowhere.fileno(), place)
+    sys.stdin = sys.stdout = nowhere

@@ -1,0 +1,275 @@
+"""The command that compares: mechanisms with each other, and with what others have published."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from tellapart import choose
+from tellapart import deployments as published
+from tellapart._checks import refuse
+from tellapart.choose import Pair
+from tellapart.choose.comparison import GAPS, expected_seconds
+from tellapart.cli import limits, terminal
+from tellapart.cli.deltas import AtDelta, of_several
+from tellapart.cli.options import Knowledge, Option, Output
+from tellapart.cli.risk import Fpr, Mechanism, reading
+from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
+from tellapart.mechanisms.catalogue import NAMED, named
+from tellapart.mechanisms.subject import Subject
+
+# A name has at least so much room beside its numbers; else all stands one below the other.
+_ROOM = 24
+
+
+def compare_deployments(
+    beside: Mapping[str, Subject],
+    names: Sequence[str],
+    *,
+    fpr: float,
+    prior: float,
+    output: Output,
+) -> None:
+    """Show the deployments asked for, or all of them, with mechanisms among them."""
+    asked = _asked(names)
+    with terminal.working("reading risks off the promises"):
+        rows = published.gains(asked, beside=beside, fpr=fpr, prior=prior)
+        pairs = _pairs(beside, asked) if names else []
+    left_out = () if names else LEFT_OUT
+
+    def text(console: Console) -> None:
+        title = "What an attacker gains over one unit"
+        terminal.title(console, title, f"with prior {prior:g}, from least to most")
+        console.print()
+        _table(console, rows)
+        if pairs:
+            console.print()
+            terminal.title(console, "Who leaks more", "if one unit is what the mechanism hides")
+            for one in pairs:
+                terminal.item(console, f"{one}.")
+        console.print()
+        terminal.title(console, "Before comparing")
+        for caveat in CAVEATS:
+            terminal.item(console, caveat)
+        if left_out:
+            console.print()
+            terminal.title(console, "Left out", "as their parameters do not fit their variant")
+            for entry in left_out:
+                terminal.item(console, f"{entry}.")
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.deployments(rows)
+
+    data = {
+        "prior": prior,
+        "fpr": fpr,
+        "source": published.SOURCE,
+        "caveats": CAVEATS,
+        "rows": [_row(one) for one in rows],
+        "pairs": [pair_record(one) for one in pairs],
+        "left_out": left_out,
+    }
+    output.give(data, text, picture)
+
+
+def _asked(names: Sequence[str]) -> tuple[Deployment, ...]:
+    for name in names:
+        if name.partition(":")[0] in NAMED and ":" in name:
+            refuse("mechanisms", "stand before --deployments", name)
+    found = dict.fromkeys(one for name in names for one in published.find(name))
+    return tuple(found) if names else DEPLOYMENTS
+
+
+def _pairs(beside: Mapping[str, Subject], asked: Sequence[Deployment]) -> list[Pair]:
+    return [
+        choose.compare({name: subject, one.name: one.curve()}).pairs[0]
+        for name, subject in beside.items()
+        for one in asked
+    ]
+
+
+def pair_record(one: Pair) -> dict[str, object]:
+    """Who leaks more, as JSON."""
+    return {
+        "first": one.first,
+        "second": one.second,
+        "first_leaks_at_least_as_much": one.first_leaks,
+        "second_leaks_at_least_as_much": one.second_leaks,
+        "crossings": [crossing._asdict() for crossing in one.crossings],
+        "gap": one.gap,
+        "gap_back": one.gap_back,
+        "words": str(one),
+    }
+
+
+def _row(one: Gain) -> dict[str, object]:
+    made = one.deployment
+    return {
+        "name": one.name,
+        "key": made and made.key,
+        "per": made and made.per,
+        "promise": made and made.promise,
+        "deployment": made,
+        "readings": [reading(each) for each in one.readings],
+    }
+
+
+def _details(one: Gain) -> str:
+    made = one.deployment
+    if made is None:
+        return "a mechanism of yours, for one record"
+    promised = f"{made.promise} for {made.per}"
+    return f"{made.curator} {made.published[:4]}: {promised}; {made.model.lower()}; {made.status}"
+
+
+def _table(console: Console, rows: Sequence[Gain]) -> None:
+    """A name and its numbers on one line, what it is under it."""
+    cells = [[each.shown for each in one.readings] for one in rows]
+    heads = [textwrap.wrap(each.name, 9) for each in rows[0].readings]
+    widths = [
+        max(len(part) for part in (*head, *column))
+        for head, column in zip(heads, zip(*cells, strict=True), strict=True)
+    ]
+    room = console.width - 2 - sum(widths) - 2 * len(widths)
+    if room < _ROOM:
+        _blocks(console, rows)
+        return
+    depth = max(map(len, heads))
+    lifted = [[""] * (depth - len(head)) + head for head in heads]
+    for level, parts in enumerate(zip(*lifted, strict=True)):
+        first = "deployment" if level == depth - 1 else ""
+        console.print(Text(_beside(first, room, parts, widths), style="bold"))
+    for one, values in zip(rows, cells, strict=True):
+        first, *rest = textwrap.wrap(one.name, room) or [""]
+        console.print(Text(_beside(first, room, values, widths), style="bold"))
+        for part in rest:
+            console.print(Text(f"  {part}", style="bold"))
+        _under(console, _details(one))
+
+
+def _beside(first: str, room: int, values: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [value.rjust(width) for value, width in zip(values, widths, strict=True)]
+    return f"  {'  '.join([first.ljust(room), *cells])}".rstrip()
+
+
+def _under(console: Console, text: str) -> None:
+    kept = text.replace(" = ", "\xa0=\xa0")
+    for part in textwrap.wrap(kept, max(console.width - 4, 20)):
+        console.print(Text(f"    {part}".replace("\xa0", " "), style="dim"))
+
+
+def _blocks(console: Console, rows: Sequence[Gain]) -> None:
+    for one in rows:
+        for part in textwrap.wrap(one.name, max(console.width - 2, 20)):
+            console.print(Text(f"  {part}", style="bold"))
+        _under(console, _details(one))
+        for each in one.readings:
+            console.print(Text(f"    {each}"))
+
+
+Names = Annotated[
+    tuple[str, ...] | None,
+    Parameter(
+        name="--deployments",
+        consume_multiple=True,
+        negative="",
+        show_default=False,
+        help="Compare with published deployments: all of them, or those of which a part of the "
+        "name or the curator follows. A table of what an attacker gains over one unit of each.",
+    ),
+]
+# What the table of deployments has no place for.
+_RECALL, _WEIGHT = 0.5, 1.0
+
+
+def compare(
+    *mechanisms: Mechanism,
+    names: Names = None,
+    knowledge: Knowledge = Knowledge(),
+    fpr: Fpr = 0.01,
+    recall: Annotated[float, Parameter(help="Share of members found.")] = _RECALL,
+    weight: Annotated[
+        float, Parameter(help="How much more recall counts in the F-score.")
+    ] = _WEIGHT,
+    delta: Annotated[
+        Option,
+        Parameter(help="The δ of every ε.  [default: the one δ of the mechanisms, or 1e-5]"),
+    ] = None,
+    at_delta: AtDelta = (),
+    output: Output = Output(),
+) -> None:
+    r"""Several mechanisms side by side: every risk, who leaks more, and where that changes.
+
+    For example:
+
+        tellapart compare laplace:epsilon=1 \
+            gaussian:epsilon=1,delta=1e-5
+        tellapart compare any:epsilon=1 laplace:epsilon=1 \
+            staircase:epsilon=1 --prior 0.01
+        tellapart compare laplace:scale=1 gaussian:sigma=1.4 \
+            --plot compare.svg
+        tellapart compare --deployments broadband emojis
+        tellapart compare laplace:epsilon=1 --deployments apple
+    """
+    subjects = {name: named(name) for name in mechanisms}
+    prior = knowledge.prior_inside()
+    if names is not None:
+        _refuse_unused({"recall": recall, "weight": weight, "delta": delta, "at-delta": at_delta})
+        compare_deployments(subjects, names, fpr=fpr, prior=prior, output=output)
+        return
+    if len(subjects) < 2:
+        refuse(
+            "mechanisms",
+            "be at least two different ones, or beside --deployments",
+            list(mechanisms),
+        )
+    deltas = of_several(mechanisms, delta, at_delta)
+    limits.expect(expected_seconds(list(subjects.values())))
+    found = choose.compare(
+        subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
+    )
+
+    def text(console: Console) -> None:
+        terminal.title(console, "Every risk", f"for an attacker with prior {prior:g}")
+        told = replace(found, readings=tuple(map(deltas.marked, found.readings)))
+        terminal.table(console, told.cells())
+        console.print()
+        terminal.title(console, "Who leaks more")
+        for pair in found.pairs:
+            terminal.line(console, f"{pair}.")
+        console.print()
+        terminal.title(console, "By how much", "(Δ-divergence)")
+        terminal.line(console, GAPS)
+        terminal.table(console, found.gaps())
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.compare(subjects)
+
+    data = {
+        "prior": prior,
+        **deltas.data(),
+        "mechanisms": [
+            {"mechanism": name, "scope": one, "readings": [reading(x) for x in row]}
+            for name, one, row in zip(found.names, found.scopes, found.readings, strict=True)
+        ],
+        "pairs": [pair_record(one) for one in found.pairs],
+    }
+    output.give(data, text, picture)
+
+
+def _refuse_unused(given: dict[str, object]) -> None:
+    usual = {"recall": _RECALL, "weight": _WEIGHT, "delta": None, "at-delta": ()}
+    for name, value in given.items():
+        if value != usual[name]:
+            shown = value[0] if isinstance(value, tuple) else value
+            refuse(f"--{name}", "be left out beside --deployments", shown)

@@ -1,0 +1,142 @@
+"""What went wrong, on one line: the argument, the rule, the value, and what to type next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, get_args
+
+from cyclopts import CoercionError, CycloptsError, MissingArgumentError, ValidationError
+from cyclopts import UnknownCommandError as UnknownCommand
+from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
+
+from tellapart.cli import child_process, exits
+from tellapart.errors import visible
+
+if TYPE_CHECKING:
+    from cyclopts import App
+
+# What people try first, and the command that does it.
+_GUESSED = {
+    "calibrate": "choose",
+    "explain": "risk",
+    "open": "explore",
+    "page": "explore",
+    "serve": "explore",
+    "test": "probe",
+    "ui": "explore",
+    "version": "--version",
+    "web": "explore",
+    "worlds": "frameworks",
+}
+_LETTERS = {"ε": "epsilon", "δ": "delta", "σ": "sigma", "μ": "mu", "γ": "gamma"}
+_ARGUMENT = re.compile(r"^\w+(?= must )")
+
+
+_BUG = (
+    "this is a bug in tellapart, not in what was typed; please open an issue that holds the "
+    "command and what it prints with --debug"
+)
+# What is said of errors that bring no words for it.
+_ENDED: dict[exits.Exit, str] = {
+    exits.Exit.INTERRUPTED: "interrupted",
+    exits.Exit.TERMINATED: "terminated",
+}
+
+
+def line(error: BaseException, app: App, typed: Sequence[str]) -> str:
+    """What is wrong, on one line, with where to look next."""
+    code = exits.code_of(error)
+    if code is exits.Exit.BUG:
+        said = f"{_BUG} ({_named(error)})"
+    elif code in _ENDED:
+        said = _ENDED[code]
+    elif isinstance(error, MemoryError):
+        said = "this needs more memory than there is: ask for less"
+    elif isinstance(error, OSError) and error.strerror:
+        said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    elif isinstance(error, ValidationError):
+        said = error.exception_message
+    elif isinstance(error, CycloptsError):
+        command = " ".join(["tellapart", *(error.command_chain or ())])
+        said = f"{_misuse(error, app, command)} (see {command} --help)"
+    else:
+        said = _ARGUMENT.sub(lambda found: _as_typed(found[0], typed), str(error))
+    return visible(f"tellapart: {' '.join(said.split())}")
+
+
+def _named(error: BaseException) -> str:
+    """An unforeseen error by its kind and words, also where it comes from another process."""
+    return (
+        str(error)
+        if isinstance(error, child_process.Unexpected)
+        else f"{type(error).__name__}: {error}"
+    )
+
+
+def _as_typed(name: str, typed: Sequence[str]) -> str:
+    """An argument by the name of its option, if that was given."""
+    option = f"--{name.replace('_', '-')}"
+    return option if any(one.partition("=")[0] == option for one in typed) else name
+
+
+def _misuse(error: CycloptsError, app: App, command: str) -> str:
+    if isinstance(error, UnknownCommand):
+        return _no_command(str((error.unused_tokens or [""])[0]), app)
+    if isinstance(error, UnknownOptionError):
+        option = error.token.keyword or error.token.value
+        known = (name for one in error.argument_collection for name in one.names)
+        return f"{_short(command)} has no option {option}{_perhaps(_near_option(option, known))}"
+    if isinstance(error, UnusedCliTokensError):
+        extra = (error.unused_tokens or [""])[0]
+        return f"{_short(command)} must be given no more arguments, got {extra!r}"
+    if isinstance(error, RepeatArgumentError):
+        return f"{error.token.keyword} must be given once"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        used = error.keyword or next((one.keyword for one in error.argument.tokens), None)
+        if used:
+            return f"{used} must be followed by a value"
+        return f"{error.argument.name} must be given, as in: {_example(error)}"
+    if isinstance(error, CoercionError) and error.token:
+        for kind in (int, float):
+            if kind in (error.target_type, *get_args(error.target_type)):
+                return _no_number(error.token.keyword or "argument", error.token.value, kind)
+    return str(error)
+
+
+def _short(command: str) -> str:
+    return command.removeprefix("tellapart ")
+
+
+def _example(error: CycloptsError) -> str:
+    """The first example in the command's help, which takes one line wherever one is required."""
+    found = re.search(r"^ +(tellapart .+)$", getattr(error.target, "__doc__", None) or "", re.M)
+    return found[1] if found else "tellapart --help"
+
+
+def _no_command(word: str, app: App) -> str:
+    commands = [name for name in app if not name.startswith("-")]
+    near = get_close_matches(word, commands, n=1, cutoff=0.7)
+    guess = _GUESSED.get(word) or (near[0] if near else None)
+    return f"command must be one of {', '.join(commands)}, got {word!r}{_perhaps(guess)}"
+
+
+def _near_option(option: str, known: Iterable[str]) -> str | None:
+    """What was begun, or else what is spelt most like it."""
+    word = option.partition("=")[0].lstrip("-")
+    word = _LETTERS.get(word, word)
+    options = [one for one in known if one.startswith("--")]
+    begun = [one for one in options if word and one.startswith(f"--{word}")]
+    return next(iter(begun or get_close_matches(f"--{word}", options, n=1)), None)
+
+
+def _perhaps(guess: str | None) -> str:
+    return f"; did you mean {guess}?" if guess else ""
+
+
+def _no_number(name: str, value: str, kind: type) -> str:
+    rule = "a whole number" if kind is int else "a number"
+    share = re.fullmatch(r"([\d.]*\d)\s*%", value)
+    instead = f"; write {float(share[1]) / 100:g}" if share and kind is float else ""
+    return f"{name} must be {rule}, got {value!r}{instead}"

@@ -1,0 +1,177 @@
+"""The command that sets noise for data that hang together: noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from tellapart import _checks, risk
+from tellapart._numeric.text import fixed
+from tellapart.choose import FROM_MODEL, Limit, NoiseChoice, NoiseRow, at_most, noise_table
+from tellapart.choose import noise as least
+from tellapart.cli import terminal
+from tellapart.cli.described_models import ESTIMATE, File, about, impossible, listed, naming, told
+from tellapart.cli.options import Option, Output
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.mechanisms.noise import Gaussian
+from tellapart.worlds import FiniteModel, GaussianRecords, RecordValue, Witness, described
+from tellapart.worlds.described import Described
+from tellapart.worlds.frameworks.result import Side
+from tellapart.worlds.frameworks.table import in_words, statement
+
+_NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
+
+
+def noise(
+    model: File,
+    /,
+    *,
+    epsilon: Annotated[
+        Option,
+        Parameter(help="The promise: ε of the adversary who knows how data hang together."),
+    ] = None,
+    output: Output = Output(),
+) -> None:
+    r"""How much noise each method needs for one promise, when data hang together.
+
+    The file says how data hang together and what is asked of them: tables [model] and [query].
+    Without --epsilon its table [target] has the promise. Beside each amount of noise stands the ε
+    that it really gives for these data, which may be far less than promised, or more. For a
+    posterior or an F-score in [target] the answer is the least Laplace noise that keeps it.
+
+    For example:
+
+        tellapart noise chain.toml --epsilon 1
+        tellapart noise chain.toml --epsilon 0.5 --json
+        tellapart noise chain.toml --plot noise.svg
+    """
+    read = described.read(model)
+    if isinstance(read.model, GaussianRecords):
+        raise Unsupported(f"{model}: noise is set for records with finitely many values")
+    finite = read.model
+    if epsilon is None and read.target is not None and read.target.measure != "epsilon":
+        with terminal.working("setting the noise"), naming(model):
+            found = least(
+                finite, read.query, [_limit(read.target)], secrets=_secrets(read.target, finite)
+            )
+        _least(read, read.target, found, output)
+        return
+    promise = _promise(read, epsilon, model)
+    with terminal.working("setting the noise by every method"), naming(model):
+        rows = noise_table(finite, read.query, promise, policy=read.policy, believed=read.believed)
+
+    def text(console: Console) -> None:
+        terminal.title(console, read.title, f"Laplace noise that keeps ε = {promise:g}")
+        for sentence in about(read):
+            terminal.line(console, sentence)
+        if isinstance(read.release, Gaussian):
+            terminal.line(console, "The [release] is not looked at: methods are for Laplace noise.")
+        console.print()
+        estimated = read.fitted is not None
+        terminal.table(console, [_NOISE_HEAD, *(_noise_cells(one, estimated) for one in rows)])
+        console.print()
+        terminal.title(console, "What each protects")
+        for one in rows:
+            terminal.item(console, f"{one.method}: {one.protects}")
+        impossible(console, rows.skipped)
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.noise(rows)
+
+    data = {
+        **told(read),
+        "epsilon": promise,
+        "methods": [
+            {
+                "method": one.method,
+                "scale": one.scale,
+                "true_epsilon": one.true_epsilon,
+                "side": one.side.value,
+                "sound": one.sound,
+                "protects": one.protects,
+                "trusts_model": one.trusts_model,
+            }
+            for one in rows
+        ],
+        "skipped": [statement(one) for one in rows.skipped],
+    }
+    output.give(data, text, picture)
+
+
+def _limit(target: described.Target) -> Limit:
+    """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
+    measure = {"posterior": risk.max_posterior, "f_score": risk.f_score}[target.measure]
+    return at_most(target.value, measure, prior=target.prior or FROM_MODEL)
+
+
+def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] | None:
+    """The values that are to be hidden, in every record that may have them."""
+    if target.values is None:
+        return None
+    found = [
+        RecordValue(record, value)
+        for record in range(model.records)
+        for value in target.values
+        if value in model.domain(record)
+    ]
+    if not found:
+        _checks.refuse("target.values", "be values that records may have", target.values)
+    return found
+
+
+def _least(read: Described, target: described.Target, found: NoiseChoice, output: Output) -> None:
+    closest = in_words(Witness(found.tightest.h1, found.tightest.h0, None, 0.0))
+
+    def text(console: Console) -> None:
+        scale = fixed(found.scale, True)
+        terminal.title(console, f"scale = {scale}", f"Laplace noise that keeps {target}")
+        terminal.line(console, f"{read.title}: {read.described_model}.")
+        if read.fitted is not None:
+            terminal.line(
+                console, f"{ESTIMATE}; --epsilon sets noise for all that data leave open."
+            )
+        if target.prior is None:
+            terminal.line(console, "Each secret has the prior that the model gives it.")
+        terminal.line(console, f"What comes closest to the limit: {closest}.")
+        if not found.exact:
+            terminal.line(console, "Less noise may do, but none less is proved to.")
+        impossible(console, found.skipped)
+        if found.certain:
+            console.print()
+            terminal.title(console, "Certain already, so that no noise hides it")
+            terminal.line(console, listed([statement(one) for one in found.certain]))
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.compare({closest: found.tightest.curve})
+
+    data = {
+        **told(read),
+        "target": {"measure": target.measure, "value": target.value, "prior": target.prior},
+        "scale": found.scale,
+        "exact": found.exact,
+        "closest": closest,
+        "skipped": [statement(one) for one in found.skipped],
+        "certain": [statement(one) for one in found.certain],
+    }
+    output.give(data, text, picture)
+
+
+def _noise_cells(one: NoiseRow, estimated: bool) -> tuple[str, ...]:
+    true = f"{one.side.value} {fixed(one.true_epsilon, one.side is not Side.AT_LEAST)}"
+    kept = "if the estimate is true" if estimated and one.trusts_model else "always"
+    return one.method, fixed(one.scale, True), true, kept if one.sound else "not in general"
+
+
+def _promise(read: Described, epsilon: float | None, model: Path) -> float:
+    if epsilon is not None:
+        return _checks.finite_above_zero(**{"--epsilon": epsilon})
+    if read.target is None:
+        raise InvalidArgument(f"{model}: --epsilon must be given, or epsilon in a table [target]")
+    return read.target.value

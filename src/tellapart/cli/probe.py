@@ -1,0 +1,305 @@
+"""The command that probes: from a function, or any program, and two inputs to a verdict."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from tellapart import audit, run
+from tellapart import report as reporting
+from tellapart._checks import refuse
+from tellapart.cli import child_process, limits, report_text, terminal
+from tellapart.cli.deltas import Asked, AtDelta, asked
+from tellapart.cli.options import (
+    Claimed,
+    Filing,
+    Knowledge,
+    Option,
+    Output,
+    Page,
+    Values,
+    typed,
+)
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.data import sources
+from tellapart.errors import InvalidArgument
+
+_HOW = "be named as package.module:function or path/to/file.py:function"
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """A function by its name; it and all that its module needs are loaded into this process."""
+    place, colon, path = name.rpartition(":")
+    if not colon or not place or not path:
+        refuse("function", _HOW, name)
+    is_file = place.endswith(".py")
+    folder, module = (
+        (Path(place).parent.resolve(), Path(place).stem) if is_file else (Path.cwd(), place)
+    )
+    if is_file and not Path(place).is_file():
+        refuse("function", "be in a file that is there", place)
+    sys.path.insert(0, str(folder))
+    found = _imported(module)
+    if is_file and not _is_of(found, Path(place)):
+        refuse("function", f"be in a file not named as a module, as {module} is", place)
+    return _inside(found, path)
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}"):
+            raise InvalidArgument(
+                f"function must be in a module that can be found, got {name!r}: no module named "
+                f"{error.name!r} is installed, or in {Path.cwd()}"
+            ) from error
+        said = f"{type(error).__name__}: {error}"
+        raise InvalidArgument(
+            f"function must be in a module that can be imported; {name} raised {said} "
+            "(--debug shows where)"
+        ) from error
+
+
+def _is_of(module: ModuleType, file: Path) -> bool:
+    known = getattr(module, "__file__", None)
+    return known is not None and Path(known).exists() and file.samefile(known)
+
+
+def _inside(module: ModuleType, path: str) -> Callable[..., Any]:
+    found: Any = module
+    for step in path.split("."):
+        if not hasattr(found, step):
+            refuse("function", f"be in {module.__name__}, which has {_names(module)}", path)
+        found = getattr(found, step)
+    if not callable(found):
+        refuse("function", f"be callable; {module.__name__}:{path} is not", found)
+    return found  # type: ignore[no-any-return]
+
+
+def _names(module: ModuleType) -> str:
+    """The functions that are the module's own."""
+    own = [
+        name
+        for name, one in vars(module).items()
+        if callable(one)
+        and not name.startswith("_")
+        and getattr(one, "__module__", None) == module.__name__
+    ]
+    return ", ".join(own[:8]) + (", ..." if len(own) > 8 else "") if own else "no functions"
+
+
+def load_value(option: str, text: str | None) -> tuple[Any, list[str]]:
+    """An input that was given as JSON, or as @ and a file of it; and the file, if there is one."""
+    if text is None:
+        raise InvalidArgument(
+            "--d0 and --d1 must be given: two neighbouring inputs as JSON, such as --d0 '[3, 1]' "
+            "--d1 '[3, 1, 4]'"
+        )
+    files = [text[1:]] if text.startswith("@") else []
+    try:
+        held = sources.text(files[0]) if files else text
+        return json.loads(held), files
+    except (ValueError, RecursionError) as error:  # no JSON, or no text at all, or too deep
+        shown = text if len(text) <= 80 else f"{text[:77]}..."
+        raise InvalidArgument(
+            f"{option} must be JSON, such as '[3, 1]', '\"text\"' or @file.json, got {shown} "
+            f"({error})"
+        ) from error
+
+
+# What is told of where code ended its process.
+_IMPORTED = "when it was imported"
+_CALLED = "when it was called"
+
+
+@Parameter(name="*", group=Group("How to look", sort_key=3))
+@dataclass(frozen=True)
+class Calling:
+    """How often to call, and how sure to be."""
+
+    samples: Annotated[float, Parameter(help="Calls on each input, a whole number.")] = 100_000
+    until_decided: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Stop as soon as the claim, which must be of ε and δ, is refuted or out of reach "
+            "within --samples.",
+            show_default=False,
+        ),
+    ] = False
+    confidence: Annotated[
+        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
+    ] = 0.95
+    timeout: Annotated[
+        Option,
+        Parameter(help="Seconds after which a call is cut off; that is an output, too."),
+    ] = None
+    seed: Annotated[
+        int, Parameter(help="Draws all that is drawn; with one seed it always says the same.")
+    ] = 0
+    folder: Annotated[
+        Path | None,
+        Parameter(
+            help="Keep finished calls here, so that the same command goes on after it was killed.",
+            show_default=False,
+        ),
+    ] = None
+
+
+def probe(
+    function: Annotated[
+        str | None,
+        Parameter(
+            help="What to call: package.module:function, or path/to/file.py:function.",
+            show_default=False,
+        ),
+    ] = None,
+    /,
+    *,
+    d0: Annotated[
+        str | None,
+        Parameter(help="An input, as JSON, or as @file.json; must be given.", show_default=False),
+    ] = None,
+    d1: Annotated[
+        str | None,
+        Parameter(
+            help="Its neighbour: the same with one person more, say; must be given.",
+            show_default=False,
+        ),
+    ] = None,
+    command: Annotated[
+        str | None,
+        Parameter(
+            help="A program to probe instead of a function. For every call it reads one line, "
+            '{"data": ..., "seed": 123}, and prints one line of JSON, its output. The seed is new '
+            "each time; using it is optional.",
+            show_default=False,
+        ),
+    ] = None,
+    mechanism: Claimed = None,
+    values: Values = Values(),
+    at_delta: AtDelta = (),
+    calling: Calling = Calling(),
+    knowledge: Knowledge = Knowledge(),
+    filing: Filing = Filing(),
+    report: Page = None,
+    output: Output = Output(),
+) -> int:
+    r"""Whether code keeps its privacy claim: call it often on two inputs, and tell them apart.
+
+    The function is called as function(data), with data as JSON has it: lists, numbers, texts,
+    dictionaries. If it has a parameter rng, it is handed a NumPy generator; if it has a parameter
+    size, it is asked for many outputs at once. Outputs may be anything. What takes a table, or
+    more than data, needs a function around it: def f(rows): return mean(pd.DataFrame(rows), 1.0).
+
+    The two inputs must be neighbours, such as data with and without one person.
+
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged, as where calls
+    share noise or the code ends its process. It runs in a process of its own, with your rights.
+
+    What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
+
+    For example:
+
+        tellapart probe mycode.release:noisy_count \
+            --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1
+        tellapart probe release.py:noisy_mean \
+            --d0 @without.json --d1 @with.json \
+            --mechanism gaussian --sigma 2 --report probe.html
+        tellapart probe --command './release --fast' \
+            --d0 3 --d1 4 --epsilon 1 --until-decided
+    """
+    if (function is None) == (command is None):
+        raise InvalidArgument(
+            "one thing to probe must be given: package.module:function, path/to/file.py:function, "
+            "or --command './program'"
+        )
+    (absent, one), (present, two) = load_value("--d0", d0), load_value("--d1", d1)
+    claim, name, deltas = _claim(mechanism, values, at_delta)
+    if json.dumps(absent) == json.dumps(present):
+        refuse("--d1", "differ from --d0", d1)
+    if output.plot is not None and calling.until_decided:
+        rule = "be left out with --until-decided, which shows no curve"
+        refuse("--plot", rule, str(output.plot))
+    page = None if report is None else reporting.target(report)
+    prior, answers = knowledge.prior_inside(), filing.answers()
+    with terminal.working("calling") as progress:
+        question = _Question((absent, present), mechanism, values, calling)
+
+        tell: run.Progress = partial(progress, "calling")
+        if not calling.until_decided:  # which may end at any time
+            tell = limits.foreseen(tell)
+        if function is not None:
+            verdict = child_process.call(partial(_of_function, function, question), _IMPORTED, tell)
+        else:
+            verdict = question.of(audit.Program(command or ""), tell)
+    if not isinstance(claim, GuaranteeCurve | GaussianCurve):
+        verdict = replace(verdict, name=name)
+    with terminal.working("judging"):
+        told = reporting.of(
+            verdict,
+            files=one + two,
+            seed=calling.seed,
+            command=shlex.join(["tellapart", *typed.get()]),
+            brief=page is None and not output.as_json,
+            unit=filing.unit,
+            prior=prior,
+            delta=deltas.asked,
+            answers=answers,
+        )
+    return report_text.give(told, page, output, lambda: _picture(verdict))
+
+
+def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
+    given = values.given()
+    if mechanism is None and not given:
+        raise InvalidArgument("a claim must be given, such as --epsilon 1, or --mechanism laplace")
+    return asked(mechanism or "any", given, more)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question about code, complete enough to be asked in another process."""
+
+    inputs: tuple[Any, Any]
+    mechanism: str | None
+    values: Values
+    calling: Calling
+
+    def of(self, probed: Callable[..., Any], progress: run.Progress) -> audit.Verdict:
+        return audit.probe(
+            probed,
+            *self.inputs,
+            claim=_claim(self.mechanism, self.values, ()).subject,
+            samples=self.calling.samples,  # type: ignore[arg-type] # checked there
+            confidence=self.calling.confidence,
+            seed=self.calling.seed,
+            timeout=self.calling.timeout,
+            until_decided=self.calling.until_decided,
+            folder=self.calling.folder,
+            progress=progress,
+        )
+
+
+def _of_function(function: str, question: _Question, say: child_process.Say) -> audit.Verdict:
+    """Load the code, then call it: in a process that it may end."""
+    probed = load_function(function)
+    say(_CALLED)
+    return question.of(probed, say)
+
+
+def _picture(verdict: audit.Verdict) -> Any:
+    from tellapart import plot
+
+    return plot.audit(verdict)

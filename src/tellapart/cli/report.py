@@ -1,0 +1,114 @@
+"""The command that files a claim: one page of what is claimed and what that means."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from tellapart import report as reporting
+from tellapart.cli import report_text, terminal
+from tellapart.cli.deltas import AtDelta, asked
+from tellapart.cli.options import Filing, Knowledge, Output, Values, typed
+from tellapart.cli.risk import Fpr
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.catalogue import NAMED
+from tellapart.report import Report
+
+
+def report(
+    mechanism: Annotated[
+        str | None,
+        Parameter(
+            help=f"{', '.join(NAMED)}; or name:key=value,key=value. Without it the parameters "
+            "are a promise that any mechanism might keep.",
+            show_default=False,
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        Parameter(help="The page to write; its data go to .json beside it.", show_default=False),
+    ] = None,
+    /,
+    *,
+    values: Values = Values(),
+    knowledge: Knowledge = Knowledge(),
+    fpr: Fpr = 0.01,
+    at_delta: AtDelta = (),
+    out_of: Annotated[
+        float, Parameter(help="Of how many people to speak, a whole number.")
+    ] = 1_000,
+    filing: Filing = Filing(),
+    output: Output = Output(),
+) -> None:
+    r"""A page to file: what is claimed, what it means, and what is still to be answered.
+
+    It holds the claim with its unit of protection and its neighbours, its curve with its side,
+    the risks in words, and a checklist after NIST SP 800-226. What only people know is left open
+    unless it is answered. The page needs nothing else, and prints.
+
+    It holds no evidence: tellapart audit and tellapart probe write the same page with their
+    verdict, by --report.
+
+    For example:
+
+        tellapart report gaussian out.html --sigma 2 \
+            --unit 'one patient' --prior 0.001
+        tellapart report out.html --epsilon 1 --delta 1e-6
+        tellapart report dpsgd out.html --noise-multiplier 1 \
+            --sampling-rate 0.01 --steps 1000 \
+            --unit 'one photo' \
+            --answer access='The registry; nobody else.'
+        tellapart report laplace --epsilon 1 --json
+    """
+    if page is None and mechanism is not None and _is_page(mechanism):
+        mechanism, page = None, mechanism
+    if page is None and not output.as_json:
+        raise InvalidArgument(
+            "a page to write must be given, as in tellapart report laplace out.html --epsilon 1"
+        )
+    place = None if page is None else reporting.target(page)
+    subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
+    name = "" if isinstance(subject, GuaranteeCurve) else called
+    with terminal.working("reading every risk off the curve"):
+        told = reporting.of(
+            subject,
+            name=name,
+            unit=filing.unit,
+            prior=knowledge.prior_inside(),
+            fpr=fpr,
+            delta=deltas.asked,
+            out_of=out_of,  # type: ignore[arg-type] # checked there
+            answers=filing.answers(),
+            command=shlex.join(["tellapart", *typed.get()]),
+        )
+    output.say(told.data(), lambda console: _text(console, told))
+    report_text.written(told, place, output)
+    output.draw(lambda: _picture(told))
+
+
+def _picture(told: Report) -> Any:
+    from tellapart import plot
+
+    return plot.compare(told.traced)
+
+
+def _is_page(text: str) -> bool:
+    return Path(text).suffix.lower() in (".html", ".htm")
+
+
+def _text(console: Console, told: Report) -> None:
+    """What was filed in short, and what is open."""
+    terminal.title(console, told.headline)
+    for sentence in told.reasons:
+        terminal.line(console, sentence)
+    console.print()
+    counted = len(told.checklist)
+    unanswered = [one for one in told.checklist if one.state == "open"]
+    terminal.title(console, "Checklist", f"{len(unanswered)} of {counted} questions are open")
+    for one in unanswered:
+        terminal.item(console, f"{one.key}: {one.question}")

@@ -1,0 +1,243 @@
+"""Commands about what an attacker can do in theory: risk, region."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+import tellapart as ta
+from tellapart import PrivacyRegion, _checks
+from tellapart import risk as measures
+from tellapart._checks import refuse
+from tellapart._numeric.text import fixed
+from tellapart.cli import terminal
+from tellapart.cli.deltas import AtDelta, asked
+from tellapart.cli.options import Knowledge, Output, Values
+from tellapart.curve.guarantees import guarantee
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.catalogue import NAMED
+from tellapart.mechanisms.combine import Combined
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+
+Mechanism = Annotated[
+    str,
+    Parameter(
+        help=f"{', '.join(NAMED)}; or name:key=value,key=value. any is every mechanism with "
+        "that ε and δ. Each also takes sampled= (a share of the records) and repeated= (how "
+        "often), and + puts one after another."
+    ),
+]
+Fpr = Annotated[float, Parameter(help="Share of the others the attacker accuses, from 0 to 1.")]
+
+
+def risk(
+    mechanism: Mechanism = "any",
+    /,
+    *,
+    values: Values = Values(),
+    knowledge: Knowledge = Knowledge(),
+    fpr: Fpr = 0.01,
+    recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
+    weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
+    at_delta: AtDelta = (),
+    out_of: Annotated[
+        float, Parameter(help="Of how many people to speak, a whole number.")
+    ] = 1_000,
+    output: Output = Output(),
+) -> None:
+    r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
+
+    The attacker sees an output and must say whether a record was in the data: it accuses members,
+    whose records were, and others. FPR is the share of others it accuses, TPR or recall that of
+    members, PPV or precision the share of its accusations that are right.
+
+    For example:
+
+        tellapart risk --epsilon 1 --prior 0.01
+        tellapart risk laplace --epsilon 1 --fpr 0.001
+        tellapart risk gaussian --sigma 2 --json
+        tellapart risk staircase:epsilon=1 --plot risk.svg
+        tellapart risk dpsgd --noise-multiplier 1 \
+            --sampling-rate 0.01 --steps 1000
+    """
+    given = values.given()
+    if mechanism == "any" and not given:
+        raise InvalidArgument(
+            "a promise or a mechanism must be given: tellapart risk --epsilon 1, "
+            "or tellapart risk laplace --epsilon 1"
+        )
+    if alone := re.fullmatch(r"(?:epsilon=|ε=)?(\d*\.?\d+)", mechanism):
+        raise InvalidArgument(f"ε must be given by its name: tellapart risk --epsilon {alone[1]}")
+    subject, name, deltas = asked(mechanism, given, at_delta)
+    curve, prior = curve_of(subject), knowledge.prior_inside()
+    people = _checks.whole(1, out_of=out_of)
+    with terminal.working("reading every risk off the curve"):
+        found = measures.summary(
+            curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
+        )
+        sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
+
+    def text(console: Console) -> None:
+        terminal.title(console, name, _described(subject))
+        terminal.line(console, f"Numbers hold {scope(subject)}.")
+        terminal.line(
+            console, f"Before looking, the attacker gives membership a chance of {prior:g}."
+        )
+        console.print()
+        terminal.readings(console, deltas.marked(found))
+        console.print()
+        for sentence in sentences:
+            terminal.line(console, sentence)
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.compare({name: subject})
+
+    data = {
+        "mechanism": name,
+        "scope": scope(subject),
+        "side": curve.bound.value,
+        "prior": prior,
+        **deltas.data(),
+        "readings": [reading(one) for one in found],
+        "words": sentences,
+    }
+    output.give(data, text, picture)
+
+
+def region(
+    *,
+    epsilon: Annotated[
+        tuple[float, ...], Parameter(help="ε of a promise; several may be given.", negative="")
+    ],
+    delta: Annotated[
+        tuple[float, ...],
+        Parameter(
+            help="δ: one for all, or one for each ε; 0 unless given.",
+            negative="",
+            show_default=False,
+        ),
+    ] = (0.0,),
+    fpr: Annotated[
+        float | None, Parameter(help="Share of the others an attack accuses.", show_default=False)
+    ] = None,
+    tpr: Annotated[
+        float | None, Parameter(help="Share of members it finds.", show_default=False)
+    ] = None,
+    output: Output = Output(),
+) -> None:
+    r"""Which pairs of error rates a promise allows, and whether an attack is possible under it.
+
+    The exit code is 0 either way: this describes a promise, and judges nobody's claim.
+
+    For example:
+
+        tellapart region --epsilon 1 --fpr 0.01 --tpr 0.05
+        tellapart region --epsilon 0.5 --epsilon 1 \
+            --plot regions.svg
+    """
+    if len(delta) not in (1, len(epsilon)):
+        refuse("delta", f"be given once or as often as epsilon ({len(epsilon)} times)", delta)
+    deltas = delta * len(epsilon) if len(delta) == 1 else delta
+    regions = [PrivacyRegion(e, d) for e, d in zip(epsilon, deltas, strict=True)]
+    if (fpr is None) != (tpr is None):
+        refuse("fpr and tpr", "be given together", (fpr, tpr))
+    if fpr is None or tpr is None:
+        _regions(regions, output)
+    elif len(regions) > 1:
+        refuse("epsilon", "be given once where an attack is judged", epsilon)
+    else:
+        _point(regions[0], fpr, tpr, output)
+
+
+def _regions(regions: list[PrivacyRegion], output: Output) -> None:
+    def cells(one: PrivacyRegion) -> tuple[str, ...]:
+        gain = measures.advantage(guarantee(one.epsilon, one.delta))
+        knot = one.vertices()[2]
+        share = fixed(one.area(), up=True)
+        return (
+            f"ε = {one.epsilon:g}, δ = {one.delta:g}",
+            share,
+            fixed(float(gain), True),
+            fixed(float(knot[0]), False),
+        )
+
+    def text(console: Console) -> None:
+        terminal.title(console, "What each promise allows", "(FPR, FNR) of any attacker")
+        head = ("promise", "share of the square", "largest advantage", "FPR = FNR at best")
+        terminal.table(console, [head, *map(cells, regions)])
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.regions(regions)
+
+    data = {
+        "regions": [
+            {
+                "epsilon": one.epsilon,
+                "delta": one.delta,
+                "area": one.area(),
+                "advantage": float(measures.advantage(guarantee(one.epsilon, one.delta))),
+                "corners": one.vertices().tolist(),
+            }
+            for one in regions
+        ]
+    }
+    output.give(data, text, picture)
+
+
+def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
+    failures = one.failures(fpr=fpr, tpr=tpr)
+    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
+    promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
+    caveat = "Rates measured on samples prove nothing by themselves: they need a confidence limit."
+
+    def text(console: Console) -> None:
+        verdict = "impossible" if failures else "possible"
+        terminal.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {promise}")
+        for failure in failures:
+            terminal.line(console, f"{failure}.")
+        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {one.delta:g}."
+        terminal.line(console, needs)
+        terminal.line(console, caveat)
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.region_point(one, fpr=fpr, tpr=tpr)
+
+    data = {
+        "epsilon": one.epsilon,
+        "delta": one.delta,
+        "fpr": fpr,
+        "tpr": tpr,
+        "possible": not failures,
+        "failures": [{"inequality": f.inequality, "excess": f.excess} for f in failures],
+        "least_epsilon": least,
+        "caveat": caveat,
+    }
+    output.give(data, text, picture)
+
+
+def _described(subject: Subject) -> str:
+    if isinstance(subject, Combined):
+        steps = sum(count for _, count in subject.steps())
+        return f"{steps:,} steps, all outputs seen" if steps > 1 else "one step"
+    return repr(subject) if isinstance(subject, ta.Mechanism) else ""
+
+
+def reading(one: measures.Reading) -> dict[str, object]:
+    """One risk as JSON."""
+    return {
+        "key": one.key,
+        "name": one.name,
+        "value": one.value,
+        "relation": one.relation,
+        "shown": one.shown,
+        "meaning": one.meaning,
+    }

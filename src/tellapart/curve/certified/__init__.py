@@ -1,0 +1,1 @@
+"""Certified brackets: two curves between which a composition lies, every error counted."""

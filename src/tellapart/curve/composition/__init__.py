@@ -1,0 +1,1 @@
+"""Compositions: from the laws of single privacy losses to the trade-off curve of all steps."""

@@ -1,0 +1,165 @@
+"""Pictures of data that hang together: leakage over time, frameworks and methods side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tellapart import _checks
+from tellapart.choose.noise_tables import NoiseRow
+from tellapart.plot.sheet import Entry, sheet
+from tellapart.plot.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
+from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.markov.streams import Leakage
+
+_TOTAL, _UP_TO, _FROM = 0, 1, 2
+
+
+@styled
+def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None = None) -> Figure:
+    """What a stream of releases reveals about each single time, of which its own is one part."""
+    _checks.instance(Leakage, "what worlds.streams.leakage returns", leaked=leaked)
+    page = sheet(axes)
+    times = np.arange(leaked.total.size)
+    page.axes.set(
+        xlabel="time the attacker asks about",
+        ylabel="leakage (ε), at most",
+        xlim=(0, times[-1] or 1),
+    )
+    drawn = {
+        _TOTAL: (leaked.total, "all releases together"),
+        _UP_TO: (leaked.backward, "releases up to that time"),
+        _FROM: (leaked.forward, "releases from that time on"),
+    }
+    entries = []
+    for index, (values, name) in drawn.items():
+        look = pen(index)
+        (line,) = page.axes.plot(times, values, color=look.colour, ls=look.dashes)
+        entries.append(Entry(line, name))
+    (own,) = page.axes.plot(times, leaked.epsilons, color=GREY, lw=1.2, ls=":")
+    entries.append(Entry(own, "that time's own release, as if nothing hung together"))
+    if supremum is not None and math.isfinite(_checks.at_least_zero(supremum=supremum)):
+        entries.append(
+            Entry(
+                page.axes.axhline(supremum, color=ORANGE, lw=1.2),
+                f"never more than this, however long: {supremum:.4g}",
+            )
+        )
+    page.axes.set_ylim(bottom=0)
+    page.axes.set_xticks(np.unique(np.linspace(0, times[-1], 7).round()))  # times are whole
+    return page.finished(entries, shape=0.7)
+
+
+@styled
+def standings(rows: Sequence[Standing], *, axes: Axes | None = None) -> Figure:
+    """The ε that each privacy framework gives one and the same release, side by side.
+
+    Mutual information is in nats, so it is left out.
+    """
+    for one in rows:
+        _checks.instance(Standing, "what worlds.frameworks return", rows=one)
+    shown = [one for one in rows if one.unit != "nats"]
+    if not shown:
+        _checks.refuse("rows", "hold at least one framework that has an ε", rows)
+    page = sheet(axes)
+    page.axes.set_xlabel("ε under each framework")
+    looks = {Side.EXACT: _KEPT, Side.AT_MOST: _UPPER, Side.AT_LEAST: _LOWER}
+    dots = [
+        _Dot(one.framework, one.epsilon, looks[one.side], _with_side(one.side, one.epsilon))
+        for one in shown
+    ]
+    words = {_KEPT: "exact", _UPPER: "at most this", _LOWER: "at least this"}
+    return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
+
+
+@styled
+def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
+    """How much noise each method adds for the same promise, and what it then really gives."""
+    listed = list(rows)
+    if not listed or not all(isinstance(one, NoiseRow) for one in listed):
+        _checks.refuse("rows", "be what choose.noise_table returns", rows)
+    page = sheet(axes)
+    page.axes.set_xlabel("scale of the noise: less is more accurate")
+    dots = [
+        _Dot(
+            one.method,
+            one.scale,
+            _KEPT if one.sound else _BROKEN,
+            f"{one.scale:.4g}, true ε {one.true_epsilon:.3g}",
+        )
+        for one in listed
+    ]
+    words = {_KEPT: "keeps its promise, if its model is true", _BROKEN: "does not, in general"}
+    return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
+
+
+class _Look(NamedTuple):
+    """Never by colour alone."""
+
+    colour: str
+    marker: str
+
+
+class _Dot(NamedTuple):
+    name: str
+    size: float
+    look: _Look
+    words: str
+
+
+_KEPT, _BROKEN = _Look(BLUE, "o"), _Look(VERMILLION, "X")
+_UPPER, _LOWER = _Look(VERMILLION, "<"), _Look(GREEN, ">")
+
+
+def _with_side(side: Side, epsilon: float) -> str:
+    shown = f"{epsilon:.4g}" if math.isfinite(epsilon) else "∞"
+    return shown if side is Side.EXACT else f"{side.value} {shown}"
+
+
+def _high(dots: Sequence[_Dot]) -> float:
+    return 0.09 * len(dots) + 0.1
+
+
+def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Entry]:
+    """One line for each name, the first on top, a dot at its number; endless ones at the edge."""
+    finite = [dot.size for dot in dots if 0 < dot.size < math.inf]
+    least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
+    log = most > 30 * least
+    start, edge = (least / 3, 80 * most) if log else (0.0, 1.8 * most)
+    handles: dict[_Look, Line2D] = {}
+    for place, dot in enumerate(dots):
+        x = min(max(dot.size, start), edge)
+        axes.plot([start, x], [place, place], color=GREY, lw=0.8, zorder=1)
+        (handles[dot.look],) = axes.plot(
+            [x],
+            [place],
+            ls="none",
+            marker=dot.look.marker,
+            ms=8,
+            color=dot.look.colour,
+            clip_on=False,
+            zorder=3,
+        )
+        inside = x == edge
+        axes.annotate(
+            dot.words,
+            (x, place),
+            xytext=(-8, 3) if inside else (8, 0),
+            textcoords="offset points",
+            ha="right" if inside else "left",
+            va="bottom" if inside else "center",
+            fontsize=8.5,
+            parse_math=False,
+        )
+    axes.set(xscale="log" if log else "linear", xlim=(start, edge), ylim=(len(dots) - 0.5, -0.5))
+    axes.set_yticks(range(len(dots)), [dot.name for dot in dots], parse_math=False)
+    axes.grid(False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return [Entry(handles[look], words[look]) for look in words if look in handles]

@@ -1,0 +1,206 @@
+"""What a claim means: risks at a prior, in numbers and in words, each with its side."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tellapart import _checks, risk
+from tellapart._numeric.text import fixed
+from tellapart.audit.verdict import describe
+from tellapart.choose.limit import FORMULAS
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.errors import NotCertified, Unsupported
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.combine import Combined, Sampled, parts_of
+from tellapart.mechanisms.custom import Promise
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.report.curve_points import ERRS, RATES
+from tellapart.report.model import Meaning, Shown
+
+# The δ at which ε is told besides the one asked for, where it is finite.
+_DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
+_USUAL = 1e-5
+# A larger ε promises nothing that a double can tell from nothing.
+_MOST = 700
+
+_SOURCE = "Noise comes from a sound source of randomness, and floats act as the real numbers do."
+_SEEN = "The attacker sees all outputs, and outputs alone: no timings, no errors, no logs."
+_ALONE = "Other releases from the same data are not counted here: they add to the risk."
+_UNIT = (
+    "All that one protected unit contributes is what neighbouring data differ in; whoever "
+    "contributes more is protected less."
+)
+# What a unit is called that is a record by name, and words that speak of several records.
+_RECORD = re.compile(r"(a|an|one|1|single|the|each)? *(record|row|example|data point|datum)", re.I)
+_SEVERAL = re.compile(
+    r"\b(all|every|each|whole|entire|any|several|many|multiple|history|lifetime|their|his|her|its"
+    r"|days?|weeks?|months?|years?|households?|famil\w+|groups?|users?|customers?|clients?|accounts?"
+    r"|devices?|subscribers?|compan\w+|organi[sz]ations?|schools?|hospitals?|\w+[^s]s)\b",
+    re.I,
+)
+_SAMPLES = "Samples are drawn as described, and nobody learns who is in them."
+_KEPT = "That anything keeps this promise is claimed here, not shown."
+
+
+def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
+    """What a unit of privacy rests on, where it may be more than neighbours differ in.
+
+    The unit is anybody's words, so this asks wherever they may mean more, and warns where they
+    speak of several records.
+    """
+    if not unit or _RECORD.fullmatch(unit):
+        return ()
+    differ = f"the one record in which neighbours differ ({neighbours})"
+    if neighbours is None:
+        differ = "what neighbouring data differ in, which the claim does not say"
+    mend = (
+        "if it has up to k records, all numbers here are too small for it: use "
+        "mechanism.for_group(k), or the sensitivity of all its records together"
+    )
+    if _SEVERAL.search(unit):
+        return (f"WARNING: the unit of privacy, {unit!r}, may be more than {differ}; {mend}.",)
+    return (f"Unit of privacy: {unit!r} is taken to be {differ}; {mend}.",)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader wants to know of a claim: at which prior, FPR and δ, of how many people.
+
+    The first of ``deltas`` is that of every ε; at the others ε is told besides.
+    """
+
+    prior: float = 0.5
+    fpr: float = 0.01
+    deltas: tuple[float, ...] = ()
+    out_of: int = 1_000
+
+    def checked(self) -> Asked:
+        """The same, refused where it makes no sense."""
+        return Asked(
+            _checks.inside_unit(prior=self.prior),
+            _checks.inside_unit(fpr=self.fpr),
+            tuple(_checks.probability(delta=one) for one in self.deltas),
+            _checks.whole(1, out_of=self.out_of),
+        )
+
+    def delta_of(self, curve: TradeoffCurve) -> float:
+        """The δ of most interest: the one asked for, the promise's own, or the usual one."""
+        if self.deltas:
+            return self.deltas[0]
+        return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else _USUAL
+
+    def words(self, curve: TradeoffCurve) -> str:
+        """That δ, and whether anyone asked for it."""
+        nobody = not self.deltas and not isinstance(curve, GuaranteeCurve)
+        return "δ = 1e-5 (default)" if nobody else f"δ = {self.delta_of(curve):g}"
+
+
+class Told(NamedTuple):
+    """A claim that could be read: its curve, what it means, and the δ of most interest."""
+
+    curve: TradeoffCurve
+    meaning: Meaning
+    delta: float
+
+    @property
+    def budget(self) -> str:
+        """The promise itself, or ε at the δ of most interest, in words."""
+        if isinstance(self.curve, GuaranteeCurve) and self.delta == self.curve.claimed_delta:
+            return describe(self.curve)
+        one = self.meaning.budgets[0]
+        return f"{one.what}: {one.words}"
+
+    def promise(self) -> GuaranteeCurve | None:
+        """The (ε, δ) that the curve keeps at that δ; None where it is one itself, or has none."""
+        epsilon = self.meaning.budgets[0].value
+        if isinstance(self.curve, GuaranteeCurve) or epsilon > _MOST:
+            return None
+        return GuaranteeCurve(float(fixed(epsilon, up=True)), self.delta)
+
+
+def told(subject: Subject, asked: Asked) -> Told:
+    """What the claim means; by a certified curve from below where the plain one refuses."""
+    curve = curve_of(subject)
+    delta = asked.delta_of(curve)
+    try:
+        return Told(curve, _meaning(subject, curve, asked, delta), delta)
+    except NotCertified:
+        if not isinstance(subject, Mechanism):
+            raise
+        sure = subject.bracket(delta if 0 < delta < 1 else _USUAL).lower
+        return Told(sure, _meaning(subject, sure, asked, delta), delta)
+
+
+def promised(subject: Subject) -> bool:
+    """Whether a claim is a promise that anything might keep, rather than a known mechanism."""
+    return not isinstance(subject, Mechanism) or isinstance(subject, Promise)
+
+
+def _meaning(subject: Subject, curve: TradeoffCurve, asked: Asked, delta: float) -> Meaning:
+    curve.tpr(RATES)  # refuses here rather than halfway through a picture
+    readings = risk.summary(curve, prior=asked.prior, fpr=asked.fpr, delta=delta)
+    words = risk.words(curve, prior=asked.prior, out_of=asked.out_of, fpr=asked.fpr)
+    return Meaning(
+        mechanism=None if promised(subject) else repr(subject),
+        holds=scope(subject),
+        side=curve.bound.value,
+        errs=_errs(curve),
+        certified=_certified(subject, curve, delta),
+        prior=asked.prior,
+        budgets=_budgets(curve, delta, asked),
+        risks=tuple(
+            Shown(one.name, one.value, one.shown, one.meaning)
+            for one in readings
+            if one.key != "epsilon"
+        ),
+        words=tuple(words.splitlines()),
+        assumptions=_assumptions(subject),
+    )
+
+
+def _errs(curve: TradeoffCurve) -> str:
+    if curve.bound is Bound.EXACT and curve._accuracy > FORMULAS:
+        return "the best attacker does exactly this, up to numerical error"
+    return ERRS[curve.bound]
+
+
+def _budgets(curve: TradeoffCurve, delta: float, asked: Asked) -> tuple[Shown, ...]:
+    """ε at the δ of most interest, where else it was asked for, and at others that have one."""
+    relation = "=" if curve.bound is Bound.EXACT else "≤"
+    rows: list[Shown] = []
+    for one in dict.fromkeys((delta, *asked.deltas, 0.0, *_DELTAS)):
+        epsilon = float(curve.epsilon(one))
+        shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
+        new = epsilon < _MOST and shown not in [row.words for row in rows]
+        if one == delta or one in asked.deltas or new:
+            at = asked.words(curve) if one == delta else f"δ = {one:g}"
+            rows.append(Shown(f"ε at {at}", epsilon, shown, "read off the curve"))
+    return tuple(rows)
+
+
+def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | None:
+    """Where numbers are not formulas: what is certain of ε, every error counted."""
+    if not isinstance(subject, Mechanism) or curve_of(subject)._accuracy <= FORMULAS:
+        return None
+    at = delta if 0 < delta < 1 else _USUAL
+    try:
+        found = subject.bracket(at)
+    except (NotCertified, Unsupported):
+        return None
+    most, least = float(found.lower.epsilon(at)), float(found.upper.epsilon(at))
+    low = "" if curve.bound is Bound.LOWER else f" and at least {fixed(least, up=False)}"
+    return f"ε at δ = {at:g} is at most {fixed(most, up=True)}{low}, every numerical error counted"
+
+
+def _assumptions(subject: Subject) -> tuple[str, ...]:
+    if promised(subject):
+        return (_KEPT, _UNIT, _SEEN, _ALONE)
+    kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__
+    runs = f"The code does what {kind} does, with these parameters: only a test can speak to that."
+    sampled = isinstance(subject, Mechanism) and any(
+        isinstance(step, Sampled) for step, _ in parts_of(subject)
+    )
+    return (runs, _UNIT, _SOURCE, *((_SAMPLES,) if sampled else ()), _SEEN, _ALONE)

@@ -1,0 +1,124 @@
+"""A curve in sentences, for people who would rather not read one."""
+
+from __future__ import annotations
+
+import math
+
+from tellapart import _checks
+from tellapart._numeric.text import to_digits
+from tellapart.curve.algebra import check_curve
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.risk.decisions import ppv, steepest
+from tellapart.risk.rates import advantage
+
+# Odds beyond 1e300 to 1 are as good as certain, and as far as doubles go.
+_CERTAIN = 300 * math.log(10)
+_LEAST_PRIOR = 1e-300
+# From here on counts are told by their order of magnitude.
+_HUGE = 1e15
+
+
+def words(
+    curve: TradeoffCurve, *, prior: float = 0.5, out_of: int = 1_000, fpr: float = 0.01
+) -> str:
+    """What an attacker can do, in sentences about so many people.
+
+    Every number is read off the curve and rounded so that privacy is never overstated: up for a
+    guarantee or an exact curve, down for what an attack has shown.
+
+    >>> import tellapart as ta
+    >>> told = words(ta.guarantee(epsilon=1), prior=0.01).splitlines()
+    >>> print(told[2])
+    Of 100 such accusations, at most 2.68 are right; of 100 guesses, 1.
+    >>> print(told[3])
+    No output raises the odds of membership from 1 to 99 to more than 1 to 36.4.
+    """
+    check_curve(curve=curve)
+    before = _checks.inside_unit(prior=prior)
+    if before < _LEAST_PRIOR:
+        _checks.refuse("prior", f"be at least {_LEAST_PRIOR:g} to be told in words", prior)
+    size = _checks.inside_unit(fpr=fpr)
+    people = _checks.whole(1, out_of=out_of)
+    count, others = before * people, (1 - before) * people
+    shown = curve.bound is Bound.UPPER
+    limit = "at least" if shown else "at most"
+
+    def risk(value: float, digits: int = 2) -> str:
+        return _number(value, up=not shown, digits=digits)
+
+    crowd, members, found = _plain(people), _plain(count), risk(float(curve.tpr(size)) * count)
+    if _value(found) > _value(members):  # rounded up, no more than all of them are found
+        members = found = _number(count, up=True, digits=4)
+    right = risk(100 * float(ppv(curve, fpr=size, prior=before)), 3)
+    lead = risk(100 * float(advantage(curve)))
+    return "\n".join(
+        [
+            f"Of {crowd} {_noun(crowd, 'person', 'people')}, {members} "
+            f"{_noun(members, 'is a member', 'are members')}{_average(count)}.",
+            f"An attacker who wrongly accuses {_plain(100 * size)} % of the others "
+            f"({_plain(size * others)} of {_plain(others)}) finds {limit} {found} of the "
+            f"{members} {_noun(members, 'member', 'members')}; "
+            f"a guess would find {_plain(size * count)}.",
+            f"Of 100 such accusations, {limit} {right} {_noun(right, 'is', 'are')} right; "
+            f"of 100 guesses, {_plain(100 * before)}.",
+            _odds(curve, before, shown),
+            f"Whatever share it accuses, it finds members {limit} {lead} percentage "
+            f"{_noun(lead, 'point', 'points')} more often than it accuses others.",
+        ]
+    )
+
+
+def _odds(curve: TradeoffCurve, prior: float, shown: bool) -> str:
+    """The largest loss added to the log-odds before: a belief near 1 has no digits for its odds."""
+    before = math.log(prior) - math.log1p(-prior)
+    after = before + steepest(curve)
+    if after > _CERTAIN:
+        # A promise only allows such outputs; a mechanism that keeps it need not have any.
+        verb = "may make" if curve.bound is Bound.LOWER else "make"
+        return f"Some outputs, however rare, {verb} membership as good as certain."
+    start = f"the odds of membership from {_against(before, up=not shown)}"
+    end = _against(after, up=not shown)
+    if shown:
+        return f"Some output raises {start} to at least {end}."
+    return f"No output raises {start} to more than {end}."
+
+
+def _against(log_odds: float, up: bool) -> str:
+    """Odds with a 1 on the smaller side; rounded towards a stronger belief if asked."""
+    if log_odds <= 0:
+        return f"1 to {_number(math.exp(-log_odds), up=not up, digits=3, most=6)}"
+    return f"{_number(math.exp(log_odds), up=up, digits=3, most=6)} to 1"
+
+
+def _number(value: float, up: bool, digits: int = 2, most: int = 15) -> str:
+    """A few digits, rounded to the asked side; a value that is exact stays itself.
+
+    Near 1 the digits that matter are those of what is beyond it; whole numbers show up to ``most``.
+    """
+    beyond = abs(value - 1)
+    if digits > 2 and 0 < beyond < 0.1:
+        digits += min(-math.floor(math.log10(beyond)) - 1, 6)
+    if value >= 10:
+        digits = max(digits, min(math.floor(math.log10(value)) + 1, most), 3)
+    if value >= _HUGE:
+        digits = 4
+    nearest = float(f"{value:.{digits - 1}e}")
+    if abs(nearest - value) > 1e-12 * abs(value):
+        nearest = to_digits(value, digits, up)
+    return _plain(nearest) if nearest >= 1000 else f"{nearest:.{digits}g}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < _HUGE else f"{value:,.4g}"
+
+
+def _value(shown: str) -> float:
+    return float(shown.replace(",", ""))
+
+
+def _average(count: float) -> str:
+    return "" if abs(count - round(count)) < 1e-9 * max(count, 1) else " on average"
+
+
+def _noun(shown: str, one: str, many: str) -> str:
+    return one if shown == "1" else many

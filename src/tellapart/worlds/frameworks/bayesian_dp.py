@@ -1,0 +1,184 @@
+"""Bayesian differential privacy: someone may know any of the other records, whatever they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart._numeric import logpoly
+from tellapart._numeric.text import count_in_words
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks.databases import answers_of, noise_ratio, tabled
+from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.secret_pairs import check_length, finite, nothing_to_tell
+from tellapart.worlds.markov.chain import MarkovChain
+from tellapart.worlds.markov.partial_knowledge import Told, chain_told
+from tellapart.worlds.models.base import FiniteModel, logs_of
+from tellapart.worlds.models.queries import Linear, Sum, weights_of
+from tellapart.worlds.models.secrets import RecordValue, Secret
+from tellapart.worlds.models.table import JointTable
+from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+from tellapart.worlds.releases import Channel, Release, check_release
+from tellapart.worlds.secret_test import Model, Witness
+
+_MOST_WORK = 2**26
+_ROUTE = "ask pufferfish(..., known=...) for what someone is likely to know, or group_privacy"
+
+
+def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> Standing:
+    """How far an output moves the odds of a record's values, whatever else is already known.
+
+    Bayesian differential privacy (Yang, Sato, Nakagawa 2015): the largest Pufferfish ε over all
+    sets of other records that an adversary may know, with any values of positive probability. All
+    are tried for tables, up to some 13 bits. On a chain with Laplace noise on an even sum only the
+    nearest known record on either side matters; on long ones, knowledge from far away is bounded,
+    and the number says so where that leaves room.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import JointTable, Sum
+    >>> unlike = JointTable([[0, 1], [0, 1]], [[0.1, 0.4], [0.4, 0.1]])
+    >>> bayesian(unlike, Sum(), ta.Laplace(1)).epsilon
+    1.0
+    """
+    check_release(release)
+    theta = [finite(one) for one in models_of(models)]
+    found = [_of_one(one, query, release) for one in theta]
+    worst = max(found, key=lambda one: one.epsilon)
+    skipped = tuple(dict.fromkeys(secret for one in theta for secret in _impossible(one)))
+    some = "this model" if len(theta) == 1 else f"one of these {len(theta)} models"
+    terms = f"the adversary believes in {some} of the data and may know any of the other records"
+    side = Side.EXACT if worst.exact else Side.AT_MOST
+    return Standing("Bayesian DP", worst.epsilon, side, worst.witness, terms, False, skipped)
+
+
+def _impossible(model: FiniteModel) -> list[Secret]:
+    if isinstance(model, MarkovChain):
+        return list(model.impossible)
+    return [one for one in model.secrets() if model.prior(one) == 0]
+
+
+def _of_one(model: FiniteModel, query: Any, release: Release) -> Told:
+    if isinstance(model, MarkovChain) and isinstance(release, Laplace) and _even(query, model):
+        check_length(model)
+        told = chain_told(model, query, release)
+    else:
+        found = _of_table(tabled(model, _ROUTE), query, release)
+        told = None if found is None else Told(found.log_ratio, True, found)
+    if told is None:
+        raise nothing_to_tell(list(range(model.records)))
+    return told
+
+
+def _even(query: Any, model: FiniteModel) -> bool:
+    return isinstance(query, Sum | Linear) and np.ptp(weights_of(query, model.records)) == 0
+
+
+def _of_table(table: JointTable, query: Any, release: Release) -> Witness | None:
+    answers = answers_of(table, query).ravel()
+    held = table.probabilities.ravel() > 0
+    values, place = np.unique(answers[held], return_inverse=True)
+    kinds = np.zeros(answers.size, dtype=int)
+    kinds[held] = place
+    _check_size(table, values.size)
+    best: Witness | None = None
+    for told, logs in _marginals(table, kinds, values.size):
+        for found in _of_subset(table, told, values, logs, release):
+            best = found if best is None or found.log_ratio > best.log_ratio else best
+            if best.log_ratio == math.inf:
+                return best
+    if best is not None and not isinstance(release, Laplace | Channel) and values.size > 1:
+        raise Unsupported(
+            "under this noise ε is finite here, and not worked out for all that may be known; "
+            + _ROUTE
+        )
+    return best
+
+
+def _check_size(table: JointTable, answers: int) -> None:
+    work = math.prod(1 + domain.size for domain in table.values) * answers
+    if work > _MOST_WORK:
+        raise Unsupported(
+            f"all that may be known of {table.records} records is {count_in_words(work)} cases, "
+            f"more than {_MOST_WORK:.2g}; {_ROUTE}"
+        )
+
+
+def _marginals(
+    table: JointTable, kinds: Any, answers: int
+) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """Every set of records with the log-probabilities of their values and the answer.
+
+    Small sets come first, so that of equals the one that needs least knowledge is found.
+    """
+    shape = table.probabilities.shape
+    index = np.unravel_index(np.arange(kinds.size), shape)
+    for size in range(1, table.records + 1):
+        for told in combinations(range(table.records), size):
+            inner = [shape[record] for record in told]
+            cells = np.ravel_multi_index([index[record] for record in told], inner)
+            sums = np.bincount(
+                cells * answers + kinds,
+                weights=table.probabilities.ravel(),
+                minlength=math.prod(inner) * answers,
+            )
+            yield told, logs_of(np.asarray(sums, dtype=float)).reshape(-1, answers)
+
+
+def _of_subset(
+    table: JointTable, told: tuple[int, ...], values: Array, logs: Array, release: Release
+) -> Iterator[Witness]:
+    """Each of these records in turn as the secret, the others being known."""
+    possible = logpoly.total(logs, axis=1) > -np.inf
+    seen, outputs = _seen(values, logs[possible], release)
+    both = np.full((2, possible.size, seen.shape[1]), np.inf)
+    both[0] = -np.inf
+    both[:, possible] = seen
+    high, low = both.reshape(2, *(table.domain(record).size for record in told), -1)
+    held = possible.reshape(high.shape[:-1])
+    for axis, record in enumerate(told):
+        others = [table.domain(one) for one in told if one != record]
+        places = _widest(high, low, held, axis)
+        if places is None:
+            continue
+        ratio, rest, output, top, bottom = places
+        if not isinstance(release, Laplace | Channel):
+            ratio = noise_ratio(ratio, release)
+        known = [float(domain[i]) for domain, i in zip(others, rest, strict=True)]
+        one, other = (RecordValue(record, float(table.domain(record)[i])) for i in (top, bottom))
+        names = [name for name in told if name != record]
+        yield Witness(one, other, outputs[output], ratio, tuple(zip(names, known, strict=True)))
+
+
+def _widest(
+    high: Array, low: Array, held: Any, axis: int
+) -> tuple[float, tuple[int, ...], int, int, int] | None:
+    """The largest log-ratio of two values of one record, with where it is; None without two."""
+    several = held.sum(axis=axis) > 1
+    if not several.any():
+        return None
+    most, least = high.max(axis=axis), low.min(axis=axis)
+    with np.errstate(invalid="ignore"):
+        wide = np.where(most == -np.inf, 0.0, most - least)
+    wide = np.where(several[..., None], wide, -1.0)
+    *rest, output = (int(one) for one in np.unravel_index(int(np.argmax(wide)), wide.shape))
+    line: Any = (*rest[:axis], slice(None), *rest[axis:], output)
+    top, bottom = int(high[line].argmax()), int(low[line].argmin())
+    return float(wide[(*rest, output)]), tuple(rest), output, top, bottom
+
+
+def _seen(values: Array, logs: Array, release: Release) -> tuple[Array, Any]:
+    """Log-likelihoods of the outputs that matter, one row for each case, and the outputs."""
+    if isinstance(release, Laplace | Channel):
+        seen = log_likelihoods(values, logs - logpoly.total(logs, axis=1)[:, None], release)
+        return seen, values.tolist() if isinstance(release, Laplace) else release.outputs
+    # Gaussian tails tell unlike smallest or largest answers apart without limit: how far apart
+    # these are stands for a log-ratio.
+    first = (logs > -np.inf).argmax(axis=1)
+    last = logs.shape[1] - 1 - (logs[:, ::-1] > -np.inf).argmax(axis=1)
+    return np.stack([-values[first], values[last]], axis=1), (-math.inf, math.inf)

@@ -1,0 +1,218 @@
+"""Inferential privacy (Ghosh and Kleinberg 2016): beliefs in a record's values, over many priors.
+
+For one prior it is what Pufferfish asks of all values of all records; for several, the worst. Two
+families of priors need no list: all priors under which records are independent, which ask what DP
+asks, and those of them whose marginals lie between bounds. There a likelihood ratio is a ratio of
+two linear functions of each marginal, so that its extremes are at corners.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric.text import count_in_words
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.frameworks.databases import answers_of
+from tellapart.worlds.frameworks.pufferfish_privacy import pufferfish
+from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.models.base import check_values
+from tellapart.worlds.models.independent import Independent
+from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.models.queries import Linear, Sum, weights_of
+from tellapart.worlds.models.secrets import RecordValue, Secret
+from tellapart.worlds.pairs.extremes import Law, furthest
+from tellapart.worlds.releases import Release, check_release
+from tellapart.worlds.secret_test import Model, Witness
+
+MOST_CORNERS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class ProductPriors:
+    """All beliefs under which records have nothing to do with each other.
+
+    ``values`` lists each record's values. ``low`` and ``high`` bound the probability of each of
+    them, in lists of the same shape; without them every marginal is allowed.
+
+    >>> ProductPriors([[0, 1], [0, 1]], low=[[0.1, 0.1]] * 2).records
+    2
+    """
+
+    values: Sequence[Sequence[float]]
+    low: Sequence[Sequence[float]] | None = None
+    high: Sequence[Sequence[float]] | None = None
+
+    def __post_init__(self) -> None:
+        _checks.instance(Sequence, "a list of each record's values", values=self.values)
+        if not self.values:
+            _checks.refuse("values", "not be empty", self.values)
+        values = tuple(
+            check_values(len(one), **{f"values[{i}]": one}) for i, one in enumerate(self.values)
+        )
+        low = _bounds("low", self.low, values, 0.0)
+        high = _bounds("high", self.high, values, 1.0)
+        for i, (least, most) in enumerate(zip(low, high, strict=True)):
+            if np.any(least > most) or least.sum() > 1 or most.sum() < 1:
+                _checks.refuse(f"low[{i}] and high[{i}]", "leave some law", (least, most))
+        for name, checked in {"values": values, "low": low, "high": high}.items():
+            object.__setattr__(self, name, checked)
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.values)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some marginal is ruled out."""
+        ends = ((self.low, 0.0), (self.high, 1.0))
+        return any(np.any(np.asarray(one) != end) for bound, end in ends for one in bound or ())
+
+    def corners(self, record: int) -> Array:
+        """The laws of a record that are no mixture of others within the bounds, one in each row."""
+        low, high = (np.asarray(bound[record]) for bound in (self.low, self.high))  # type: ignore[index]
+        found = set()
+        for free in range(low.size):
+            fixed = [i for i in range(low.size) if i != free]
+            for ends in itertools.product((0, 1), repeat=len(fixed)):
+                law = np.empty(low.size)
+                law[fixed] = np.where(ends, high[fixed], low[fixed])
+                law[free] = 1 - law[fixed].sum()
+                if low[free] - 1e-12 <= law[free] <= high[free] + 1e-12:
+                    found.add(tuple(np.clip(law, 0, 1).tolist()))
+        return np.array(sorted(found))
+
+
+Priors = Model | Sequence[Model] | ProductPriors
+
+
+def inferential(priors: Priors, query: Any, release: Release) -> Standing:
+    """By how much an output may change the log-odds of two values of a record.
+
+    ``priors`` is one model, a list of them, or ProductPriors.
+
+    >>> import tellapart as ta
+    >>> both = ProductPriors([[0, 1], [0, 1]])
+    >>> inferential(both, Sum(), ta.Laplace(1)).epsilon  # what DP says
+    1.0
+    """
+    check_release(release)
+    if isinstance(priors, ProductPriors):
+        return _over_products(priors, query, release)
+    return replace(pufferfish(priors, query, release), framework="inferential privacy")
+
+
+def _worst(worst: Witness, laws: list[tuple[Secret, Law]], release: Release) -> Witness:
+    for (h1, one), (h0, other) in itertools.combinations(laws, 2):
+        found = furthest(one, other, release)
+        pair = (h1, h0) if found.log_ratio >= 0 else (h0, h1)
+        if abs(found.log_ratio) > worst.log_ratio:
+            worst = Witness(*pair, found.output, abs(found.log_ratio))
+    return worst
+
+
+def _standing(worst: Witness, skipped: Sequence[Secret], terms: str) -> Standing:
+    return Standing(
+        framework="inferential privacy",
+        epsilon=worst.log_ratio,
+        side=Side.EXACT,
+        witness=worst if worst.likelier is not None else None,
+        assumptions=terms,
+        composes=False,
+        skipped=tuple(dict.fromkeys(skipped)),
+    )
+
+
+# -- independent records -------------------------------------------------------------------------
+
+
+def _over_products(priors: ProductPriors, query: Any, release: Release) -> Standing:
+    skipped = [
+        RecordValue(i, value)
+        for i, (values, high) in enumerate(zip(priors.values, priors.high, strict=True))  # type: ignore[arg-type]
+        for value in np.asarray(values)[np.asarray(high) == 0].tolist()
+    ]
+    if isinstance(query, Sum | Linear) and isinstance(release, Laplace):
+        worst = _summed(priors, weights_of(query, priors.records), release, set(skipped))
+    else:
+        worst = _at_corners(priors, query, release, set(skipped))
+    if priors.bounded:
+        return _standing(worst, skipped, "records are independent, with marginals within bounds")
+    return replace(
+        _standing(worst, skipped, "records are independent, with any marginals: as DP"),
+        composes=True,
+    )
+
+
+def _summed(
+    priors: ProductPriors, weights: Array, release: Laplace, skipped: set[RecordValue]
+) -> Witness:
+    """Far out, Laplace noise on a sum of independent records shows the whole of one's change."""
+    worst = Witness(None, None, None, 0.0)
+    for record, values in enumerate(priors.values):
+        possible = [one for one in values if RecordValue(record, one) not in skipped]
+        if len(possible) > 1:
+            top, bottom = (RecordValue(record, end) for end in (max(possible), min(possible)))
+            moved = abs(float(weights[record])) * (top.value - bottom.value) / release.scale
+            if moved > worst.log_ratio:
+                output = math.copysign(math.inf, weights[record])
+                worst = Witness(top, bottom, output, moved)
+    return worst
+
+
+def _at_corners(
+    priors: ProductPriors, query: Any, release: Release, skipped: set[RecordValue]
+) -> Witness:
+    corners = [priors.corners(record) for record in range(priors.records)]
+    _check_corners([len(laws) for laws in corners])
+    even = [np.full(len(one), 1 / len(one)) for one in priors.values]
+    answers = answers_of(Independent(tuple(even), priors.values), query)
+    worst = Witness(None, None, None, 0.0)
+    for record, values in enumerate(priors.values):
+        others = [laws for i, laws in enumerate(corners) if i != record]
+        rows = np.moveaxis(answers, record, 0).reshape(len(values), -1)
+        for chosen in itertools.product(*others):
+            shares = np.asarray(reduce(np.multiply.outer, chosen, np.ones(()))).ravel()
+            laws = [
+                (secret, _law(row, shares))
+                for row, value in zip(rows, values, strict=True)
+                if (secret := RecordValue(record, value)) not in skipped
+            ]
+            worst = _worst(worst, list(laws), release)
+    return worst
+
+
+def _check_corners(sizes: list[int]) -> None:
+    most = math.prod(sizes) // min(sizes)
+    if most > MOST_CORNERS:
+        raise Unsupported(
+            f"{count_in_words(most)} corners of the priors are too many to try, at most "
+            f"{MOST_CORNERS} are; ask Sum() or Linear(weights) with ta.Laplace, which needs none"
+        )
+
+
+def _law(answers: Array, shares: Array) -> FiniteLaw:
+    shown = shares > 0
+    return FiniteLaw.gathered(answers[shown], np.log(shares[shown] / shares.sum()))
+
+
+def _bounds(name: str, given: Any, values: Sequence[Array], default: float) -> tuple[Array, ...]:
+    if given is None:
+        return tuple(np.full(one.size, default) for one in values)
+    if len(given) != len(values):
+        _checks.refuse(name, f"be {len(values)} lists, one for each record", len(given))
+    rows = [_checks.probabilities(**{f"{name}[{i}]": row}) for i, row in enumerate(given)]
+    for i, (row, one) in enumerate(zip(rows, values, strict=True)):
+        if row.shape != one.shape:
+            _checks.refuse(f"{name}[{i}]", f"have {one.size} probabilities", row.shape)
+    return tuple(rows)

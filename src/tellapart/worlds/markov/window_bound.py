@@ -1,0 +1,117 @@
+"""A bound for long chains: the records around one, and whatever lies further away.
+
+Let U and V be the states r records before and after the one in question. Given these, the records
+beyond are independent of it, so for any output the likelihood under a value x is a mixture over
+U and V of what the window shows, each part blurred alike for all x. A ratio of two such mixtures
+is at most the largest ratio of their parts:
+
+    ε ≤ max over u, v and o of log P(u, v, window shows o | x) − log P(u, v, window shows o | y).
+
+What U and V tell of the record fades with r, so the bound comes as close to the truth as wanted.
+A record near an end has all records on that side in its window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.mechanisms.noise import Laplace
+from tellapart.worlds.markov.chain import MarkovChain
+from tellapart.worlds.markov.segment_sums import Stretches, joined
+from tellapart.worlds.models.base import logs_of
+from tellapart.worlds.models.grid import grid
+from tellapart.worlds.models.queries import Query, weights_of
+from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+
+_MOST_RADIUS, _MOST_ATOMS = 96, 1024
+_FADED, _ROUNDING = 1e-11, 1e-11
+
+
+def window_bound(chain: MarkovChain, query: Query, scale: float) -> Array | None:
+    """At most this much is told of each record; None where no window is worth while.
+
+    For sums on a grid in which all records count alike.
+    """
+    weights = weights_of(query, chain.length)
+    reach = int(grid(weights[:1], [chain.domain(0)]).steps[0].max())
+    radius = min(forgotten(chain.transition), _MOST_RADIUS, _MOST_ATOMS // (2 * reach + 1))
+    if radius < 1 or 2 * radius >= chain.length:
+        return None
+    return Windows(chain, weights, scale, radius).epsilons()
+
+
+def forgotten(transition: Array) -> int:
+    """How far away a state is forgotten."""
+    sizes = np.sort(np.abs(np.linalg.eigvals(transition)))
+    slowest = float(sizes[-2]) if sizes.size > 1 else 0.0
+    if slowest >= 1 - 1e-9:
+        return _MOST_RADIUS
+    return max(2, int(np.ceil(np.log(_FADED) / np.log(max(slowest, 1e-9)))))
+
+
+class Windows:
+    """Windows of one radius around all records of a chain."""
+
+    def __init__(self, chain: MarkovChain, weights: Array, scale: float, radius: int) -> None:
+        self.length, self.radius, self.release = chain.length, radius, Laplace(scale)
+        laid = grid(weights[: radius + 1], [chain.domain(0)] * (radius + 1))
+        self.width = laid.width
+        self.parts = Stretches(chain, laid, radius + 1)
+        self.shares = log_shares(chain)
+
+    def epsilons(self) -> Array:
+        r, length = self.radius, self.length
+        far = self.parts.between[r - 1]
+        states = range(len(far))
+        found = np.full(length, -np.inf)
+        for t in range(r):
+            rest = length - 1 - t
+            for v in states:
+                apart = self._apart(self.parts.start[t], far[:, v])
+                found[t] = max(found[t], float(self._told(apart, np.array([t]))[0]))
+            for u in states:
+                if self.shares[rest - r, u] > -np.inf:
+                    apart = self._apart(far[u], self.parts.end[t])
+                    found[rest] = max(found[rest], float(self._told(apart, np.array([rest]))[0]))
+        for u in states:
+            inner = np.arange(r, length - r)
+            inner = inner[self.shares[inner - r, u] > -np.inf]
+            for v in states:
+                apart = self._apart(far[u], far[:, v])
+                found[inner] = np.maximum(found[inner], self._told(apart, inner))
+        return np.asarray(found + _ROUNDING * (1 + np.abs(found)))
+
+    def _apart(self, before: Array, after: Array) -> Array:
+        """For any two states the largest log-ratio of what the window shows with each."""
+        rows = joined(before, after)
+        possible = rows.max(axis=1) > -np.inf
+        moved = self.parts.emitted(rows, possible)
+        sums = np.asarray(self.width * np.arange(moved.shape[1]), dtype=float)
+        seen = log_likelihoods(sums, moved, self.release)
+        with np.errstate(invalid="ignore"):
+            apart = (seen[:, None] - seen[None]).max(axis=2)
+        # A part that a state cannot show adds nothing to it, and tells all of any other.
+        apart = np.where(possible, apart, np.inf)
+        return np.where(possible[:, None], apart, -np.inf)
+
+    def _told(self, apart: Array, records: Array) -> Array:
+        """The same given each state, for the worst two that these records may have."""
+        shares = self.shares[records]
+        held = (shares[:, :, None] > -np.inf) & (shares[:, None, :] > -np.inf)
+        with np.errstate(invalid="ignore"):
+            given = apart - shares[:, :, None] + shares[:, None, :]
+        return np.asarray(np.where(held, given, -np.inf).max(axis=(1, 2)))
+
+
+def log_shares(chain: MarkovChain) -> Array:
+    """Log-probabilities of the states of every record."""
+    logs = logs_of(chain.transition)
+    found = np.empty((chain.length, chain.initial.size))
+    found[0] = logs_of(chain.initial)
+    for t in range(1, chain.length):
+        found[t] = np.logaddexp.reduce(found[t - 1][:, None] + logs, axis=0)
+        if np.array_equal(found[t], found[t - 1]):
+            found[t:] = found[t]
+            break
+    return found

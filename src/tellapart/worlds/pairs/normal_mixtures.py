@@ -1,0 +1,132 @@
+"""Two mixtures of normal laws of deviation 1 on the same atoms: densities, masses, crossings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from tellapart._checks import Array
+from tellapart.worlds.pairs.blocks import in_rows
+
+Mask = NDArray[np.bool_]
+# Φ(−REACH) is 0 in doubles.
+REACH = 40.0
+EPS = float(np.finfo(float).eps)
+
+
+class Seen(NamedTuple):
+    """Of each law at each output: the log-density over that of the nearest atom, and the mean."""
+
+    absent: Array
+    present: Array
+    absent_mean: Array
+    present_mean: Array
+
+    @property
+    def loss(self) -> Array:
+        """The log-likelihood ratio."""
+        return self.present - self.absent
+
+
+@dataclass(frozen=True, eq=False)
+class Bells:
+    """Log-weights of two laws at rising ``atoms``, each of which at least one of them has."""
+
+    atoms: Array
+    absent: Array
+    present: Array
+
+    @cached_property
+    def gains(self) -> Array:
+        """The log-ratio of the weights at each atom; ±inf where one law has none."""
+        return self.present - self.absent
+
+    @property
+    def size(self) -> int:
+        return self.atoms.size
+
+    def seen(self, outputs: Array) -> Seen:
+        """What either law makes of these outputs."""
+        parts = in_rows(self._seen, outputs, self.size)
+        return Seen(*parts)
+
+    def heights(self, outputs: Array) -> Array:
+        """The log-density at each output of each atom, over that of the nearest place."""
+        nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
+        away = self.atoms - nearest[:, None]
+        return np.asarray(away * ((outputs - nearest)[:, None] - away / 2))
+
+    def _seen(self, outputs: Array) -> Array:
+        nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
+        away, heights = self.atoms - nearest[:, None], self.heights(outputs)
+        found = [posterior(logs + heights, away) for logs in (self.absent, self.present)]
+        return np.array([found[0][0], found[1][0], nearest + found[0][1], nearest + found[1][1]])
+
+    def log_height(self, outputs: Array) -> Array:
+        """The log-density of the nearest atom, which `seen` leaves out."""
+        nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
+        return np.asarray(-((outputs - nearest) ** 2) / 2 - math.log(2 * math.pi) / 2)
+
+    def masses(self, start: Array, end: Array) -> tuple[Array, Array]:
+        """What either law has between two outputs, from the tail that has the digits."""
+        weights = np.exp(np.array([self.absent, self.present]))
+
+        def between(rows: Array) -> Array:
+            low, high = (rows[:, i, None] - self.atoms for i in range(2))
+            upper = low > 0
+            one, two = np.where(upper, -low, high), np.where(upper, -high, low)
+            shares = np.maximum(ndtr(one) - ndtr(two), 0.0)
+            # A matrix product would add in an order that depends on how many outputs there are.
+            return np.array([(shares * law).sum(axis=1) for law in weights])
+
+        absent, present = in_rows(between, np.stack([start, end], axis=-1), self.size)
+        return absent, present
+
+    def crossing(self, start: Array, end: Array, level: Array, falls: Mask) -> Array:
+        """Where the log-ratio meets a level in cells in which it does so once.
+
+        Newton steps, or halving where they leave the bracket or are slow; each cell stops by
+        itself, so that an answer does not depend on what else is asked.
+        """
+        low, high, place = start.copy(), end.copy(), (start + end) / 2
+        last = high - low
+        going = np.arange(place.size)
+        for _ in range(200):
+            seen = self.seen(place[going])
+            excess = seen.loss - level[going]
+            up = (excess > 0) == falls[going]
+            low[going], high[going] = (
+                np.where(up, place[going], low[going]),
+                np.where(up, high[going], place[going]),
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = excess / (seen.present_mean - seen.absent_mean)
+            moved, middle = place[going] - step, (low[going] + high[going]) / 2
+            trusted = (moved >= low[going]) & (moved <= high[going])
+            trusted &= np.abs(step) <= np.abs(last[going]) / 2
+            moved = np.where(trusted, moved, middle)
+            last[going] = moved - place[going]
+            place[going] = moved
+            finest = 2 * EPS * (np.abs(low[going]) + np.abs(high[going])) / 2 + 1e-18
+            going = going[(np.abs(last[going]) > finest) & (high[going] - low[going] > finest)]
+            if going.size == 0:
+                break
+        return place
+
+    def limits(self) -> tuple[float, float]:
+        """What the log-ratio tends to far below and far above."""
+        return float(self.gains[0]), float(self.gains[-1])
+
+
+def posterior(logs: Array, away: Array) -> tuple[Array, Array]:
+    """Log-sums over atoms, and means of the atoms weighed by the terms."""
+    largest = logs.max(axis=1)
+    shares = np.exp(logs - largest[:, None])
+    total = shares.sum(axis=1)
+    return largest + np.log(total), (shares * away).sum(axis=1) / total

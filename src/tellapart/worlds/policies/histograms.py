@@ -1,0 +1,75 @@
+"""What may be asked of databases under a policy, with how far one record's move changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.worlds.models.queries import Linear, Sum, weights_of
+from tellapart.worlds.policies.secret_graphs import Value
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many records have each value of the domain."""
+
+
+@dataclass(frozen=True)
+class CumulativeHistogram:
+    """How many records are at most each value of the domain, whose values are numbers."""
+
+
+Asked = Sum | Linear | Histogram | CumulativeHistogram | Callable[[tuple[Value, ...]], Any]
+
+
+def additive(query: Asked) -> bool:
+    """Whether records add to the answer one by one, so that a move alone says what changes."""
+    return isinstance(query, Sum | Linear | Histogram | CumulativeHistogram)
+
+
+def contributions(query: Asked, domain: tuple[Value, ...]) -> Array:
+    """What a record of each value adds to the answer, one row for each value."""
+    if isinstance(query, Histogram):
+        return np.eye(len(domain))
+    numbers = _numbers(domain)
+    if isinstance(query, CumulativeHistogram):
+        return np.asarray(numbers[:, None] <= np.sort(numbers), dtype=np.float64)
+    return numbers[:, None]
+
+
+def weights(query: Asked, records: int) -> Array:
+    """How much each record counts in an additive query."""
+    return weights_of(query, records) if isinstance(query, Sum | Linear) else np.ones(records)
+
+
+def answers(query: Asked, domain: tuple[Value, ...], databases: NDArray[np.int64]) -> Array:
+    """The answer on each database, given as a row of places in the domain; a row for each."""
+    if additive(query):
+        added = contributions(query, domain)
+        counted = weights(query, databases.shape[1])
+        found = np.zeros((len(databases), added.shape[1]))
+        for record, weight in enumerate(counted):
+            found += weight * added[databases[:, record]]
+        return found
+    if not callable(query):
+        rule = "be Sum(), Linear(weights), Histogram(), CumulativeHistogram() or a function"
+        _checks.refuse("query", rule, query)
+    rows = [np.ravel(query(tuple(domain[i] for i in row))) for row in databases.tolist()]
+    if len({row.size for row in rows}) > 1:
+        _checks.refuse("query", "answer with as many numbers everywhere", [r.size for r in rows])
+    found = _checks.reals("answer with numbers", query=rows)
+    if not np.all(np.isfinite(found)):
+        _checks.refuse("query", "have finite answers", float(found[~np.isfinite(found)][0]))
+    return found
+
+
+def _numbers(domain: tuple[Value, ...]) -> Array:
+    if isinstance(domain[0], tuple):
+        _checks.refuse("domain", "be numbers for a sum of records or of counts", domain[0])
+    return np.array(domain, dtype=np.float64)
