@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import tellapart as ta
 from tellapart import choose, plot, risk
 from tellapart.plot.numbers import plain
-from tellapart.plot.style import GREY, pen
+from tellapart.plot.styling import GREY, pen
 
 HERE = Path(__file__).parent
 ABSENT, PRESENT = pen(0), pen(1)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import tellapart as ta
 from tellapart import deployments, plot
 from tellapart.plot.numbers import plain
-from tellapart.plot.style import GREY, pen
+from tellapart.plot.styling import GREY, pen
 
 HERE = Path(__file__).parent
 # The most careful attacker of the picture on composition accuses so few outsiders.

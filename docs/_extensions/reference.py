@@ -25,7 +25,6 @@ MODULES = (
     "tellapart.audit.trainings.canaries",
     "tellapart.audit.searching.domains",
     "tellapart.audit.counts.intervals",
-    "tellapart.audit.published",
     "tellapart.testing",
     "tellapart.run",
     "tellapart.deadline",
@@ -35,7 +34,6 @@ MODULES = (
     "tellapart.worlds.frameworks",
     "tellapart.worlds.policies",
     "tellapart.worlds.markov.streams",
-    "tellapart.worlds.fitting",
     "tellapart.worlds.described",
     "tellapart.deployments",
     "tellapart.accountants",
@@ -44,6 +42,7 @@ MODULES = (
     "tellapart.plot",
     "tellapart.report",
     "tellapart.reproduce",
+    "tellapart.reproduce.framework_orderings",
     "tellapart.web",
 )
 RELATED = Path(__file__).with_name("related.toml")
@@ -57,7 +56,6 @@ GUIDES = {
     "tellapart.audit.trainings.canaries": "audit",
     "tellapart.audit.searching.domains": "probe",
     "tellapart.audit.counts.intervals": "audit",
-    "tellapart.audit.published": "audit",
     "tellapart.testing": "probe",
     "tellapart.run": "cluster",
     "tellapart.deadline": "migrating",
@@ -67,7 +65,6 @@ GUIDES = {
     "tellapart.worlds.frameworks": "orderings",
     "tellapart.worlds.policies": "worlds",
     "tellapart.worlds.markov.streams": "worlds",
-    "tellapart.worlds.fitting": "fitting",
     "tellapart.worlds.described": "worlds-files",
     "tellapart.deployments": "deployments",
     "tellapart.accountants": "switching",
@@ -76,6 +73,7 @@ GUIDES = {
     "tellapart.plot": "tour",
     "tellapart.report": "report",
     "tellapart.reproduce": "errata",
+    "tellapart.reproduce.framework_orderings": "orderings",
     "tellapart.web": "explorer",
 }
 # What a tuple, a text or a union is for; by itself it says what Python says of all of them.
@@ -89,7 +87,7 @@ CONSTANTS = {
     "tellapart.fleet.Recipe": "How models are trained: ``SGD`` or ``DPSGD``.",
     "tellapart.report.DESIGNS": "What each design of an audit means and assumes, by name.",
     "tellapart.report.QUESTIONS": "The checklist of a report: what only people know, by key.",
-    "tellapart.worlds.frameworks.COUNTEREXAMPLES": (
+    "tellapart.reproduce.framework_orderings.COUNTEREXAMPLES": (
         "The smallest instances we know that break an order of frameworks."
     ),
     "tellapart.zoo.SPECIMENS": "All mechanisms of the zoo, correct and buggy.",

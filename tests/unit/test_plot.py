@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import tellapart as ta
 from tellapart import audit, choose, plot, risk
 from tellapart.plot.numbers import written
-from tellapart.plot.style import PENS, pen
+from tellapart.plot.styling import PENS, pen
 
 LAPLACE = ta.Laplace.with_epsilon(1)
 PROMISE = ta.guarantee(epsilon=1, delta=0.1)

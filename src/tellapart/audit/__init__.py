@@ -6,9 +6,12 @@
 >>> evidence = audit.from_counts(attack, confidence=0.95)
 >>> audit.judge(ta.guarantee(epsilon=1.5, delta=1e-4), evidence).refuted
 True
+
+- `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges;
+- `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
+- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries.
 """
 
-from tellapart.audit import published
 from tellapart.audit.attack_metrics import Metrics, metrics
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import intervals
@@ -95,7 +98,6 @@ __all__ = [
     "one_run",
     "probe",
     "probe_bits",
-    "published",
     "search",
     "step",
     "together",

@@ -24,7 +24,7 @@ from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
 from tellapart.plot.frontiers import frontier
 from tellapart.plot.privacy_regions import region_point, regions
 from tellapart.plot.published import deployments
-from tellapart.plot.style import panels, save, style, styled
+from tellapart.plot.styling import panels, save, style, styled
 
 __all__ = [
     "audit",

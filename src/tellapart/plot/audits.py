@@ -25,7 +25,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import LEAST, operating_points
 from tellapart.plot.numbers import plain
 from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, square
-from tellapart.plot.style import BLACK, dress, panels, styled
+from tellapart.plot.styling import BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
 _LOWEST, _HIGHEST = 1e-7, 1e-3

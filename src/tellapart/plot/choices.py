@@ -15,7 +15,7 @@ from tellapart.curve.algebra import joint_bound
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import above
 from tellapart.plot.sheet import Entry, Line, draw, guess, sheet
-from tellapart.plot.style import styled
+from tellapart.plot.styling import styled
 
 Families = Mapping[str, Callable[[float], Subject]]
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from tellapart import _checks
 from tellapart.choose.noise_tables import NoiseRow
 from tellapart.plot.sheet import Entry, sheet
-from tellapart.plot.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
+from tellapart.plot.styling import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
 from tellapart.worlds.frameworks.result import Side, Standing
 from tellapart.worlds.markov.streams import Leakage
 

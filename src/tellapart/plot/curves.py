@@ -18,7 +18,7 @@ from tellapart.curve.loss_tails import ThresholdCurve
 from tellapart.mechanisms.subject import Subject, curves_of
 from tellapart.plot.numbers import plain
 from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, sheet, square
-from tellapart.plot.style import dress, panels, styled
+from tellapart.plot.styling import dress, panels, styled
 
 # The least rate on logarithmic axes; a value that starts below the second has such an axis.
 LEAST, RARE = 1e-4, 0.05

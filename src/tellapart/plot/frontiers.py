@@ -18,7 +18,7 @@ from tellapart._checks import Array
 from tellapart.choose import Frontier, FrontierRow
 from tellapart.plot.numbers import written
 from tellapart.plot.sheet import WORDS, Entry, sheet
-from tellapart.plot.style import BLACK, GREY, pen, styled
+from tellapart.plot.styling import BLACK, GREY, pen, styled
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "sigma": "σ", "mu": "μ", "rho": "ρ"}
 # The letters on top, and the least room between two words there, in points.

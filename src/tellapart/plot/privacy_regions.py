@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.region import PrivacyRegion
 from tellapart.plot.sheet import Entry, guess, sheet, square
-from tellapart.plot.style import BLACK, BLUE, GREEN, VERMILLION, Pen, pen, styled
+from tellapart.plot.styling import BLACK, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
 # The size of a mark beside a point, in points, and the ways in which it may stand aside.
 _BADGE = 13

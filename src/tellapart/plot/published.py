@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from tellapart import _checks
 from tellapart.deployments import Gain
 from tellapart.plot.sheet import Entry, guess, sheet
-from tellapart.plot.style import BLACK, BLUE, GREEN, GREY, VERMILLION, styled
+from tellapart.plot.styling import BLACK, BLUE, GREEN, GREY, VERMILLION, styled
 
 # In inches: the width of a picture, and one row of it. In letters: a name on one line. In rows: a
 # name's next line.

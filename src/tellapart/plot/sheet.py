@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import Bound
 from tellapart.plot.numbers import plain
-from tellapart.plot.style import GREY, STYLE, Pen, dress, panels, pen
+from tellapart.plot.styling import GREY, STYLE, Pen, dress, panels, pen
 
 WORDS = {
     Bound.LOWER: " (no attacker does better)",

@@ -3,6 +3,8 @@
 C. Liu, X. He, T. Chanyaswad, S. Wang and P. Mittal, "Investigating Statistical Privacy Frameworks
 from the Perspective of Hypothesis Testing", PoPETs 2019. Every number is computed by tellapart;
 where it differs from the published one, the caption or the verdict says why.
+
+`framework_orderings` is the experiment on which framework asks for more.
 """
 
 from __future__ import annotations

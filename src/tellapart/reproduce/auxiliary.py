@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from tellapart import risk
 from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.noise import Laplace
-from tellapart.plot.style import GREY, panels, pen, styled
+from tellapart.plot.styling import GREY, panels, pen, styled
 from tellapart.reproduce import densities, scores
 from tellapart.reproduce.picture import Picture
 from tellapart.reproduce.scores import Scored

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from tellapart import risk
 from tellapart._checks import Array
 from tellapart.mechanisms.noise import Laplace
-from tellapart.plot.style import BLUE, GREY, VERMILLION
+from tellapart.plot.styling import BLUE, GREY, VERMILLION
 
 EPSILON = 1.0
 # Noise with ε = 1 on an answer that is 0 without the record and 1 with it.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from tellapart.plot.style import BLUE, GREY, VERMILLION, panels, styled
+from tellapart.plot.styling import BLUE, GREY, VERMILLION, panels, styled
 from tellapart.reproduce.picture import Picture
 
 _BEFORE = (1, 0, 1, 1, 0, 0, 1)

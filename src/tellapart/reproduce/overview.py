@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from tellapart.plot.style import BLUE, GREY, VERMILLION, panels, styled
+from tellapart.plot.styling import BLUE, GREY, VERMILLION, panels, styled
 from tellapart.reproduce.picture import Picture
 
 _STEPS = [

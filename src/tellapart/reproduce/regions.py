@@ -10,7 +10,7 @@ from tellapart._checks import Array
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.plot import panels, styled
-from tellapart.plot.style import BLUE, GREY, VERMILLION
+from tellapart.plot.styling import BLUE, GREY, VERMILLION
 from tellapart.reproduce.picture import Picture
 
 _POINT = (0.9, 0.5)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from tellapart.plot.style import pen
+from tellapart.plot.styling import pen
 from tellapart.reproduce.table import laplace_score
 
 

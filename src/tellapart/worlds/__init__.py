@@ -1,4 +1,9 @@
-"""What an adversary knows beforehand, what it asks, and data whose records hang together."""
+"""What an adversary knows beforehand, what it asks, and data whose records hang together.
+
+- `models`: how records are correlated; `markov`: records in a row; `described`: models in files;
+- `pairs`: two laws under a release as a curve, on which `secret_test` rests;
+- `frameworks`: Pufferfish, Bayesian DP and others; `policies`: Blowfish.
+"""
 
 from tellapart.worlds import described, frameworks, policies
 from tellapart.worlds.adversary import Adversary, PriorRange

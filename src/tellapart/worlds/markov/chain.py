@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart.worlds.markov import forward_backward, sums
-from tellapart.worlds.markov.stationary import stationary_law
+from tellapart._numeric import logpoly
+from tellapart.worlds.markov.transitions import stationary_law
 from tellapart.worlds.models.base import (
     Mask,
     SummedModel,
@@ -21,8 +22,146 @@ from tellapart.worlds.models.base import (
     check_values,
     logs_of,
 )
-from tellapart.worlds.models.grid import Grid, check_work, grid
+from tellapart.worlds.models.grid import Grid, check_work, emitted, grid
 from tellapart.worlds.models.secrets import RecordValue
+
+_SPAN = 600.0
+
+
+def occupation(initial: Array, transition: Array, emissions: Array) -> Array:
+    """Logarithms of E[1{X_t = a} · Π e^(emission of each state passed)], for all rows, t and a.
+
+    ``emissions`` has axes row, time and state; rows are independent questions asked at once.
+    Both directions are walked in step: forward from the start, backward from the end.
+    """
+    rows, length, size = emissions.shape
+    step = _Step(np.stack([transition, transition.T]))
+    own = np.ascontiguousarray(np.stack([emissions, emissions[:, ::-1]]).transpose(2, 0, 1, 3))
+    reached = np.zeros((length, 2, rows, size))
+    reached[0, 0] = logs_of(initial)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for t in range(1, length):
+            reached[t] = step(reached[t - 1] + own[t - 1])
+    forward, backward = reached[:, 0], reached[::-1, 1]
+    return np.asarray((forward + own[:, 0] + backward).transpose(1, 0, 2))
+
+
+class _Step:
+    """One step along each of two chains, on log-weights of states.
+
+    Where weights fit a double together this is a matrix product; where they do not, as in chains
+    whose states never meet, it is a sum of logarithms.
+    """
+
+    def __init__(self, matrices: Array) -> None:
+        self.matrices, self.logs = matrices, logs_of(matrices)
+        self.span = _SPAN + self.logs[self.logs > -np.inf].min()
+
+    def __call__(self, weights: Array) -> Array:
+        top = weights.max(axis=2, keepdims=True)
+        below = top - weights
+        if ((below <= self.span) | (below == np.inf)).all():  # leaving out a 0 costs no digits
+            return np.asarray(np.log(np.exp(-below) @ self.matrices) + top)
+        return logpoly.total(weights[..., None] + self.logs[:, None], axis=2)
+
+
+Steps = NDArray[np.int64]
+_SHORT = 12  # stretches of fewer steps are walked one by one
+_WIDE = 64  # and so are those whose sums are far apart, as squares of long polynomials are dear
+
+
+def joint(
+    initial: Array, transition: Array, steps: list[Steps], allowed: list[Mask], time: int
+) -> Array:
+    """Logarithms of P(state at ``time``, sum), one row of sums for each state."""
+    logs = logs_of(transition)
+    past = emitted(logs_of(initial)[:, None], steps[0], allowed[0])
+    past = _walk(past, logs, list(_stretches(steps[1 : time + 1], allowed[1 : time + 1])), False)
+    rest = list(_stretches(steps[time + 1 :], allowed[time + 1 :]))
+    future = _walk(np.zeros((initial.size, 1)), logs, rest[::-1], True)
+    return logpoly.multiply_each(past, future)
+
+
+def joints(
+    initial: Array, transition: Array, steps: list[Steps], allowed: list[Mask]
+) -> Iterator[Array]:
+    """The same at every time in turn, by one walk in either direction."""
+    logs = logs_of(transition)
+    futures = [np.zeros((initial.size, 1))]
+    for one, mask in zip(steps[:0:-1], allowed[:0:-1], strict=True):
+        futures.append(_step(futures[-1], logs, one, mask, True))
+    past = emitted(logs_of(initial)[:, None], steps[0], allowed[0])
+    for time in range(len(steps)):
+        deadline.check()
+        if time:
+            past = _step(past, logs, steps[time], allowed[time], False)
+        yield logpoly.multiply_each(past, futures.pop())
+
+
+def _stretches(steps: list[Steps], allowed: list[Mask]) -> Iterator[tuple[int, Steps, Mask]]:
+    """Maximal runs of times that count alike, with how long each is."""
+    start = 0
+    for end in range(1, len(steps) + 1):
+        deadline.check()
+        if end == len(steps) or not (
+            _same(steps[end], steps[start]) and _same(allowed[end], allowed[start])
+        ):
+            yield end - start, steps[start], allowed[start]
+            start = end
+
+
+def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one is other or np.array_equal(one, other)
+
+
+def _walk(
+    row: Array, logs: Array, stretches: list[tuple[int, Steps, Mask]], backwards: bool
+) -> Array:
+    for length, steps, allowed in stretches:
+        if length < _SHORT or logs.shape[0] * int(steps.max()) > _WIDE:
+            for _ in range(length):
+                row = _step(row, logs, steps, allowed, backwards)
+        else:
+            units = np.where(np.eye(logs.shape[0], dtype=bool), 0.0, -np.inf)[:, :, None]
+            matrix = np.array([_step(one, logs, steps, allowed, backwards) for one in units])
+            row = _times_power(row, matrix, length)
+    return row
+
+
+def _step(row: Array, logs: Array, steps: Steps, allowed: Mask, backwards: bool) -> Array:
+    if backwards:
+        return logpoly.mix(emitted(row, steps, allowed), logs.T)
+    return emitted(logpoly.mix(row, logs), steps, allowed)
+
+
+def _times_power(row: Array, matrix: Array, power: int) -> Array:
+    while power:
+        deadline.check()
+        if power % 2:
+            row = logpoly.apply(row, matrix)
+        power //= 2
+        if power:
+            matrix = np.array([logpoly.apply(one, matrix) for one in matrix])
+    return row
+
+
+def supports(initial: Array, transition: Array, length: int) -> Mask:
+    """The states of positive probability at each time, which from some time on come round again."""
+    moves, now = transition > 0, initial > 0
+    rows: list[Mask] = []
+    seen: dict[bytes, int] = {}
+    while len(rows) < length and now.tobytes() not in seen:
+        deadline.check()
+        seen[now.tobytes()] = len(rows)
+        rows.append(now)
+        now = np.asarray(moves[now].any(axis=0))
+    found = np.array(rows)
+    if len(rows) == length:
+        return found
+    start = seen[now.tobytes()]
+    later = np.arange(length - start) % (len(rows) - start)
+    return np.concatenate([found[:start], found[start:][later]])
+
 
 _MOST_KEPT = 2**24  # numbers of the backward pass held at once
 
@@ -74,7 +213,7 @@ class MarkovChain(SummedModel):
     @cached_property
     def possible(self) -> Mask:
         """Which values each record may have, however unlikely: a row for each record."""
-        return sums.supports(self.initial, self.transition, self.length)
+        return supports(self.initial, self.transition, self.length)
 
     @property
     def impossible(self) -> tuple[RecordValue, ...]:
@@ -93,7 +232,7 @@ class MarkovChain(SummedModel):
 
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
         laid = self._laid(weights)
-        logs = sums.joint(self.initial, self.transition, laid.steps, allowed, record)
+        logs = joint(self.initial, self.transition, laid.steps, allowed, record)
         return laid.sums(logs.shape[1]), logs
 
     def _joints(self, weights: Array, allowed: list[Mask]) -> Iterator[tuple[Array, Array]]:
@@ -101,7 +240,7 @@ class MarkovChain(SummedModel):
         if self.initial.size * self.length * laid.reach > _MOST_KEPT:
             yield from super()._joints(weights, allowed)
             return
-        for logs in sums.joints(self.initial, self.transition, laid.steps, allowed):
+        for logs in joints(self.initial, self.transition, laid.steps, allowed):
             yield laid.sums(logs.shape[1]), logs
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
@@ -111,6 +250,4 @@ class MarkovChain(SummedModel):
             if np.all(shares > _TINY):
                 return logs_of(shares)
         emissions = np.where(np.array(allowed), 0.0, -np.inf)[None]
-        return np.asarray(
-            forward_backward.occupation(self.initial, self.transition, emissions)[0, record]
-        )
+        return np.asarray(occupation(self.initial, self.transition, emissions)[0, record])

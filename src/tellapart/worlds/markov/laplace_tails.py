@@ -15,9 +15,8 @@ from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.errors import NotCertified, Unsupported
-from tellapart.worlds.markov import forward_backward
-from tellapart.worlds.markov.chain import MarkovChain
-from tellapart.worlds.markov.stationary import stationary_law
+from tellapart.worlds.markov.chain import MarkovChain, occupation
+from tellapart.worlds.markov.transitions import stationary_law
 from tellapart.worlds.models.base import Known, check_known, check_table, check_values, logs_of
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 
@@ -44,7 +43,7 @@ def chain_log_mgf(
     weights = weights_of(Sum() if query is None else query, chain.records)
     masks = np.where(np.array(chain._allowed(known)), 0.0, -np.inf)
     emissions = np.multiply.outer(tilts, np.multiply.outer(weights, chain.domain(0))) + masks
-    found = forward_backward.occupation(chain.initial, chain.transition, emissions)
+    found = occupation(chain.initial, chain.transition, emissions)
     check_known(float(found[0].max()), known)
     with np.errstate(invalid="ignore"):
         return np.asarray(found[1:] - found[0])

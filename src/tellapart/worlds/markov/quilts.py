@@ -16,7 +16,7 @@ from tellapart._numeric import logpoly
 from tellapart._numeric.text import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.markov.chain import MarkovChain
-from tellapart.worlds.markov.stationary import stationary_law
+from tellapart.worlds.markov.transitions import stationary_law
 from tellapart.worlds.models.base import logs_of
 from tellapart.worlds.models.queries import Query, weights_of
 

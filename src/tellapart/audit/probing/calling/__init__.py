@@ -1,1 +1,6 @@
-"""Calling a mechanism one knows nothing of, often, and reading whatever comes out."""
+"""Calling a black-box mechanism often, wherever there are workers, and keeping what comes out.
+
+`caller` and `conventions` say how it wants to be called, `calls` calls it, `guarded` and `child`
+where a call may hang, `program` for any other program; `independence`, `fresh_calls` and
+`kept_noise` ask whether calls share noise.
+"""
