@@ -33,7 +33,7 @@ from tellapart.cli import (
 )
 from tellapart.cli.app import app
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INPUTS = ["--d0", "[3, 1]", "--d1", "[3, 1, 4]", "--epsilon", "1"]
 CHAIN, SCORES = str(EXAMPLES / "chain.toml"), str(EXAMPLES / "scores.csv")
 PROBE = ["probe", f"{EXAMPLES / 'release.py'}:noisy_count", *INPUTS]

@@ -68,7 +68,7 @@ def test_every_figure_is_valid_and_small(made, name):
     assert path.stat().st_size < 200_000
 
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 def drawn_by(svg):

@@ -21,7 +21,7 @@ from tellapart.worlds import (
     frameworks,
 )
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CHAIN = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=21)
 TABLE = JointTable([[0, 1], [0, 1]], [[0.4, 0.1], [0.1, 0.4]])
 MODEL = """

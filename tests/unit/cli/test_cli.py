@@ -448,7 +448,7 @@ def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     (tmp_path / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)
     release = "def noisy_count(data, rng, size):\n    return len(data) + rng.laplace(size=size)\n"
     (tmp_path / "release.py").write_text(release)
-    chain = Path(__file__).resolve().parents[2] / "examples" / "chain.toml"
+    chain = Path(__file__).resolve().parents[3] / "examples" / "chain.toml"
     shutil.copy(chain, tmp_path)
     monkeypatch.setattr("tellapart.web.serve", lambda *_, **_given: None)
     _, out, _ = run("--help")

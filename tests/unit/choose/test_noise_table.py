@@ -22,7 +22,7 @@ from tellapart.worlds import (
 )
 from tellapart.worlds.policies import CompleteGraph, KnownCount, PartitionGraph, Policy
 
-ORACLES = Path(__file__).parents[1] / "oracles" / "frameworks.json"
+ORACLES = Path(__file__).parents[2] / "oracles" / "frameworks.json"
 VALUES = {one["id"]: one for one in json.loads(ORACLES.read_text(encoding="utf-8"))}
 CHAIN = MarkovChain([0.8, 0.2], [[0.9, 0.1], [0.4, 0.6]], length=100)
 
