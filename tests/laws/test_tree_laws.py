@@ -90,7 +90,7 @@ def test_every_tree_answers_every_reading(tree):
 
 
 def test_a_composition_on_a_sample_is_a_step_like_any_other():
-    """A step that hardly leaks makes a sampled step a sampled composition, next to its exact one."""
+    """A step that hardly leaks makes a sampled step a sampled composition, near its exact one."""
     silent = ta.Laplace(1e9)
     for base, rate, after in (
         (ta.Gaussian(2), 0.5, ta.Gaussian(2)),

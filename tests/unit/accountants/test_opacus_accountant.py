@@ -409,7 +409,7 @@ def test_steps_on_another_loader_than_the_one_returned_are_refused(workers):
     epoch(model, optimizer, poisson)
     assert engine.get_epsilon(1e-5) > 0
     epoch(model, optimizer, given["data_loader"])
-    with pytest.raises(ta.Unsupported, match="16 steps were taken on 8 batches .* train on that"):
+    with pytest.raises(ta.Unsupported, match=r"16 steps were taken on 8 batches .* train on that"):
         engine.get_epsilon(1e-5)
 
 
