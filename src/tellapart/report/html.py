@@ -11,12 +11,6 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont
-from matplotlib.ft2font import FT2Font
-
-from tellapart import plot
 from tellapart._numeric.text import fixed
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
@@ -26,8 +20,13 @@ from tellapart.report.curve_points import TOLD
 from tellapart.report.model import Item, Report, Traced
 
 try:
-    import matplotlib as _matplotlib  # noqa: F401
     from jinja2 import Environment, StrictUndefined, Template
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import findfont
+    from matplotlib.ft2font import FT2Font
+
+    from tellapart import plot
 except ImportError as missing:
     raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
