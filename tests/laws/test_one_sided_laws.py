@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk, worlds
+from tellapart.worlds.pairs.curves import pair_curve
 
 few = settings(max_examples=examples(40), deadline=None)
 # Each runs on one source of curves, by name.
@@ -168,3 +169,24 @@ def test_many_equal_values_approach_the_uniform_prior(noise: Any, far: float, ne
     finite, uniform = question.curve(values), question.curve()
     alphas = np.linspace(0, 1, 21)
     np.testing.assert_allclose(finite.beta(alphas), uniform.beta(alphas), atol=1e-4)
+
+
+@few
+@given(questions())
+def test_a_finite_prior_is_a_pair_of_laws(asked: Any) -> None:
+    """The general pair says the same; closer laws it tells apart with fewer digits."""
+    question, values, weights = asked
+    low = values <= question.cut
+    values = question.cut - values
+    laws = [
+        worlds.FiniteLaw.gathered(values[side], np.log(weights[side] / weights[side].sum()))
+        for side in (low, ~low)
+    ]
+    curve = question.curve(question.cut - values, weights)
+    pair = pair_curve(laws[0], laws[1], question.noise)
+    sizes = np.concatenate([10.0 ** -np.arange(12, 1, -2.0), np.linspace(0.02, 0.98, 9)])
+    np.testing.assert_allclose(pair.tpr(sizes), curve.tpr(sizes), rtol=1e-12)
+    np.testing.assert_allclose(pair.beta(sizes), curve.beta(sizes), rtol=1e-11)
+    losses = np.linspace(-3, 3, 7)
+    np.testing.assert_allclose(pair.delta(losses), curve.delta(losses), rtol=1e-6, atol=1e-13)
+    assert pair.area() == pytest.approx(curve.area(), rel=1e-12)

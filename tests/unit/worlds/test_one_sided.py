@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import risk, worlds
-from tellapart.worlds.pairs.one_sided_mixtures import GaussianMixture, LaplaceMixture
+from tellapart.worlds.pairs.one_sided import OneSidedGaussian, OneSidedLaplace
 
 LAPLACE, GAUSSIAN = ta.Laplace(scale=10), ta.Gaussian(sigma=10)
 DISCRETE = ta.DiscreteLaplace(scale=2)
@@ -92,13 +92,13 @@ BAD = [
         "noise must not be 1e+150 times smaller than what it hides, "
         "got Laplace(scale=1e-300, sensitivity=1.0)",
     ),
-    (lambda: LaplaceMixture(np.array([-1.0]), np.ones(1)), "absent must be at least 0, got -1.0"),
+    (lambda: OneSidedLaplace(np.array([-1.0]), np.ones(1)), "absent must be at least 0, got -1.0"),
     (
-        lambda: GaussianMixture(np.ones(1), np.ones(3)),
+        lambda: OneSidedGaussian(np.ones(1), np.ones(3)),
         "present must be a width, or distances and as many weights, got array([1., 1., 1.])",
     ),
     (
-        lambda: GaussianMixture(np.ones(1), np.array([1.0, 2.0])),
+        lambda: OneSidedGaussian(np.ones(1), np.array([1.0, 2.0])),
         "weights in present must sum to 1, got 2.0",
     ),
 ]
