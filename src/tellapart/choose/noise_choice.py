@@ -51,7 +51,7 @@ def long_chain_noise(
     models: Sequence[Model], query: Any, limits: Sequence[Limit], family: Any, pairs: Any
 ) -> Found | None:
     """The answer for long chains under a limit on ε; None where another route is to be taken."""
-    chains = [one for one in models if isinstance(one, MarkovChain)]
+    chains = [model for model in models if isinstance(model, MarkovChain)]
     wanted = _pure(limits)
     if len(chains) < len(models) or wanted is None or family is not Laplace or pairs is not None:
         return None
@@ -95,10 +95,10 @@ def _by_windows(
 
 def _attained(chains: Sequence[MarkovChain], query: Query, scale: float) -> SecretTest:
     """The two values that are told apart most, as far as is known."""
-    found = [pufferfish(chain, query, Laplace(scale)).witness for chain in chains]
-    ratios = [-math.inf if one is None else one.log_ratio for one in found]
+    witnesses = [pufferfish(chain, query, Laplace(scale)).witness for chain in chains]
+    ratios = [-math.inf if witness is None else witness.log_ratio for witness in witnesses]
     place = int(np.argmax(ratios))
-    worst = found[place]
+    worst = witnesses[place]
     if worst is None:
         raise NotCertified("no output was found that tells anything of a chain")
     return tell_apart(chains[place], query, Laplace(scale), worst.likelier, worst.other)
@@ -122,8 +122,8 @@ def _best_pair(chain: MarkovChain, query: Query, record: int, scale: float) -> S
 
 def _impossible(chains: Sequence[MarkovChain]) -> tuple[RecordValue, ...]:
     """Values that a record cannot have."""
-    found = {secret for chain in chains for secret in chain.impossible}
-    return tuple(sorted(found, key=lambda one: (one.record, one.value)))
+    secrets = {secret for chain in chains for secret in chain.impossible}
+    return tuple(sorted(secrets, key=lambda secret: (secret.record, secret.value)))
 
 
 Family = Callable[[float], Release]
@@ -170,7 +170,7 @@ def questions(
     secrets: Sequence[Secret] | None,
 ) -> Questions:
     """What is to be told apart, under every model that the adversary may believe in."""
-    found: list[Asked] = []
+    collected: list[Asked] = []
     rests: list[Asked] = []
     skipped: dict[Secret, None] = {}
     certain: dict[Secret, None] = {}
@@ -179,17 +179,21 @@ def questions(
         laws, never = _laws(model, query, wanted)
         skipped |= dict.fromkeys(never)
         asked = _asked(model, wanted, laws)
-        found += asked
+        collected += asked
         if pairs is not None or not isinstance(model, FiniteModel):
             rests += asked
             continue
-        chosen = laws if secrets is None else {one: laws[one] for one in secrets if one in laws}
+        chosen = (
+            laws
+            if secrets is None
+            else {secret: laws[secret] for secret in secrets if secret in laws}
+        )
         more, sure = _against_rests(model, query, chosen)
         rests += more
         certain |= dict.fromkeys(sure)
-    if not found:
+    if not collected:
         _checks.refuse("pairs", "name two secrets that are possible", pairs)
-    return Questions(tuple(found), tuple(rests), tuple(skipped), tuple(certain))
+    return Questions(tuple(collected), tuple(rests), tuple(skipped), tuple(certain))
 
 
 def excess_of(asked: Questions, limits: Sequence[Limit], release: Release) -> tuple[float, Asked]:
@@ -197,13 +201,13 @@ def excess_of(asked: Questions, limits: Sequence[Limit], release: Release) -> tu
     worst: tuple[float, Asked] | None = None
     for limit in limits:
         uses_prior = _wants_prior(limit)
-        for one in asked.rests if uses_prior else asked.pairs:
-            found = (_with_prior(limit, one) if uses_prior else limit).excess(one.curve(release))
-            if worst is None or found > worst[0]:
-                worst = found, one
+        for test in asked.rests if uses_prior else asked.pairs:
+            excess = (_with_prior(limit, test) if uses_prior else limit).excess(test.curve(release))
+            if worst is None or excess > worst[0]:
+                worst = excess, test
     if worst is None:
         rule = "speak of some value that is neither impossible nor certain"
-        _checks.refuse("secrets", rule, [one.h1 for one in asked.rests])
+        _checks.refuse("secrets", rule, [test.h1 for test in asked.rests])
     return worst
 
 
@@ -240,7 +244,7 @@ def _against_rests(
     model: FiniteModel, query: Any, laws: dict[Secret, Law]
 ) -> tuple[list[Asked], list[Secret]]:
     """Is it this value or another one? With two values that is the pair itself."""
-    found: list[Asked] = []
+    rests: list[Asked] = []
     certain: list[Secret] = []
     for secret in laws:
         if not isinstance(secret, RecordValue):
@@ -251,8 +255,8 @@ def _against_rests(
             certain.append(secret)
             continue
         odds = prior_log_odds(model, secret, rest)
-        found.append(Asked(secret, rest, laws[secret], model.law(query, rest), odds))
-    return found, certain
+        rests.append(Asked(secret, rest, laws[secret], model.law(query, rest), odds))
+    return rests, certain
 
 
 def _wants_prior(limit: Limit) -> bool:
@@ -326,11 +330,11 @@ def noise(
     listed = _checked(limits)
     if secrets is not None and pairs is not None:
         _checks.refuse("secrets", "be left out where pairs are given", secrets)
-    found = long_chain_noise(models_of(model), query, listed, family, pairs)
-    if found is not None:
-        scale = found.release.scale
+    settled = long_chain_noise(models_of(model), query, listed, family, pairs)
+    if settled is not None:
+        scale = settled.release.scale
         return NoiseChoice(
-            scale, found.release, found.tightest, tuple(listed), found.skipped, found.exact
+            scale, settled.release, settled.tightest, tuple(listed), settled.skipped, settled.exact
         )
     asked = questions(models_of(model), query, _both_orders(pairs), secrets)
 
@@ -386,7 +390,7 @@ def _least(excess: solve.Falling) -> float:
 
 def _checked(limits: Sequence[Limit]) -> list[Limit]:
     listed = list(limits) if isinstance(limits, Sequence) else []
-    if not listed or not all(isinstance(one, Limit) for one in listed):
+    if not listed or not all(isinstance(limit, Limit) for limit in listed):
         _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
     return listed
 
@@ -396,7 +400,7 @@ def _both_orders(
 ) -> list[tuple[Secret, Secret]] | None:
     if pairs is None:
         return None
-    return [order for one, other in pairs for order in ((one, other), (other, one))]
+    return [order for first, other in pairs for order in ((first, other), (other, first))]
 
 
 def pure(epsilon: float) -> list[Limit]:

@@ -117,10 +117,11 @@ def noise_table(
     least = noise(model, query, pure(epsilon), pairs=pairs)
     sound = [*_sound(model, query, epsilon, pairs, least), *_for_all(believed, query, epsilon)]
     # Ties by rounding must not put a cruder method first.
-    sound.sort(key=lambda one: float(f"{one.scale:.9g}"))
-    found = [*sound, *_unsound(model, query, epsilon, policy)]
+    sound.sort(key=lambda option: float(f"{option.scale:.9g}"))
+    options = [*sound, *_unsound(model, query, epsilon, policy)]
     rows = tuple(
-        _row(model, query, pairs, one, place < len(sound)) for place, one in enumerate(found)
+        _row(model, query, pairs, option, place < len(sound))
+        for place, option in enumerate(options)
     )
     return NoiseTable(rows, epsilon, least.skipped)
 

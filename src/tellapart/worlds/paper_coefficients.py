@@ -56,7 +56,7 @@ def coefficients(
     """
     _checks.instance(FiniteModel, "a data model with finitely many values", model=model)
     record = _checks.whole(0, model.records - 1, record=record)
-    history = {_checks.whole(0, model.records - 1, past=one) for one in past or ()}
+    history = {_checks.whole(0, model.records - 1, past=record) for record in past or ()}
     if record in history:
         _checks.refuse("past", "leave out the record itself", past)
     table, own, before = _around(model, record, history)
@@ -78,7 +78,7 @@ def _around(model: FiniteModel, record: int, history: set[int]) -> tuple[JointTa
         return JointTable((model.domain(record),), model.marginals[record]), 0, set()
     if isinstance(model, MarkovChain):
         kept = _nearest(model, record, history)
-        places = {one for one, name in enumerate(kept) if name in history}
+        places = {place for place, name in enumerate(kept) if name in history}
         return _of_chain(model, kept), kept.index(record), places
     return tabled(model, "describe the data by a MarkovChain or by Independent"), record, history
 
@@ -92,7 +92,7 @@ def _nearest(chain: MarkovChain, record: int, history: set[int]) -> list[int]:
     kept = {record}
     for side in sides:
         kept |= set(side[:1])
-        kept |= set([one for one in side if one not in history][:1])
+        kept |= set([record for record in side if record not in history][:1])
     return sorted(kept)
 
 

@@ -34,7 +34,7 @@ class Channel:
         if not self.rows:
             _checks.refuse("rows", "not be empty", self.rows)
         answers = _checks.vector(rows=list(self.rows))
-        table = [_checks.pmf(**{f"rows[{one!r}]": row}) for one, row in self.rows.items()]
+        table = [_checks.pmf(**{f"rows[{answer!r}]": row}) for answer, row in self.rows.items()]
         sizes = {row.size for row in table}
         if len(sizes) > 1:
             _checks.refuse("rows", "all have the same number of outputs", sorted(sizes))
@@ -52,9 +52,9 @@ class Channel:
     def log_chances(self, answers: Array) -> Array:
         """Logarithms of the outputs' chances, one row for each of these true answers."""
         places = np.searchsorted(self._answers, answers)
-        found = self._answers[np.minimum(places, self._answers.size - 1)] == answers
-        if not np.all(found):
-            missing = float(answers[~found][0])
+        known = self._answers[np.minimum(places, self._answers.size - 1)] == answers
+        if not np.all(known):
+            missing = float(answers[~known][0])
             _checks.refuse("rows", "cover every possible answer", f"none for {missing:g}")
         return np.asarray(self._log_rows[places])
 
@@ -83,4 +83,4 @@ def each_release(release: Any, answers: int) -> tuple[Release, ...]:
         return (one_release(release),) * answers
     if len(release) != answers:
         _checks.refuse("release", f"be one, or one for each of {answers} answers", release)
-    return tuple(one_release(one) for one in release)
+    return tuple(one_release(part) for part in release)

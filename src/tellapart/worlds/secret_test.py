@@ -155,8 +155,8 @@ def tell_apart(
     else:
         seen = one_release(release)
     present, absent = model.law(query, h1, known), model.law(query, h0, known)
-    told = tuple(sorted((known or {}).items()))
-    return SecretTest(h1, h0, seen, present, absent, prior_log_odds(model, h1, h0, known), told)
+    evidence = tuple(sorted((known or {}).items()))
+    return SecretTest(h1, h0, seen, present, absent, prior_log_odds(model, h1, h0, known), evidence)
 
 
 def one_vs_rest(

@@ -54,29 +54,29 @@ def wasserstein(one: Law, other: Law) -> float:
     return _between(one, other)  # type: ignore[arg-type]
 
 
-def _between(one: FiniteLaw, other: FiniteLaw) -> float:
-    if one.values.size == other.values.size and np.allclose(
-        one.log_weights, other.log_weights, rtol=0.0, atol=_SHARE
+def _between(first: FiniteLaw, other: FiniteLaw) -> float:
+    if first.values.size == other.values.size and np.allclose(
+        first.log_weights, other.log_weights, rtol=0.0, atol=_SHARE
     ):  # atom meets atom, however light they are
-        return float(np.abs(one.values - other.values).max())
-    return max(_reach(one, other), _reach(other, one))
+        return float(np.abs(first.values - other.values).max())
+    return max(_reach(first, other), _reach(other, first))
 
 
-def _reach(one: FiniteLaw, other: FiniteLaw) -> float:
+def _reach(first: FiniteLaw, other: FiniteLaw) -> float:
     """The largest distance of an atom of one law from those of the other that it must meet.
 
     Each atom's stretch of [0, 1] is cut by a share of its mass at both ends, then widened by what
     rounding may have done. Atoms much lighter than what lies before them end up wider.
     """
-    start, end = _cut(one)
+    start, end = _cut(first)
     ends = _Places.after(other).line()
     last = other.values.size - 1
-    size = last + one.values.size
+    size = last + first.values.size
     start, end = start - _rounding(start, size), end + _rounding(end, size)
     lowest = np.minimum(np.searchsorted(ends, start, side="right"), last)
     highest = np.minimum(np.searchsorted(ends, end, side="left"), last)
     away = np.maximum(
-        np.abs(one.values - other.values[lowest]), np.abs(one.values - other.values[highest])
+        np.abs(first.values - other.values[lowest]), np.abs(first.values - other.values[highest])
     )
     return float(away.max())
 
@@ -157,9 +157,9 @@ def widest(
     best, where = 0.0, None
     for first, second in asked:
         if first in laws and second in laws:
-            found = wasserstein(laws[first], laws[second])
-            if where is None or found > best:
-                best, where = found, (first, second)
+            distance = wasserstein(laws[first], laws[second])
+            if where is None or distance > best:
+                best, where = distance, (first, second)
     return Widest(best, where, skipped)
 
 

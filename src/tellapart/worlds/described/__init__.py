@@ -126,23 +126,23 @@ def parse(text: str, *, folder: str | PathLike[str] = ".", title: str = "") -> D
     tables = _tables(given)
     if "model" not in tables:
         raise InvalidArgument('[model] must be given, with kind = "chain" or another')
-    found = models.model(tables["model"], Path(folder))
+    data_model = models.model(tables["model"], Path(folder))
     named = given.get("title", title)
     _checks.instance(str, "a text", title=named)
     return Described(
         title=named,
-        model=found.model,
-        query=parts.query(tables.get("query"), found.model.records),
+        model=data_model.model,
+        query=parts.query(tables.get("query"), data_model.model.records),
         release=parts.release(tables.get("release")),
-        policy=parts.policy(tables.get("policy"), found.model),
+        policy=parts.policy(tables.get("policy"), data_model.model),
         target=parts.target(tables.get("target")),
-        fitted=found.fitted,
+        fitted=data_model.fitted,
     )
 
 
 def _tables(given: dict[str, Any]) -> dict[str, Keys]:
     for key, value in given.items():
         if key != "title" and key not in _TABLES:
-            tables = ", ".join(f"[{one}]" for one in _TABLES)
+            tables = ", ".join(f"[{name}]" for name in _TABLES)
             _checks.refuse(key, f"be title or one of the tables {tables}", value)
     return {key: Keys.of(key, value) for key, value in given.items() if key != "title"}

@@ -50,7 +50,7 @@ class Keys:
 
     def choice(self, key: str, options: Sequence[str]) -> str:
         """One of a few words."""
-        listed = ", ".join(f'"{one}"' for one in options)
+        listed = ", ".join(f'"{option}"' for option in options)
         if key not in self.entries:
             raise InvalidArgument(f"{self.name}.{key} must be given, one of {listed}")
         value = self.entries[key]
@@ -72,8 +72,8 @@ class Keys:
 
     def tables(self, key: str) -> list[Keys]:
         """A list of tables, one for each [[name.key]]."""
-        found = self.listed(key) or []
-        return [Keys.of(f"{self.name}.{key}[{i}]", one) for i, one in enumerate(found)]
+        items = self.listed(key) or []
+        return [Keys.of(f"{self.name}.{key}[{i}]", item) for i, item in enumerate(items)]
 
     def _as(self, kind: type, rule: str, key: str) -> Any:
         value = self.entries.get(key)
@@ -95,5 +95,5 @@ class Keys:
             key = called.get(argument, argument)
             known = key in self.entries or argument in called
             rest = said[len(argument) :]
-            told = f"{self.name}.{key}{rest}" if known else f"[{self.name}] {said}"
-            raise InvalidArgument(told) from error
+            shown = f"{self.name}.{key}{rest}" if known else f"[{self.name}] {said}"
+            raise InvalidArgument(shown) from error

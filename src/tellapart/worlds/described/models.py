@@ -53,7 +53,7 @@ def _chain(keys: Keys, folder: Path) -> Read:
             f"{keys.name}.initial must be given for a chain, such as initial = [0.8, 0.2], "
             "or stationary = true"
         )
-    transition, length, values = (keys.get(one) for one in ("transition", "length", "values"))
+    transition, length, values = (keys.get(name) for name in ("transition", "length", "values"))
     with keys.naming():
         if always:
             return Read(MarkovChain.stationary(transition, length, values))
@@ -67,7 +67,7 @@ def _fitted_chain(keys: Keys, folder: Path) -> Read:
     for key in ("column", "by", "order"):
         keys.text(key)
     keys.listed("states")
-    given = {one: keys.get(one) for one in ("column", *options) if one in keys}
+    given = {name: keys.get(name) for name in ("column", *options) if name in keys}
     with keys.naming():
         fitted = fit_chain(_file(keys, folder), **given)
         return Read(fitted.chain(stationary=keys.flag("stationary") is not False), fitted)
@@ -109,7 +109,7 @@ def _fitted_table(keys: Keys, folder: Path) -> Read:
     for key in ("states", "values"):
         if key in keys:
             Keys.of(f"{keys.name}.{key}", keys.get(key))
-    given = {one: keys.get(one) for one in options if one in keys}
+    given = {name: keys.get(name) for name in options if name in keys}
     columns_listed = keys.listed("columns") or []
     with keys.naming():
         fitted = fit_table(_file(keys, folder), columns_listed, **given)

@@ -63,9 +63,9 @@ def query(keys: Keys | None, records: int) -> Query:
             f'{keys.name}.weights must be given, such as weights = [1, 0, 1], or kind = "sum"'
         )
     with keys.naming():
-        found = Linear(keys.get("weights"))
-        found.over(records)
-    return found
+        linear = Linear(keys.get("weights"))
+        linear.over(records)
+    return linear
 
 
 def release(keys: Keys | None) -> Release | None:
@@ -141,19 +141,19 @@ def _graph(
 
 def _number_lists(keys: Keys, key: str) -> list[list[float]]:
     given = keys.listed(key) or []
-    return [_checks.vector(**{f"{key}[{i}]": one}).tolist() for i, one in enumerate(given)]
+    return [_checks.vector(**{f"{key}[{i}]": numbers}).tolist() for i, numbers in enumerate(given)]
 
 
 def _counts(keys: Keys, domain: tuple[float, ...]) -> tuple[KnownCount, ...]:
-    found = []
-    for one in keys.tables("counts"):
-        one.expect("a known count", {"values": "values = [1]", "count": "count = 2"})
-        with one.naming():
-            values = _checks.vector(values=one.get("values")).tolist()
-            known = KnownCount(values, one.get("count"))
+    counts = []
+    for table in keys.tables("counts"):
+        table.expect("a known count", {"values": "values = [1]", "count": "count = 2"})
+        with table.naming():
+            values = _checks.vector(values=table.get("values")).tolist()
+            known = KnownCount(values, table.get("count"))
             known.counted(domain)
-            found.append(known)
-    return tuple(found)
+            counts.append(known)
+    return tuple(counts)
 
 
 def _domain(keys: Keys, model: Model) -> tuple[float, ...]:
@@ -176,7 +176,7 @@ def target(keys: Keys | None) -> Target | None:
     if keys is None:
         return None
     keys.expect("a target", {}, (*_MEASURES, "prior", "values"))
-    given = [one for one in _MEASURES if one in keys]
+    given = [measure for measure in _MEASURES if measure in keys]
     if len(given) != 1:
         raise InvalidArgument(
             f"{keys.name} must have one of epsilon, posterior and f_score, got "

@@ -72,14 +72,14 @@ def approximate_pufferfish(
     worst: Witness | None = None
     skipped: list[Secret] = []
     for model in theta:
-        for one, other, h1, h0 in _pairs(model, query, known, records, skipped):
+        for first, other, h1, h0 in _pairs(model, query, known, records, skipped):
             curve = pair_curve(h1, h0, release)
-            for likelier, rest, found in (
-                (one, other, curve.epsilon(delta)),
-                (other, one, curve.mirrored().epsilon(delta)),
+            for likelier, rest, epsilon in (
+                (first, other, curve.epsilon(delta)),
+                (other, first, curve.mirrored().epsilon(delta)),
             ):
-                if worst is None or found > worst.log_ratio:
-                    worst = Witness(likelier, rest, None, found, told(known))
+                if worst is None or epsilon > worst.log_ratio:
+                    worst = Witness(likelier, rest, None, epsilon, told(known))
     if worst is None:
         raise nothing_to_tell(records if records is not None else [0])
     name = f"Pufferfish, δ = {delta:g}"
@@ -87,18 +87,18 @@ def approximate_pufferfish(
     return Standing(name, worst.log_ratio, Side.EXACT, worst, terms_of, False, tuple(skipped))
 
 
-def _of_shift(found: Standing, release: Release, delta: float) -> Standing:
+def _of_shift(pure: Standing, release: Release, delta: float) -> Standing:
     """The same neighbours under other noise: by how far their answers lie apart."""
     if not isinstance(release, Laplace | Gaussian):
         _checks.refuse("release", "be ta.Laplace(scale) or ta.Gaussian(sigma)", release)
     _checks.inside_unit(delta=delta)
     epsilon = math.inf
-    if math.isfinite(found.epsilon):
-        epsilon = replace(release, sensitivity=found.epsilon).curve().epsilon(delta)
-    witness = found.witness
+    if math.isfinite(pure.epsilon):
+        epsilon = replace(release, sensitivity=pure.epsilon).curve().epsilon(delta)
+    witness = pure.witness
     moved = None if witness is None else replace(witness, output=None, log_ratio=epsilon)
     return replace(
-        found, framework=f"{found.framework}, δ = {delta:g}", epsilon=epsilon, witness=moved
+        pure, framework=f"{pure.framework}, δ = {delta:g}", epsilon=epsilon, witness=moved
     )
 
 
@@ -119,7 +119,7 @@ def _pairs(
             f"{count_in_words(curves)} pairs of values are too many for a curve each, at most "
             f"{_MOST_CURVES} are; name the records whose secrets count: records=[...]"
         )
-    found: list[tuple[Secret, Secret, FiniteLaw, FiniteLaw]] = []
+    pairs: list[tuple[Secret, Secret, FiniteLaw, FiniteLaw]] = []
     for record in chosen:
         laws = dict(
             zip(
@@ -130,5 +130,5 @@ def _pairs(
         )
         skipped += [secret for secret, law in laws.items() if law is None and secret not in skipped]
         possible = [(secret, law) for secret, law in laws.items() if law is not None]
-        found += [(one, other, h1, h0) for (one, h1), (other, h0) in combinations(possible, 2)]
-    return found
+        pairs += [(first, other, h1, h0) for (first, h1), (other, h0) in combinations(possible, 2)]
+    return pairs

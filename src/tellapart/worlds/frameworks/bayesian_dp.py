@@ -47,10 +47,10 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
     1.0
     """
     check_release(release)
-    theta = [finite(one) for one in models_of(models)]
-    found = [_of_one(one, query, release) for one in theta]
-    worst = max(found, key=lambda one: one.epsilon)
-    skipped = tuple(dict.fromkeys(secret for one in theta for secret in _impossible(one)))
+    theta = [finite(model) for model in models_of(models)]
+    results = [_of_one(model, query, release) for model in theta]
+    worst = max(results, key=lambda result: result.epsilon)
+    skipped = tuple(dict.fromkeys(secret for model in theta for secret in _impossible(model)))
     some = "this model" if len(theta) == 1 else f"one of these {len(theta)} models"
     terms = f"the adversary believes in {some} of the data and may know any of the other records"
     side = Side.EXACT if worst.exact else Side.AT_MOST
@@ -60,19 +60,19 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
 def _impossible(model: FiniteModel) -> list[Secret]:
     if isinstance(model, MarkovChain):
         return list(model.impossible)
-    return [one for one in model.secrets() if model.prior(one) == 0]
+    return [secret for secret in model.secrets() if model.prior(secret) == 0]
 
 
 def _of_one(model: FiniteModel, query: Any, release: Release) -> Told:
     if isinstance(model, MarkovChain) and isinstance(release, Laplace) and _even(query, model):
         check_length(model)
-        told = chain_told(model, query, release)
+        leakage = chain_told(model, query, release)
     else:
-        found = _of_table(tabled(model, _ROUTE), query, release)
-        told = None if found is None else Told(found.log_ratio, True, found)
-    if told is None:
+        witness = _of_table(tabled(model, _ROUTE), query, release)
+        leakage = None if witness is None else Told(witness.log_ratio, True, witness)
+    if leakage is None:
         raise nothing_to_tell(list(range(model.records)))
-    return told
+    return leakage
 
 
 def _even(query: Any, model: FiniteModel) -> bool:
@@ -87,9 +87,9 @@ def _of_table(table: JointTable, query: Any, release: Release) -> Witness | None
     kinds[held] = place
     _check_size(table, values.size)
     best: Witness | None = None
-    for told, logs in _marginals(table, kinds, values.size):
-        for found in _of_subset(table, told, values, logs, release):
-            best = found if best is None or found.log_ratio > best.log_ratio else best
+    for subset, logs in _marginals(table, kinds, values.size):
+        for witness in _of_subset(table, subset, values, logs, release):
+            best = witness if best is None or witness.log_ratio > best.log_ratio else best
             if best.log_ratio == math.inf:
                 return best
     if best is not None and not isinstance(release, Laplace | Channel) and values.size > 1:
@@ -119,19 +119,19 @@ def _marginals(
     shape = table.probabilities.shape
     index = np.unravel_index(np.arange(kinds.size), shape)
     for size in range(1, table.records + 1):
-        for told in combinations(range(table.records), size):
-            inner = [shape[record] for record in told]
-            cells = np.ravel_multi_index([index[record] for record in told], inner)
+        for subset in combinations(range(table.records), size):
+            inner = [shape[record] for record in subset]
+            cells = np.ravel_multi_index([index[record] for record in subset], inner)
             sums = np.bincount(
                 cells * answers + kinds,
                 weights=table.probabilities.ravel(),
                 minlength=math.prod(inner) * answers,
             )
-            yield told, logs_of(np.asarray(sums, dtype=float)).reshape(-1, answers)
+            yield subset, logs_of(np.asarray(sums, dtype=float)).reshape(-1, answers)
 
 
 def _of_subset(
-    table: JointTable, told: tuple[int, ...], values: Array, logs: Array, release: Release
+    table: JointTable, subset: tuple[int, ...], values: Array, logs: Array, release: Release
 ) -> Iterator[Witness]:
     """Each of these records in turn as the secret, the others being known."""
     possible = logpoly.total(logs, axis=1) > -np.inf
@@ -139,10 +139,10 @@ def _of_subset(
     both = np.full((2, possible.size, seen.shape[1]), np.inf)
     both[0] = -np.inf
     both[:, possible] = seen
-    high, low = both.reshape(2, *(table.domain(record).size for record in told), -1)
+    high, low = both.reshape(2, *(table.domain(record).size for record in subset), -1)
     held = possible.reshape(high.shape[:-1])
-    for axis, record in enumerate(told):
-        others = [table.domain(one) for one in told if one != record]
+    for axis, record in enumerate(subset):
+        others = [table.domain(name) for name in subset if name != record]
         places = _widest(high, low, held, axis)
         if places is None:
             continue
@@ -150,9 +150,9 @@ def _of_subset(
         if not isinstance(release, Laplace | Channel):
             ratio = noise_ratio(ratio, release)
         known = [float(domain[i]) for domain, i in zip(others, rest, strict=True)]
-        one, other = (RecordValue(record, float(table.domain(record)[i])) for i in (top, bottom))
-        names = [name for name in told if name != record]
-        yield Witness(one, other, outputs[output], ratio, tuple(zip(names, known, strict=True)))
+        first, other = (RecordValue(record, float(table.domain(record)[i])) for i in (top, bottom))
+        names = [name for name in subset if name != record]
+        yield Witness(first, other, outputs[output], ratio, tuple(zip(names, known, strict=True)))
 
 
 def _widest(
@@ -166,7 +166,7 @@ def _widest(
     with np.errstate(invalid="ignore"):
         wide = np.where(most == -np.inf, 0.0, most - least)
     wide = np.where(several[..., None], wide, -1.0)
-    *rest, output = (int(one) for one in np.unravel_index(int(np.argmax(wide)), wide.shape))
+    *rest, output = (int(place) for place in np.unravel_index(int(np.argmax(wide)), wide.shape))
     line: Any = (*rest[:axis], slice(None), *rest[axis:], output)
     top, bottom = int(high[line].argmax()), int(low[line].argmin())
     return float(wide[(*rest, output)]), tuple(rest), output, top, bottom

@@ -32,8 +32,8 @@ def blowfish(policy: Policy, query: Any, release: Release) -> Standing:
     _checks.instance(Policy, "a worlds.policies.Policy", policy=policy)
     check_release(release)
     if isinstance(release, Laplace):
-        found = policy.sensitivity(query)
-        epsilon, pair, output = found.value / release.scale, found.pair, None
+        sensitivity = policy.sensitivity(query)
+        epsilon, pair, output = sensitivity.value / release.scale, sensitivity.pair, None
     elif isinstance(release, Channel):
         epsilon, pair, output = _through_channel(policy, query, release)
     else:
@@ -58,13 +58,13 @@ def _through_channel(policy: Policy, query: Any, release: Channel) -> tuple[floa
     """The pair of neighbours whose answers the channel keeps apart best."""
     worst, where = Extreme(0.0, None), None
     seen: dict[tuple[float, float], Extreme] = {}
-    for one, other in policy.neighbours():
-        key = _answer(query, one), _answer(query, other)
+    for first, other in policy.neighbours():
+        key = _answer(query, first), _answer(query, other)
         if key not in seen:
             laws = [FiniteLaw(np.array([x]), np.zeros(1)) for x in key]
             seen[key] = furthest(laws[0], laws[1], release)
         if abs(seen[key].log_ratio) > abs(worst.log_ratio):
-            pair = (one, other) if seen[key].log_ratio > 0 else (other, one)
+            pair = (first, other) if seen[key].log_ratio > 0 else (other, first)
             worst, where = seen[key], pair
     return abs(worst.log_ratio), where, worst.output
 

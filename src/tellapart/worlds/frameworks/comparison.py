@@ -187,16 +187,16 @@ def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
     """A bound for every model that the data do not rule out, as an estimate is no safe side."""
     if not isinstance(release, Laplace):
         raise Unsupported("what data leave open is bounded for Laplace noise only")
-    found = believed.epsilon_bound(release.scale, query)
+    epsilons = believed.epsilon_bound(release.scale, query)
     sure = (
         "" if believed.confidence is None else f", with {100 * believed.confidence:g} % confidence"
     )
     kind = "chain" if isinstance(believed, ChainSet) else "table"
     terms = f"the adversary believes in any {kind} that the data leave open{sure}"
-    epsilon = float(np.nanmax(found))
+    epsilon = float(np.nanmax(epsilons))
     return Standing(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
 
 
 def _first(errors: Sequence[TellapartError]) -> TellapartError:
     """The mistake to name where no framework has an answer: rather one in what was given."""
-    return next((one for one in errors if isinstance(one, InvalidArgument)), errors[0])
+    return next((error for error in errors if isinstance(error, InvalidArgument)), errors[0])

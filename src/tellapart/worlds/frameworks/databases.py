@@ -58,14 +58,14 @@ def answers_of(model: FiniteModel, query: Any) -> Array:
         )
     domains = domains_of(model)
     if isinstance(query, Sum | Linear):
-        found = np.zeros(())
+        sums = np.zeros(())
         for weight, domain in zip(weights_of(query, model.records), domains, strict=True):
-            found = np.add.outer(found, weight * domain)
-        return found
+            sums = np.add.outer(sums, weight * domain)
+        return sums
     if not callable(query):
         _checks.refuse("query", "be Sum(), Linear(weights) or a function of records", query)
     listed = itertools.product(*(domain.tolist() for domain in domains))
-    answers = [_checks.finite(answer=query(one)) for one in listed]
+    answers = [_checks.finite(answer=query(database)) for database in listed]
     return np.array(answers).reshape([domain.size for domain in domains])
 
 
@@ -85,7 +85,7 @@ def tabled(model: FiniteModel, route: str) -> JointTable:
 
 
 def _fill(
-    model: FiniteModel, table: Array, place: tuple[int, ...], told: dict[int, float], share: float
+    model: FiniteModel, table: Array, place: tuple[int, ...], known: dict[int, float], share: float
 ) -> None:
     """Probabilities of all databases that begin as told, record by record."""
     record = len(place)
@@ -93,9 +93,9 @@ def _fill(
         table[place] = share
         return
     for index, value in enumerate(model.domain(record).tolist()):
-        chance = model.prior(RecordValue(record, value), told)
+        chance = model.prior(RecordValue(record, value), known)
         if chance > 0:
-            _fill(model, table, (*place, index), {**told, record: value}, share * chance)
+            _fill(model, table, (*place, index), {**known, record: value}, share * chance)
 
 
 def most_told(
@@ -107,9 +107,9 @@ def most_told(
     """
     best: Witness | None = None
     for axes in _groups(answers, size, release):
-        found = _between(model, answers, release, axes, held)
-        if found is not None and (best is None or found.log_ratio > best.log_ratio):
-            best = found
+        witness = _between(model, answers, release, axes, held)
+        if witness is not None and (best is None or witness.log_ratio > best.log_ratio):
+            best = witness
     return best
 
 
@@ -155,8 +155,8 @@ def _between(
         row = int(np.argmax(wide))
         top, bottom, said = high[row].argmax(), low[row].argmin(), math.inf
         ratio = noise_ratio(float(wide[row]), release)
-    one, other = (_database(model, answers, int(places[row, i])) for i in (top, bottom))
-    return Witness(one, other, said, ratio)
+    first, other = (_database(model, answers, int(places[row, i])) for i in (top, bottom))
+    return Witness(first, other, said, ratio)
 
 
 def _extremes(logs: Array, kept: Mask) -> tuple[Array, Array]:
@@ -172,4 +172,4 @@ def noise_ratio(shift: float, release: Release) -> float:
 
 def _database(model: FiniteModel, answers: Array, place: int) -> tuple[float, ...]:
     index = np.unravel_index(place, answers.shape)
-    return tuple(float(model.domain(record)[one]) for record, one in enumerate(index))
+    return tuple(float(model.domain(record)[place]) for record, place in enumerate(index))

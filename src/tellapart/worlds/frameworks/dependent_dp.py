@@ -49,11 +49,11 @@ def dependent(
     if reading == "probabilistic":
         if size is not None:
             _checks.refuse("size", "be left out unless reading='support'", size)
-        found = pufferfish(models, query, release)
-        return replace(found, framework="dependent DP (probabilistic)")
+        result = pufferfish(models, query, release)
+        return replace(result, framework="dependent DP (probabilistic)")
     check_release(release)
-    seen = [_of_support(finite(one), query, release, size) for one in models_of(models)]
-    worst = max(seen, key=lambda one: one.log_ratio)
+    seen = [_of_support(finite(model), query, release, size) for model in models_of(models)]
+    worst = max(seen, key=lambda witness: witness.log_ratio)
     among = "any number of records" if size is None else f"at most {size} records"
     terms = f"two possible databases that differ in {among}, however likely they are"
     return Standing("dependent DP (support)", worst.log_ratio, Side.EXACT, worst, terms, True)
@@ -63,12 +63,12 @@ def _of_support(model: FiniteModel, query: Any, release: Release, size: int | No
     size = model.records if size is None else _checks.whole(1, model.records, size=size)
     table = tabled(model, _ROUTE)
     held = table.probabilities > 0
-    found = most_told(table, answers_of(table, query), release, size, held)
-    if found is None:
+    witness = most_told(table, answers_of(table, query), release, size, held)
+    if witness is None:
         raise ImpossibleSecret(
             f"some two possible databases must differ in at most {size} records, got none"
         )
-    return found
+    return witness
 
 
 def pairwise_coefficient(model: FiniteModel, i: int, j: int, scale: float) -> float:

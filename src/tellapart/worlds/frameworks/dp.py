@@ -38,9 +38,9 @@ def differential_privacy(models: Model | Sequence[Model], query: Any, release: R
     >>> differential_privacy(Independent([[0.7, 0.3]] * 3), Sum(), ta.Laplace(2)).epsilon
     0.5
     """
-    found = _worst(models, query, release, 1)
+    witness = _worst(models, query, release, 1)
     terms = "all other records known, and any values of the domain, whatever the model"
-    return _standing("differential privacy", found, terms, release)
+    return _standing("differential privacy", witness, terms, release)
 
 
 def group_privacy(
@@ -57,24 +57,24 @@ def group_privacy(
     >>> group_privacy(Independent([[0.7, 0.3]] * 3), Sum(), ta.Laplace(2)).epsilon
     1.5
     """
-    found = _worst(models, query, release, size)
+    witness = _worst(models, query, release, size)
     among = "all records" if size is None else f"any {size} records"
     terms = f"{among} may change at once, to any values of the domain, whatever the model"
-    return _standing("group privacy", found, terms, release)
+    return _standing("group privacy", witness, terms, release)
 
 
-def _standing(name: str, found: Witness, terms: str, release: Release) -> Standing:
-    if found.log_ratio == math.inf and not isinstance(release, Channel):
+def _standing(name: str, witness: Witness, terms: str, release: Release) -> Standing:
+    if witness.log_ratio == math.inf and not isinstance(release, Channel):
         terms += _GAUSSIAN if isinstance(release, Gaussian) else _UNBOUNDED
-    return Standing(name, found.log_ratio, Side.EXACT, found, terms, composes=True)
+    return Standing(name, witness.log_ratio, Side.EXACT, witness, terms, composes=True)
 
 
 def _worst(
     models: Model | Sequence[Model], query: Any, release: Release, size: int | None
 ) -> Witness:
     check_release(release)
-    found = [_of_one(model, query, release, size) for model in models_of(models)]
-    return max(found, key=lambda one: one.log_ratio)
+    witnesses = [_of_one(model, query, release, size) for model in models_of(models)]
+    return max(witnesses, key=lambda witness: witness.log_ratio)
 
 
 def _of_one(model: Model, query: Any, release: Release, size: int | None) -> Witness:
@@ -85,10 +85,10 @@ def _of_one(model: Model, query: Any, release: Release, size: int | None) -> Wit
     if not isinstance(model, FiniteModel):
         raise Unsupported("normal records have endlessly many databases; ask for a sum with noise")
     answers = answers_of(model, query)
-    found = most_told(model, answers, release, size, np.ones(answers.shape, dtype=bool))
-    if found is None:
+    witness = most_told(model, answers, release, size, np.ones(answers.shape, dtype=bool))
+    if witness is None:
         _checks.refuse("models", "have a record with two values", model)
-    return found
+    return witness
 
 
 def _of_sum(model: Model, weights: Array, release: Release, size: int) -> Witness:
@@ -124,8 +124,8 @@ def _largest(steps: Array, size: int) -> Any:
 
 def _secrets(model: FiniteModel, weights: Array, chosen: Any, sign: int) -> Any:
     """Values of these records that make the sum as large, or as small, as can be."""
-    found = tuple(
+    secrets = tuple(
         RecordValue(int(i), float(model.domain(i)[np.argmax(sign * weights[i] * model.domain(i))]))
         for i in chosen
     )
-    return found[0] if len(found) == 1 else found
+    return secrets[0] if len(secrets) == 1 else secrets

@@ -80,17 +80,17 @@ class ByRecord:
     @classmethod
     def largest(cls, found: Sequence[ByRecord]) -> ByRecord:
         """For each record the model that tells most of it."""
-        if any(one.records != found[0].records for one in found):
+        if any(result.records != found[0].records for result in found):
             _checks.refuse("models", "all have the same records", [len(x.records) for x in found])
-        table = np.array([one.epsilons for one in found])
+        table = np.array([result.epsilons for result in found])
         model = np.where(np.isnan(table), -np.inf, table).argmax(axis=0)
         places = (model, np.arange(table.shape[1]))
         return cls(
             found[0].records,
             table[places],
-            np.array([one.exact for one in found])[places],
-            max((one.witness for one in found), key=lambda one: one.log_ratio),
-            tuple(dict.fromkeys(secret for one in found for secret in one.skipped)),
+            np.array([result.exact for result in found])[places],
+            max((result.witness for result in found), key=lambda witness: witness.log_ratio),
+            tuple(dict.fromkeys(secret for result in found for secret in result.skipped)),
         )
 
 
@@ -135,16 +135,16 @@ def _of_chain(bounds: ChainBounds, records: Sequence[int], every: bool) -> ByRec
         if left.size == 0 or (left.size > scans and (every or scans < most)):
             break  # nothing is left open, or too much; the first law may settle all
         place = int(left[upper[left].argmax()])
-        found = _of_one(bounds.chain, bounds.query, Laplace(bounds.scale), None, records[place])
-        if found.witness is not None:
-            upper[place] = found.witness.log_ratio
-            best = max(best, found.witness, key=lambda one: one.log_ratio)
+        worst_of = _of_one(bounds.chain, bounds.query, Laplace(bounds.scale), None, records[place])
+        if worst_of.witness is not None:
+            upper[place] = worst_of.witness.log_ratio
+            best = max(best, worst_of.witness, key=lambda witness: witness.log_ratio)
         exact[place], scans = True, scans - 1
     worst = int(np.nanargmax(upper))
     if not every or best.likelier.record == records[worst]:
         exact[worst] |= agree(upper[worst], best.log_ratio)
     wanted = set(records)
-    skipped = tuple(one for one in bounds.chain.impossible if one.record in wanted)
+    skipped = tuple(secret for secret in bounds.chain.impossible if secret.record in wanted)
     return ByRecord(tuple(records), upper, exact, best, skipped)
 
 
@@ -167,20 +167,20 @@ def _of_laws(
 ) -> ByRecord:
     kinds = alike(model, query, known, records)
     check_affordable(model, query, len(kinds), _NAME_SOME)
-    found: dict[int, _Found] = {}
+    by_record: dict[int, _Found] = {}
     for kind in kinds:
         first = _of_one(model, query, release, known, kind[0])
-        found |= {record: _moved(first, record) for record in kind}
-    witnesses = [found[record].witness for record in records]
-    told_of = [one for one in witnesses if one is not None]
+        by_record |= {record: _moved(first, record) for record in kind}
+    witnesses = [by_record[record].witness for record in records]
+    told_of = [witness for witness in witnesses if witness is not None]
     if not told_of:
         raise nothing_to_tell(records)
     return ByRecord(
         tuple(records),
-        np.array([np.nan if one is None else one.log_ratio for one in witnesses]),
+        np.array([np.nan if witness is None else witness.log_ratio for witness in witnesses]),
         np.ones(len(records), dtype=bool),
-        max(told_of, key=lambda one: one.log_ratio),
-        tuple(secret for record in records for secret in found[record].skipped),
+        max(told_of, key=lambda witness: witness.log_ratio),
+        tuple(secret for record in records for secret in by_record[record].skipped),
     )
 
 
@@ -202,7 +202,7 @@ def laws_by_kind(
     kinds = alike(model, query, None, records)
     check_affordable(model, query, len(kinds), route)
     if len(kinds) == model.records:  # all laws at once take less than one by one
-        for record, secrets in groupby(model.laws(query), key=lambda one: one[0].record):
+        for record, secrets in groupby(model.laws(query), key=lambda pair: pair[0].record):
             yield [record], list(secrets)
         return
     for kind in kinds:
@@ -222,13 +222,13 @@ def _kind(model: FiniteModel, query: Any, known: Known | None, record: int) -> H
     return record
 
 
-def _moved(found: _Found, record: int) -> _Found:
+def _moved(worst: _Found, record: int) -> _Found:
     """The same of another record that is alike."""
-    seen = found.witness
+    seen = worst.witness
     if seen is not None and seen.likelier.record != record:
-        one, other = (RecordValue(record, part.value) for part in (seen.likelier, seen.other))
-        seen = Witness(one, other, seen.output, seen.log_ratio, seen.known)
-    skipped = tuple(RecordValue(record, one.value) for one in found.skipped)  # type: ignore[union-attr]
+        first, other = (RecordValue(record, part.value) for part in (seen.likelier, seen.other))
+        seen = Witness(first, other, seen.output, seen.log_ratio, seen.known)
+    skipped = tuple(RecordValue(record, secret.value) for secret in worst.skipped)  # type: ignore[union-attr]
     return _Found(seen, skipped)
 
 
@@ -246,14 +246,14 @@ def _of_one(
         return _Found(None, skipped)
     laws_listed = [law for _, law in possible if isinstance(law, FiniteLaw)]
     if isinstance(release, Laplace | Channel) and len(laws_listed) == len(possible):
-        found = furthest_of(laws_listed, release)
-        one, other = possible[found.likelier][0], possible[found.other][0]
-        return _Found(Witness(one, other, found.output, found.log_ratio, told(known)), skipped)
+        apart = furthest_of(laws_listed, release)
+        first, other = possible[apart.likelier][0], possible[apart.other][0]
+        return _Found(Witness(first, other, apart.output, apart.log_ratio, told(known)), skipped)
     seen = [
-        witness_of(one, other, h1, h0, release, known)
-        for (one, h1), (other, h0) in combinations(possible, 2)
+        witness_of(first, other, h1, h0, release, known)
+        for (first, h1), (other, h0) in combinations(possible, 2)
     ]
-    return _Found(max(seen, key=lambda one: one.log_ratio), skipped)
+    return _Found(max(seen, key=lambda witness: witness.log_ratio), skipped)
 
 
 def laws_work(model: FiniteModel, query: Any, asked: int) -> int:

@@ -53,13 +53,13 @@ def _reach(model: FiniteModel) -> tuple[float, str]:
         return 1.0, ""
     chained = isinstance(model, MarkovChain)
     if isinstance(model, MarkovChain):
-        found = _along_chain(model)
+        influence = _along_chain(model)
     else:
         route = "Independent records and a MarkovChain need no list"
-        found = _influence(tabled(model, route).probabilities)
-    if found is None:
+        influence = _influence(tabled(model, route).probabilities)
+    if influence is None:
         return math.inf, "no bound, as some database is impossible"
-    norm, sums = _banded(found) if chained else _dense(found)
+    norm, sums = _banded(influence) if chained else _dense(influence)
     if not norm < 1:
         return math.inf, f"no bound, as influences have the norm {norm:.4g}, not below 1"
     return float(sums.max()), ""
@@ -95,13 +95,13 @@ def _influence(joint: Array) -> Array | None:
         joint = joint.compress(shares > 0, axis=axis)
     if not joint.all():
         return None
-    found = np.zeros((joint.ndim, joint.ndim))
+    influence = np.zeros((joint.ndim, joint.ndim))
     for own in axes:
         logs = np.log(joint) - np.log(joint.sum(axis=own, keepdims=True))
         for other in axes:
             if other != own:
-                found[own, other] = _spread(logs, other)
-    return found
+                influence[own, other] = _spread(logs, other)
+    return influence
 
 
 def _along_chain(model: MarkovChain) -> Array | None:

@@ -57,7 +57,8 @@ class ProductPriors:
         if not self.values:
             _checks.refuse("values", "not be empty", self.values)
         values = tuple(
-            check_values(len(one), **{f"values[{i}]": one}) for i, one in enumerate(self.values)
+            check_values(len(domain), **{f"values[{i}]": domain})
+            for i, domain in enumerate(self.values)
         )
         low = _bounds("low", self.low, values, 0.0)
         high = _bounds("high", self.high, values, 1.0)
@@ -76,12 +77,12 @@ class ProductPriors:
     def bounded(self) -> bool:
         """Whether some marginal is ruled out."""
         ends = ((self.low, 0.0), (self.high, 1.0))
-        return any(np.any(np.asarray(one) != end) for bound, end in ends for one in bound or ())
+        return any(np.any(np.asarray(side) != end) for bound, end in ends for side in bound or ())
 
     def corners(self, record: int) -> Array:
         """The laws of a record that are no mixture of others within the bounds, one in each row."""
         low, high = (np.asarray(bound[record]) for bound in (self.low, self.high))  # type: ignore[index]
-        found = set()
+        corners = set()
         for free in range(low.size):
             fixed = [i for i in range(low.size) if i != free]
             for ends in itertools.product((0, 1), repeat=len(fixed)):
@@ -89,8 +90,8 @@ class ProductPriors:
                 law[fixed] = np.where(ends, high[fixed], low[fixed])
                 law[free] = 1 - law[fixed].sum()
                 if low[free] - 1e-12 <= law[free] <= high[free] + 1e-12:
-                    found.add(tuple(np.clip(law, 0, 1).tolist()))
-        return np.array(sorted(found))
+                    corners.add(tuple(np.clip(law, 0, 1).tolist()))
+        return np.array(sorted(corners))
 
 
 Priors = Model | Sequence[Model] | ProductPriors
@@ -113,11 +114,11 @@ def inferential(priors: Priors, query: Any, release: Release) -> Standing:
 
 
 def _worst(worst: Witness, laws: list[tuple[Secret, Law]], release: Release) -> Witness:
-    for (h1, one), (h0, other) in itertools.combinations(laws, 2):
-        found = furthest(one, other, release)
-        pair = (h1, h0) if found.log_ratio >= 0 else (h0, h1)
-        if abs(found.log_ratio) > worst.log_ratio:
-            worst = Witness(*pair, found.output, abs(found.log_ratio))
+    for (h1, law), (h0, other) in itertools.combinations(laws, 2):
+        extreme = furthest(law, other, release)
+        pair = (h1, h0) if extreme.log_ratio >= 0 else (h0, h1)
+        if abs(extreme.log_ratio) > worst.log_ratio:
+            worst = Witness(*pair, extreme.output, abs(extreme.log_ratio))
     return worst
 
 
@@ -160,7 +161,7 @@ def _summed(
     """Far out, Laplace noise on a sum of independent records shows the whole of one's change."""
     worst = Witness(None, None, None, 0.0)
     for record, values in enumerate(priors.values):
-        possible = [one for one in values if RecordValue(record, one) not in skipped]
+        possible = [value for value in values if RecordValue(record, value) not in skipped]
         if len(possible) > 1:
             top, bottom = (RecordValue(record, end) for end in (max(possible), min(possible)))
             moved = abs(float(weights[record])) * (top.value - bottom.value) / release.scale
@@ -175,7 +176,7 @@ def _at_corners(
 ) -> Witness:
     corners = [priors.corners(record) for record in range(priors.records)]
     _check_corners([len(laws) for laws in corners])
-    even = [np.full(len(one), 1 / len(one)) for one in priors.values]
+    even = [np.full(len(domain), 1 / len(domain)) for domain in priors.values]
     answers = answers_of(Independent(tuple(even), priors.values), query)
     worst = Witness(None, None, None, 0.0)
     for record, values in enumerate(priors.values):
@@ -208,11 +209,11 @@ def _law(answers: Array, shares: Array) -> FiniteLaw:
 
 def _bounds(name: str, given: Any, values: Sequence[Array], default: float) -> tuple[Array, ...]:
     if given is None:
-        return tuple(np.full(one.size, default) for one in values)
+        return tuple(np.full(domain.size, default) for domain in values)
     if len(given) != len(values):
         _checks.refuse(name, f"be {len(values)} lists, one for each record", len(given))
     rows = [_checks.probabilities(**{f"{name}[{i}]": row}) for i, row in enumerate(given)]
-    for i, (row, one) in enumerate(zip(rows, values, strict=True)):
-        if row.shape != one.shape:
-            _checks.refuse(f"{name}[{i}]", f"have {one.size} probabilities", row.shape)
+    for i, (row, domain) in enumerate(zip(rows, values, strict=True)):
+        if row.shape != domain.shape:
+            _checks.refuse(f"{name}[{i}]", f"have {domain.size} probabilities", row.shape)
     return tuple(rows)

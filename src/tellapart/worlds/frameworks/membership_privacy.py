@@ -51,15 +51,15 @@ def membership(
     0.620115
     """
     check_release(release)
-    found = []
+    results = []
     for model in models_of(models):
         if not isinstance(model, FiniteModel):
             raise Unsupported(
                 "values of normal records have densities, not probabilities; beliefs in them are "
                 "compared by tell_apart"
             )
-        found.append(_of_one(model, query, release, positive, secrets))
-    worst = max(found, key=lambda one: one.epsilon)
+        results.append(_of_one(model, query, release, positive, secrets))
+    worst = max(results, key=lambda result: result.epsilon)
     return Standing(
         framework="membership privacy (positive)" if positive else "membership privacy",
         epsilon=worst.epsilon,
@@ -67,7 +67,7 @@ def membership(
         witness=worst.witness if worst.witness.likelier is not None else None,
         assumptions="the adversary's prior is the model, or any one of those listed",
         composes=False,
-        skipped=tuple(dict.fromkeys(secret for one in found for secret in one.skipped)),
+        skipped=tuple(dict.fromkeys(secret for result in results for secret in result.skipped)),
         unit="log posterior/prior",
     )
 
@@ -90,12 +90,12 @@ def _of_one(
         return chain_beliefs(ChainBounds(model, query, release.scale), positive)
     worst, skipped = Witness(None, None, None, 0.0), []
     untold = model.law(query, _anything(model, RecordValue(0, 0)))
-    for secret, told, alike in _told(model, query, secrets):
-        if told is None:
+    for secret, law, alike in _told(model, query, secrets):
+        if law is None:
             skipped += alike
             continue
-        moves = _moves(secret, told, _anything(model, secret), untold, release, positive)
-        worst = max(worst, *moves, key=lambda one: one.log_ratio)
+        moves = _moves(secret, law, _anything(model, secret), untold, release, positive)
+        worst = max(worst, *moves, key=lambda witness: witness.log_ratio)
     return Believed(worst.log_ratio, True, worst, tuple(skipped))
 
 
@@ -146,10 +146,10 @@ def _anything(model: FiniteModel, secret: Secret) -> RecordIn:
 
 
 def _moves(
-    secret: Secret, told: Law, anything: Secret, untold: Law, release: Release, positive: bool
+    secret: Secret, law: Law, anything: Secret, untold: Law, release: Release, positive: bool
 ) -> Iterator[Witness]:
     """The furthest rise of the belief in a secret and, unless only rises count, its fall."""
-    rise, fall = extremes(told, untold, release)
+    rise, fall = extremes(law, untold, release)
     yield Witness(secret, anything, rise.output, rise.log_ratio)
     if not positive:
         yield Witness(anything, secret, fall.output, -fall.log_ratio)

@@ -64,10 +64,14 @@ def capacity(log_masses: Array, gap: float = 1e-11) -> Capacity:
         if best.upper - best.lower <= gap:
             break
         tried = [_blahut(prior, apart), *_newton(logs, prior, apart)]
-        mixtures = [(one, _mixed(logs, one)) for one in tried]
+        mixtures = [(weights, _mixed(logs, weights)) for weights in tried]
         # Where an outcome has become impossible, the input that shows it was given up too early.
-        found = [(one, _divergences(logs, mix)) for one, mix in mixtures if np.isfinite(mix).all()]
-        prior, apart = max(found, key=lambda pair: float(pair[0] @ pair[1]))
+        solutions = [
+            (weights, _divergences(logs, mix))
+            for weights, mix in mixtures
+            if np.isfinite(mix).all()
+        ]
+        prior, apart = max(solutions, key=lambda pair: float(pair[0] @ pair[1]))
         best = Capacity(
             max(best.lower, float(prior @ apart)), min(best.upper, float(apart.max())), prior
         )
@@ -108,13 +112,13 @@ def _newton(logs: Array, prior: Array, apart: Array) -> list[Array]:
     aim = np.linalg.solve(root, curved @ prior + apart)
     heavy = 1e5 * np.sqrt(curved.max())
     try:
-        found = optimize.nnls(
+        weights = optimize.nnls(
             np.vstack([root.T, np.full(prior.size, heavy)]), np.append(aim, heavy)
         )[0]
     except RuntimeError:  # it did not settle; the other step still gains
         return []
-    found /= found.sum()
-    return [prior + share * (found - prior) for share in (1.0, 0.3, 0.03)]
+    weights /= weights.sum()
+    return [prior + share * (weights - prior) for share in (1.0, 0.3, 0.03)]
 
 
 _CLOSE = 1e-10
@@ -157,14 +161,14 @@ def mutual_information(
     if form not in _FORMS:
         _checks.refuse("form", f"be one of {list(_FORMS)}", form)
     how, terms, composes = _FORMS[form]
-    found = []
+    results = []
     for model in models_of(models):
         if not isinstance(model, FiniteModel):
             raise Unsupported("mutual information is worked out for records with finite domains")
         last = model.records - 1
         asked = range(last + 1) if record is None else [_checks.whole(0, last, record=record)]
-        found.append(how(model, query, release, asked))
-    most = max(found, key=lambda one: one.nats)
+        results.append(how(model, query, release, asked))
+    most = max(results, key=lambda result: result.nats)
     return Standing(
         framework=f"mutual-information DP ({form})",
         epsilon=most.nats,
@@ -172,7 +176,7 @@ def mutual_information(
         witness=None,
         assumptions=f"{terms}; most of record {most.record}",
         composes=composes,
-        skipped=tuple(dict.fromkeys(one for each in found for one in each.skipped)),
+        skipped=tuple(dict.fromkeys(secret for each in results for secret in each.skipped)),
         unit="nats",
     )
 
@@ -185,7 +189,7 @@ def _prior_free(model: FiniteModel, query: Any, release: Release, asked: Sequenc
 
     @cache
     def most(answers: tuple[float, ...]) -> Capacity:
-        points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in answers]
+        points = [FiniteLaw(np.array([answer]), np.zeros(1)) for answer in answers]
         return capacity(log_masses(points, release))
 
     if isinstance(query, Sum | Linear) and not isinstance(release, Channel):
@@ -195,8 +199,8 @@ def _prior_free(model: FiniteModel, query: Any, release: Release, asked: Sequenc
         check_length(model, "ask Sum() or Linear(weights) with noise")
         every = _channels(model, query, release)
         channels = [(record, answers) for record in asked for answers in every[record]]
-    found = [(record, most(answers)) for record, answers in channels]
-    record, best = max(found, key=lambda pair: pair[1].upper)
+    capacities = [(record, most(answers)) for record, answers in channels]
+    record, best = max(capacities, key=lambda pair: pair[1].upper)
     close = best.upper - best.lower <= _CLOSE
     return Most(best.upper, record, side=Side.EXACT if close else Side.AT_MOST)
 
@@ -230,10 +234,12 @@ def _channels(
         own = [
             tuple(np.unique(weights[i] * model.domain(i)).tolist()) for i in range(model.records)
         ]
-        around = {one: _others(own, own.index(one)) for one in set(own)}
-        return [frozenset(tuple(sorted({a + b for a in one})) for b in around[one]) for one in own]
+        around = {steps: _others(own, own.index(steps)) for steps in set(own)}
+        return [
+            frozenset(tuple(sorted({a + b for a in steps})) for b in around[steps]) for steps in own
+        ]
     answers = answers_of(model, query)
-    found = []
+    channels = []
     for record in range(model.records):
         rows = np.unique(
             np.sort(np.moveaxis(answers, record, -1).reshape(-1, answers.shape[record]), axis=1),
@@ -241,22 +247,22 @@ def _channels(
         )
         if shifts:
             rows = np.unique(rows - rows[:, :1], axis=0)
-        found.append(frozenset(tuple(np.unique(row).tolist()) for row in rows))
-    return found
+        channels.append(frozenset(tuple(np.unique(row).tolist()) for row in rows))
+    return channels
 
 
 def _others(own: list[tuple[float, ...]], record: int) -> list[float]:
     """All sums that the other records may have."""
     sums = np.zeros(1)
-    for i, one in enumerate(own):
+    for i, steps in enumerate(own):
         if i != record:
-            if sums.size * len(one) > MOST_SUMS:
+            if sums.size * len(steps) > MOST_SUMS:
                 raise Unsupported(
-                    f"{count_in_words(sums.size * len(one))} sums of other records are too many "
+                    f"{count_in_words(sums.size * len(steps))} sums of other records are too many "
                     "to list, at most "
                     f"{MOST_SUMS} are; give values in whole units, whose sums coincide"
                 )
-            sums = np.unique(np.add.outer(sums, np.array(one)))
+            sums = np.unique(np.add.outer(sums, np.array(steps)))
     return list(sums.tolist())
 
 
@@ -275,9 +281,9 @@ def _alone(model: FiniteModel, query: Any, release: Release, asked: Sequence[int
             else:
                 laws.append(law)
                 priors.append(model.prior(secret))
-        found = told(laws, priors, release)
-        best = max(best, Most(found, kind[0]), key=lambda one: one.nats)
-    in_order = sorted(skipped, key=lambda one: one.record)
+        nats = told(laws, priors, release)
+        best = max(best, Most(nats, kind[0]), key=lambda most: most.nats)
+    in_order = sorted(skipped, key=lambda secret: secret.record)
     return best._replace(skipped=tuple(in_order))
 
 
@@ -298,7 +304,7 @@ def _given_others(model: FiniteModel, query: Any, release: Release, asked: Seque
             check_length(model, _NO_MODEL)
             each = chain_given_others(model, weights, release, _one_channel).tolist()
             record = max(asked, key=each.__getitem__)
-            skipped = tuple(one for one in model.impossible if one.record in asked)
+            skipped = tuple(secret for secret in model.impossible if secret.record in asked)
             return Most(each[record], record, skipped)
     answers, joint = answers_of(model, query), tabled(model, _ROUTE).probabilities
     each = [_given(joint, answers, record, release) for record in range(model.records)]
@@ -310,11 +316,11 @@ def _given_others(model: FiniteModel, query: Any, release: Release, asked: Seque
 def _largest(
     each: Sequence[float], model: FiniteModel, laws: Sequence[Array], asked: Sequence[int]
 ) -> Most:
-    record = max(asked, key=lambda one: each[one])
+    record = max(asked, key=lambda place: each[place])
     skipped = [
-        RecordValue(one, value)
-        for one in asked
-        for value in model.domain(one)[laws[one] == 0].tolist()
+        RecordValue(place, value)
+        for place in asked
+        for value in model.domain(place)[laws[place] == 0].tolist()
     ]
     return Most(each[record], record, tuple(skipped))
 
@@ -323,12 +329,12 @@ def _given(joint: Array, answers: Array, record: int, release: Release) -> float
     size = joint.shape[record]
     shares = np.moveaxis(joint, record, -1).reshape(-1, size)
     rows = np.moveaxis(answers, record, -1).reshape(-1, size)
-    found = 0.0
+    nats = 0.0
     for share, row in zip(shares, rows, strict=True):
         whole = share.sum()
         if whole > 0:
-            found += whole * _one_channel(row, share / whole, release)
-    return float(found)
+            nats += whole * _one_channel(row, share / whole, release)
+    return float(nats)
 
 
 def _one_channel(answers: Array, priors: Array, release: Release) -> float:
@@ -338,7 +344,7 @@ def _one_channel(answers: Array, priors: Array, release: Release) -> float:
     if distinct.size == 1:
         return 0.0
     shares = np.bincount(groups, weights=priors[shown])
-    points = [FiniteLaw(np.array([one]), np.zeros(1)) for one in distinct]
+    points = [FiniteLaw(np.array([value]), np.zeros(1)) for value in distinct]
     return told(points, (shares / shares.sum()).tolist(), release)
 
 

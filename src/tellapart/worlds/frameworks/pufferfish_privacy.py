@@ -44,11 +44,13 @@ def pufferfish(
     seen = releases_of(query, release)
     theta = models_of(models)
     if pairs is None:
-        found = [of_records(one, query, seen, known, records) for one in theta]
-        parts = [(one.worst, one.side, one.witness, one.skipped) for one in found]
+        by_record = [of_records(model, query, seen, known, records) for model in theta]
+        parts = [(part.worst, part.side, part.witness, part.skipped) for part in by_record]
     else:
-        told = [of_pairs(one, query, seen, listed(pairs, records), known) for one in theta]
-        parts = [(one.witness.log_ratio, Side.EXACT, one.witness, one.skipped) for one in told]
+        by_pair = [of_pairs(model, query, seen, listed(pairs, records), known) for model in theta]
+        parts = [
+            (part.witness.log_ratio, Side.EXACT, part.witness, part.skipped) for part in by_pair
+        ]
     epsilon, side, witness, _ = max(parts, key=lambda part: part[0])
     skipped = tuple(dict.fromkeys(secret for part in parts for secret in part[3]))
     return Standing("Pufferfish", epsilon, side, witness, terms(theta, known), False, skipped)
@@ -72,7 +74,7 @@ def pufferfish_by_record(
     seen = releases_of(query, release)
     theta = models_of(models)
     return ByRecord.largest(
-        [of_records(one, query, seen, known, records, every=True) for one in theta]
+        [of_records(model, query, seen, known, records, every=True) for model in theta]
     )
 
 
@@ -99,16 +101,16 @@ def worst_curve(
     curves = []
     for model in models_of(models):
         secrets = None if pairs is None else listed(pairs, records)
-        for one, other in pairs_of(model, query, secrets, records, known):
-            curve = pair_curve(one, other, seen)
+        for first, other in pairs_of(model, query, secrets, records, known):
+            curve = pair_curve(first, other, seen)
             curves += [curve, curve.mirrored()]
     return worst_case(curves)
 
 
 def terms(theta: Sequence[Model], known: Known | None) -> str:
     """What is taken for granted: in which models the adversary believes, and what it knows."""
-    one = "this model of the data"
+    single = "this model of the data"
     return TERMS.format(
-        theta=one if len(theta) == 1 else f"one of these {len(theta)} models of the data",
+        theta=single if len(theta) == 1 else f"one of these {len(theta)} models of the data",
         known=f"records {sorted(known)}" if known else "no record",
     )

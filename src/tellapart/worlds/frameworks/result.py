@@ -47,6 +47,6 @@ def models_of(models: Model | Sequence[Model]) -> list[Model]:
     listed = [models] if isinstance(models, Model) else list(models)
     if not listed:
         _checks.refuse("models", "not be empty", models)
-    for one in listed:
-        _checks.instance(Model, "a data model of tellapart.worlds", models=one)
+    for model in listed:
+        _checks.instance(Model, "a data model of tellapart.worlds", models=model)
     return listed

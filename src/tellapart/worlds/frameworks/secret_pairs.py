@@ -64,8 +64,8 @@ def laws_of(model: FiniteModel, query: Any, record: int, known: Known | None) ->
 def asked(model: FiniteModel, records: Sequence[int] | None, known: Known | None) -> list[int]:
     """The records whose values are secrets: those named, or all that are not known."""
     if records is None:
-        return [one for one in range(model.records) if one not in (known or {})]
-    chosen = [_checks.whole(0, model.records - 1, records=one) for one in records]
+        return [record for record in range(model.records) if record not in (known or {})]
+    chosen = [_checks.whole(0, model.records - 1, records=record) for record in records]
     if not chosen:
         _checks.refuse("records", "not be empty", records)
     return list(dict.fromkeys(chosen))
@@ -81,9 +81,9 @@ def listed(pairs: Any, records: Sequence[int] | None) -> list[Pair]:
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             _checks.refuse("pairs", "hold pairs of secrets", pair)
-        for one in pair:
-            _checks.instance(Secret, "RecordValue, RecordIn or Predicate", secret=one)
-    return [(one, other) for one, other in pairs]
+        for secret in pair:
+            _checks.instance(Secret, "RecordValue, RecordIn or Predicate", secret=secret)
+    return [(first, other) for first, other in pairs]
 
 
 def of_pairs(
@@ -100,11 +100,11 @@ def of_pairs(
             laws[secret] = None
     skipped = tuple(secret for secret, law in laws.items() if law is None)
     best: Witness | None = None
-    for one, other in pairs:
-        h1, h0 = laws[one], laws[other]
+    for first, other in pairs:
+        h1, h0 = laws[first], laws[other]
         if h1 is not None and h0 is not None:
-            found = witness_of(one, other, h1, h0, release, known)
-            best = found if best is None or found.log_ratio > best.log_ratio else best
+            witness = witness_of(first, other, h1, h0, release, known)
+            best = witness if best is None or witness.log_ratio > best.log_ratio else best
     if best is None:
         raise ImpossibleSecret(
             f"pairs must hold two secrets of positive probability, got none: {skipped!r} have none"
@@ -113,13 +113,13 @@ def of_pairs(
 
 
 def witness_of(
-    one: Secret, other: Secret, h1: Law, h0: Law, release: Releases, known: Known | None
+    first: Secret, other: Secret, h1: Law, h0: Law, release: Releases, known: Known | None
 ) -> Witness:
     """The output that tells most, and for which of the two secrets it speaks."""
     largest, smallest = extremes(h1, h0, release)
     if largest.log_ratio >= -smallest.log_ratio:
-        return Witness(one, other, largest.output, largest.log_ratio, told(known))
-    return Witness(other, one, smallest.output, -smallest.log_ratio, told(known))
+        return Witness(first, other, largest.output, largest.log_ratio, told(known))
+    return Witness(other, first, smallest.output, -smallest.log_ratio, told(known))
 
 
 def told(known: Known | None) -> tuple[tuple[int, float], ...]:
@@ -136,17 +136,17 @@ def pairs_of(
 ) -> Iterator[tuple[Law, Law]]:
     """Both laws of every pair: the pairs given, or any two possible values of these records."""
     if pairs is not None:
-        for one, other in pairs:
-            yield model.law(query, one, known), model.law(query, other, known)
+        for first, other in pairs:
+            yield model.law(query, first, known), model.law(query, other, known)
         return
     listable = finite(model)
-    records, found = asked(listable, records, known), False
+    records, any_pair = asked(listable, records, known), False
     for record in records:
         laws = laws_of(listable, query, record, known)
         for h1, h0 in combinations([law for law in laws if law is not None], 2):
-            found = True
+            any_pair = True
             yield h1, h0
-    if not found:
+    if not any_pair:
         raise nothing_to_tell(records)
 
 
@@ -182,7 +182,7 @@ def secret_pairs(policy: Policy, model: Model) -> list[tuple[Secret, Secret]] | 
     if not isinstance(model, FiniteModel):
         return [*pairs]
     return [
-        (one, other)
-        for one, other in pairs
-        if {one.value, other.value} <= set(model.domain(one.record).tolist())
+        (first, other)
+        for first, other in pairs
+        if {first.value, other.value} <= set(model.domain(first.record).tolist())
     ]

@@ -30,7 +30,7 @@ def as_table(rows: Sequence[Standing], width: int = 100) -> str:
     Pufferfish  = 2.0000  no       record 3 is 1 rather than 0, by output 7
     """
     width = _checks.whole(20, width=width)
-    cells = [HEAD, *(_cells(one) for one in rows)]
+    cells = [HEAD, *(_cells(row) for row in rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(3)]
     room = width - sum(widths) - 3 * len(_GAP)
     if room < -len(_GAP):
@@ -49,23 +49,23 @@ def as_data(rows: Sequence[Standing]) -> list[dict[str, Any]]:
     """The same as plain data, to be written as JSON."""
     return [
         {
-            "framework": one.framework,
-            "epsilon": one.epsilon,
-            "side": one.side.value,
-            "unit": one.unit,
-            "composes": one.composes,
-            "assumptions": one.assumptions,
-            "witness": None if one.witness is None else _witness(one.witness),
-            "skipped": [statement(secret) for secret in one.skipped],
+            "framework": row.framework,
+            "epsilon": row.epsilon,
+            "side": row.side.value,
+            "unit": row.unit,
+            "composes": row.composes,
+            "assumptions": row.assumptions,
+            "witness": None if row.witness is None else _witness(row.witness),
+            "skipped": [statement(secret) for secret in row.skipped],
         }
-        for one in rows
+        for row in rows
     ]
 
 
-def shown(one: Standing) -> str:
+def shown(row: Standing) -> str:
     """The number with its side, rounded to that side, and with its unit where that is not ε's."""
-    unit = " nats" if one.unit == "nats" else ""
-    return f"{one.side.value} {fixed(one.epsilon, one.side is not Side.AT_LEAST)}{unit}"
+    unit = " nats" if row.unit == "nats" else ""
+    return f"{row.side.value} {fixed(row.epsilon, row.side is not Side.AT_LEAST)}{unit}"
 
 
 def in_words(witness: Witness) -> str:
@@ -120,25 +120,25 @@ def statement(secret: Any) -> str:
     return str(secret)
 
 
-def _cells(one: Standing) -> tuple[str, str, str, str]:
-    told = "nothing" if one.epsilon == 0 else ""
-    words = told if one.witness is None else in_words(one.witness)
-    return one.framework, shown(one), "yes" if one.composes else "no", words
+def _cells(row: Standing) -> tuple[str, str, str, str]:
+    text = "nothing" if row.epsilon == 0 else ""
+    words = text if row.witness is None else in_words(row.witness)
+    return row.framework, shown(row), "yes" if row.composes else "no", words
 
 
 def _block(row: Sequence[str], width: int) -> list[str]:
     name, number, adds, words = row
     said = [f"ε {number}", f"adds up: {adds}", *([f"told apart most: {words}"] if words else [])]
     lines = textwrap.wrap(name, width)
-    for one in said:
-        lines += textwrap.wrap(one, width, initial_indent="  ", subsequent_indent="    ")
+    for line in said:
+        lines += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="    ")
     return lines
 
 
 def _told(likelier: Any, other: Any) -> str:
     if _groups(likelier, other):
-        values = {one.value for one in likelier}, {one.value for one in other}
-        if all(len(one) == 1 for one in values):
+        values = {secret.value for secret in likelier}, {secret.value for secret in other}
+        if all(len(distinct) == 1 for distinct in values):
             (high,), (low,) = values
             return f"{len(likelier)} records are all {high:g} rather than all {low:g}"
         return f"{len(likelier)} records together"
@@ -155,9 +155,9 @@ def _told(likelier: Any, other: Any) -> str:
     return statement(likelier) + ("" if other is None else f" rather than {statement(other)}")
 
 
-def _moved(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+def _moved(first: tuple[Any, ...], other: tuple[Any, ...]) -> str:
     """In which records two databases differ."""
-    moves = [(i, a, b) for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    moves = [(i, a, b) for i, (a, b) in enumerate(zip(first, other, strict=True)) if a != b]
     if len(moves) > 2:
         return f"{len(moves)} records together"
     return " and ".join(f"record {i} is {_value(a)} rather than {_value(b)}" for i, a, b in moves)
@@ -170,7 +170,7 @@ def _value(value: Any) -> str:
 def _groups(likelier: Any, other: Any) -> bool:
     """Whether these are values of several records at once."""
     return all(
-        isinstance(side, tuple) and side and all(isinstance(one, RecordValue) for one in side)
+        isinstance(side, tuple) and side and all(isinstance(secret, RecordValue) for secret in side)
         for side in (likelier, other)
     )
 
@@ -181,7 +181,7 @@ def _few(secrets: tuple[Any, ...], most: int = 3) -> tuple[Any, ...]:
 
 
 def _any_of(values: Sequence[float]) -> str:
-    listed = ", ".join(f"{one:g}" for one in values)
+    listed = ", ".join(f"{value:g}" for value in values)
     return listed if len(values) == 1 else f"one of {listed}"
 
 
@@ -208,5 +208,5 @@ def _plain(secret: Any) -> Any:
     if isinstance(secret, RecordIn):
         return {"record": secret.record, "values": list(secret.values)}
     if isinstance(secret, tuple):
-        return [_plain(one) for one in secret]
+        return [_plain(part) for part in secret]
     return secret if secret is None or isinstance(secret, int | float | str) else statement(secret)

@@ -48,8 +48,8 @@ class _Passage:
 
     def epsilons(self, scale: float) -> Array:
         """The largest of the log-ratios of each record; NaN where it has no two values."""
-        found = self.log_ratios(scale).max(axis=(1, 2))
-        return np.where(found == -np.inf, np.nan, found)
+        epsilons = self.log_ratios(scale).max(axis=(1, 2))
+        return np.where(epsilons == -np.inf, np.nan, epsilons)
 
     def log_ratios(self, scale: float) -> Array:
         """At most log P(o | x_t = a) − log P(o | x_t = b), by t, a and b; −inf where not two."""
@@ -169,8 +169,8 @@ def one_side(boxes: Sequence[Box], own: Array, apart: Array, possible: Mask) -> 
 
 
 def _two(boxes: Sequence[Box], own: Array, apart: float, possible: Mask) -> Array:
-    found = np.zeros((own.size, 2, 2))
-    told: Two = (0.0, 0.0)
+    inherited = np.zeros((own.size, 2, 2))
+    leaked: Two = (0.0, 0.0)
     budgets: list[float] = (own * apart).tolist()
     certain: list[bool] = np.logical_not(possible.all(axis=1)).tolist()
     ends = _runs(boxes, own, possible)
@@ -179,29 +179,29 @@ def _two(boxes: Sequence[Box], own: Array, apart: float, possible: Mask) -> Arra
         deadline.check()
         if t == 0 or boxes[t] is not boxes[t - 1]:
             rows = (boxes[t].low.tolist(), boxes[t].high.tolist())
-        before = told
+        before = leaked
         # α of state 1 over 0 limits where u_1 is large, α of 0 over 1 where u_0 is.
-        alphas = (_plus(told[0], budgets[t]), _plus(told[1], budgets[t]))
-        told = (0.0, 0.0) if certain[t + 1] else two_states(*rows, alphas)
+        alphas = (_plus(leaked[0], budgets[t]), _plus(leaked[1], budgets[t]))
+        leaked = (0.0, 0.0) if certain[t + 1] else two_states(*rows, alphas)
         end = t + 1
-        if t and ends[t - 1] > t and _settled(before, told):
+        if t and ends[t - 1] > t and _settled(before, leaked):
             # What tells no more than itself bounds all to come.
-            told, end = before, int(ends[t])
-        found[t + 1 : end + 1, 0, 1], found[t + 1 : end + 1, 1, 0] = told
+            leaked, end = before, int(ends[t])
+        inherited[t + 1 : end + 1, 0, 1], inherited[t + 1 : end + 1, 1, 0] = leaked
         t = end
-    return found
+    return inherited
 
 
-def _settled(before: Two, told: Two) -> bool:
-    return all(now <= old <= now + _STILL for old, now in zip(before, told, strict=True))
+def _settled(before: Two, leaked: Two) -> bool:
+    return all(now <= old <= now + _STILL for old, now in zip(before, leaked, strict=True))
 
 
-def _plus(one: float, other: float) -> float:
-    return (one + other) * (1 + EPS)
+def _plus(first: float, other: float) -> float:
+    return (first + other) * (1 + EPS)
 
 
 def _many(boxes: Sequence[Box], own: Array, apart: Array, possible: Mask) -> Array:
-    found = np.zeros((own.size, *apart.shape))
+    inherited = np.zeros((own.size, *apart.shape))
     unlike = ~np.eye(len(apart), dtype=bool)
     ends = _runs(boxes, own, possible)
     step: Step | None = None
@@ -212,24 +212,24 @@ def _many(boxes: Sequence[Box], own: Array, apart: Array, possible: Mask) -> Arr
             step = _step(boxes[t])
         met = possible[t + 1][:, None] & possible[t + 1] & unlike
 
-        def told(leaked: Array, t: int = t, step: Step = step, met: Mask = met) -> Array:
+        def through(leaked: Array, t: int = t, step: Step = step, met: Mask = met) -> Array:
             return np.where(met, step(*_limits(leaked + own[t] * apart, possible[t])), 0.0)
 
-        found[t + 1] = told(found[t])
+        inherited[t + 1] = through(inherited[t])
         t += 1
-        if ends[t - 1] > t and np.abs(found[t] - found[t - 1]).max() <= _STILL:
-            most = _lasting(told, found[t], met)
+        if ends[t - 1] > t and np.abs(inherited[t] - inherited[t - 1]).max() <= _STILL:
+            most = _lasting(through, inherited[t], met)
             if most is not None:
                 end = int(ends[t - 1])
-                found[t : end + 1], t = most, end
-    return found
+                inherited[t : end + 1], t = most, end
+    return inherited
 
 
-def _lasting(told: Callable[[Array], Array], found: Array, met: Mask) -> Array | None:
+def _lasting(through: Callable[[Array], Array], leaked: Array, met: Mask) -> Array | None:
     """A little more than was found, if it tells no more than itself: so it bounds all to come."""
-    for more in (_SETTLED * (1 + found), _SETTLED * found / found.max(initial=EPS)):
-        most = np.where(met, found + more, 0.0)
-        if np.all(told(most) <= most):
+    for more in (_SETTLED * (1 + leaked), _SETTLED * leaked / leaked.max(initial=EPS)):
+        most = np.where(met, leaked + more, 0.0)
+        if np.all(through(most) <= most):
             return most
     return None
 

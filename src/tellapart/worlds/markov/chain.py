@@ -88,8 +88,8 @@ def joints(
     """The same at every time in turn, by one walk in either direction."""
     logs = logs_of(transition)
     futures = [np.zeros((initial.size, 1))]
-    for one, mask in zip(steps[:0:-1], allowed[:0:-1], strict=True):
-        futures.append(_step(futures[-1], logs, one, mask, True))
+    for counts, mask in zip(steps[:0:-1], allowed[:0:-1], strict=True):
+        futures.append(_step(futures[-1], logs, counts, mask, True))
     past = emitted(logs_of(initial)[:, None], steps[0], allowed[0])
     for time in range(len(steps)):
         deadline.check()
@@ -110,8 +110,8 @@ def _stretches(steps: list[Steps], allowed: list[Mask]) -> Iterator[tuple[int, S
             start = end
 
 
-def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return one is other or np.array_equal(one, other)
+def _same(first: NDArray[Any], other: NDArray[Any]) -> bool:
+    return first is other or np.array_equal(first, other)
 
 
 def _walk(
@@ -123,7 +123,7 @@ def _walk(
                 row = _step(row, logs, steps, allowed, backwards)
         else:
             units = np.where(np.eye(logs.shape[0], dtype=bool), 0.0, -np.inf)[:, :, None]
-            matrix = np.array([_step(one, logs, steps, allowed, backwards) for one in units])
+            matrix = np.array([_step(unit, logs, steps, allowed, backwards) for unit in units])
             row = _times_power(row, matrix, length)
     return row
 
@@ -141,7 +141,7 @@ def _times_power(row: Array, matrix: Array, power: int) -> Array:
             row = logpoly.apply(row, matrix)
         power //= 2
         if power:
-            matrix = np.array([logpoly.apply(one, matrix) for one in matrix])
+            matrix = np.array([logpoly.apply(row, matrix) for row in matrix])
     return row
 
 

@@ -107,8 +107,8 @@ class ChainSet:
         number = _checks.whole(1, number=number)
         rng = np.random.default_rng(_checks.whole(0, seed=seed))
         corners = itertools.chain(_corners(self.forward), _random(self.forward, rng))
-        drawn = (self._towards_middle(one) for one in corners)
-        return list(itertools.islice((one for one in drawn if one is not None), number))
+        drawn = (self._towards_middle(corner) for corner in corners)
+        return list(itertools.islice((corner for corner in drawn if corner is not None), number))
 
     def _towards_middle(self, rows: Array) -> MarkovChain | None:
         centre = middle(*self.forward)
@@ -143,7 +143,7 @@ def middle(low: Array, high: Array) -> Array:
 def _check_box(name: str, given: Any) -> tuple[Array, Array]:
     if not isinstance(given, tuple | list) or len(given) != 2:
         _checks.refuse(name, "be a pair (low, high) of matrices", given)
-    low, high = (np.array(_checks.probabilities(**{name: one})) for one in given)
+    low, high = (np.array(_checks.probabilities(**{name: matrix})) for matrix in given)
     if low.ndim != 2 or low.shape[0] != low.shape[1] or low.shape != high.shape or len(low) < 2:
         _checks.refuse(name, "be two square matrices of one size", (low.shape, high.shape))
     for row, (least, most) in enumerate(zip(low, high, strict=True)):

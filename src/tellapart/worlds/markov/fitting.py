@@ -136,12 +136,12 @@ def fit_chain(
     known, numbers = numbered(sequences, states)
     counts = np.zeros((len(known), len(known)), dtype=np.int64)
     starts = np.zeros(len(known), dtype=np.int64)
-    for one in numbers:
-        starts[one[0]] += 1
-        np.add.at(counts, (one[:-1], one[1:]), 1)
+    for sequence in numbers:
+        starts[sequence[0]] += 1
+        np.add.at(counts, (sequence[:-1], sequence[1:]), 1)
     if not counts.any():
         _checks.refuse("data", "show at least one step from a state to the next", "none")
-    longest = max(one.size for one in numbers)
+    longest = max(sequence.size for sequence in numbers)
     counted = check_values(len(known), values=counted_as(known, values))
     records = _checks.whole(1, 10**7, length=longest if length is None else length)
     for array in (counts, starts):

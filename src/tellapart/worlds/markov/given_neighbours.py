@@ -43,17 +43,17 @@ def chain_given_others(model: MarkovChain, weights: Array, release: Release, tol
         return np.array([told(weights[0] * values, model.initial, release)])
     first, inner, last = given_neighbours(model)
     laws = np.exp(log_marginals(model.initial, model.transition, model.length))
-    found = np.empty(model.length)
-    found[0] = laws[1] @ table(first, weights[0])
-    found[-1] = laws[-2] @ table(last, weights[-1])
+    epsilons = np.empty(model.length)
+    epsilons[0] = laws[1] @ table(first, weights[0])
+    epsilons[-1] = laws[-2] @ table(last, weights[-1])
     twice = model.transition @ model.transition
     kinds, place = np.unique(weights[1:-1], return_inverse=True)
     check_kinds(kinds.size)
     # Of each kind of record, what is told by the state of the one before.
     each = [(twice * table(inner, weight)).sum(axis=1) for weight in kinds.tolist()]
     if each:
-        found[1:-1] = (laws[:-2] * np.array(each)[place]).sum(axis=1)
-    return found
+        epsilons[1:-1] = (laws[:-2] * np.array(each)[place]).sum(axis=1)
+    return epsilons
 
 
 def check_kinds(kinds: int) -> None:

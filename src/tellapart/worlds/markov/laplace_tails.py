@@ -43,10 +43,10 @@ def chain_log_mgf(
     weights = weights_of(Sum() if query is None else query, chain.records)
     masks = np.where(np.array(chain._allowed(known)), 0.0, -np.inf)
     emissions = np.multiply.outer(tilts, np.multiply.outer(weights, chain.domain(0))) + masks
-    found = occupation(chain.initial, chain.transition, emissions)
-    check_known(float(found[0].max()), known)
+    logs = occupation(chain.initial, chain.transition, emissions)
+    check_known(float(logs[0].max()), known)
     with np.errstate(invalid="ignore"):
-        return np.asarray(found[1:] - found[0])
+        return np.asarray(logs[1:] - logs[0])
 
 
 def tail_pair(tails: Array) -> tuple[int, int, int]:

@@ -112,8 +112,8 @@ def _rights(parts: SegmentSums, radius: int) -> Iterator[Flank]:
 def _largest(ones: Array, others: Array) -> Array:
     """For states x and y the largest log P(y, z)/P(x, z) over z, which is the first axis."""
     with np.errstate(invalid="ignore"):
-        found = ones - others
-    return np.asarray(np.where(np.isnan(found), -np.inf, found).max(axis=0))
+        ratios = ones - others
+    return np.asarray(np.where(np.isnan(ratios), -np.inf, ratios).max(axis=0))
 
 
 def _given(rows: Array) -> Array:
@@ -197,11 +197,13 @@ def chain_told(chain: MarkovChain, query: Query, release: Laplace) -> Told | Non
     radius = chain.length if few else _affordable_radius(chain)
     if chain.length <= 2 * radius:
         laid = grid(weights, [chain.domain(0)] * chain.length)
-        batches = [one for one in _known_batches(SegmentSums(chain, laid, chain.length)) if one]
-        found = [_look(batch, laid.width, release) for batch in batches]
-        if not found:
+        batches = [
+            batch for batch in _known_batches(SegmentSums(chain, laid, chain.length)) if batch
+        ]
+        worst_of = [_look(batch, laid.width, release) for batch in batches]
+        if not worst_of:
             return None
-        worst = max(found, key=lambda one: one.ratio)
+        worst = max(worst_of, key=lambda case: case.ratio)
         return Told(worst.ratio, True, _witness(chain, float(weights[0]), laid, worst))
     return far_told(chain, weights, release, radius)
 
@@ -229,8 +231,8 @@ def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) 
     case = None if best is None else _placed(possible, best)
     if best is None or case is None:
         return None
-    found = _Found(best.ratio, case, best.place, best.high, best.low)
-    seen = _witness(chain, float(weights[0]), laid, found)
+    worst = _Found(best.ratio, case, best.place, best.high, best.low)
+    seen = _witness(chain, float(weights[0]), laid, worst)
     return Told(most + _ROUNDING * (1 + abs(most)), bool(agree(most, best.ratio)), seen)
 
 
@@ -304,20 +306,20 @@ def _look(cases: list[_Case], width: float, release: Laplace) -> _Found:
     return _Found(float(wide[case, place]), cases[case], place, top, bottom)
 
 
-def _witness(chain: MarkovChain, weight: float, laid: Grid, found: _Found) -> Witness:
+def _witness(chain: MarkovChain, weight: float, laid: Grid, worst: _Found) -> Witness:
     """The witness, with everything that its adversary knows."""
-    case = found.case
+    case = worst.case
     known = _path(chain, case)
     values = chain.domain(0)
     each = weight * float(values[np.argmin(weight * values)])
     between = chain.length - len(known)
     output = sum(weight * values[state] for state in known.values())
-    output += between * each + laid.width * found.place
+    output += between * each + laid.width * worst.place
     return Witness(
-        RecordValue(case.record, float(values[found.high])),
-        RecordValue(case.record, float(values[found.low])),
+        RecordValue(case.record, float(values[worst.high])),
+        RecordValue(case.record, float(values[worst.low])),
         float(output),
-        found.ratio,
+        worst.ratio,
         tuple((record, float(values[state])) for record, state in sorted(known.items())),
     )
 

@@ -39,12 +39,12 @@ class Influences(ABC):
 
     def pair(self, nodes: NDArray[np.int64], left: int | None, right: int | None) -> Array:
         """The influence of one quilt on each of many nodes."""
-        found: Any = 0.0
+        influence: Any = 0.0
         if left is not None:
-            found = found + self.left(nodes, left)
+            influence = influence + self.left(nodes, left)
         if right is not None:
-            found = found + self.right(nodes, right)
-        return np.asarray(found.max(axis=-1))
+            influence = influence + self.right(nodes, right)
+        return np.asarray(influence.max(axis=-1))
 
 
 class Bounded(Influences):
@@ -74,11 +74,11 @@ class Exact(Influences):
         self._chains = [_Chain(chain) for chain in chains]
 
     def left(self, node: Places, distance: Places) -> Array:
-        each = [one.left(node, distance) for one in self._chains]
+        each = [chain.left(node, distance) for chain in self._chains]
         return np.concatenate([*each, _nothing(node, distance)], axis=-1)
 
     def right(self, node: Places, distance: Places) -> Array:
-        each = [one.right(node, distance) for one in self._chains]
+        each = [chain.right(node, distance) for chain in self._chains]
         return np.concatenate([*each, _nothing(node, distance)], axis=-1)
 
 
@@ -111,8 +111,8 @@ class _Chain:
 
     def left(self, node: Places, distance: Places) -> Array:
         self._extend(distance)
-        found = self._backward[distance] + self._odds[node]
-        return np.where(self._possible[node], found, -np.inf)
+        influence = self._backward[distance] + self._odds[node]
+        return np.where(self._possible[node], influence, -np.inf)
 
     def right(self, node: Places, distance: Places) -> Array:
         self._extend(distance)
@@ -130,10 +130,10 @@ class _Chain:
             self._backward = np.vstack([self._backward, *backward])
 
 
-def _ratio(one: Array, other: Array) -> Array:
+def _ratio(first: Array, other: Array) -> Array:
     """Log-ratios; what has probability 0 in the first place tells nothing."""
     with np.errstate(invalid="ignore"):
-        return np.where(one == -np.inf, -np.inf, one - other)
+        return np.where(first == -np.inf, -np.inf, first - other)
 
 
 _ROUNDING = 1e-12
@@ -171,7 +171,10 @@ def mixing(chains: MarkovChain | Sequence[MarkovChain], *, reversible: bool = Fa
     (0.2, 0.75)
     """
     each = [_one(chain.transition, reversible) for chain in listed(chains)]
-    return Mixing(min(one.least_probability for one in each), min(one.gap for one in each))
+    return Mixing(
+        min(chain_mixing.least_probability for chain_mixing in each),
+        min(chain_mixing.gap for chain_mixing in each),
+    )
 
 
 def _one(transition: Array, reversible: bool) -> Mixing:
@@ -254,8 +257,8 @@ def quilt_scale(
     _check_length(given[0].length)
     if exact:
         return _least(Exact(given), epsilon, nearby, lipschitz)
-    found = mixing(given)
-    source = Bounded(given[0].length, found.least_probability, found.gap)
+    speed = mixing(given)
+    source = Bounded(given[0].length, speed.least_probability, speed.gap)
     return _least(source, epsilon, nearby, lipschitz)
 
 
@@ -313,11 +316,11 @@ def _least(source: Influences, epsilon: float, nearby: int | None, lipschitz: fl
     while worst is None or open_.any():
         deadline.check()
         node = int(np.argmax(np.where(open_, bounds, -np.inf)))
-        found = _best(source, node, epsilon, most)
+        quilt = _best(source, node, epsilon, most)
         open_[node] = False
-        if worst is None or found.scale > worst.scale:
-            worst = found
-        bounds = np.minimum(bounds, _scores(source, found, epsilon, most))
+        if worst is None or quilt.scale > worst.scale:
+            worst = quilt
+        bounds = np.minimum(bounds, _scores(source, quilt, epsilon, most))
         open_ &= bounds > worst.scale
     return replace(worst, scale=lipschitz * worst.scale)
 
@@ -376,16 +379,16 @@ def _within(source: Influences, best: Quilt, epsilon: float, most: int) -> Quilt
     return best
 
 
-def _worth(best: Quilt, distances: Steps, found: Array, epsilon: float) -> tuple[Steps, Array]:
-    kept = _score(distances, found.max(axis=1), epsilon, distances.size) < best.scale
-    return distances[kept], found[kept]
+def _worth(best: Quilt, distances: Steps, influences: Array, epsilon: float) -> tuple[Steps, Array]:
+    kept = _score(distances, influences.max(axis=1), epsilon, distances.size) < best.scale
+    return distances[kept], influences[kept]
 
 
 def _largest(left: Array, right: Array) -> Array:
     """The largest sum along the last axis, for each of the left with each of the right."""
     largest = np.full((len(left), len(right)), -np.inf)
-    for one, other in zip(left.T, right.T, strict=True):
-        np.maximum(largest, one[:, None] + other, out=largest)
+    for first, other in zip(left.T, right.T, strict=True):
+        np.maximum(largest, first[:, None] + other, out=largest)
     return largest
 
 

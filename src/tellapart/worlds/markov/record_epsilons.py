@@ -67,16 +67,16 @@ class ChainBounds:
         """The same by windows, which takes longer; only for sums in which all count alike."""
         weights = weights_of(self.query, self.chain.records)
         even = np.ptp(weights) == 0 and on_grid(weights[0] * self.chain.domain(0))
-        found = window_bound(self.chain, self.query, self.scale) if even else None
-        return self.upper if found is None else np.fmax(np.fmin(self.upper, found), self.lower)
+        bound = window_bound(self.chain, self.query, self.scale) if even else None
+        return self.upper if bound is None else np.fmax(np.fmin(self.upper, bound), self.lower)
 
     def witness(self, record: int) -> Witness:
         """The two values of a record that a tail tells apart most."""
         sign, *places = tail_pair(self.tails[:, record])
         values = self.chain.domain(record)
-        one, other = (float(values[i]) for i in places)
+        first, other = (float(values[i]) for i in places)
         return Witness(
-            RecordValue(record, one),
+            RecordValue(record, first),
             RecordValue(record, other),
             np.inf if sign == 0 else -np.inf,
             float(self.lower[record]),
@@ -124,7 +124,7 @@ def _most(bounds: ChainBounds, shares: Array, positive: bool) -> float:
     moves = [-logpoly.total(shares[:, None, :] - apart, axis=2)]
     if not positive:
         moves.append(logpoly.total(shares[:, None, :] + apart.transpose(0, 2, 1), axis=2))
-    return float(max(one[bounds.chain.possible].max() for one in moves))
+    return float(max(move[bounds.chain.possible].max() for move in moves))
 
 
 def _reached(bounds: ChainBounds, shares: Array) -> Array:
@@ -140,6 +140,6 @@ def _witness(bounds: ChainBounds, reached: Array) -> Witness:
     values = bounds.chain.domain(0)
     secret = RecordValue(int(record), float(values[place]))
     anything = RecordIn(int(record), tuple(values.tolist()))
-    one, other = (anything, secret) if falls else (secret, anything)
+    first, other = (anything, secret) if falls else (secret, anything)
     output = -np.inf if tail else np.inf
-    return Witness(one, other, output, float(reached[falls, tail, record, place]))
+    return Witness(first, other, output, float(reached[falls, tail, record, place]))

@@ -31,7 +31,9 @@ def gathered(
             _checks.refuse("column", f"be given together with {name}", None)
     if isinstance(data, str | os.PathLike | Mapping) or hasattr(data, "columns"):
         _checks.refuse("column", "name the column that holds the states of this table", None)
-    return [part for name, one in _lists(data) for part in _parts(name, one, from_zero, missing)]
+    return [
+        part for name, states in _lists(data) for part in _parts(name, states, from_zero, missing)
+    ]
 
 
 def _lists(data: Any) -> list[tuple[str, list[Any]]]:
@@ -40,19 +42,19 @@ def _lists(data: Any) -> list[tuple[str, list[Any]]]:
         return [(f"data[{i}]", labels.plain(row)) for i, row in enumerate(data)]
     if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
         _checks.refuse("data", "be a sequence of states, a list of them or a table", data)
-    found = labels.plain(data)
-    nested = [isinstance(one, list | tuple | np.ndarray) for one in found]
+    items = labels.plain(data)
+    nested = [isinstance(item, list | tuple | np.ndarray) for item in items]
     if not any(nested):
-        return [("data", found)]
+        return [("data", items)]
     if not all(nested):
-        _checks.refuse("data", "hold sequences only, or states only", found[nested.index(False)])
-    return [(f"data[{i}]", labels.plain(one)) for i, one in enumerate(found)]
+        _checks.refuse("data", "hold sequences only, or states only", items[nested.index(False)])
+    return [(f"data[{i}]", labels.plain(item)) for i, item in enumerate(items)]
 
 
 def _of_table(
     data: Any, column: str, by: str | None, order: str | None, missing: Missing
 ) -> list[list[Any]]:
-    wanted = [one for one in (column, by, order) if one is not None]
+    wanted = [name for name in (column, by, order) if name is not None]
     read = dict(zip(wanted, labels.read(data, wanted), strict=True))
     states = read[column]
     owners = read[by].whole() if by is not None else [None] * len(states.rows)
@@ -60,13 +62,13 @@ def _of_table(
     groups: dict[Any, list[int]] = {}
     for row, owner in enumerate(owners):
         groups.setdefault(owner, []).append(row)
-    found: list[list[Any]] = []
+    sequences: list[list[Any]] = []
     for rows in groups.values():
         ordered = _in_order(order, rows, times, states.place)
         ordered_states = [states.rows[row] for row in ordered]
         places = _moved(states.place, ordered)
-        found += _parts(column, ordered_states, places, missing)
-    return found
+        sequences += _parts(column, ordered_states, places, missing)
+    return sequences
 
 
 def _moved(place: Callable[[int], str], rows: list[int]) -> Callable[[int], str]:
@@ -77,14 +79,14 @@ def _in_order(
     order: str | None, rows: list[int], times: list[Any], place: Callable[[int], str]
 ) -> list[int]:
     try:
-        found = sorted(rows, key=lambda row: times[row])
+        ordered = sorted(rows, key=lambda row: times[row])
     except TypeError:
         raise InvalidArgument(f"{order} must hold values that have an order") from None
-    for one, two in itertools.pairwise(found):
-        if times[one] == times[two]:
+    for before, two in itertools.pairwise(ordered):
+        if times[before] == times[two]:
             where = place(two)
             raise InvalidArgument(f"{order} must differ within one sequence, repeats {where}")
-    return found
+    return ordered
 
 
 def _parts(
@@ -92,9 +94,9 @@ def _parts(
 ) -> list[list[Any]]:
     """The stretches between gaps; without gaps, all of it."""
     parts: list[list[Any]] = [[]]
-    for row, one in enumerate(states):
-        if one is not None:
-            parts[-1].append(one)
+    for row, state in enumerate(states):
+        if state is not None:
+            parts[-1].append(state)
         elif missing == "split":
             parts.append([])
         else:
@@ -109,15 +111,17 @@ def numbered(
     sequences: list[list[Any]], states: Sequence[Any] | None, what: str = "data"
 ) -> tuple[tuple[Any, ...], list[Any]]:
     """All states in order, and each sequence as their places in it."""
-    for one in itertools.chain.from_iterable(sequences):
-        if not isinstance(one, Hashable):
-            _checks.refuse(what, "hold labels such as numbers or text", one)
-    seen = {one for part in sequences for one in part}
+    for state in itertools.chain.from_iterable(sequences):
+        if not isinstance(state, Hashable):
+            _checks.refuse(what, "hold labels such as numbers or text", state)
+    seen = {state for part in sequences for state in part}
     known = _sorted(seen, what) if states is None else _given(states, seen)
     if len(known) < 2:
         _checks.refuse(what, "show at least 2 states (or name more in states)", list(known))
-    places = {one: i for i, one in enumerate(known)}
-    return known, [np.array([places[one] for one in part], dtype=np.int64) for part in sequences]
+    places = {state: i for i, state in enumerate(known)}
+    return known, [
+        np.array([places[state] for state in part], dtype=np.int64) for part in sequences
+    ]
 
 
 def _sorted(seen: set[Any], what: str) -> tuple[Any, ...]:
@@ -129,7 +133,7 @@ def _sorted(seen: set[Any], what: str) -> tuple[Any, ...]:
     try:
         return tuple(sorted(seen))
     except TypeError:
-        kinds = sorted({type(one).__name__ for one in seen})
+        kinds = sorted({type(state).__name__ for state in seen})
         _checks.refuse(what, "hold states of one kind (or name them in states)", kinds)
 
 
@@ -137,8 +141,8 @@ def _given(states: Sequence[Any], seen: set[Any]) -> tuple[Any, ...]:
     known = tuple(labels.plain(states))
     if len(set(known)) != len(known):
         _checks.refuse("states", "differ from each other", states)
-    for one in sorted(seen - set(known), key=str):
-        _checks.refuse("states", "name every state in the data", one)
+    for state in sorted(seen - set(known), key=str):
+        _checks.refuse("states", "name every state in the data", state)
     return known
 
 
@@ -146,15 +150,17 @@ def counted_as(states: tuple[Any, ...], values: Any, name: str = "values") -> An
     """What each state counts: given, the number that it is, or its place in the order."""
     if isinstance(values, Mapping):
         check_named(states, values, name)
-        for one in states:
-            if one not in values:
+        for state in states:
+            if state not in values:
                 rule = f"say what every state counts: {list(states)}"
                 _checks.refuse(name, rule, dict(values))
-        return np.array([_checks.finite(**{f"{name}[{one!r}]": values[one]}) for one in states])
+        return np.array(
+            [_checks.finite(**{f"{name}[{state!r}]": values[state]}) for state in states]
+        )
     if values is not None:
         return values
-    if all(isinstance(one, bool | int | float) for one in states):
-        return np.array([float(one) for one in states])
+    if all(isinstance(state, bool | int | float) for state in states):
+        return np.array([float(state) for state in states])
     return np.arange(float(len(states)))
 
 
@@ -163,6 +169,6 @@ def check_named(
 ) -> None:
     """Refuse a name that nothing has, as it may be misspelt."""
     listed = list(known)
-    for one in given:
-        if one not in listed:
-            _checks.refuse(name, f"name only {what} that are there: {listed}", one)
+    for label in given:
+        if label not in listed:
+            _checks.refuse(name, f"name only {what} that are there: {listed}", label)

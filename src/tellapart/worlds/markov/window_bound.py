@@ -65,23 +65,25 @@ class Windows:
         r, length = self.radius, self.length
         far = self.parts.between[r - 1]
         states = range(len(far))
-        found = np.full(length, -np.inf)
+        epsilons = np.full(length, -np.inf)
         for t in range(r):
             rest = length - 1 - t
             for v in states:
                 apart = self._apart(self.parts.start[t], far[:, v])
-                found[t] = max(found[t], float(self._told(apart, np.array([t]))[0]))
+                epsilons[t] = max(epsilons[t], float(self._told(apart, np.array([t]))[0]))
             for u in states:
                 if self.shares[rest - r, u] > -np.inf:
                     apart = self._apart(far[u], self.parts.end[t])
-                    found[rest] = max(found[rest], float(self._told(apart, np.array([rest]))[0]))
+                    epsilons[rest] = max(
+                        epsilons[rest], float(self._told(apart, np.array([rest]))[0])
+                    )
         for u in states:
             inner = np.arange(r, length - r)
             inner = inner[self.shares[inner - r, u] > -np.inf]
             for v in states:
                 apart = self._apart(far[u], far[:, v])
-                found[inner] = np.maximum(found[inner], self._told(apart, inner))
-        return np.asarray(found + _ROUNDING * (1 + np.abs(found)))
+                epsilons[inner] = np.maximum(epsilons[inner], self._told(apart, inner))
+        return np.asarray(epsilons + _ROUNDING * (1 + np.abs(epsilons)))
 
     def _apart(self, before: Array, after: Array) -> Array:
         """For any two states the largest log-ratio of what the window shows with each."""

@@ -68,8 +68,8 @@ class FiniteModel(ABC):
         """
         for record in range(self.records):
             if record not in check_mapping(known):
-                found = self.record_laws(query, record, known)
-                for value, law in zip(self.domain(record).tolist(), found, strict=True):
+                laws = self.record_laws(query, record, known)
+                for value, law in zip(self.domain(record).tolist(), laws, strict=True):
                     yield RecordValue(record, value), law
 
     def record_laws(
@@ -109,11 +109,11 @@ class FiniteModel(ABC):
         return np.isin(domain, values)
 
     def _allowed(self, known: Known | None, secret: int | None = None) -> list[Mask]:
-        sizes = [self.domain(one).size for one in range(self.records)]
+        sizes = [self.domain(index).size for index in range(self.records)]
         every = {size: np.ones(size, dtype=bool) for size in set(sizes)}
         allowed = [every[size] for size in sizes]
-        for one, value in check_mapping(known).items():
-            record = self._index(one)
+        for other, value in check_mapping(known).items():
+            record = self._index(other)
             if record == secret:
                 _checks.refuse("known", "leave out the record that the secret is about", known)
             allowed[record] = self._places(record, (_checks.finite(known=value),))

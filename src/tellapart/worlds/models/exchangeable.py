@@ -71,11 +71,11 @@ class Exchangeable(SummedModel):
         orders = logs_of(self.count_law) - log_choose(self.records, every)
         inside = log_choose(asked, np.arange(asked + 1))
         outside = log_choose(free - asked, np.arange(free - asked + 1))
-        found = np.full(asked + 1, -np.inf)
+        logs = np.full(asked + 1, -np.inf)
         for rest, ways in enumerate(outside):
             start = ones + rest
-            found = np.logaddexp(found, orders[start : start + asked + 1] + inside + ways)
-        return found
+            logs = np.logaddexp(logs, orders[start : start + asked + 1] + inside + ways)
+        return logs
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
         _, joint = self._joint(np.ones(self.records), record, allowed)

@@ -114,7 +114,7 @@ def fit_table(
         own, numbers = numbered([rows], listed.get(name), what=name)
         known.append(own)
         places.append(numbers[0])
-    shape = tuple(len(one) for one in known)
+    shape = tuple(len(states) for states in known)
     if math.prod(shape) > _MOST_CELLS:
         raise Unsupported(
             f"{count_in_words(math.prod(shape))} combinations are too many to fit a table to, at "
@@ -140,13 +140,14 @@ def _counted(known: dict[str, tuple[Any, ...]], values: Any) -> tuple[Array, ...
     if values is None:
         values = {}
     _checks.instance(Mapping, "a mapping of states or of columns", values=values)
-    flat = [isinstance(one, numbers.Real) for one in values.values()]
+    flat = [isinstance(state, numbers.Real) for state in values.values()]
     if any(flat):
         if not all(flat):
             _checks.refuse("values", "be of states only, or of columns only", dict(values))
         check_named(dict.fromkeys(itertools.chain(*known.values())), values, "values")
         by_column = {
-            name: {one: values[one] for one in own if one in values} for name, own in known.items()
+            name: {state: values[state] for state in own if state in values}
+            for name, own in known.items()
         }
     else:
         check_named(known, values, "values", "columns")
@@ -159,7 +160,7 @@ def _counted(known: dict[str, tuple[Any, ...]], values: Any) -> tuple[Array, ...
 
 
 def _check_names(columns: Any) -> tuple[str, ...]:
-    if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
         _checks.refuse("columns", "be a list of names", columns)
     names = tuple(columns)
     if not names or len(set(names)) != len(names):
@@ -172,6 +173,6 @@ def _complete(read: list[labels.Labels], missing: str) -> list[list[Any]]:
     if missing not in ("refuse", "drop"):
         _checks.refuse("missing", "be 'refuse' or 'drop'", missing)
     if missing == "refuse":
-        return [one.whole() for one in read]
-    rows = [row for row in zip(*(one.rows for one in read), strict=True) if None not in row]
+        return [column.whole() for column in read]
+    rows = [row for row in zip(*(column.rows for column in read), strict=True) if None not in row]
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in read]

@@ -61,8 +61,8 @@ class GaussianRecords:
                 "the law of normal records is normal given a record's value only; "
                 f"ask RecordValue instead of {type(secret).__name__}"
             )
-        told = self._told(secret, known)
-        places, values = list(told), np.array(list(told.values()))
+        evidence = self._told(secret, known)
+        places, values = list(evidence), np.array(list(evidence.values()))
         inner = self.covariance[np.ix_(places, places)]
         outer = self.covariance[places] @ weights
         pull = _solved(inner, outer)
@@ -84,13 +84,13 @@ class GaussianRecords:
 
     def _told(self, secret: RecordValue, known: Known | None) -> dict[int, float]:
         last = self.records - 1
-        told = {_checks.whole(0, last, record=secret.record): secret.value}
-        for one, value in check_mapping(known).items():
-            record = _checks.whole(0, last, record=one)
-            if record in told:
+        evidence = {_checks.whole(0, last, record=secret.record): secret.value}
+        for known_record, value in check_mapping(known).items():
+            record = _checks.whole(0, last, record=known_record)
+            if record in evidence:
                 _checks.refuse("known", "leave out the record that the secret is about", known)
-            told[record] = _checks.finite(known=value)
-        return told
+            evidence[record] = _checks.finite(known=value)
+        return evidence
 
     def _check_possible(
         self, inner: Array, surprise: Array, secret: RecordValue, known: Known | None

@@ -27,7 +27,7 @@ class Grid:
     @property
     def reach(self) -> int:
         """The largest sum, in steps."""
-        return sum(int(one.max()) for one in self.steps)
+        return sum(int(counts.max()) for counts in self.steps)
 
     def sums(self, size: int) -> Array:
         """The sums that belong to so many coefficients."""
@@ -43,10 +43,15 @@ def grid(weights: Array, domains: list[Array]) -> Grid:
         if kind not in products:
             products[kind] = kind[0] * domain
             _check_whole(record, products[kind])
-    above = {kind: np.rint(one - one.min()).astype(np.int64) for kind, one in products.items()}
-    width = int(np.gcd.reduce([int(np.gcd.reduce(one)) for one in above.values()])) or 1
-    least = {kind: float(one.min()) for kind, one in products.items()}
-    steps = {kind: one // width for kind, one in above.items()}
+    above = {
+        kind: np.rint(products_of - products_of.min()).astype(np.int64)
+        for kind, products_of in products.items()
+    }
+    width = (
+        int(np.gcd.reduce([int(np.gcd.reduce(products_of)) for products_of in above.values()])) or 1
+    )
+    least = {kind: float(products_of.min()) for kind, products_of in products.items()}
+    steps = {kind: products_of // width for kind, products_of in above.items()}
     return Grid(sum(least[kind] for kind in kinds), float(width), [steps[kind] for kind in kinds])
 
 
@@ -90,5 +95,5 @@ def product(polynomials: list[Array]) -> Array:
         deadline.check()
         odd = polynomials[-1:] if len(polynomials) % 2 else []
         pairs = zip(polynomials[::2], polynomials[1::2], strict=False)
-        polynomials = [logpoly.multiply(one, two) for one, two in pairs] + odd
+        polynomials = [logpoly.multiply(left, two) for left, two in pairs] + odd
     return polynomials[0] if polynomials else np.zeros(1)

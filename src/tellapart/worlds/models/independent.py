@@ -40,7 +40,9 @@ class Independent(SummedModel):
         if len(given) != len(laws):
             _checks.refuse("values", f"be {len(laws)} lists, one for each record", len(given))
         pairs = enumerate(zip(laws, given, strict=True))
-        domains = tuple(check_values(law.size, **{f"values[{i}]": one}) for i, (law, one) in pairs)
+        domains = tuple(
+            check_values(law.size, **{f"values[{i}]": domain}) for i, (law, domain) in pairs
+        )
         object.__setattr__(self, "marginals", laws)
         object.__setattr__(self, "_domains", domains)
 
@@ -63,7 +65,9 @@ class Independent(SummedModel):
             emitted(logs_of(law)[:, None], steps, mask)
             for law, steps, mask in zip(self.marginals, laid.steps, allowed, strict=True)
         ]
-        rest = product([logpoly.total(one, axis=0) for i, one in enumerate(each) if i != record])
+        rest = product(
+            [logpoly.total(joint, axis=0) for i, joint in enumerate(each) if i != record]
+        )
         joint = np.array([logpoly.multiply(own, rest) for own in each[record]])
         return laid.sums(joint.shape[1]), joint
 

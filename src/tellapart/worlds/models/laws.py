@@ -161,9 +161,9 @@ def _on_grid(values: Array) -> bool:
     return bool(whole and values[-1] - values[0] <= 64 * values.size + 1024)
 
 
-def _grid_product(one: FiniteLaw, other: FiniteLaw) -> FiniteLaw:
-    grids = [np.arange(law.values[0], law.values[-1] + 1) for law in (one, other)]
-    logs = logpoly.multiply(_spread(one, grids[0]), _spread(other, grids[1]))
+def _grid_product(first: FiniteLaw, other: FiniteLaw) -> FiniteLaw:
+    grids = [np.arange(law.values[0], law.values[-1] + 1) for law in (first, other)]
+    logs = logpoly.multiply(_spread(first, grids[0]), _spread(other, grids[1]))
     return FiniteLaw(grids[0][0] + grids[1][0] + np.arange(logs.size), logs)
 
 

@@ -63,10 +63,12 @@ class JointTable(FiniteModel):
     def of(cls, databases: Mapping[Sequence[float], float]) -> Self:
         """From lists of records and their probabilities; a list left out has probability 0."""
         _checks.instance(Mapping, "a mapping of records to probability", databases=databases)
-        lengths = {len(one) for one in databases}
+        lengths = {len(database) for database in databases}
         if len(lengths) != 1 or 0 in lengths:
             _checks.refuse("databases", "all have the same number of records", sorted(lengths))
-        domains = [np.unique(_checks.vector(records=one)) for one in zip(*databases, strict=True)]
+        domains = [
+            np.unique(_checks.vector(records=database)) for database in zip(*databases, strict=True)
+        ]
         _check_cells(tuple(domain.size for domain in domains))
         table = np.zeros([domain.size for domain in domains])
         for records, probability in databases.items():
@@ -96,7 +98,7 @@ class JointTable(FiniteModel):
         """
         possible, logs = self._possible(secret, known)
         if isinstance(query, Vector):
-            columns = [self._answers(one, possible) for one in query.queries]
+            columns = [self._answers(part, possible) for part in query.queries]
             return VectorLaw(np.stack(columns, axis=1), logs)
         return FiniteLaw.gathered(self._answers(query, possible), logs)
 
@@ -130,9 +132,9 @@ class JointTable(FiniteModel):
         held = self._held(known)
         # A predicate is asked of possible databases only: of others it may have nothing to say.
         places = np.flatnonzero(held & (self.probabilities > 0))
-        found = np.zeros(held.size, dtype=bool)
-        found[places] = [bool(secret.function(one)) for one in self._databases(places)]
-        return found.reshape(held.shape)
+        holds = np.zeros(held.size, dtype=bool)
+        holds[places] = [bool(secret.function(database)) for database in self._databases(places)]
+        return holds.reshape(held.shape)
 
     def _along(self, record: int, mask: Any) -> Any:
         shape = [1] * self.records
@@ -142,13 +144,13 @@ class JointTable(FiniteModel):
     def _answers(self, query: Query | Function, places: Any) -> Array:
         if isinstance(query, Sum | Linear):
             weights = weights_of(query, self.records)
-            found = np.zeros(self.probabilities.shape)
+            sums = np.zeros(self.probabilities.shape)
             for record, weight in enumerate(weights):
-                found = found + self._along(record, weight * self.values[record])
-            return np.asarray(found.ravel()[places])
+                sums = sums + self._along(record, weight * self.values[record])
+            return np.asarray(sums.ravel()[places])
         if not callable(query):
             _checks.refuse("query", "be Sum(), Linear(weights) or a function of records", query)
-        answers = [query(one) for one in self._databases(places)]
+        answers = [query(database) for database in self._databases(places)]
         return np.array([_checks.finite(answer=answer) for answer in answers])
 
     def _databases(self, places: Any) -> list[tuple[float, ...]]:

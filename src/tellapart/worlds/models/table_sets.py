@@ -66,15 +66,15 @@ class Mixture:
 
 def most_apart(mixtures: Sequence[Mixture], scale: float) -> float:
     """The largest log-ratio between likelihoods of an output under two secrets, rounded up."""
-    return max(_apart(one, other, scale) for one, other in itertools.permutations(mixtures, 2))
+    return max(_apart(first, other, scale) for first, other in itertools.permutations(mixtures, 2))
 
 
-def _apart(one: Mixture, other: Mixture, scale: float) -> float:
-    outputs = np.union1d(one.answers, other.answers)
-    size = max(one.answers.size, other.answers.size)
+def _apart(first: Mixture, other: Mixture, scale: float) -> float:
+    outputs = np.union1d(first.answers, other.answers)
+    size = max(first.answers.size, other.answers.size)
     parts = np.array_split(outputs, -(-outputs.size * size // _AT_ONCE))
     best = max(
-        float((one.log_most(part, scale) - other.log_least(part, scale)).max()) for part in parts
+        float((first.log_most(part, scale) - other.log_least(part, scale)).max()) for part in parts
     )
     return max(best, 0.0) * (1 + 4 * EPS) + 8 * (size + 8) * EPS
 
@@ -147,7 +147,7 @@ class TableSet:
         number = _checks.whole(1, number=number)
         rng = np.random.default_rng(_checks.whole(0, seed=seed))
         laws = itertools.islice(self._laws(rng), number)
-        return [JointTable(self.values, one.reshape(self.low.shape)) for one in laws]
+        return [JointTable(self.values, law.reshape(self.low.shape)) for law in laws]
 
     def _laws(self, rng: np.random.Generator) -> Iterator[Array]:
         low, high = self.low.ravel(), self.high.ravel()
@@ -190,9 +190,9 @@ def table_scale_bound(
     """
     epsilon = _checks.finite_above_zero(epsilon=epsilon)
     mixtures = _mixtures(model, query)
-    if not any(len(one) > 1 for one in mixtures):
+    if not any(len(mixture) > 1 for mixture in mixtures):
         raise ImpossibleSecret("model must have a record with two possible values, got none")
-    answers = np.concatenate([one.answers for record in mixtures for one in record])
+    answers = np.concatenate([mixture.answers for record in mixtures for mixture in record])
     widest = float(np.ptp(answers))
     if widest == 0:
         _checks.refuse("query", "have answers that differ", float(answers[0]))
@@ -205,7 +205,8 @@ def table_scale_bound(
 
 def _epsilons(mixtures: list[list[Mixture]], scale: float) -> Array:
     return np.array(
-        [most_apart(one, scale) if len(one) > 1 else np.nan for one in mixtures], dtype=float
+        [most_apart(record, scale) if len(record) > 1 else np.nan for record in mixtures],
+        dtype=float,
     )
 
 
@@ -215,24 +216,26 @@ def _mixtures(model: JointTable | TableSet, query: Query | Function | None) -> l
     cells = model.probabilities if isinstance(model, JointTable) else model.low
     high = cells if isinstance(model, JointTable) else model.high
     answers = _answers(model.values, high > 0, Sum() if query is None else query)
-    found = []
+    mixtures = []
     for record in range(cells.ndim):
-        parts = [np.moveaxis(one, record, 0) for one in (answers, cells, high)]
+        parts = [np.moveaxis(part, record, 0) for part in (answers, cells, high)]
         given = [
-            Mixture.gathered(*(one.ravel() for one in each)) for each in zip(*parts, strict=True)
+            Mixture.gathered(*(part.ravel() for part in each)) for each in zip(*parts, strict=True)
         ]
-        found.append([one for one in given if one.answers.size])
-    return found
+        mixtures.append([part for part in given if part.answers.size])
+    return mixtures
 
 
 def _answers(values: tuple[Array, ...], possible: NDArray[np.bool_], query: Any) -> Array:
     """The answer for every database; a function is asked of possible ones only."""
     shape = possible.shape
     if callable(query):
-        databases = itertools.product(*(one.tolist() for one in values))
+        databases = itertools.product(*(domain.tolist() for domain in values))
         asked = zip(databases, possible.ravel(), strict=True)
-        found = [_checks.finite(answer=query(one)) if held else 0.0 for one, held in asked]
-        return np.array(found).reshape(shape)
+        answers = [
+            _checks.finite(answer=query(database)) if held else 0.0 for database, held in asked
+        ]
+        return np.array(answers).reshape(shape)
     total = np.zeros(shape)
     for record, weight in enumerate(weights_of(query, len(values))):
         along = [1] * len(shape)

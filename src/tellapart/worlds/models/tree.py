@@ -45,7 +45,7 @@ class TreeNetwork(SummedModel):
 
     def __post_init__(self) -> None:
         numbers = _checks.vector(parent=self.parent)
-        parent = tuple(_checks.whole(-1, numbers.size - 1, parent=one) for one in numbers)
+        parent = tuple(_checks.whole(-1, numbers.size - 1, parent=node) for node in numbers)
         children, order = _arranged(parent)
         root = check_law(root=self.root)
         logs = _log_tables(parent, order, root, self.tables)
@@ -53,7 +53,7 @@ class TreeNetwork(SummedModel):
         if len(given) != len(parent):
             _checks.refuse("values", f"be {len(parent)} lists, one for each record", len(given))
         domains = tuple(
-            check_values(one.shape[1], **{f"values[{i}]": given[i]}) for i, one in enumerate(logs)
+            check_values(node.shape[1], **{f"values[{i}]": given[i]}) for i, node in enumerate(logs)
         )
         fields = {"parent": parent, "root": root, "_logs": logs, "_domains": domains}
         for name, value in {**fields, "_order": order, "_children": children}.items():
@@ -95,7 +95,9 @@ class TreeNetwork(SummedModel):
         """The sum of a node and of all that hangs from it, for each of the node's values."""
         from_children = [messages[child] for child in self._children[node] if child != but]
         size = self._domains[node].size
-        rows = np.array([product([one[value] for one in from_children]) for value in range(size)])
+        rows = np.array(
+            [product([child[value] for child in from_children]) for value in range(size)]
+        )
         return emitted(rows, laid.steps[node], allowed[node])
 
     def _above(
@@ -128,7 +130,7 @@ def _arranged(parent: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], ...], tup
     if len(order) != len(parent):
         left = sorted(set(range(len(parent))) - set(order))
         _checks.refuse("parent", "lead every record to the root, with no circle", left)
-    return tuple(tuple(one) for one in children), tuple(order)
+    return tuple(tuple(nodes) for nodes in children), tuple(order)
 
 
 def _log_tables(

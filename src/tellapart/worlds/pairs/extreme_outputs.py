@@ -57,7 +57,7 @@ def log_likelihoods(values: Array, log_weights: Array, release: Laplace | Channe
             beyond[:, :-1] = right[:, 1:] - gaps
             return np.asarray(np.logaddexp(left, beyond))
     rows = release.log_chances(values)
-    return np.array([logpoly.total(rows + one[:, None], axis=0) for one in log_weights])
+    return np.array([logpoly.total(rows + row[:, None], axis=0) for row in log_weights])
 
 
 def ranges(logs: Array, axis: int | tuple[int, ...]) -> Array:
@@ -74,7 +74,7 @@ def _name(channel: Channel, place: int) -> Any:
 
 def _faded(log_weights: Array, gaps: Array) -> Array:
     """Log-sums of the weights so far, each faded by its distance."""
-    found = np.array(log_weights.T)
+    logs = np.array(log_weights.T)
     for place, gap in enumerate(gaps, start=1):
-        np.logaddexp(found[place - 1] - gap, found[place], out=found[place])
-    return found.T
+        np.logaddexp(logs[place - 1] - gap, logs[place], out=logs[place])
+    return logs.T

@@ -58,13 +58,13 @@ def _under_laplace(present: Law, absent: Law, scale: float) -> tuple[Extreme, Ex
             Extreme(float(pair.losses[high]), float(pair.atoms[high] * scale)),
             Extreme(float(pair.losses[low]), float(pair.atoms[low] * scale)),
         )
-    one, other = _normal(present, absent)
+    first, other = _normal(present, absent)
     # Laplace tails outlive normal ones: far out the ratio is that of two means of e^(±f/b).
     ends = [
-        Extreme(one.log_mgf(rate) - other.log_mgf(rate), math.copysign(math.inf, rate))
+        Extreme(first.log_mgf(rate) - other.log_mgf(rate), math.copysign(math.inf, rate))
         for rate in (1 / scale, -1 / scale)
     ]
-    if one.variance != other.variance:
+    if first.variance != other.variance:
         raise Unsupported(
             "normal answers of unlike variance have extremes in between under Laplace noise, "
             "which are not worked out; ask about two values of one record"
@@ -73,8 +73,8 @@ def _under_laplace(present: Law, absent: Law, scale: float) -> tuple[Extreme, Ex
 
 
 def _through_channel(present: Law, absent: Law, channel: Channel) -> tuple[Extreme, Extreme]:
-    one, other = _finite(present, absent)
-    ratios = log_ratio(log_chances(one, channel), log_chances(other, channel))
+    first, other = _finite(present, absent)
+    ratios = log_ratio(log_chances(first, channel), log_chances(other, channel))
     names: Any = channel.outputs
     high, low = int(np.argmax(ratios)), int(np.argmin(ratios))
     return Extreme(float(ratios[high]), names[high]), Extreme(float(ratios[low]), names[low])
@@ -94,16 +94,16 @@ def _finite(present: Law, absent: Law) -> tuple[FiniteLaw, FiniteLaw]:
 
 def _under_gaussian(present: Law, absent: Law, sigma: float) -> tuple[Extreme, Extreme]:
     if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
-        found = gaussian_pair(present, absent, sigma).extremes
-        largest, smallest = (Extreme(loss, output * sigma) for loss, output in found)
+        ends = gaussian_pair(present, absent, sigma).extremes
+        largest, smallest = (Extreme(loss, output * sigma) for loss, output in ends)
         return largest, smallest
-    one, other = _normal(present, absent)
-    if one.variance != other.variance:
+    first, other = _normal(present, absent)
+    if first.variance != other.variance:
         raise Unsupported(
             "normal answers of unlike variance are not told apart here; "
             "ask about two values of one record"
         )
-    if one.mean == other.mean:
-        return Extreme(0.0, one.mean), Extreme(0.0, one.mean)
-    far = math.copysign(math.inf, one.mean - other.mean)
+    if first.mean == other.mean:
+        return Extreme(0.0, first.mean), Extreme(0.0, first.mean)
+    far = math.copysign(math.inf, first.mean - other.mean)
     return Extreme(math.inf, far), Extreme(-math.inf, -far)

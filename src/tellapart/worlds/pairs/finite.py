@@ -29,5 +29,5 @@ def channel_pair(present: FiniteLaw, absent: FiniteLaw, channel: Channel) -> Ato
 def log_ratio(logs_1: Array, logs_0: Array) -> Array:
     """Differences of log-probabilities; 0 where both worlds find an output impossible."""
     with np.errstate(invalid="ignore"):
-        found = logs_1 - logs_0
-    return np.where(np.isnan(found), 0.0, found)
+        ratios = logs_1 - logs_0
+    return np.where(np.isnan(ratios), 0.0, ratios)

@@ -93,7 +93,7 @@ def _excess(bells: Bells, output: float, own: int) -> float:
 def _rough(bells: Bells) -> float:
     """What rounding can change of a mean, relatively: exponents are as long as log-weights."""
     finite = [logs[np.isfinite(logs)] for logs in (bells.absent, bells.present)]
-    return EPS * (16 + 2 * max(float(np.abs(one).max()) for one in finite))
+    return EPS * (16 + 2 * max(float(np.abs(logs).max()) for logs in finite))
 
 
 def _cells(bells: Bells, edges: Array, spread: float) -> tuple[Array, Array]:
@@ -177,13 +177,13 @@ def _variances(bells: Bells, outputs: Array) -> Array:
     )
 
 
-def _gap(one: Array, other: Array, rough: float) -> tuple[Array, Array]:
+def _gap(first: Array, other: Array, rough: float) -> tuple[Array, Array]:
     """What the difference of two means is at least and at most, whatever was rounded.
 
     Near either end the distances from that end have all their digits.
     """
-    up, down = one[0] - other[0], other[1] - one[1]
-    slack = rough * (one + other)
+    up, down = first[0] - other[0], other[1] - first[1]
+    slack = rough * (first + other)
     least = np.maximum(up - slack[0], down - slack[1])
     return least, np.minimum(up + slack[0], down + slack[1])
 
@@ -246,7 +246,7 @@ class GaussianPair(TradeoffCurve):
         """The largest and the smallest log-ratio, each with its output; ±inf for limits."""
         # A limit that other outputs reach but for rounding is named first.
         signed = self._losses, -self._losses
-        high, low = (int(np.argmax(one + _NUDGE * np.isinf(self._edges))) for one in signed)
+        high, low = (int(np.argmax(losses + _NUDGE * np.isinf(self._edges))) for losses in signed)
         return (
             (self._largest_loss(), float(self._edges[high])),
             (self._smallest_loss(), float(self._edges[low])),
@@ -318,8 +318,8 @@ class GaussianPair(TradeoffCurve):
     # -- rates and profile ---------------------------------------------------------------------
 
     def _rates(self, threshold: Array) -> Rates:
-        found = in_rows(self._some_rates, threshold.ravel(), self._edges.size, HELD // 4)
-        columns = np.minimum(found, 1.0)
+        rates = in_rows(self._some_rates, threshold.ravel(), self._edges.size, HELD // 4)
+        columns = np.minimum(rates, 1.0)
         fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
         # Where nothing is left on one side, all is on the other, whatever the sums say.
@@ -338,15 +338,15 @@ class GaussianPair(TradeoffCurve):
         left, right = self._edges[cut.column], self._edges[cut.column + 1]
         inner = self._bells.masses(cut.start, cut.end)
         outer = [self._bells.masses(*ends) for ends in ((left, cut.start), (cut.end, right))]
-        found = []
+        rates = []
         for law, masses in enumerate(self._masses):
             above, below = (
                 np.where(held, masses, 0.0).sum(axis=1) for held in (whole, ~(whole | cut.met))
             )
             np.add.at(above, cut.row, inner[law])
             np.add.at(below, cut.row, outer[0][law] + outer[1][law])
-            found += [above, below]
-        fpr, tnr, tpr, fnr = found
+            rates += [above, below]
+        fpr, tnr, tpr, fnr = rates
         return np.array([fpr, tpr, fnr, tnr])
 
     def _delta(self, epsilon: Array) -> Array:
@@ -354,12 +354,12 @@ class GaussianPair(TradeoffCurve):
         fpr, tpr, _, _ = self._rates(flat)
         given = times_exp(fpr, flat)
         # Rounding of two sums, always towards the attacker.
-        found = np.maximum(tpr - given, 0.0) + 1e-15 * (tpr + given)
-        found = np.where(flat >= self._largest_loss(), 0.0, found)
-        for i in np.flatnonzero((found > 0) & (found < _FEW_DIGITS * tpr)):
+        delta = np.maximum(tpr - given, 0.0) + 1e-15 * (tpr + given)
+        delta = np.where(flat >= self._largest_loss(), 0.0, delta)
+        for i in np.flatnonzero((delta > 0) & (delta < _FEW_DIGITS * tpr)):
             sharp = self._integral(float(flat[i]))
-            found[i] = found[i] if sharp is None else sharp
-        return np.minimum(found, 1.0).reshape(epsilon.shape)
+            delta[i] = delta[i] if sharp is None else sharp
+        return np.minimum(delta, 1.0).reshape(epsilon.shape)
 
     def _integral(self, level: float) -> float | None:
         """δ as an integral of p·(1 − e^(level − loss)) ≥ 0; None where that takes too long."""

@@ -59,8 +59,8 @@ def mutual_information(laws: Sequence[Law], priors: Sequence[float], release: Re
     logs = log_masses(kept, release)
     mean = logpoly.total(logs + weights, axis=0)
     possible = mean > -np.inf
-    told = [_surprise(row[possible], mean[possible]) for row in logs]
-    return math.fsum((np.exp(weights) * told).ravel())
+    surprises = [_surprise(row[possible], mean[possible]) for row in logs]
+    return math.fsum((np.exp(weights) * surprises).ravel())
 
 
 def renyi(present: Law, absent: Law, release: Releases, order: float) -> float:
@@ -185,11 +185,11 @@ def _under_gaussian(laws: list[FiniteLaw], sigma: float, order: float) -> Array:
 
 
 def _each(outputs: Array, parts: list[slice], atoms: Array, row: Array) -> Array:
-    found = []
+    results = []
     for part in parts:
         deadline.check()
-        found.append(_bells(outputs[part], atoms, row))
-    return np.concatenate(found)
+        results.append(_bells(outputs[part], atoms, row))
+    return np.concatenate(results)
 
 
 def _beside_atoms(atoms: Array, order: float) -> tuple[Array, Array]:

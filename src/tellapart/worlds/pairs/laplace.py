@@ -101,8 +101,8 @@ class LaplacePair(TradeoffCurve):
     # -- rates and profile ---------------------------------------------------------------------
 
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
-        found = in_rows(self._some_rates, threshold.ravel(), self.atoms.size)
-        columns = found.reshape(-1, *threshold.shape)
+        rates = in_rows(self._some_rates, threshold.ravel(), self.atoms.size)
+        columns = rates.reshape(-1, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
         fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in columns)
         return (
@@ -116,7 +116,7 @@ class LaplacePair(TradeoffCurve):
         """One column for each level; what is above it and below it, counted separately."""
         whole, cut = self._split(level)
         left, right = self._losses[0] > level, self._losses[-1] > level
-        found = []
+        rates = []
         for law, masses in zip((self._h0, self._h1), self._masses, strict=True):
             # A matrix product would add in an order that depends on how many levels there are.
             above, below = (
@@ -125,9 +125,9 @@ class LaplacePair(TradeoffCurve):
             np.add.at(above, cut.row, _mass(law, cut.column, cut.start, cut.end))
             np.add.at(below, cut.row, _mass(law, cut.column, 0 * cut.start, cut.start))
             np.add.at(below, cut.row, _mass(law, cut.column, cut.end, self._gaps[cut.column]))
-            found.append(above + math.exp(law.below) * left + math.exp(law.above) * right)
-            found.append(below + math.exp(law.below) * ~left + math.exp(law.above) * ~right)
-        fpr, tnr, tpr, fnr = found
+            rates.append(above + math.exp(law.below) * left + math.exp(law.above) * right)
+            rates.append(below + math.exp(law.below) * ~left + math.exp(law.above) * ~right)
+        fpr, tnr, tpr, fnr = rates
         return np.array([fpr, tpr, fnr, tnr])
 
     def _split(self, level: Array) -> tuple[Mask, Cut]:
@@ -155,8 +155,8 @@ class LaplacePair(TradeoffCurve):
         return h0, h1
 
     def _delta(self, epsilon: Array) -> Array:
-        found = in_rows(self._profile, epsilon.ravel(), self.atoms.size).reshape(epsilon.shape)
-        return np.asarray(np.where(epsilon >= self._largest_loss(), 0.0, np.minimum(found, 1.0)))
+        delta = in_rows(self._profile, epsilon.ravel(), self.atoms.size).reshape(epsilon.shape)
+        return np.asarray(np.where(epsilon >= self._largest_loss(), 0.0, np.minimum(delta, 1.0)))
 
     def _profile(self, level: Array) -> Array:
         """The integral of p − λq where it is positive.
@@ -168,8 +168,8 @@ class LaplacePair(TradeoffCurve):
         log_p = _at_atoms(self._h1)
         excess = np.exp(log_p) * np.maximum(-np.expm1(level[:, None] - self._losses), 0.0)
         ends = excess[:, :-1] + excess[:, 1:]
-        found = np.where(whole, np.tanh(self._gaps / 2) * ends, 0.0).sum(axis=-1)
-        np.add.at(found, cut.row, np.tanh((cut.end - cut.start) / 2) * ends[cut.row, cut.column])
+        delta = np.where(whole, np.tanh(self._gaps / 2) * ends, 0.0).sum(axis=-1)
+        np.add.at(delta, cut.row, np.tanh((cut.end - cut.start) / 2) * ends[cut.row, cut.column])
         tails = [
             math.exp(mass) * np.maximum(-np.expm1(level - loss), 0.0)
             for mass, loss in (
@@ -177,7 +177,7 @@ class LaplacePair(TradeoffCurve):
                 (self._h1.above, self._losses[-1]),
             )
         ]
-        return np.asarray(found + tails[0] + tails[1])[None]
+        return np.asarray(delta + tails[0] + tails[1])[None]
 
     def _area(self) -> float:
         if self.monotone and self.atoms.size**2 <= HELD:
@@ -220,13 +220,13 @@ def log_pieces(gaps: Array, log_weights: Array) -> Pieces:
 
 def _decayed(log_weights: Array, gaps: Array) -> Array:
     """Log-sums of the weights so far, each faded by its distance; no digits are lost on the way."""
-    so_far, found = -math.inf, []
+    so_far, logs = -math.inf, []
     for weight, gap in zip(log_weights.tolist(), [0.0, *gaps.tolist()], strict=True):
         faded = so_far - gap
         high, low = (faded, weight) if faded > weight else (weight, faded)
         so_far = high if low == -math.inf else high + math.log1p(math.exp(low - high))
-        found.append(so_far)
-    return np.array(found)
+        logs.append(so_far)
+    return np.array(logs)
 
 
 def _at_atoms(law: Pieces) -> Array:
@@ -242,6 +242,6 @@ def _mass(law: Pieces, interval: Index, start: Array, end: Array) -> Array:
     return np.asarray(np.tanh((end - start) / 2) * (ends[0] + ends[1]))
 
 
-def _log_gap(one: Array, other: Array) -> Array:
+def _log_gap(first: Array, other: Array) -> Array:
     """log|e^one − e^other|."""
-    return np.asarray(np.maximum(one, other) + np.log(-np.expm1(-np.abs(one - other))))
+    return np.asarray(np.maximum(first, other) + np.log(-np.expm1(-np.abs(first - other))))

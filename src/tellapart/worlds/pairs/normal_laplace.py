@@ -104,8 +104,8 @@ class NormalLaplaceCurve(SymmetricCurve):
         return np.where(fpr == 0, 0.0, np.where(fpr == 1, 1.0, self._at(self._cut(fpr))[1]))
 
     def _fpr_at_small(self, tpr: Array) -> Array:
-        found = self._at(self.shift + self._cut(tpr))[0]
-        return np.where(tpr == 0, 0.0, found)
+        fpr = self._at(self.shift + self._cut(tpr))[0]
+        return np.where(tpr == 0, 0.0, fpr)
 
     def _cut(self, rate: Array) -> Array:
         """The output, counted from its centre, that a law exceeds this often."""
@@ -118,14 +118,14 @@ class NormalLaplaceCurve(SymmetricCurve):
         start = np.zeros_like(small)
         inside = excess(start) > 0
         low = np.where(inside, start, -1.0)
-        found = solve.falling_root(excess, low, solve.climb(excess, start + 1.0, 1.0))[1]
-        return np.where(inside, found, 0.0) * np.where(rate <= 0.5, 1.0, -1.0)
+        cut = solve.falling_root(excess, low, solve.climb(excess, start + 1.0, 1.0))[1]
+        return np.where(inside, cut, 0.0) * np.where(rate <= 0.5, 1.0, -1.0)
 
     def _profile(self, epsilon: Array) -> Array:
         """∫ (1 − e^(ε−loss)) over the rejected outputs, seen from h1: no term is negative."""
         level = np.minimum(epsilon, self.shift)
         first = np.minimum(self._output(level), self._end)[..., None]
-        low, high = (np.maximum(one, first) for one in (self._edges[:-1], self._edges[1:]))
+        low, high = (np.maximum(edge, first) for edge in (self._edges[:-1], self._edges[1:]))
 
         def gain(output: Array) -> Array:
             lost = -np.expm1(level[..., None, None] - self.loss(output))
@@ -181,8 +181,8 @@ def tail(x: Array, deviation: float) -> Array:
     own = bell * (2 * erfcx(z / _SQRT2) - erfcx((z + s) / _SQRT2)) / 4
     near = bell * erfcx(np.maximum(s - z, 0.0) / _SQRT2) / 4
     far = np.exp(np.minimum(s**2 / 2 - np.abs(x), 0.0)) * ndtr(z - s) / 2
-    found = own + np.where(z <= s, near, far)
-    return np.asarray(np.where(x >= 0, found, 1 - found))
+    masses = own + np.where(z <= s, near, far)
+    return np.asarray(np.where(x >= 0, masses, 1 - masses))
 
 
 def log_tail(x: float, deviation: float) -> float:

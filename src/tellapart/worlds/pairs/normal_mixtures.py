@@ -65,8 +65,15 @@ class Bells:
     def _seen(self, outputs: Array) -> Array:
         nearest = np.clip(outputs, self.atoms[0], self.atoms[-1])
         away, heights = self.atoms - nearest[:, None], self.heights(outputs)
-        found = [posterior(logs + heights, away) for logs in (self.absent, self.present)]
-        return np.array([found[0][0], found[1][0], nearest + found[0][1], nearest + found[1][1]])
+        posteriors = [posterior(logs + heights, away) for logs in (self.absent, self.present)]
+        return np.array(
+            [
+                posteriors[0][0],
+                posteriors[1][0],
+                nearest + posteriors[0][1],
+                nearest + posteriors[1][1],
+            ]
+        )
 
     def log_height(self, outputs: Array) -> Array:
         """The log-density of the nearest atom, which `seen` leaves out."""
@@ -80,8 +87,8 @@ class Bells:
         def between(rows: Array) -> Array:
             low, high = (rows[:, i, None] - self.atoms for i in range(2))
             upper = low > 0
-            one, two = np.where(upper, -low, high), np.where(upper, -high, low)
-            shares = np.maximum(ndtr(one) - ndtr(two), 0.0)
+            near, two = np.where(upper, -low, high), np.where(upper, -high, low)
+            shares = np.maximum(ndtr(near) - ndtr(two), 0.0)
             # A matrix product would add in an order that depends on how many outputs there are.
             return np.array([(shares * law).sum(axis=1) for law in weights])
 

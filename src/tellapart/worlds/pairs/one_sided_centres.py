@@ -164,8 +164,8 @@ class LaplaceUniform(LaplaceCentres):
     def share(self, output: Array) -> Array:
         x = np.clip(output, 0.0, self.width)
         before, after = -np.expm1(-x), -np.expm1(x - self.width)
-        found = (gammainc(2, x) + before * after) / (before + after)
-        return np.where(x > 0, found, 0.0)
+        shares = (gammainc(2, x) + before * after) / (before + after)
+        return np.where(x > 0, shares, 0.0)
 
     def pull(self) -> float:
         return float(gammainc(2, self.width)) / self.width if self.width else 0.0
@@ -211,8 +211,8 @@ class LaplacePoints(LaplaceCentres):
         more = np.maximum(rise - grown[before], 0.0)
         # e^(2·(output − at)) − 1 = (e^more − 1)·e^slower, in logs as any of them may overflow.
         growth = more + np.log(-np.expm1(-more)) + slower[before]
-        found = at[before] + np.logaddexp(0.0, growth) / 2
-        return np.asarray(np.minimum(found, np.append(at, at[-1])[before + 1]))
+        output = at[before] + np.logaddexp(0.0, growth) / 2
+        return np.asarray(np.minimum(output, np.append(at, at[-1])[before + 1]))
 
     def gain(self, output: Array) -> Array:
         left = np.maximum(self.distances - np.maximum(output, 0.0)[..., None], 0.0)
@@ -317,10 +317,10 @@ class GaussianUniform(GaussianCentres):
         behind = _mills(-x) - np.exp(w * (x - w / 2)) * _mills(w - x)
         inside = _SQRT_HALF_PI * (erf(x / _SQRT2) + erf((w - x) / _SQRT2))
         wide = np.where(x < 0, np.log(behind), np.maximum(x, 0.0) ** 2 / 2 + np.log(inside))
-        found = wide - math.log(w)
+        logs = wide - math.log(w)
         if w < 1:
-            found = np.where(w * (1 + np.abs(x)) < 1, self._narrow(x), found)
-        return np.asarray(turned + found)
+            logs = np.where(w * (1 + np.abs(x)) < 1, self._narrow(x), logs)
+        return np.asarray(turned + logs)
 
     def _narrow(self, x: Array) -> Array:
         def growth(d: Array) -> Array:

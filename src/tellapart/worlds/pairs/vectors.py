@@ -57,26 +57,26 @@ def vector_extremes(
 ) -> tuple[tuple[float, Any], tuple[float, Any]]:
     """The largest and the smallest log-likelihood ratio, each with its outputs."""
     points, logs_1, logs_0 = present.beside(absent)
-    axes = [_axis(points[:, i], one) for i, one in enumerate(releases)]
+    axes = [_axis(points[:, i], release) for i, release in enumerate(releases)]
     ratios = log_ratio(*(grid_logs(logs, axes) for logs in (logs_1, logs_0)))
-    found = []
+    ends = []
     for place in (int(np.argmax(ratios)), int(np.argmin(ratios))):
         where = np.unravel_index(place, [len(axis.outputs) for axis in axes])
         outputs = tuple(axis.outputs[i] for axis, i in zip(axes, where, strict=True))
-        found.append((float(ratios[place]), outputs))
-    return found[0], found[1]
+        ends.append((float(ratios[place]), outputs))
+    return ends[0], ends[1]
 
 
 def vector_log_masses(laws: Sequence[VectorLaw], releases: Sequence[Release]) -> Array:
     """Log-chances of all lists of outputs of channels, one row for each law."""
-    if not all(isinstance(one, Channel) for one in releases):
+    if not all(isinstance(release, Channel) for release in releases):
         raise Unsupported(
             "averages over several answers are worked out for channels alone; "
             "ask about one answer at a time"
         )
     rows = []
     for law in laws:
-        axes = [_axis(law.points[:, i], one) for i, one in enumerate(releases)]
+        axes = [_axis(law.points[:, i], release) for i, release in enumerate(releases)]
         rows.append(grid_logs(law.log_weights, axes))
     return np.array(rows)
 
@@ -84,22 +84,22 @@ def vector_log_masses(laws: Sequence[VectorLaw], releases: Sequence[Release]) ->
 def vector_curve(present: VectorLaw, absent: VectorLaw, releases: Sequence[Release]) -> AtomicCurve:
     """The curve of two laws of several answers: exact for channels, from below with noise."""
     points, logs_1, logs_0 = present.beside(absent)
-    axes = [_axis(points[:, i], one) for i, one in enumerate(releases)]
-    if all(isinstance(one, Channel) for one in releases):
+    axes = [_axis(points[:, i], release) for i, release in enumerate(releases)]
+    if all(isinstance(release, Channel) for release in releases):
         chances_1, chances_0 = grid_logs(logs_1, axes), grid_logs(logs_0, axes)
         seen = (chances_1 > -np.inf) | (chances_0 > -np.inf)
         losses = log_ratio(chances_1[seen], chances_0[seen])
         return from_atoms(losses, np.exp(chances_0[seen]), np.exp(chances_1[seen]), Bound.EXACT)
     _check_cells(axes, len(points))
-    found, steps = _enclosed(logs_1, logs_0, axes), 4
-    while found[1] > _CLOSE:
+    enclosed, steps = _enclosed(logs_1, logs_0, axes), 4
+    while enclosed[1] > _CLOSE:
         deadline.check()
         steps *= 2
-        axes = [_axis(points[:, i], one, steps) for i, one in enumerate(releases)]
+        axes = [_axis(points[:, i], release, steps) for i, release in enumerate(releases)]
         if not _fits(axes, len(points)):
             break
-        found = _enclosed(logs_1, logs_0, axes)
-    return found[0]
+        enclosed = _enclosed(logs_1, logs_0, axes)
+    return enclosed[0]
 
 
 def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
@@ -113,12 +113,12 @@ def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
             f"true answers, more than {MOST_POINTS} or {_MOST_TERMS} in all; "
             "ask about fewer answers at once"
         )
-    found = np.empty(size)
+    logs_on_grid = np.empty(size)
     for some in blocks(size, log_weights.size):
         places = np.unravel_index(np.arange(some.start, min(some.stop, size)), sizes)
         logs = log_weights + sum(axis.logs[at] for axis, at in zip(axes, places, strict=True))
-        found[some] = logpoly.total(logs, axis=1)
-    return found
+        logs_on_grid[some] = logpoly.total(logs, axis=1)
+    return logs_on_grid
 
 
 def _enclosed(logs_1: Array, logs_0: Array, axes: Sequence[Axis]) -> tuple[AtomicCurve, float]:
@@ -150,19 +150,19 @@ def _enclosed(logs_1: Array, logs_0: Array, axes: Sequence[Axis]) -> tuple[Atomi
 def _at_corners(log_weights: Array, axes: Sequence[Axis]) -> Array:
     """As `grid_logs`, but for what both laws share; by products where these do not vanish."""
     shared = [axis.logs.max(axis=1, keepdims=True) for axis in axes]
-    shared = [np.where(np.isfinite(one), one, 0.0) for one in shared]
-    factors = [np.exp(axis.logs - one) for axis, one in zip(axes, shared, strict=True)]
+    shared = [np.where(np.isfinite(top_of), top_of, 0.0) for top_of in shared]
+    factors = [np.exp(axis.logs - top_of) for axis, top_of in zip(axes, shared, strict=True)]
     top = float(log_weights.max())
     with np.errstate(divide="ignore"):
-        found = np.log(_folded(np.exp(log_weights - top), factors)) + top
-    faint = np.flatnonzero(found < top - 600.0)
+        corners = np.log(_folded(np.exp(log_weights - top), factors)) + top
+    faint = np.flatnonzero(corners < top - 600.0)
     sizes = [len(axis.logs) for axis in axes]
     for some in blocks(faint.size, log_weights.size):
         places = np.unravel_index(faint[some], sizes)
         parts = zip(axes, shared, places, strict=True)
-        logs = log_weights + sum((axis.logs - one)[at] for axis, one, at in parts)
-        found[faint[some]] = logpoly.total(logs, axis=1)
-    return found
+        logs = log_weights + sum((axis.logs - top_of)[at] for axis, top_of, at in parts)
+        corners[faint[some]] = logpoly.total(logs, axis=1)
+    return corners
 
 
 def _folded(weights: Array, factors: Sequence[Array]) -> Array:

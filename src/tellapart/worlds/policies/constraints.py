@@ -75,7 +75,7 @@ class KnownMarginal:
             if value not in own:
                 _checks.refuse("counts", f"be of values of attribute {self.attribute}", value)
         return [
-            (np.array([one == value for one in own]), self.counts.get(value, 0))
+            (np.array([held == value for held in own]), self.counts.get(value, 0))
             for value in dict.fromkeys(own)
         ]
 

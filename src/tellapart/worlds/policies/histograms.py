@@ -53,20 +53,20 @@ def answers(query: Asked, domain: tuple[Value, ...], databases: NDArray[np.int64
     if additive(query):
         added = contributions(query, domain)
         counted = weights(query, databases.shape[1])
-        found = np.zeros((len(databases), added.shape[1]))
+        sums = np.zeros((len(databases), added.shape[1]))
         for record, weight in enumerate(counted):
-            found += weight * added[databases[:, record]]
-        return found
+            sums += weight * added[databases[:, record]]
+        return sums
     if not callable(query):
         rule = "be Sum(), Linear(weights), Histogram(), CumulativeHistogram() or a function"
         _checks.refuse("query", rule, query)
     rows = [np.ravel(query(tuple(domain[i] for i in row))) for row in databases.tolist()]
     if len({row.size for row in rows}) > 1:
         _checks.refuse("query", "answer with as many numbers everywhere", [r.size for r in rows])
-    found = _checks.reals("answer with numbers", query=rows)
-    if not np.all(np.isfinite(found)):
-        _checks.refuse("query", "have finite answers", float(found[~np.isfinite(found)][0]))
-    return found
+    sums = _checks.reals("answer with numbers", query=rows)
+    if not np.all(np.isfinite(sums)):
+        _checks.refuse("query", "have finite answers", float(sums[~np.isfinite(sums)][0]))
+    return sums
 
 
 def _numbers(domain: tuple[Value, ...]) -> Array:

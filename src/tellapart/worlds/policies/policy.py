@@ -36,7 +36,7 @@ Bits = NDArray[np.uint64]
 
 def minimal_neighbours(databases: Places, edges: NDArray[np.bool_]) -> Places:
     """Pairs of rows of ``databases``, of which the second is a neighbour of the first."""
-    found = []
+    neighbours = []
     for place, here in enumerate(databases):
         along = edges[here, databases]
         beside = (databases != here) & ~along
@@ -44,8 +44,8 @@ def minimal_neighbours(databases: Places, edges: NDArray[np.bool_]) -> Places:
         secret = _bits(databases[others], along[others], len(edges))
         rest = _bits(databases[others], beside[others], len(edges))
         chosen = _neighbours(secret, rest)
-        found.append(np.stack([np.full(chosen.size, place), others[chosen]], axis=1))
-    return np.concatenate(found)
+        neighbours.append(np.stack([np.full(chosen.size, place), others[chosen]], axis=1))
+    return np.concatenate(neighbours)
 
 
 def _neighbours(secret: Bits, rest: Bits) -> Places:
@@ -57,7 +57,7 @@ def _neighbours(secret: Bits, rest: Bits) -> Places:
     least = least[order]
     new = (secret[least][1:] != secret[least][:-1]).any(axis=1)
     groups = np.split(least, np.flatnonzero(new) + 1)
-    kept = [one if one.size == 1 else one[_minimal(rest[one])] for one in groups]
+    kept = [group if group.size == 1 else group[_minimal(rest[group])] for group in groups]
     return np.sort(np.concatenate(kept))
 
 
@@ -178,10 +178,10 @@ class Policy:
                 f"{MOST_PAIRS} are; ask for the sensitivity of a query, which needs no list"
             )
         return [
-            (one, (*one[:record], self.domain[to], *one[record + 1 :]))
-            for one in self.databases()
+            (database, (*database[:record], self.domain[to], *database[record + 1 :]))
+            for database in self.databases()
             for record in range(self.records)
-            for to in np.flatnonzero(self._edges[self.domain.index(one[record])])
+            for to in np.flatnonzero(self._edges[self.domain.index(database[record])])
         ]
 
     def sensitivity(self, query: Asked) -> Sensitivity:
@@ -213,15 +213,15 @@ class Policy:
         return Sensitivity(float(weights[record] * changes[place]), (pair[0], pair[1]))
 
     def _over(self, query: Asked, rows: NDArray[np.int64], pairs: NDArray[np.int64]) -> Sensitivity:
-        found = histograms.answers(query, self.domain, rows)
+        answers = histograms.answers(query, self.domain, rows)
         if not len(pairs):
             return Sensitivity(0.0, None)
         changes = np.zeros(len(pairs))
-        for column in found.T:
+        for column in answers.T:
             changes += np.abs(column[pairs[:, 0]] - column[pairs[:, 1]])
         best = int(np.argmax(changes))
-        one, other = (self._database(rows[i]) for i in pairs[best])
-        return Sensitivity(float(changes[best]), (one, other))
+        first, other = (self._database(rows[i]) for i in pairs[best])
+        return Sensitivity(float(changes[best]), (first, other))
 
     def _moves(self) -> NDArray[np.int64]:
         """Pairs of databases, by their places in the full list, of which one record moves."""
@@ -230,8 +230,8 @@ class Policy:
         pairs = []
         for a, b in np.argwhere(np.triu(self._edges)):
             for record in range(self.records):
-                one, other = every.take(a, axis=record), every.take(b, axis=record)
-                pairs.append(np.stack([one.ravel(), other.ravel()], axis=1))
+                first, other = every.take(a, axis=record), every.take(b, axis=record)
+                pairs.append(np.stack([first.ravel(), other.ravel()], axis=1))
         return np.concatenate(pairs)
 
     def _database(self, row: Any) -> Database:
@@ -239,10 +239,10 @@ class Policy:
 
     @cached_property
     def _edges(self) -> NDArray[np.bool_]:
-        found = np.zeros((len(self.domain),) * 2, dtype=bool)
-        for (a, one), (b, other) in itertools.combinations(enumerate(self.domain), 2):
-            found[a, b] = found[b, a] = self.graph.edge(one, other)
-        return found
+        edges = np.zeros((len(self.domain),) * 2, dtype=bool)
+        for (a, first), (b, other) in itertools.combinations(enumerate(self.domain), 2):
+            edges[a, b] = edges[b, a] = self.graph.edge(first, other)
+        return edges
 
     @cached_property
     def _distances(self) -> NDArray[np.float64]:
@@ -260,10 +260,10 @@ class Policy:
             )
         shape = (len(self.domain),) * self.records
         every = np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), axis=1)
-        found = meeting(self.constraints, self.domain, every)
-        if not len(found):
+        possible = meeting(self.constraints, self.domain, every)
+        if not len(possible):
             _checks.refuse("constraints", "leave some database", self.constraints)
-        return found
+        return possible
 
     @cached_property
     def _neighbours(self) -> NDArray[np.int64]:
@@ -280,7 +280,7 @@ class Policy:
 def _check_domain(domain: Any) -> tuple[Value, ...]:
     if isinstance(domain, str) or not isinstance(domain, (Sequence, np.ndarray)):
         _checks.refuse("domain", "be a list of numbers or of tuples", domain)
-    values = tuple(one.item() if isinstance(one, np.generic) else one for one in domain)
+    values = tuple(value.item() if isinstance(value, np.generic) else value for value in domain)
     if not values:
         _checks.refuse("domain", "not be empty", domain)
     if len(values) > MOST_VALUES:
@@ -289,9 +289,9 @@ def _check_domain(domain: Any) -> tuple[Value, ...]:
             "are; use coarser values"
         )
     if isinstance(values[0], tuple):
-        if any(not isinstance(one, tuple) or len(one) != len(values[0]) for one in values):
+        if any(not isinstance(value, tuple) or len(value) != len(values[0]) for value in values):
             _checks.refuse("domain", "be tuples of one length, or numbers", domain)
-        if not all(isinstance(part, Hashable) for one in values for part in one):
+        if not all(isinstance(part, Hashable) for value in values for part in value):
             _checks.refuse("domain", "have numbers or words for attributes", domain)
     else:
         for value in values:
@@ -312,5 +312,5 @@ def _check_graph(graph: Graph, domain: tuple[Value, ...]) -> None:
         _checks.refuse("domain", "be tuples of attributes for an AttributeGraph", domain[0])
     if isinstance(graph, DistanceGraph) and isinstance(domain[0], tuple):
         for value in domain:
-            if not all(isinstance(one, Real) for one in value):
+            if not all(isinstance(part, Real) for part in value):
                 _checks.refuse("domain", "have numbers for attributes for a distance", value)
