@@ -1,4 +1,4 @@
-"""How long the exact answers about data that hang together take: `python benchmarks/worlds.py`.
+"""How long the exact answers about correlated data take: `python benchmarks/worlds.py`.
 
 No other package computes these numbers, so each has a naive way beside it where there is one: the
 law of the sum for every record in turn, as one would write it down.

@@ -41,3 +41,8 @@ def test_what_never_was_there_is_not_there():
 def test_what_is_there_now_goes_when_it_said_it_would():
     """`_moved` belongs to 0.2 alone."""
     assert ta.__version__.startswith("0.2.")
+
+
+def test_a_result_of_a_framework_has_its_old_name_until_0_3():
+    with pytest.warns(DeprecationWarning, match="Standing is .*FrameworkResult since tellapart"):
+        assert frameworks.Standing is frameworks.FrameworkResult

@@ -133,10 +133,10 @@ POLICIES = [
 FRAMEWORKS = [
     "ByRecord",
     "Comparison",
+    "FrameworkResult",
     "LeftOut",
     "ProductPriors",
     "Side",
-    "Standing",
     "approximate_dp",
     "approximate_group",
     "approximate_pufferfish",

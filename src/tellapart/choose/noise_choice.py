@@ -1,4 +1,4 @@
-"""The least noise that keeps a promise about secrets, when data hang together."""
+"""The least noise that keeps limits about secrets when records are correlated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.risk.rates import epsilon as epsilon_of
 from tellapart.worlds.frameworks.pufferfish_privacy import pufferfish
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.laplace_tails import chain_log_mgf, tail_pair
@@ -74,7 +74,7 @@ def _by_windows(
     chains: Sequence[MarkovChain], query: Query, epsilon: float, enough: float
 ) -> tuple[float, bool]:
     """Less noise than is enough for sure, where a closer look at each record allows it."""
-    seen: dict[float, Standing] = {}
+    seen: dict[float, FrameworkResult] = {}
 
     def excess(log_scale: Array) -> Array:
         scale = math.exp(float(log_scale[0]))
@@ -130,7 +130,7 @@ Family = Callable[[float], Release]
 
 
 @dataclass(frozen=True)
-class Asked:
+class SecretQuestion:
     """One secret against another, or against all others of its record, with its prior odds."""
 
     h1: Secret
@@ -157,8 +157,8 @@ class Questions:
     Secrets of probability 0 and those of probability 1, which no noise hides, are kept apart.
     """
 
-    pairs: tuple[Asked, ...]
-    rests: tuple[Asked, ...]
+    pairs: tuple[SecretQuestion, ...]
+    rests: tuple[SecretQuestion, ...]
     skipped: tuple[Secret, ...]
     certain: tuple[Secret, ...]
 
@@ -170,8 +170,8 @@ def questions(
     secrets: Sequence[Secret] | None,
 ) -> Questions:
     """What is to be told apart, under every model that the adversary may believe in."""
-    collected: list[Asked] = []
-    rests: list[Asked] = []
+    collected: list[SecretQuestion] = []
+    rests: list[SecretQuestion] = []
     skipped: dict[Secret, None] = {}
     certain: dict[Secret, None] = {}
     for model in models:
@@ -196,9 +196,11 @@ def questions(
     return Questions(tuple(collected), tuple(rests), tuple(skipped), tuple(certain))
 
 
-def excess_of(asked: Questions, limits: Sequence[Limit], release: Release) -> tuple[float, Asked]:
+def excess_of(
+    asked: Questions, limits: Sequence[Limit], release: Release
+) -> tuple[float, SecretQuestion]:
     """How far the worst test exceeds its limits, and which one it is."""
-    worst: tuple[float, Asked] | None = None
+    worst: tuple[float, SecretQuestion] | None = None
     for limit in limits:
         uses_prior = _wants_prior(limit)
         for test in asked.rests if uses_prior else asked.pairs:
@@ -232,9 +234,9 @@ def _laws(
 
 def _asked(
     model: Model, pairs: Sequence[tuple[Secret, Secret]], laws: dict[Secret, Law]
-) -> list[Asked]:
+) -> list[SecretQuestion]:
     return [
-        Asked(h1, h0, laws[h1], laws[h0], prior_log_odds(model, h1, h0))
+        SecretQuestion(h1, h0, laws[h1], laws[h0], prior_log_odds(model, h1, h0))
         for h1, h0 in pairs
         if h1 in laws and h0 in laws
     ]
@@ -242,9 +244,9 @@ def _asked(
 
 def _against_rests(
     model: FiniteModel, query: Any, laws: dict[Secret, Law]
-) -> tuple[list[Asked], list[Secret]]:
+) -> tuple[list[SecretQuestion], list[Secret]]:
     """Is it this value or another one? With two values that is the pair itself."""
-    rests: list[Asked] = []
+    rests: list[SecretQuestion] = []
     certain: list[Secret] = []
     for secret in laws:
         if not isinstance(secret, RecordValue):
@@ -255,7 +257,7 @@ def _against_rests(
             certain.append(secret)
             continue
         odds = prior_log_odds(model, secret, rest)
-        rests.append(Asked(secret, rest, laws[secret], model.law(query, rest), odds))
+        rests.append(SecretQuestion(secret, rest, laws[secret], model.law(query, rest), odds))
     return rests, certain
 
 
@@ -263,7 +265,7 @@ def _wants_prior(limit: Limit) -> bool:
     return FROM_MODEL in dict(limit.arguments).values()
 
 
-def _with_prior(limit: Limit, asked: Asked) -> Limit:
+def _with_prior(limit: Limit, asked: SecretQuestion) -> Limit:
     """The same limit with the prior of one test filled in."""
     if asked.prior is None:
         _checks.refuse("limits", "state a prior as a number where the model has none", str(limit))

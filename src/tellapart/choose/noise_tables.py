@@ -1,4 +1,4 @@
-"""Every method of setting Laplace noise for one promise, side by side, and what each gives."""
+"""Mechanisms that set Laplace noise for correlated records, side by side, and what each gives."""
 
 from __future__ import annotations
 

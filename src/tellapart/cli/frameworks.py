@@ -26,7 +26,7 @@ from tellapart.worlds.frameworks.comparison import (
     compare_frameworks,
     expected_seconds,
 )
-from tellapart.worlds.frameworks.result import Standing
+from tellapart.worlds.frameworks.result import FrameworkResult
 from tellapart.worlds.frameworks.table import as_data, as_table
 from tellapart.worlds.releases import Release
 
@@ -111,7 +111,7 @@ def _release(read: Described, model: Path) -> Release:
     return read.release
 
 
-def _terms(console: Console, found: Comparison, rows: Sequence[Standing]) -> None:
+def _terms(console: Console, found: Comparison, rows: Sequence[FrameworkResult]) -> None:
     console.print()
     terminal.title(console, "What each takes for granted")
     for sentence in _gathered([(one.framework, one.assumptions) for one in rows]):

@@ -15,7 +15,7 @@ from tellapart import _checks
 from tellapart.choose.noise_tables import NoiseRow
 from tellapart.plot.sheet import Entry, sheet
 from tellapart.plot.styling import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.markov.streams import Leakage
 
 _TOTAL, _UP_TO, _FROM = 0, 1, 2
@@ -57,13 +57,13 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
 
 
 @styled
-def standings(rows: Sequence[Standing], *, axes: Axes | None = None) -> Figure:
+def standings(rows: Sequence[FrameworkResult], *, axes: Axes | None = None) -> Figure:
     """The ε that each privacy framework gives one and the same release, side by side.
 
     Mutual information is in nats, so it is left out.
     """
     for one in rows:
-        _checks.instance(Standing, "what worlds.frameworks return", rows=one)
+        _checks.instance(FrameworkResult, "what worlds.frameworks return", rows=one)
     shown = [one for one in rows if one.unit != "nats"]
     if not shown:
         _checks.refuse("rows", "hold at least one framework that has an ε", rows)

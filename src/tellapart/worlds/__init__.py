@@ -1,4 +1,4 @@
-"""What an adversary knows beforehand, what it asks, and data whose records hang together.
+"""Correlated records, an adversary's prior, and privacy frameworks beyond DP.
 
 - `models`: how records are correlated; `markov`: records in a row; `described`: models in files;
 - `pairs`: two laws under a release as a curve, on which `secret_test` rests;

@@ -1,4 +1,4 @@
-"""An adversary's knowledge before looking, in whichever way it is told."""
+"""The adversary's prior probability of a secret, or a range of priors."""
 
 from __future__ import annotations
 

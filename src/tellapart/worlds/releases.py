@@ -1,4 +1,4 @@
-"""What is published of a true answer: the answer with noise, or one of finitely many outputs."""
+"""Releases of a true answer: additive noise, or a channel with finitely many outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test behind every framework: one secret against another, given a model and a release."""
+"""The hypothesis test behind every framework: secret against secret, given model and release."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def tell_apart(
     h0: Secret,
     known: Known | None = None,
 ) -> SecretTest:
-    """The exact test of one secret against another, by someone who knows how data hang together.
+    """The exact test of one secret against another, by someone who knows the correlations.
 
     The adversary knows the model and the records in ``known``, and sees the release of the query.
     A `Vector` of queries has a list of releases, or one that serves each answer anew.

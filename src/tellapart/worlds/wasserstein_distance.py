@@ -1,4 +1,4 @@
-"""How far apart the answers of two worlds lie at most: the distance W∞ on the line.
+"""∞-Wasserstein distance of two laws of an answer, and the Wasserstein mechanism's worst pair.
 
 Noise Lap(W∞/ε) on the answer keeps ε between two secrets (Song, Wang and Chaudhuri 2017). On the
 line W∞ is the supremum over all u of |F⁻¹(u) - G⁻¹(u)|: the atoms of both laws share out the

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 import tellapart as ta
 from tellapart import plot
 from tellapart.choose import NoiseRow
-from tellapart.worlds.frameworks import Side, Standing
+from tellapart.worlds.frameworks import FrameworkResult, Side
 from tellapart.worlds.markov import streams
 
 STILL = [[0.8, 0.2], [0.1, 0.9]]
@@ -17,7 +17,7 @@ LEAKED = streams.leakage(STILL, STILL, 0.1, length=12)
 
 
 def _standing(name, epsilon, side=Side.EXACT, unit="log-odds"):
-    return Standing(name, epsilon, side, None, "", True, unit=unit)
+    return FrameworkResult(name, epsilon, side, None, "", True, unit=unit)
 
 
 STANDINGS = [

@@ -26,7 +26,7 @@ from tellapart.worlds import (
     frameworks,
     tell_apart,
 )
-from tellapart.worlds.frameworks import Side, Standing
+from tellapart.worlds.frameworks import FrameworkResult, Side
 from tellapart.worlds.frameworks.comparison import compare_frameworks
 from tellapart.worlds.frameworks.table import as_data, as_table, in_words
 from tellapart.worlds.policies import CompleteGraph, DistanceGraph, KnownCount, Policy
@@ -212,7 +212,9 @@ def test_tables_fit_the_page_and_lose_nothing(width):
 
 def test_numbers_are_rounded_to_their_side():
     def row(side, unit="log-odds"):
-        return as_table([Standing("x", 1.00001, side, None, "", True, unit=unit)]).splitlines()[1]
+        return as_table(
+            [FrameworkResult("x", 1.00001, side, None, "", True, unit=unit)]
+        ).splitlines()[1]
 
     assert row(Side.EXACT).split()[1:4] == ["=", "1.0001", "yes"]
     assert row(Side.AT_MOST).split()[1:3] == ["≤", "1.0001"]

@@ -30,7 +30,7 @@ from tellapart.worlds.frameworks import (
     pufferfish_by_record,
     worst_curve,
 )
-from tellapart.worlds.markov.partial_knowledge import far_told
+from tellapart.worlds.markov.partial_knowledge import long_chain_leakage
 from tellapart.worlds.markov.window_bound import Windows
 
 CLOSE = 1e-10
@@ -403,7 +403,7 @@ def test_what_is_known_is_taken_into_account():
 def test_bounded_knowledge_is_never_less_than_all_knowledge(name, radius):
     chain, noise = CHAINS[name], ta.Laplace(0.8)
     expected = bayesian(chain, Sum(), noise).epsilon
-    found = far_told(chain, np.ones(chain.length), noise, radius)
+    found = long_chain_leakage(chain, np.ones(chain.length), noise, radius)
     assert found.witness.log_ratio - 1e-12 <= expected <= found.epsilon
     if found.exact:
         assert found.epsilon == pytest.approx(expected, abs=1e-9)

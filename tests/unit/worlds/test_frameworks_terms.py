@@ -22,8 +22,8 @@ from tellapart.worlds import (
     TreeNetwork,
 )
 from tellapart.worlds.frameworks import (
+    FrameworkResult,
     Side,
-    Standing,
     bayesian,
     dependence_sensitivity,
     dependent,
@@ -51,7 +51,7 @@ EVERY = (differential_privacy, group_privacy, pufferfish, dependent, bayesian)
 @pytest.mark.parametrize("framework", EVERY)
 def test_every_framework_states_its_terms(framework):
     found = framework(TWINS, Sum(), ONE)
-    assert isinstance(found, Standing)
+    assert isinstance(found, FrameworkResult)
     assert found.assumptions
     assert found.side is Side.EXACT
     assert found.composes == (framework in (differential_privacy, group_privacy))

@@ -93,7 +93,7 @@ class Described:
 
 
 def read(path: str | PathLike[str]) -> Described:
-    """Read from a TOML file how data hang together and what is published of them.
+    """Read from a TOML file how records are correlated and what is published of them.
 
     Files that it names lie relative to it. What is wrong is said with file, table and key.
     """

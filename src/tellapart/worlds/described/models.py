@@ -1,4 +1,4 @@
-"""The table [model]: how data hang together, written out or fitted to data."""
+"""The table [model]: how records are correlated, written out or fitted to data."""
 
 from __future__ import annotations
 

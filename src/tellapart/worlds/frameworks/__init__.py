@@ -1,4 +1,14 @@
-"""Privacy frameworks beyond DP, each as the exact test that its definition speaks of."""
+"""Privacy frameworks beyond DP, each as the exact hypothesis test that its definition speaks of.
+
+- One module for each: `dp` (and groups), `pufferfish_privacy`, `bayesian_dp`, `dependent_dp`,
+  `membership_privacy`, `inferential_privacy`, `ghosh_kleinberg_bound`, `mutual_information_dp`,
+  `blowfish_privacy`; `at_delta` for (ε, δ);
+- `comparison` asks all of them, `table` shows the answers, `result` is one answer;
+- `every_record`, `secret_pairs` and `databases` say what has to be told apart.
+"""
+
+import warnings
+from typing import Any
 
 from tellapart import _moved
 from tellapart.worlds.frameworks.at_delta import (
@@ -25,16 +35,16 @@ from tellapart.worlds.frameworks.pufferfish_privacy import (
     pufferfish_by_record,
     worst_curve,
 )
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.frameworks.table import as_table
 
 __all__ = [
     "ByRecord",
     "Comparison",
+    "FrameworkResult",
     "LeftOut",
     "ProductPriors",
     "Side",
-    "Standing",
     "approximate_dp",
     "approximate_group",
     "approximate_pufferfish",
@@ -57,4 +67,16 @@ __all__ = [
     "worst_curve",
 ]
 
-__getattr__ = _moved.names(__name__, "tellapart.reproduce.framework_orderings")
+_elsewhere = _moved.names(__name__, "tellapart.reproduce.framework_orderings")
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Standing":
+        return _elsewhere(name)
+    warnings.warn(
+        f"{__name__}.Standing is {__name__}.FrameworkResult since tellapart 0.2; the old name goes "
+        "with 0.3",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return FrameworkResult

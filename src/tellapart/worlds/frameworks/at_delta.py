@@ -1,4 +1,4 @@
-"""ε at a δ: what frameworks say of noise, such as normal noise, whose ε alone is infinite."""
+"""(ε, δ) versions of frameworks, for noise such as normal noise whose pure ε is infinite."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.frameworks.dp import differential_privacy, group_privacy
 from tellapart.worlds.frameworks.pufferfish_privacy import terms
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
-from tellapart.worlds.frameworks.secret_pairs import asked, finite, nothing_to_tell, told
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
+from tellapart.worlds.frameworks.secret_pairs import asked, finite, known_values, nothing_to_tell
 from tellapart.worlds.models.base import Known
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.secrets import RecordValue, Secret
@@ -29,7 +29,7 @@ _MOST_CURVES = 500
 
 def approximate_dp(
     models: Model | Sequence[Model], query: Any, release: Release, delta: float
-) -> Standing:
+) -> FrameworkResult:
     """What noise tells someone who knows every record but one, but for probability δ.
 
     >>> import tellapart as ta
@@ -43,7 +43,7 @@ def approximate_dp(
 
 def approximate_group(
     models: Model | Sequence[Model], query: Any, release: Release, delta: float
-) -> Standing:
+) -> FrameworkResult:
     """What noise tells of all records together, but for probability δ."""
     return _of_shift(group_privacy(models, query, Laplace(1)), release, delta)
 
@@ -55,7 +55,7 @@ def approximate_pufferfish(
     delta: float,
     known: Known | None = None,
     records: Sequence[int] | None = None,
-) -> Standing:
+) -> FrameworkResult:
     """How far outputs move the odds of two values for someone who knows a model, but for δ.
 
     The least ε with P(output in A | one) ≤ e^ε·P(output in A | other) + δ for all A, all pairs of
@@ -79,15 +79,17 @@ def approximate_pufferfish(
                 (other, first, curve.mirrored().epsilon(delta)),
             ):
                 if worst is None or epsilon > worst.log_ratio:
-                    worst = Witness(likelier, rest, None, epsilon, told(known))
+                    worst = Witness(likelier, rest, None, epsilon, known_values(known))
     if worst is None:
         raise nothing_to_tell(records if records is not None else [0])
     name = f"Pufferfish, δ = {delta:g}"
     terms_of = terms(theta, known)
-    return Standing(name, worst.log_ratio, Side.EXACT, worst, terms_of, False, tuple(skipped))
+    return FrameworkResult(
+        name, worst.log_ratio, Side.EXACT, worst, terms_of, False, tuple(skipped)
+    )
 
 
-def _of_shift(pure: Standing, release: Release, delta: float) -> Standing:
+def _of_shift(pure: FrameworkResult, release: Release, delta: float) -> FrameworkResult:
     """The same neighbours under other noise: by how far their answers lie apart."""
     if not isinstance(release, Laplace | Gaussian):
         _checks.refuse("release", "be ta.Laplace(scale) or ta.Gaussian(sigma)", release)

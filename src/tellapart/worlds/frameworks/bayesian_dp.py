@@ -1,4 +1,4 @@
-"""Bayesian differential privacy: someone may know any of the other records, whatever they are."""
+"""Bayesian differential privacy: the adversary may know any of the other records."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tellapart._numeric.text import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.databases import answers_of, noise_ratio, tabled
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.frameworks.secret_pairs import check_length, finite, nothing_to_tell
 from tellapart.worlds.markov.chain import MarkovChain
-from tellapart.worlds.markov.partial_knowledge import Told, chain_told
+from tellapart.worlds.markov.partial_knowledge import ChainLeakage, chain_leakage
 from tellapart.worlds.models.base import FiniteModel, logs_of
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
@@ -31,7 +31,7 @@ _MOST_WORK = 2**26
 _ROUTE = "ask pufferfish(..., known=...) for what someone is likely to know, or group_privacy"
 
 
-def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> Standing:
+def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> FrameworkResult:
     """How far an output moves the odds of a record's values, whatever else is already known.
 
     Bayesian differential privacy (Yang, Sato, Nakagawa 2015): the largest Pufferfish ε over all
@@ -54,7 +54,7 @@ def bayesian(models: Model | Sequence[Model], query: Any, release: Release) -> S
     some = "this model" if len(theta) == 1 else f"one of these {len(theta)} models"
     terms = f"the adversary believes in {some} of the data and may know any of the other records"
     side = Side.EXACT if worst.exact else Side.AT_MOST
-    return Standing("Bayesian DP", worst.epsilon, side, worst.witness, terms, False, skipped)
+    return FrameworkResult("Bayesian DP", worst.epsilon, side, worst.witness, terms, False, skipped)
 
 
 def _impossible(model: FiniteModel) -> list[Secret]:
@@ -63,13 +63,13 @@ def _impossible(model: FiniteModel) -> list[Secret]:
     return [secret for secret in model.secrets() if model.prior(secret) == 0]
 
 
-def _of_one(model: FiniteModel, query: Any, release: Release) -> Told:
+def _of_one(model: FiniteModel, query: Any, release: Release) -> ChainLeakage:
     if isinstance(model, MarkovChain) and isinstance(release, Laplace) and _even(query, model):
         check_length(model)
-        leakage = chain_told(model, query, release)
+        leakage = chain_leakage(model, query, release)
     else:
         witness = _of_table(tabled(model, _ROUTE), query, release)
-        leakage = None if witness is None else Told(witness.log_ratio, True, witness)
+        leakage = None if witness is None else ChainLeakage(witness.log_ratio, True, witness)
     if leakage is None:
         raise nothing_to_tell(list(range(model.records)))
     return leakage

@@ -9,7 +9,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs.extremes import Extreme, furthest
 from tellapart.worlds.policies import Policy
@@ -17,7 +17,7 @@ from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Witness
 
 
-def blowfish(policy: Policy, query: Any, release: Release) -> Standing:
+def blowfish(policy: Policy, query: Any, release: Release) -> FrameworkResult:
     """How well databases that a policy calls neighbours are told apart by one release.
 
     With constraints this is indistinguishability of the policy's pairs and no more: someone with
@@ -42,7 +42,7 @@ def blowfish(policy: Policy, query: Any, release: Release) -> Standing:
             "ta.Gaussian(sigma, sensitivity=policy.sensitivity(query).value).curve()"
         )
     witness = None if pair is None else Witness(pair[0], pair[1], output, epsilon)
-    return Standing("Blowfish", epsilon, Side.EXACT, witness, _terms(policy), composes=True)
+    return FrameworkResult("Blowfish", epsilon, Side.EXACT, witness, _terms(policy), composes=True)
 
 
 def _terms(policy: Policy) -> str:

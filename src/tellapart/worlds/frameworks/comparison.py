@@ -25,7 +25,7 @@ from tellapart.worlds.frameworks.ghosh_kleinberg_bound import ghosh_kleinberg
 from tellapart.worlds.frameworks.membership_privacy import membership
 from tellapart.worlds.frameworks.mutual_information_dp import Form, mutual_information
 from tellapart.worlds.frameworks.pufferfish_privacy import Pairs, pufferfish
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.frameworks.secret_pairs import check_policy, secret_pairs
 from tellapart.worlds.frameworks.table import as_table
 from tellapart.worlds.markov.chain import MarkovChain
@@ -41,7 +41,7 @@ USUAL_DELTA = 1e-5
 _A_NODE, _A_TERM = 2.5e-7, 1e-8
 FORMS: tuple[Form, ...] = ("prior-free", "record", "given others")
 Believed = ChainSet | TableSet
-Asked = tuple[str, Callable[[], Standing]]
+FrameworkCall = tuple[str, Callable[[], FrameworkResult]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class LeftOut:
 class Comparison:
     """What each framework says of one release, and which of them cannot say anything."""
 
-    rows: tuple[Standing, ...]
+    rows: tuple[FrameworkResult, ...]
     left_out: tuple[LeftOut, ...] = ()
 
     def __str__(self) -> str:
@@ -137,7 +137,7 @@ def _asked(
     policy: Policy | None,
     believed: Believed | None,
     delta: float | None,
-) -> Iterator[Asked]:
+) -> Iterator[FrameworkCall]:
     terms = (model, query, release)
     if delta is not None:
         yield f"differential privacy, δ = {delta:g}", partial(approximate_dp, *terms, delta)
@@ -166,11 +166,11 @@ def _asked(
         yield name, partial(mutual_information, *terms, form=form)
 
 
-def _named(name: str, ask: Callable[[], Standing]) -> Standing:
+def _named(name: str, ask: Callable[[], FrameworkResult]) -> FrameworkResult:
     return replace(ask(), framework=name)
 
 
-def _transferred(model: Model, query: Any, release: Release) -> Standing:
+def _transferred(model: Model, query: Any, release: Release) -> FrameworkResult:
     return ghosh_kleinberg(model, differential_privacy(model, query, release).epsilon)
 
 
@@ -179,11 +179,11 @@ _OF_POLICY = "Pufferfish (the policy's pairs)"
 _LEFT_OPEN = "Pufferfish (all that data leave open)"
 
 
-def _of_policy(model: Model, query: Any, release: Release, pairs: Pairs) -> Standing:
+def _of_policy(model: Model, query: Any, release: Release, pairs: Pairs) -> FrameworkResult:
     return replace(pufferfish(model, query, release, pairs=pairs), framework=_OF_POLICY)
 
 
-def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
+def _left_open(believed: Believed, query: Any, release: Release) -> FrameworkResult:
     """A bound for every model that the data do not rule out, as an estimate is no safe side."""
     if not isinstance(release, Laplace):
         raise Unsupported("what data leave open is bounded for Laplace noise only")
@@ -194,7 +194,7 @@ def _left_open(believed: Believed, query: Any, release: Release) -> Standing:
     kind = "chain" if isinstance(believed, ChainSet) else "table"
     terms = f"the adversary believes in any {kind} that the data leave open{sure}"
     epsilon = float(np.nanmax(epsilons))
-    return Standing(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
+    return FrameworkResult(_LEFT_OPEN, epsilon, Side.AT_MOST, None, terms, composes=False)
 
 
 def _first(errors: Sequence[TellapartError]) -> TellapartError:

@@ -1,4 +1,4 @@
-"""Every database of a small domain, with its answer, and how far databases move outputs."""
+"""Neighbouring databases of a small domain, listed with their answers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _fill(
             _fill(model, table, (*place, index), {**known, record: value}, share * chance)
 
 
-def most_told(
+def furthest_databases(
     model: FiniteModel, answers: Array, release: Release, size: int, held: Mask
 ) -> Witness | None:
     """The two held databases, unlike in at most so many records, that outputs tell apart most.

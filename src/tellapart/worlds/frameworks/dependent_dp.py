@@ -10,9 +10,9 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.frameworks.databases import answers_of, most_told, tabled
+from tellapart.worlds.frameworks.databases import answers_of, furthest_databases, tabled
 from tellapart.worlds.frameworks.pufferfish_privacy import pufferfish
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.frameworks.secret_pairs import finite, nothing_to_tell
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Linear, Query, weights_of
@@ -30,7 +30,7 @@ def dependent(
     release: Release,
     reading: Reading = "probabilistic",
     size: int | None = None,
-) -> Standing:
+) -> FrameworkResult:
     """What an output tells of a record whose change makes others change with it.
 
     Dependent differential privacy (Liu, Chakraborty, Mittal 2016) is read in two ways. By
@@ -56,14 +56,16 @@ def dependent(
     worst = max(seen, key=lambda witness: witness.log_ratio)
     among = "any number of records" if size is None else f"at most {size} records"
     terms = f"two possible databases that differ in {among}, however likely they are"
-    return Standing("dependent DP (support)", worst.log_ratio, Side.EXACT, worst, terms, True)
+    return FrameworkResult(
+        "dependent DP (support)", worst.log_ratio, Side.EXACT, worst, terms, True
+    )
 
 
 def _of_support(model: FiniteModel, query: Any, release: Release, size: int | None) -> Witness:
     size = model.records if size is None else _checks.whole(1, model.records, size=size)
     table = tabled(model, _ROUTE)
     held = table.probabilities > 0
-    witness = most_told(table, answers_of(table, query), release, size, held)
+    witness = furthest_databases(table, answers_of(table, query), release, size, held)
     if witness is None:
         raise ImpossibleSecret(
             f"some two possible databases must differ in at most {size} records, got none"

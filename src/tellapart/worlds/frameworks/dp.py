@@ -1,4 +1,4 @@
-"""Differential privacy of one record and of many: no model, only what records could be."""
+"""Differential privacy and group privacy: no model, only what records could be."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian
-from tellapart.worlds.frameworks.databases import answers_of, most_told, noise_ratio
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.databases import answers_of, furthest_databases, noise_ratio
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
@@ -26,7 +26,9 @@ _MOST_NAMED = 10**5  # of more records no witness names each value
 _UNBOUNDED = "; values of normal records have no bound"
 
 
-def differential_privacy(models: Model | Sequence[Model], query: Any, release: Release) -> Standing:
+def differential_privacy(
+    models: Model | Sequence[Model], query: Any, release: Release
+) -> FrameworkResult:
     """What an output can tell someone who knows every record but one.
 
     That is ε of bounded differential privacy: databases that differ in the value of one record,
@@ -40,15 +42,15 @@ def differential_privacy(models: Model | Sequence[Model], query: Any, release: R
     """
     witness = _worst(models, query, release, 1)
     terms = "all other records known, and any values of the domain, whatever the model"
-    return _standing("differential privacy", witness, terms, release)
+    return _result("differential privacy", witness, terms, release)
 
 
 def group_privacy(
     models: Model | Sequence[Model], query: Any, release: Release, size: int | None = None
-) -> Standing:
+) -> FrameworkResult:
     """What an output can tell of so many records together, all by default.
 
-    The one promise for data that hang together which needs no model of how they do, and which
+    The one promise for correlated data which needs no model of the correlation, and which
     adds up over releases. Where at most ``size`` records depend on each other, it covers all
     that one of them gives away.
 
@@ -60,13 +62,13 @@ def group_privacy(
     witness = _worst(models, query, release, size)
     among = "all records" if size is None else f"any {size} records"
     terms = f"{among} may change at once, to any values of the domain, whatever the model"
-    return _standing("group privacy", witness, terms, release)
+    return _result("group privacy", witness, terms, release)
 
 
-def _standing(name: str, witness: Witness, terms: str, release: Release) -> Standing:
+def _result(name: str, witness: Witness, terms: str, release: Release) -> FrameworkResult:
     if witness.log_ratio == math.inf and not isinstance(release, Channel):
         terms += _GAUSSIAN if isinstance(release, Gaussian) else _UNBOUNDED
-    return Standing(name, witness.log_ratio, Side.EXACT, witness, terms, composes=True)
+    return FrameworkResult(name, witness.log_ratio, Side.EXACT, witness, terms, composes=True)
 
 
 def _worst(
@@ -85,7 +87,7 @@ def _of_one(model: Model, query: Any, release: Release, size: int | None) -> Wit
     if not isinstance(model, FiniteModel):
         raise Unsupported("normal records have endlessly many databases; ask for a sum with noise")
     answers = answers_of(model, query)
-    witness = most_told(model, answers, release, size, np.ones(answers.shape, dtype=bool))
+    witness = furthest_databases(model, answers, release, size, np.ones(answers.shape, dtype=bool))
     if witness is None:
         _checks.refuse("models", "have a record with two values", model)
     return witness

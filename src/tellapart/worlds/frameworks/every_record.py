@@ -1,4 +1,4 @@
-"""What an output tells of every record by itself, each law worked out once."""
+"""Pufferfish ε of every record by itself, each law worked out once."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tellapart.worlds.frameworks.secret_pairs import (
     asked,
     check_length,
     finite,
+    known_values,
     laws_of,
     nothing_to_tell,
-    told,
     witness_of,
 )
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.record_epsilons import ChainBounds, agree
 from tellapart.worlds.models.base import FiniteModel, Known
 from tellapart.worlds.models.exchangeable import Exchangeable
-from tellapart.worlds.models.grid import grid, on_grid
+from tellapart.worlds.models.grid import grid_of, on_grid
 from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
@@ -46,7 +46,7 @@ _ONE_LAW, _FEW = 2**30, 2**22
 _NAME_SOME = "name some by records=[...] (for Laplace noise on a chain all are bounded at once)"
 
 
-class _Found(NamedTuple):
+class _WorstOfRecord(NamedTuple):
     """Of one record: what is told, None where it has one possible value, and what it lacks."""
 
     witness: Witness | None
@@ -155,7 +155,7 @@ def _chain_work(bounds: ChainBounds) -> float:
     domain = chain.domain(0)
     if not on_grid(np.multiply.outer(weights, domain)):
         return np.inf
-    return float(_work(chain, grid(weights, [domain] * chain.records).reach + 1))
+    return float(_work(chain, grid_of(weights, [domain] * chain.records).reach + 1))
 
 
 def _work(model: FiniteModel, atoms: int) -> int:
@@ -167,19 +167,19 @@ def _of_laws(
 ) -> ByRecord:
     kinds = alike(model, query, known, records)
     check_affordable(model, query, len(kinds), _NAME_SOME)
-    by_record: dict[int, _Found] = {}
+    by_record: dict[int, _WorstOfRecord] = {}
     for kind in kinds:
         first = _of_one(model, query, release, known, kind[0])
         by_record |= {record: _moved(first, record) for record in kind}
     witnesses = [by_record[record].witness for record in records]
-    told_of = [witness for witness in witnesses if witness is not None]
-    if not told_of:
+    attained = [witness for witness in witnesses if witness is not None]
+    if not attained:
         raise nothing_to_tell(records)
     return ByRecord(
         tuple(records),
         np.array([np.nan if witness is None else witness.log_ratio for witness in witnesses]),
         np.ones(len(records), dtype=bool),
-        max(told_of, key=lambda witness: witness.log_ratio),
+        max(attained, key=lambda witness: witness.log_ratio),
         tuple(secret for record in records for secret in by_record[record].skipped),
     )
 
@@ -222,19 +222,19 @@ def _kind(model: FiniteModel, query: Any, known: Known | None, record: int) -> H
     return record
 
 
-def _moved(worst: _Found, record: int) -> _Found:
+def _moved(worst: _WorstOfRecord, record: int) -> _WorstOfRecord:
     """The same of another record that is alike."""
     seen = worst.witness
     if seen is not None and seen.likelier.record != record:
         first, other = (RecordValue(record, part.value) for part in (seen.likelier, seen.other))
         seen = Witness(first, other, seen.output, seen.log_ratio, seen.known)
     skipped = tuple(RecordValue(record, secret.value) for secret in worst.skipped)  # type: ignore[union-attr]
-    return _Found(seen, skipped)
+    return _WorstOfRecord(seen, skipped)
 
 
 def _of_one(
     model: FiniteModel, query: Any, release: Releases, known: Known | None, record: int
-) -> _Found:
+) -> _WorstOfRecord:
     laws = dict(
         zip(model.domain(record).tolist(), laws_of(model, query, record, known), strict=True)
     )
@@ -243,17 +243,19 @@ def _of_one(
     if known and not possible:
         model.prior(RecordValue(record, model.domain(record)[0]), known)  # says why
     if len(possible) < 2:
-        return _Found(None, skipped)
+        return _WorstOfRecord(None, skipped)
     laws_listed = [law for _, law in possible if isinstance(law, FiniteLaw)]
     if isinstance(release, Laplace | Channel) and len(laws_listed) == len(possible):
         apart = furthest_of(laws_listed, release)
         first, other = possible[apart.likelier][0], possible[apart.other][0]
-        return _Found(Witness(first, other, apart.output, apart.log_ratio, told(known)), skipped)
+        return _WorstOfRecord(
+            Witness(first, other, apart.output, apart.log_ratio, known_values(known)), skipped
+        )
     seen = [
         witness_of(first, other, h1, h0, release, known)
         for (first, h1), (other, h0) in combinations(possible, 2)
     ]
-    return _Found(max(seen, key=lambda witness: witness.log_ratio), skipped)
+    return _WorstOfRecord(max(seen, key=lambda witness: witness.log_ratio), skipped)
 
 
 def laws_work(model: FiniteModel, query: Any, asked: int) -> int:
@@ -264,7 +266,7 @@ def laws_work(model: FiniteModel, query: Any, asked: int) -> int:
     kinds = {(weight, id(domain)): domain for weight, domain in zip(weights, domains, strict=True)}
     if not all(on_grid(weight * domain) for (weight, _), domain in kinds.items()):
         return 0
-    return asked * _work(model, grid(weights, domains).reach + 1)
+    return asked * _work(model, grid_of(weights, domains).reach + 1)
 
 
 def check_affordable(model: FiniteModel, query: Any, asked: int, route: str) -> None:

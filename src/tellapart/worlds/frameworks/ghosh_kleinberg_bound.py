@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks.databases import tabled
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.given_neighbours import given_neighbours
 from tellapart.worlds.models.base import FiniteModel, logs_of
@@ -20,7 +20,7 @@ from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.secret_test import Model
 
 
-def ghosh_kleinberg(model: Model, epsilon: float) -> Standing:
+def ghosh_kleinberg(model: Model, epsilon: float) -> FrameworkResult:
     """What any ε-DP release may tell of a record at most, where others are correlated with it.
 
     It is 2ε·max_i Σ_j ((I−Γ)⁻¹)_ij, Γ_ij being half the logarithm of how much another value of
@@ -37,7 +37,7 @@ def ghosh_kleinberg(model: Model, epsilon: float) -> Standing:
         raise Unsupported("the bound is worked out for records with finite domains only")
     reach, reason = _reach(model)
     terms = "the release is ε-DP, the prior is the model, no record is known"
-    return Standing(
+    return FrameworkResult(
         framework="inferential privacy (transfer)",
         epsilon=2 * epsilon * reach if epsilon > 0 else 0.0,
         side=Side.AT_MOST,

@@ -24,7 +24,7 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.databases import answers_of
 from tellapart.worlds.frameworks.pufferfish_privacy import pufferfish
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.models.base import check_values
 from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.models.laws import FiniteLaw
@@ -97,7 +97,7 @@ class ProductPriors:
 Priors = Model | Sequence[Model] | ProductPriors
 
 
-def inferential(priors: Priors, query: Any, release: Release) -> Standing:
+def inferential(priors: Priors, query: Any, release: Release) -> FrameworkResult:
     """By how much an output may change the log-odds of two values of a record.
 
     ``priors`` is one model, a list of them, or ProductPriors.
@@ -122,8 +122,8 @@ def _worst(worst: Witness, laws: list[tuple[Secret, Law]], release: Release) -> 
     return worst
 
 
-def _standing(worst: Witness, skipped: Sequence[Secret], terms: str) -> Standing:
-    return Standing(
+def _result(worst: Witness, skipped: Sequence[Secret], terms: str) -> FrameworkResult:
+    return FrameworkResult(
         framework="inferential privacy",
         epsilon=worst.log_ratio,
         side=Side.EXACT,
@@ -137,7 +137,7 @@ def _standing(worst: Witness, skipped: Sequence[Secret], terms: str) -> Standing
 # -- independent records -------------------------------------------------------------------------
 
 
-def _over_products(priors: ProductPriors, query: Any, release: Release) -> Standing:
+def _over_products(priors: ProductPriors, query: Any, release: Release) -> FrameworkResult:
     skipped = [
         RecordValue(i, value)
         for i, (values, high) in enumerate(zip(priors.values, priors.high, strict=True))  # type: ignore[arg-type]
@@ -148,9 +148,9 @@ def _over_products(priors: ProductPriors, query: Any, release: Release) -> Stand
     else:
         worst = _at_corners(priors, query, release, set(skipped))
     if priors.bounded:
-        return _standing(worst, skipped, "records are independent, with marginals within bounds")
+        return _result(worst, skipped, "records are independent, with marginals within bounds")
     return replace(
-        _standing(worst, skipped, "records are independent, with any marginals: as DP"),
+        _result(worst, skipped, "records are independent, with any marginals: as DP"),
         composes=True,
     )
 

@@ -16,7 +16,7 @@ from tellapart import _checks
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.every_record import MOST_WORK, laws_by_kind, laws_work
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.frameworks.secret_pairs import check_length
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.record_epsilons import Believed, ChainBounds, chain_beliefs
@@ -36,7 +36,7 @@ def membership(
     release: Release,
     positive: bool = False,
     secrets: Sequence[Secret] | None = None,
-) -> Standing:
+) -> FrameworkResult:
     """By how much an output may change the belief in a secret: ``|log posterior/prior|`` at most.
 
     With ``positive`` only rises count: posterior ≤ e^ε·prior, the first half of what Li et al. ask
@@ -60,7 +60,7 @@ def membership(
             )
         results.append(_of_one(model, query, release, positive, secrets))
     worst = max(results, key=lambda result: result.epsilon)
-    return Standing(
+    return FrameworkResult(
         framework="membership privacy (positive)" if positive else "membership privacy",
         epsilon=worst.epsilon,
         side=Side.EXACT if worst.exact else Side.AT_MOST,
@@ -90,7 +90,7 @@ def _of_one(
         return chain_beliefs(ChainBounds(model, query, release.scale), positive)
     worst, skipped = Witness(None, None, None, 0.0), []
     untold = model.law(query, _anything(model, RecordValue(0, 0)))
-    for secret, law, alike in _told(model, query, secrets):
+    for secret, law, alike in _secret_laws(model, query, secrets):
         if law is None:
             skipped += alike
             continue
@@ -120,7 +120,7 @@ def membership_epsilon(gamma: float, prior: float | None = None) -> float:
     return min(absence, math.log1p((gamma - 1) / (1 - gamma * prior)))
 
 
-def _told(
+def _secret_laws(
     model: FiniteModel, query: Any, secrets: Sequence[Secret] | None
 ) -> Iterator[tuple[Secret, Law | None, list[Secret]]]:
     """Secrets with the law of the answer for someone told them; none where they cannot hold.

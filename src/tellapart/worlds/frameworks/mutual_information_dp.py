@@ -20,7 +20,7 @@ from tellapart._numeric.text import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.frameworks.databases import answers_of, domains_of, tabled
 from tellapart.worlds.frameworks.every_record import laws_by_kind
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.frameworks.secret_pairs import check_length
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.given_neighbours import chain_given_others, check_kinds
@@ -30,7 +30,7 @@ from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.pairs.integrals import log_masses
-from tellapart.worlds.pairs.integrals import mutual_information as told
+from tellapart.worlds.pairs.integrals import mutual_information as information
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Model
 
@@ -143,7 +143,7 @@ def mutual_information(
     release: Release,
     form: Form = "prior-free",
     record: int | None = None,
-) -> Standing:
+) -> FrameworkResult:
     """How much an output tells of one record on average, in nats.
 
     ``"prior-free"`` is Cuff and Yu's own: the most over all priors on the records' values, so
@@ -169,7 +169,7 @@ def mutual_information(
         asked = range(last + 1) if record is None else [_checks.whole(0, last, record=record)]
         results.append(how(model, query, release, asked))
     most = max(results, key=lambda result: result.nats)
-    return Standing(
+    return FrameworkResult(
         framework=f"mutual-information DP ({form})",
         epsilon=most.nats,
         side=most.side,
@@ -281,7 +281,7 @@ def _alone(model: FiniteModel, query: Any, release: Release, asked: Sequence[int
             else:
                 laws.append(law)
                 priors.append(model.prior(secret))
-        nats = told(laws, priors, release)
+        nats = information(laws, priors, release)
         best = max(best, Most(nats, kind[0]), key=lambda most: most.nats)
     in_order = sorted(skipped, key=lambda secret: secret.record)
     return best._replace(skipped=tuple(in_order))
@@ -345,7 +345,7 @@ def _one_channel(answers: Array, priors: Array, release: Release) -> float:
         return 0.0
     shares = np.bincount(groups, weights=priors[shown])
     points = [FiniteLaw(np.array([value]), np.zeros(1)) for value in distinct]
-    return told(points, (shares / shares.sum()).tolist(), release)
+    return information(points, (shares / shares.sum()).tolist(), release)
 
 
 _FORMS: dict[str, tuple[Callable[[FiniteModel, Any, Release, Sequence[int]], Most], str, bool]] = {

@@ -1,4 +1,4 @@
-"""Pufferfish: two secrets about data that hang together as a model says."""
+"""Pufferfish privacy: pairs of secrets about records that a model says are correlated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.base import TradeoffCurve
 from tellapart.worlds.frameworks.every_record import ByRecord, of_records
-from tellapart.worlds.frameworks.result import Side, Standing, models_of
+from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.frameworks.secret_pairs import listed, of_pairs, pairs_of, releases_of
 from tellapart.worlds.models.base import Known
 from tellapart.worlds.models.secrets import Secret
@@ -27,7 +27,7 @@ def pufferfish(
     pairs: Pairs | None = None,
     known: Known | None = None,
     records: Sequence[int] | None = None,
-) -> Standing:
+) -> FrameworkResult:
     """How far an output can move the odds of two secrets, for someone who knows a model.
 
     The largest over all pairs of values of each of ``records`` (all by default), or over the
@@ -53,7 +53,9 @@ def pufferfish(
         ]
     epsilon, side, witness, _ = max(parts, key=lambda part: part[0])
     skipped = tuple(dict.fromkeys(secret for part in parts for secret in part[3]))
-    return Standing("Pufferfish", epsilon, side, witness, terms(theta, known), False, skipped)
+    return FrameworkResult(
+        "Pufferfish", epsilon, side, witness, terms(theta, known), False, skipped
+    )
 
 
 def pufferfish_by_record(

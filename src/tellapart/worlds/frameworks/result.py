@@ -1,4 +1,4 @@
-"""Where a release stands under one privacy framework: its number, its witness, its terms."""
+"""The result of one privacy framework: its ε, the side it errs on, its witness and assumptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Side(Enum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class FrameworkResult:
     """What one framework says of a release: how much it tells, to whom, and on what terms.
 
     ``epsilon`` is the framework's own parameter, for mutual information in nats; ``side`` says

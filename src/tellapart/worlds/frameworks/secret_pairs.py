@@ -1,4 +1,4 @@
-"""Pairs of secrets, each with the law of the answer for someone told it."""
+"""Secret pairs (Pufferfish), each with the law of the answer given it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair = tuple[Secret, Secret]
 LONGEST = 10**6
 
 
-class Told(NamedTuple):
+class WorstPair(NamedTuple):
     """The pair of secrets told apart most, and those of probability 0."""
 
     witness: Witness
@@ -88,7 +88,7 @@ def listed(pairs: Any, records: Sequence[int] | None) -> list[Pair]:
 
 def of_pairs(
     model: Model, query: Any, release: Releases, pairs: Sequence[Pair], known: Known | None
-) -> Told:
+) -> WorstPair:
     """The worst of these pairs; the law of each secret is worked out once."""
     if isinstance(model, FiniteModel):
         check_length(model)
@@ -109,7 +109,7 @@ def of_pairs(
         raise ImpossibleSecret(
             f"pairs must hold two secrets of positive probability, got none: {skipped!r} have none"
         )
-    return Told(best, skipped)
+    return WorstPair(best, skipped)
 
 
 def witness_of(
@@ -118,11 +118,11 @@ def witness_of(
     """The output that tells most, and for which of the two secrets it speaks."""
     largest, smallest = extremes(h1, h0, release)
     if largest.log_ratio >= -smallest.log_ratio:
-        return Witness(first, other, largest.output, largest.log_ratio, told(known))
-    return Witness(other, first, smallest.output, -smallest.log_ratio, told(known))
+        return Witness(first, other, largest.output, largest.log_ratio, known_values(known))
+    return Witness(other, first, smallest.output, -smallest.log_ratio, known_values(known))
 
 
-def told(known: Known | None) -> tuple[tuple[int, float], ...]:
+def known_values(known: Known | None) -> tuple[tuple[int, float], ...]:
     """What is known, as a witness keeps it."""
     return tuple(sorted((known or {}).items()))
 

@@ -1,4 +1,4 @@
-"""Standings side by side, as text for a person and as plain data."""
+"""Framework results side by side, as text for a person and as plain data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tellapart import _checks
 from tellapart._numeric.text import fixed
-from tellapart.worlds.frameworks.result import Side, Standing
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
 from tellapart.worlds.secret_test import Witness
 
@@ -17,7 +17,7 @@ HEAD = ("framework", "ε", "adds up", "what is told apart most")
 _GAP = "  "
 
 
-def as_table(rows: Sequence[Standing], width: int = 100) -> str:
+def as_table(rows: Sequence[FrameworkResult], width: int = 100) -> str:
     """The frameworks side by side: how much each says is told, and of what.
 
     *Adds up* says whether the numbers of several releases of the same data may be added. On
@@ -25,7 +25,8 @@ def as_table(rows: Sequence[Standing], width: int = 100) -> str:
 
     >>> from tellapart.worlds import RecordValue
     >>> seen = Witness(RecordValue(3, 1), RecordValue(3, 0), 7.0, 2.0)
-    >>> print(as_table([Standing("Pufferfish", 2.0, Side.EXACT, seen, "this model", False)], 80))
+    >>> row = FrameworkResult("Pufferfish", 2.0, Side.EXACT, seen, "this model", False)
+    >>> print(as_table([row], 80))
     framework   ε         adds up  what is told apart most
     Pufferfish  = 2.0000  no       record 3 is 1 rather than 0, by output 7
     """
@@ -45,7 +46,7 @@ def as_table(rows: Sequence[Standing], width: int = 100) -> str:
     return "\n".join(lines)
 
 
-def as_data(rows: Sequence[Standing]) -> list[dict[str, Any]]:
+def as_data(rows: Sequence[FrameworkResult]) -> list[dict[str, Any]]:
     """The same as plain data, to be written as JSON."""
     return [
         {
@@ -62,7 +63,7 @@ def as_data(rows: Sequence[Standing]) -> list[dict[str, Any]]:
     ]
 
 
-def shown(row: Standing) -> str:
+def shown(row: FrameworkResult) -> str:
     """The number with its side, rounded to that side, and with its unit where that is not ε's."""
     unit = " nats" if row.unit == "nats" else ""
     return f"{row.side.value} {fixed(row.epsilon, row.side is not Side.AT_LEAST)}{unit}"
@@ -120,7 +121,7 @@ def statement(secret: Any) -> str:
     return str(secret)
 
 
-def _cells(row: Standing) -> tuple[str, str, str, str]:
+def _cells(row: FrameworkResult) -> tuple[str, str, str, str]:
     text = "nothing" if row.epsilon == 0 else ""
     words = text if row.witness is None else in_words(row.witness)
     return row.framework, shown(row), "yes" if row.composes else "no", words

@@ -1,4 +1,4 @@
-"""Records in a row, each of which depends on the one before."""
+"""A Markov chain as a data model: each record depends on the one before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tellapart.worlds.models.base import (
     check_values,
     logs_of,
 )
-from tellapart.worlds.models.grid import Grid, check_work, emitted, grid
+from tellapart.worlds.models.grid import Grid, check_work, emitted, grid_of
 from tellapart.worlds.models.secrets import RecordValue
 
 _SPAN = 600.0
@@ -35,7 +35,7 @@ def occupation(initial: Array, transition: Array, emissions: Array) -> Array:
     Both directions are walked in step: forward from the start, backward from the end.
     """
     rows, length, size = emissions.shape
-    step = _Step(np.stack([transition, transition.T]))
+    step = _LogStep(np.stack([transition, transition.T]))
     own = np.ascontiguousarray(np.stack([emissions, emissions[:, ::-1]]).transpose(2, 0, 1, 3))
     reached = np.zeros((length, 2, rows, size))
     reached[0, 0] = logs_of(initial)
@@ -46,7 +46,7 @@ def occupation(initial: Array, transition: Array, emissions: Array) -> Array:
     return np.asarray((forward + own[:, 0] + backward).transpose(1, 0, 2))
 
 
-class _Step:
+class _LogStep:
     """One step along each of two chains, on log-weights of states.
 
     Where weights fit a double together this is a matrix product; where they do not, as in chains
@@ -203,27 +203,27 @@ class MarkovChain(SummedModel):
         values = self.domain(0).tolist()
         return tuple(RecordValue(t, values[a]) for t, a in np.argwhere(~self.possible).tolist())
 
-    def _laid(self, weights: Array) -> Grid:
+    def _grid(self, weights: Array) -> Grid:
         size, domain = self.initial.size, self.domain(0)
         # Each record that counts moves the sum by one step at least, so that some need no grid.
         least = int(np.count_nonzero(weights)) if size > 1 else 0
         check_work(size, self.length, least, "MarkovChain")
-        laid = grid(weights, [domain] * self.length)
-        check_work(size, self.length, laid.reach, "MarkovChain")
-        return laid
+        grid = grid_of(weights, [domain] * self.length)
+        check_work(size, self.length, grid.reach, "MarkovChain")
+        return grid
 
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
-        laid = self._laid(weights)
-        logs = joint(self.initial, self.transition, laid.steps, allowed, record)
-        return laid.sums(logs.shape[1]), logs
+        grid = self._grid(weights)
+        logs = joint(self.initial, self.transition, grid.steps, allowed, record)
+        return grid.sums(logs.shape[1]), logs
 
     def _joints(self, weights: Array, allowed: list[Mask]) -> Iterator[tuple[Array, Array]]:
-        laid = self._laid(weights)
-        if self.initial.size * self.length * laid.reach > _MOST_KEPT:
+        grid = self._grid(weights)
+        if self.initial.size * self.length * grid.reach > _MOST_KEPT:
             yield from super()._joints(weights, allowed)
             return
-        for logs in joints(self.initial, self.transition, laid.steps, allowed):
-            yield laid.sums(logs.shape[1]), logs
+        for logs in joints(self.initial, self.transition, grid.steps, allowed):
+            yield grid.sums(logs.shape[1]), logs
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
         if all(mask.all() for mask in allowed):

@@ -1,4 +1,4 @@
-"""Chains that data do not rule out: transition probabilities between bounds."""
+"""Sets of Markov chains that data do not rule out: bounds on transition probabilities."""
 
 from __future__ import annotations
 

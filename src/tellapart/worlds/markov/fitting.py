@@ -1,4 +1,4 @@
-"""Chains fitted to sequences that were seen, with what the data leave open."""
+"""Markov chains fitted to observed sequences, with confidence sets."""
 
 from __future__ import annotations
 

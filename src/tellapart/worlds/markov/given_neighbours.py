@@ -1,4 +1,4 @@
-"""A chain's records given all others: only the two neighbours matter."""
+"""Conditional laws of a Markov chain's records given all others: two neighbours matter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.releases import Release
 
 MOST_KINDS = 2**12
-Told = Callable[[Array, Array, Release], float]
+LeakageOf = Callable[[Array, Array, Release], float]
 
 
 def given_neighbours(model: MarkovChain) -> tuple[Array, Array, Array]:
@@ -28,19 +28,21 @@ def given_neighbours(model: MarkovChain) -> tuple[Array, Array, Array]:
     return first, inner, step
 
 
-def chain_given_others(model: MarkovChain, weights: Array, release: Release, told: Told) -> Array:
+def chain_given_others(
+    model: MarkovChain, weights: Array, release: Release, leakage_of: LeakageOf
+) -> Array:
     """What noise on a weighted sum tells of each record to someone who knows all others."""
     values = np.asarray(model.values)
 
     def table(laws: Array, weight: float) -> Array:
         flat = [
-            told(weight * values, law, release) if law.any() else 0.0
+            leakage_of(weight * values, law, release) if law.any() else 0.0
             for law in laws.reshape(-1, values.size)
         ]
         return np.array(flat).reshape(laws.shape[:-1])
 
     if model.length == 1:
-        return np.array([told(weights[0] * values, model.initial, release)])
+        return np.array([leakage_of(weights[0] * values, model.initial, release)])
     first, inner, last = given_neighbours(model)
     laws = np.exp(log_marginals(model.initial, model.transition, model.length))
     epsilons = np.empty(model.length)

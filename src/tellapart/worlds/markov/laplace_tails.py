@@ -1,4 +1,4 @@
-"""What the tails of Laplace noise see of a chain, for all records at once.
+"""Moment generating functions of a Markov chain's sum, which Laplace tails show of each record.
 
 Far out, the ratio of two answers' laws under Laplace noise of scale b is a ratio of means of
 e^(±f/b). These follow from one pass forward and one backward, with no law of any sum, and for

@@ -1,4 +1,4 @@
-"""A chain of which some records are known: all that matters to one record lies between two.
+"""Bayesian DP of a Markov chain: the adversary knows some of the other records.
 
 Given the nearest known records on both sides, the records beyond are independent of the one in
 question. Not knowing them only adds noise to a sum, so the worst adversary knows them all, or
@@ -22,7 +22,7 @@ from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.markov.record_epsilons import agree
 from tellapart.worlds.markov.window_bound import SegmentSums, forgotten, joined
 from tellapart.worlds.models.base import Mask, logs_of
-from tellapart.worlds.models.grid import Grid, grid
+from tellapart.worlds.models.grid import Grid, grid_of
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
@@ -48,7 +48,7 @@ class Flank(NamedTuple):
         return np.asarray(self.rows.max(axis=1) > -np.inf)
 
 
-class Pair(NamedTuple):
+class KnownSides(NamedTuple):
     """Both sides of a record, with how much is told of it at most, or exactly."""
 
     ratio: float
@@ -71,13 +71,13 @@ def furthest_pairs(
     states: list[int],
     width: float,
     release: Laplace,
-    attained: Callable[[Pair], bool],
-) -> tuple[Pair | None, float]:
+    attained: Callable[[KnownSides], bool],
+) -> tuple[KnownSides | None, float]:
     """The attained pair that tells most, and what no knowledge whatever can exceed."""
-    best: Pair | None = None
+    best: KnownSides | None = None
     most = -np.inf
     for batch in _batches(list(_lefts(parts, radius, states)), list(_rights(parts, radius))):
-        for pair in _told(parts, batch, width, release):
+        for pair in _ratios(parts, batch, width, release):
             most = max(most, pair.ratio)
             if (best is None or pair.ratio > best.ratio) and pair.exact and attained(pair):
                 best = pair
@@ -133,9 +133,9 @@ def _batches(lefts: list[Flank], rights: list[Flank]) -> Iterator[list[tuple[Fla
     yield from groups.values()
 
 
-def _told(
+def _ratios(
     parts: SegmentSums, batch: list[tuple[Flank, Flank]], width: float, release: Laplace
-) -> Iterator[Pair]:
+) -> Iterator[KnownSides]:
     every = np.ones(parts.states, dtype=bool)
     laws = np.array([parts.emitted(joined(left.rows, right.rows), every) for left, right in batch])
     sums = np.asarray(width * np.arange(laws.shape[2]), dtype=float)
@@ -148,7 +148,7 @@ def _told(
         high, low = divmod(int(apart.argmax()), parts.states)
         if apart[high, low] > -np.inf:
             place = int(ratios[high, low].argmax())
-            yield Pair(float(apart[high, low]), left, right, law, place, high, low)
+            yield KnownSides(float(apart[high, low]), left, right, law, place, high, low)
 
 
 def _limited(apart: Array, left: Flank, right: Flank) -> Array:
@@ -182,7 +182,7 @@ class _Case(NamedTuple):
     laws: Array
 
 
-class Told(NamedTuple):
+class ChainLeakage(NamedTuple):
     """What is told at most, whether that is the truth, and what is attained."""
 
     epsilon: float
@@ -190,22 +190,22 @@ class Told(NamedTuple):
     witness: Witness
 
 
-def chain_told(chain: MarkovChain, query: Query, release: Laplace) -> Told | None:
+def chain_leakage(chain: MarkovChain, query: Query, release: Laplace) -> ChainLeakage | None:
     """How much an output tells at worst, of any record and whatever is known of the others."""
     weights = weights_of(query, chain.length)
     few = chain.length**2 * chain.initial.size**3 <= _MOST_CASES // 4
     radius = chain.length if few else _affordable_radius(chain)
     if chain.length <= 2 * radius:
-        laid = grid(weights, [chain.domain(0)] * chain.length)
+        grid = grid_of(weights, [chain.domain(0)] * chain.length)
         batches = [
-            batch for batch in _known_batches(SegmentSums(chain, laid, chain.length)) if batch
+            batch for batch in _known_batches(SegmentSums(chain, grid, chain.length)) if batch
         ]
-        worst_of = [_look(batch, laid.width, release) for batch in batches]
+        worst_of = [_look(batch, grid.width, release) for batch in batches]
         if not worst_of:
             return None
         worst = max(worst_of, key=lambda case: case.ratio)
-        return Told(worst.ratio, True, _witness(chain, float(weights[0]), laid, worst))
-    return far_told(chain, weights, release, radius)
+        return ChainLeakage(worst.ratio, True, _witness(chain, float(weights[0]), grid, worst))
+    return long_chain_leakage(chain, weights, release, radius)
 
 
 def _affordable_radius(chain: MarkovChain) -> int:
@@ -219,24 +219,26 @@ def _affordable_radius(chain: MarkovChain) -> int:
     return min(most, forgotten(chain.transition))
 
 
-def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) -> Told | None:
+def long_chain_leakage(
+    chain: MarkovChain, weights: Array, release: Laplace, radius: int
+) -> ChainLeakage | None:
     """The same for a chain with more than ``2·radius`` records, as closely as that allows."""
-    laid = grid(weights[:1], [chain.domain(0)])
+    grid = grid_of(weights[:1], [chain.domain(0)])
     possible = chain.possible
     states = np.flatnonzero(possible.any(axis=0)).tolist()
-    parts = SegmentSums(chain, laid, radius + 1)
+    parts = SegmentSums(chain, grid, radius + 1)
     best, most = furthest_pairs(
-        parts, radius, states, laid.width, release, lambda pair: _placed(possible, pair) is not None
+        parts, radius, states, grid.width, release, lambda pair: _placed(possible, pair) is not None
     )
     case = None if best is None else _placed(possible, best)
     if best is None or case is None:
         return None
-    worst = _Found(best.ratio, case, best.place, best.high, best.low)
-    seen = _witness(chain, float(weights[0]), laid, worst)
-    return Told(most + _ROUNDING * (1 + abs(most)), bool(agree(most, best.ratio)), seen)
+    worst = _WorstCase(best.ratio, case, best.place, best.high, best.low)
+    seen = _witness(chain, float(weights[0]), grid, worst)
+    return ChainLeakage(most + _ROUNDING * (1 + abs(most)), bool(agree(most, best.ratio)), seen)
 
 
-def _placed(possible: Mask, pair: Pair) -> _Case | None:
+def _placed(possible: Mask, pair: KnownSides) -> _Case | None:
     """The first record in the chain of which so much may be known on both sides."""
     left, right, last = pair.left, pair.right, len(possible) - 1
     if left.known is None:
@@ -284,7 +286,7 @@ def _case(record: int, left: Any, right: Any, laws: Array | None) -> _Case | Non
     return None if laws is None else _Case(record, left, right, laws)
 
 
-class _Found(NamedTuple):
+class _WorstCase(NamedTuple):
     """The case with which an output tells most: that output's place, and the two states."""
 
     ratio: float
@@ -294,7 +296,7 @@ class _Found(NamedTuple):
     low: int
 
 
-def _look(cases: list[_Case], width: float, release: Laplace) -> _Found:
+def _look(cases: list[_Case], width: float, release: Laplace) -> _WorstCase:
     laws = np.array([case.laws for case in cases])
     sums = np.asarray(width * np.arange(laws.shape[2]), dtype=float)
     seen = log_likelihoods(sums, laws.reshape(-1, sums.size), release).reshape(laws.shape)
@@ -303,10 +305,10 @@ def _look(cases: list[_Case], width: float, release: Laplace) -> _Found:
     wide = high.max(axis=1) - low.min(axis=1)
     case, place = divmod(int(np.argmax(wide)), sums.size)
     top, bottom = int(high[case, :, place].argmax()), int(low[case, :, place].argmin())
-    return _Found(float(wide[case, place]), cases[case], place, top, bottom)
+    return _WorstCase(float(wide[case, place]), cases[case], place, top, bottom)
 
 
-def _witness(chain: MarkovChain, weight: float, laid: Grid, worst: _Found) -> Witness:
+def _witness(chain: MarkovChain, weight: float, grid: Grid, worst: _WorstCase) -> Witness:
     """The witness, with everything that its adversary knows."""
     case = worst.case
     known = _path(chain, case)
@@ -314,7 +316,7 @@ def _witness(chain: MarkovChain, weight: float, laid: Grid, worst: _Found) -> Wi
     each = weight * float(values[np.argmin(weight * values)])
     between = chain.length - len(known)
     output = sum(weight * values[state] for state in known.values())
-    output += between * each + laid.width * worst.place
+    output += between * each + grid.width * worst.place
     return Witness(
         RecordValue(case.record, float(values[worst.high])),
         RecordValue(case.record, float(values[worst.low])),

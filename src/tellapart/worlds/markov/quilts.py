@@ -1,4 +1,4 @@
-"""The worst record under its best quilt: exactly, or by how fast a chain forgets."""
+"""Markov quilt mechanism (Song, Wang, Chaudhuri 2017): noise by the worst record's best quilt."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Exact(Influences):
 
     def __init__(self, chains: list[MarkovChain]) -> None:
         self.length = chains[0].length
-        self._chains = [_Chain(chain) for chain in chains]
+        self._chains = [_ChainInfluences(chain) for chain in chains]
 
     def left(self, node: Places, distance: Places) -> Array:
         each = [chain.left(node, distance) for chain in self._chains]
@@ -87,7 +87,7 @@ def _nothing(node: Places, distance: Places) -> Array:
     return np.zeros((*np.broadcast_shapes(np.shape(node), np.shape(distance)), 1))
 
 
-class _Chain:
+class _ChainInfluences:
     """One chain: P^d in logarithms as far as it was asked for, and the law of every record.
 
     As published, a record of the quilt may have any value that the chain takes at some time, also

@@ -1,4 +1,4 @@
-"""ε of every record of a chain under Laplace noise on a sum, without the law of any sum.
+"""Pufferfish ε of every record of a Markov chain under Laplace noise, without laws of sums.
 
 The tails of the noise show log-ratios that are attained, so the truth is at least their largest.
 Leakage along the chain bounds it from above. Where the two meet, as they do for two states that

@@ -1,4 +1,4 @@
-"""Observed sequences of states, out of whatever holds them."""
+"""Observed sequences of states, read from lists, arrays and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bound for long chains: the records around one, and whatever lies further away.
+"""An upper bound of Pufferfish ε for long Markov chains, by windows around a record.
 
 Let U and V be the states r records before and after the one in question. Given these, the records
 beyond are independent of it, so for any output the likelihood under a value x is a mixture over
@@ -21,7 +21,7 @@ from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.models.base import Mask, logs_of
-from tellapart.worlds.models.grid import Grid, emitted, grid
+from tellapart.worlds.models.grid import Grid, emitted, grid_of
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
 
@@ -35,7 +35,7 @@ def window_bound(chain: MarkovChain, query: Query, scale: float) -> Array | None
     For sums on a grid in which all records count alike.
     """
     weights = weights_of(query, chain.length)
-    reach = int(grid(weights[:1], [chain.domain(0)]).steps[0].max())
+    reach = int(grid_of(weights[:1], [chain.domain(0)]).steps[0].max())
     radius = min(forgotten(chain.transition), _MOST_RADIUS, _MOST_ATOMS // (2 * reach + 1))
     if radius < 1 or 2 * radius >= chain.length:
         return None
@@ -56,9 +56,9 @@ class Windows:
 
     def __init__(self, chain: MarkovChain, weights: Array, scale: float, radius: int) -> None:
         self.length, self.radius, self.release = chain.length, radius, Laplace(scale)
-        laid = grid(weights[: radius + 1], [chain.domain(0)] * (radius + 1))
-        self.width = laid.width
-        self.parts = SegmentSums(chain, laid, radius + 1)
+        grid = grid_of(weights[: radius + 1], [chain.domain(0)] * (radius + 1))
+        self.width = grid.width
+        self.parts = SegmentSums(chain, grid, radius + 1)
         self.shares = log_marginals(chain.initial, chain.transition, chain.length)
 
     def epsilons(self) -> Array:
@@ -115,9 +115,9 @@ class SegmentSums:
     first and with the second. Each for less than ``length`` records.
     """
 
-    def __init__(self, chain: MarkovChain, laid: Grid, length: int) -> None:
+    def __init__(self, chain: MarkovChain, grid: Grid, length: int) -> None:
         self.length, self.states = length, chain.initial.size
-        self.steps = laid.steps[0]
+        self.steps = grid.steps[0]
         logs = logs_of(chain.transition)
         every = np.ones(self.states, dtype=bool)
         self.start = [logs_of(chain.initial)[:, None]]

@@ -1,4 +1,4 @@
-"""Yes-or-no records of which only the number of yeses has a law of its own."""
+"""Exchangeable binary records: only their number of ones has a law of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint laws of a few records, such as those of a household, fitted to many of them."""
+"""Joint laws of a few records, such as a household's, fitted to data with confidence sets."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def fit_table(
     values: Mapping[str, Any] | None = None,
     missing: Literal["refuse", "drop"] = "refuse",
 ) -> FittedTable:
-    """Learn from data how the records of one family, household or group hang together.
+    """Learn from data how the records of one family or household are correlated.
 
     Each row of ``data`` is one such group, a draw of the whole database, and each of ``columns``
     one of its records. ``data`` is a pandas, Polars or Arrow table, a dict of columns, or the path

@@ -1,4 +1,4 @@
-"""Records that are normal together, so that any weighted sum of them is."""
+"""Jointly normal records, so that any weighted sum of them is normal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weighted values as whole steps, so that laws of sums are polynomials."""
+"""Laws of sums on a lattice: weighted values as whole steps, so that laws are polynomials."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Grid:
         return np.asarray(self.least + self.width * np.arange(size))
 
 
-def grid(weights: Array, domains: list[Array]) -> Grid:
+def grid_of(weights: Array, domains: list[Array]) -> Grid:
     """The coarsest grid that holds every record's weighted values."""
     # Long rows of records count alike: each kind is laid out once and then shared.
     kinds = [(float(w), id(domain)) for w, domain in zip(weights, domains, strict=True)]

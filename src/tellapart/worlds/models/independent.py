@@ -1,4 +1,4 @@
-"""Records that have nothing to do with each other."""
+"""Independent records, each with a marginal law of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.worlds.models.base import Mask, SummedModel, check_law, check_values, logs_of
-from tellapart.worlds.models.grid import check_work, emitted, grid, on_grid, product
+from tellapart.worlds.models.grid import check_work, emitted, grid_of, on_grid, product
 from tellapart.worlds.models.laws import FiniteLaw
 
 
@@ -57,19 +57,19 @@ class Independent(SummedModel):
         weighted = [w * domain for w, domain in zip(weights, self._domains, strict=True)]
         if not all(map(on_grid, weighted)):
             return self._joint_listed(weights, record, allowed)
-        laid = grid(weights, list(self._domains))
-        if math.prod(domain.size for domain in self._domains) <= laid.reach:
+        grid = grid_of(weights, list(self._domains))
+        if math.prod(domain.size for domain in self._domains) <= grid.reach:
             return self._joint_listed(weights, record, allowed)
-        check_work(1, self.records, laid.reach, "Independent")
+        check_work(1, self.records, grid.reach, "Independent")
         each = [
             emitted(logs_of(law)[:, None], steps, mask)
-            for law, steps, mask in zip(self.marginals, laid.steps, allowed, strict=True)
+            for law, steps, mask in zip(self.marginals, grid.steps, allowed, strict=True)
         ]
         rest = product(
             [logpoly.total(joint, axis=0) for i, joint in enumerate(each) if i != record]
         )
         joint = np.array([logpoly.multiply(own, rest) for own in each[record]])
-        return laid.sums(joint.shape[1]), joint
+        return grid.sums(joint.shape[1]), joint
 
     def _joint_listed(
         self, weights: Array, record: int, allowed: list[Mask]

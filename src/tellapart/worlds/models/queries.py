@@ -1,4 +1,4 @@
-"""What is asked of the records: a weighted sum, whose law the models know exactly."""
+"""Queries: weighted sums of records, whose laws the models know exactly."""
 
 from __future__ import annotations
 

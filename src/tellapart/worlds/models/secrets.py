@@ -1,4 +1,4 @@
-"""What an attacker wants to tell apart: events about the records."""
+"""Secrets: events about the records that an adversary wants to tell apart."""
 
 from __future__ import annotations
 

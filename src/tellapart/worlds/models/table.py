@@ -1,4 +1,4 @@
-"""Every database listed with its probability."""
+"""A joint probability table: every database listed with its probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint laws that data do not rule out, and what Laplace noise gives away about any of them."""
+"""Sets of joint laws that data do not rule out, and bounds on their Pufferfish ε."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of which each depends on one other, as in families or on paths of infection."""
+"""A Bayesian network that is a tree: each record depends on one other, as in families."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tellapart.worlds.models.base import (
     check_values,
     logs_of,
 )
-from tellapart.worlds.models.grid import Grid, check_work, emitted, grid, product
+from tellapart.worlds.models.grid import Grid, check_work, emitted, grid_of, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,30 +67,30 @@ class TreeNetwork(SummedModel):
         return self._domains[record]
 
     def _joint(self, weights: Array, record: int, allowed: list[Mask]) -> tuple[Array, Array]:
-        laid = grid(weights, list(self._domains))
+        grid = grid_of(weights, list(self._domains))
         most = max(domain.size for domain in self._domains)
-        check_work(most, self.records, laid.reach, "TreeNetwork")
-        logs = self._around(record, laid, allowed)
-        return laid.sums(logs.shape[1]), logs
+        check_work(most, self.records, grid.reach, "TreeNetwork")
+        logs = self._around(record, grid, allowed)
+        return grid.sums(logs.shape[1]), logs
 
     def _log_shares(self, record: int, allowed: list[Mask]) -> Array:
         still = [np.zeros(domain.size, dtype=np.int64) for domain in self._domains]
         return self._around(record, Grid(0.0, 1.0, still), allowed)[:, 0]
 
-    def _around(self, record: int, laid: Grid, allowed: list[Mask]) -> Array:
+    def _around(self, record: int, grid: Grid, allowed: list[Mask]) -> Array:
         """Logarithms of P(value of the record, sum of all), with the tree hung from the record."""
         messages: dict[int, Array] = {}
         for node in reversed(self._order):
-            below = self._below(node, laid, allowed, messages)
+            below = self._below(node, grid, allowed, messages)
             if node == record:
                 own = below
             if self.parent[node] >= 0:
                 messages[node] = logpoly.mix(below, self._logs[node].T)
-        above = self._above(record, laid, allowed, messages)
+        above = self._above(record, grid, allowed, messages)
         return np.array([logpoly.multiply(a, b) for a, b in zip(own, above, strict=True)])
 
     def _below(
-        self, node: int, laid: Grid, allowed: list[Mask], messages: dict[int, Array], but: int = -1
+        self, node: int, grid: Grid, allowed: list[Mask], messages: dict[int, Array], but: int = -1
     ) -> Array:
         """The sum of a node and of all that hangs from it, for each of the node's values."""
         from_children = [messages[child] for child in self._children[node] if child != but]
@@ -98,10 +98,10 @@ class TreeNetwork(SummedModel):
         rows = np.array(
             [product([child[value] for child in from_children]) for value in range(size)]
         )
-        return emitted(rows, laid.steps[node], allowed[node])
+        return emitted(rows, grid.steps[node], allowed[node])
 
     def _above(
-        self, record: int, laid: Grid, allowed: list[Mask], messages: dict[int, Array]
+        self, record: int, grid: Grid, allowed: list[Mask], messages: dict[int, Array]
     ) -> Array:
         """The sum of all that does not hang from the record, with the record's value."""
         path = [record]
@@ -109,7 +109,7 @@ class TreeNetwork(SummedModel):
             path.append(self.parent[path[-1]])
         above = self._logs[path[-1]].T  # the root's law, before it adds anything
         for node, child in zip(path[:0:-1], path[-2::-1], strict=True):
-            beside = self._below(node, laid, allowed, messages, but=child)
+            beside = self._below(node, grid, allowed, messages, but=child)
             rest = np.array([logpoly.multiply(a, b) for a, b in zip(above, beside, strict=True)])
             above = logpoly.mix(rest, self._logs[child])
         return above

@@ -1,4 +1,4 @@
-"""Several answers at once: what is asked, and the law of what is true."""
+"""Vectors of answers: several queries at once, and the joint law of their true answers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Two laws of a true answer, seen through one release: the curves of secrets told apart."""
+"""Trade-off curves of two laws of a true answer (two secrets), seen through one release."""

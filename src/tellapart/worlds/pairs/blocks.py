@@ -1,4 +1,4 @@
-"""Many questions asked of many atoms, few at a time."""
+"""Work on large arrays in blocks, to bound the memory it takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_rows(function: Callable[[Array], Array], rows: Array, atoms: int, held: i
     return np.concatenate([function(rows[some]) for some in blocks(len(rows), atoms, held)], axis=1)
 
 
-class Cut(NamedTuple):
+class Crossings(NamedTuple):
     """Cells in which a ratio meets a level, and the stretch of each on which it is above."""
 
     met: NDArray[np.bool_]

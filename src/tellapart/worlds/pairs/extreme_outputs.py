@@ -1,4 +1,4 @@
-"""The outputs among which two laws of an answer differ most, and how likely each law makes them.
+"""Likelihoods of many laws at the outputs where a ratio of two can be extreme.
 
 Under Laplace noise a ratio of two mixtures is extreme at an atom, and through a channel there are
 finitely many outputs. The largest log-ratio over all pairs of many laws is then the largest range

@@ -1,4 +1,4 @@
-"""The outputs that speak most for either of two laws of a true answer, and how strongly."""
+"""The largest and smallest likelihood ratio of two laws of a true answer, and their outputs."""
 
 from __future__ import annotations
 

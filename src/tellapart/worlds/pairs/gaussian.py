@@ -1,4 +1,4 @@
-"""Two mixtures of normal laws, whatever their shape: level sets between certified turns.
+"""Trade-off curve of two mixtures of normal laws: level sets between certified turns.
 
 Outputs are cut into cells in which the likelihood ratio only rises or only falls, so that it
 meets a level once at most in each. Rates are sums over cells of normal masses, none negative.
@@ -24,7 +24,7 @@ from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.blocks import HELD, Cut, in_rows
+from tellapart.worlds.pairs.blocks import HELD, Crossings, in_rows
 from tellapart.worlds.pairs.normal_mixtures import EPS, REACH, Bells, posterior
 
 # A ratio that moves by less over a stretch does not move: rounding makes as much.
@@ -297,7 +297,7 @@ class GaussianPair(TradeoffCurve):
     def _masses(self) -> tuple[Array, Array]:
         return self._bells.masses(self._edges[:-1], self._edges[1:])
 
-    def _split(self, level: Array) -> tuple[Mask, Cut]:
+    def _split(self, level: Array) -> tuple[Mask, Crossings]:
         """The cells in which the ratio is above each level, and those that it cuts."""
         above = self._losses > level[:, None]
         whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
@@ -305,7 +305,9 @@ class GaussianPair(TradeoffCurve):
         falls = above[row, column]
         place = self._crossing(column, level[row], falls)
         start = np.where(falls, self._edges[column], place)
-        return whole, Cut(met, row, column, start, np.where(falls, place, self._edges[column + 1]))
+        return whole, Crossings(
+            met, row, column, start, np.where(falls, place, self._edges[column + 1])
+        )
 
     def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
         """Where the ratio meets a level; an infinite cell, where no mass is, at its finite end."""

@@ -1,4 +1,4 @@
-"""Averages over all outputs: Renyi divergences, and how much an output tells of a secret.
+"""Rényi divergence and mutual information of two laws of an answer under a release.
 
 Every release is brought to finitely many log-masses: outputs of a channel as they are, the tails
 of Laplace noise in one piece since ratios are constant there, everything else by the nodes of a

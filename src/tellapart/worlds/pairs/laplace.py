@@ -1,4 +1,4 @@
-"""Two mixtures of Laplace laws, whatever their shape: level sets in closed form.
+"""Trade-off curve of two mixtures of Laplace laws: level sets in closed form.
 
 Between two neighbouring atoms a mixture has the density (A·e^−t + B·e^t)/2, t being the distance
 from the left one, so a ratio of two is a Moebius function of e^2t: it rises or falls all the way
@@ -21,7 +21,7 @@ from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.blocks import HELD, Cut, in_rows
+from tellapart.worlds.pairs.blocks import HELD, Crossings, in_rows
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -29,7 +29,7 @@ Index = NDArray[np.intp]
 _STILL = 1e-13
 
 
-class Pieces(NamedTuple):
+class LaplacePieces(NamedTuple):
     """One mixture between its atoms: logarithms of A and B there, and of both tails' masses."""
 
     falling: Array
@@ -50,8 +50,8 @@ class LaplacePair(TradeoffCurve):
     present: Array
     bound: Bound = Bound.EXACT
     _gaps: Array = field(init=False, repr=False)
-    _h0: Pieces = field(init=False, repr=False)
-    _h1: Pieces = field(init=False, repr=False)
+    _h0: LaplacePieces = field(init=False, repr=False)
+    _h1: LaplacePieces = field(init=False, repr=False)
     _losses: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -130,7 +130,7 @@ class LaplacePair(TradeoffCurve):
         fpr, tnr, tpr, fnr = rates
         return np.array([fpr, tpr, fnr, tnr])
 
-    def _split(self, level: Array) -> tuple[Mask, Cut]:
+    def _split(self, level: Array) -> tuple[Mask, Crossings]:
         """The intervals on which the ratio is above each level, and those that it cuts."""
         above = self._losses > level[:, None]
         whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
@@ -138,7 +138,7 @@ class LaplacePair(TradeoffCurve):
         place = self._crossing(column, level[row])
         falls = above[row, column]
         start = np.where(falls, 0.0, place)
-        return whole, Cut(met, row, column, start, np.where(falls, place, self._gaps[column]))
+        return whole, Crossings(met, row, column, start, np.where(falls, place, self._gaps[column]))
 
     def _crossing(self, column: Index, level: Array) -> Array:
         """Where the ratio meets a level: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
@@ -210,12 +210,12 @@ def laplace_pair(present: FiniteLaw, absent: FiniteLaw, scale: float) -> Laplace
     return LaplacePair(values / scale, logs_0, logs_1)
 
 
-def log_pieces(gaps: Array, log_weights: Array) -> Pieces:
+def log_pieces(gaps: Array, log_weights: Array) -> LaplacePieces:
     """A mixture between its atoms and beyond them, from its log-weights there."""
     left = _decayed(log_weights, gaps)
     right = _decayed(log_weights[::-1], gaps[::-1])[::-1]
     half = math.log(2)
-    return Pieces(left[:-1], right[1:] - gaps, right[0] - half, left[-1] - half)
+    return LaplacePieces(left[:-1], right[1:] - gaps, right[0] - half, left[-1] - half)
 
 
 def _decayed(log_weights: Array, gaps: Array) -> Array:
@@ -229,13 +229,13 @@ def _decayed(log_weights: Array, gaps: Array) -> Array:
     return np.array(logs)
 
 
-def _at_atoms(law: Pieces) -> Array:
+def _at_atoms(law: LaplacePieces) -> Array:
     """Log-densities at every atom; a ratio is the same at the last one and beyond it."""
     inner = np.logaddexp(law.falling, law.rising) - math.log(2)
     return np.append(inner, law.above)
 
 
-def _mass(law: Pieces, interval: Index, start: Array, end: Array) -> Array:
+def _mass(law: LaplacePieces, interval: Index, start: Array, end: Array) -> Array:
     """What a law has between two places of an interval: exact for sums of e^t and e^−t."""
     falling, rising = law.falling[interval], law.rising[interval]
     ends = [np.exp(np.logaddexp(falling - t, rising + t)) / 2 for t in (start, end)]

@@ -1,4 +1,4 @@
-"""A normal answer with Laplace noise: what the data themselves vary hides some of the answer.
+"""Trade-off curve of two normal answers with Laplace noise: the data's own spread hides some.
 
 The sum of a normal and a Laplace variable has a log-concave density, so that the likelihood
 ratio of two shifted copies rises with the output and a cut-off on it is a best test. Far out the

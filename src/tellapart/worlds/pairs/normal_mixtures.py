@@ -20,7 +20,7 @@ REACH = 40.0
 EPS = float(np.finfo(float).eps)
 
 
-class Seen(NamedTuple):
+class Posteriors(NamedTuple):
     """Of each law at each output: the log-density over that of the nearest atom, and the mean."""
 
     absent: Array
@@ -51,10 +51,10 @@ class Bells:
     def size(self) -> int:
         return self.atoms.size
 
-    def seen(self, outputs: Array) -> Seen:
+    def seen(self, outputs: Array) -> Posteriors:
         """What either law makes of these outputs."""
         parts = in_rows(self._seen, outputs, self.size)
-        return Seen(*parts)
+        return Posteriors(*parts)
 
     def heights(self, outputs: Array) -> Array:
         """The log-density at each output of each atom, over that of the nearest place."""

@@ -1,4 +1,4 @@
-"""Several answers released at once, each with noise of its own.
+"""Several answers released jointly, each with noise of its own: extremes and trade-off curves.
 
 In each coordinate with Laplace noise the likelihood ratio is a Moebius function between
 neighbouring atoms and constant beyond them, so that its extremes over a rectangle are at corners:
@@ -38,7 +38,7 @@ _MOST_CELLS = 1 << 21
 _CLOSE = 1e-6
 
 
-class Axis(NamedTuple):
+class OutputAxis(NamedTuple):
     """One coordinate: outputs, the log-density of each given each point, and cells between them.
 
     ``low`` and ``high`` are the outputs at the ends of each cell, ``masses`` its chance given
@@ -102,7 +102,7 @@ def vector_curve(present: VectorLaw, absent: VectorLaw, releases: Sequence[Relea
     return enclosed[0]
 
 
-def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
+def grid_logs(log_weights: Array, axes: Sequence[OutputAxis]) -> Array:
     """Log-densities of a mixture on the grid of all axes' outputs, flattened."""
     sizes = [len(axis.logs) for axis in axes]
     size = math.prod(sizes)
@@ -121,7 +121,9 @@ def grid_logs(log_weights: Array, axes: Sequence[Axis]) -> Array:
     return logs_on_grid
 
 
-def _enclosed(logs_1: Array, logs_0: Array, axes: Sequence[Axis]) -> tuple[AtomicCurve, float]:
+def _enclosed(
+    logs_1: Array, logs_0: Array, axes: Sequence[OutputAxis]
+) -> tuple[AtomicCurve, float]:
     """A curve from below, and how far below one from above it lies."""
     sizes = [len(axis.logs) for axis in axes]
     losses = log_ratio(*(_at_corners(logs, axes) for logs in (logs_1, logs_0))).reshape(sizes)
@@ -147,7 +149,7 @@ def _enclosed(logs_1: Array, logs_0: Array, axes: Sequence[Axis]) -> tuple[Atomi
     return below, float(np.max(above.beta(alphas) - below.beta(alphas)))
 
 
-def _at_corners(log_weights: Array, axes: Sequence[Axis]) -> Array:
+def _at_corners(log_weights: Array, axes: Sequence[OutputAxis]) -> Array:
     """As `grid_logs`, but for what both laws share; by products where these do not vanish."""
     shared = [axis.logs.max(axis=1, keepdims=True) for axis in axes]
     shared = [np.where(np.isfinite(top_of), top_of, 0.0) for top_of in shared]
@@ -173,7 +175,7 @@ def _folded(weights: Array, factors: Sequence[Array]) -> Array:
     return np.asarray(held @ factors[-1].T).ravel()
 
 
-def _check_cells(axes: Sequence[Axis], points: int) -> None:
+def _check_cells(axes: Sequence[OutputAxis], points: int) -> None:
     if not _fits(axes, points):
         cells = math.prod(len(axis.masses) for axis in axes)
         raise Unsupported(
@@ -184,19 +186,19 @@ def _check_cells(axes: Sequence[Axis], points: int) -> None:
         )
 
 
-def _fits(axes: Sequence[Axis], points: int) -> bool:
+def _fits(axes: Sequence[OutputAxis], points: int) -> bool:
     sizes = [len(axis.masses) for axis in axes]
     rows = math.prod(sizes[:-1]) * points
     return math.prod(sizes) <= _MOST_CELLS and rows <= MOST_POINTS
 
 
-def _axis(values: Array, release: Release, steps: int = 0) -> Axis:
+def _axis(values: Array, release: Release, steps: int = 0) -> OutputAxis:
     """A coordinate; its gaps between atoms cut into about so many pieces for each noise scale."""
     if isinstance(release, Channel):
         logs = release.log_chances(values).T
         every = np.arange(len(logs))
         names: Any = release.outputs
-        return Axis(tuple(names), logs, every, every, np.exp(logs))
+        return OutputAxis(tuple(names), logs, every, every, np.exp(logs))
     if not isinstance(release, Laplace):
         raise Unsupported(
             "several answers with Gaussian noise are not told apart here; "
@@ -208,7 +210,9 @@ def _axis(values: Array, release: Release, steps: int = 0) -> Axis:
     last = outputs.size - 1
     places = np.arange(outputs.size)
     low, high = np.concatenate([[0], places]), np.concatenate([places, [last]])
-    return Axis(tuple((outputs * release.scale).tolist()), -np.abs(away), low, high, _cells(away))
+    return OutputAxis(
+        tuple((outputs * release.scale).tolist()), -np.abs(away), low, high, _cells(away)
+    )
 
 
 def _refined(atoms: Array, steps: int) -> Array:

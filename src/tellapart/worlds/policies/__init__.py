@@ -1,4 +1,4 @@
-"""Policies: which values must not be told apart, and what everyone knows already (Blowfish).
+"""Blowfish policies: secret graphs, and constraints that everyone knows.
 
 After He, Machanavajjhala and Ding (2014). Noise Lap(sensitivity/ε) makes neighbours under the
 policy ε-indistinguishable. Without constraints that is what Pufferfish asks for all independent

@@ -1,4 +1,4 @@
-"""What everyone knows of a database beforehand, so that some databases are out of question."""
+"""Public knowledge in Blowfish policies: constraints such as known counts and marginals."""
 
 from __future__ import annotations
 

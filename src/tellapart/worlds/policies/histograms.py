@@ -1,4 +1,4 @@
-"""What may be asked of databases under a policy, with how far one record's move changes it."""
+"""Queries under a Blowfish policy, such as histograms, and how far one record moves them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class CumulativeHistogram:
     """How many records are at most each value of the domain, whose values are numbers."""
 
 
-Asked = Sum | Linear | Histogram | CumulativeHistogram | Callable[[tuple[Value, ...]], Any]
+PolicyQuery = Sum | Linear | Histogram | CumulativeHistogram | Callable[[tuple[Value, ...]], Any]
 
 
-def additive(query: Asked) -> bool:
+def additive(query: PolicyQuery) -> bool:
     """Whether records add to the answer one by one, so that a move alone says what changes."""
     return isinstance(query, Sum | Linear | Histogram | CumulativeHistogram)
 
 
-def contributions(query: Asked, domain: tuple[Value, ...]) -> Array:
+def contributions(query: PolicyQuery, domain: tuple[Value, ...]) -> Array:
     """What a record of each value adds to the answer, one row for each value."""
     if isinstance(query, Histogram):
         return np.eye(len(domain))
@@ -43,12 +43,12 @@ def contributions(query: Asked, domain: tuple[Value, ...]) -> Array:
     return numbers[:, None]
 
 
-def weights(query: Asked, records: int) -> Array:
+def weights(query: PolicyQuery, records: int) -> Array:
     """How much each record counts in an additive query."""
     return weights_of(query, records) if isinstance(query, Sum | Linear) else np.ones(records)
 
 
-def answers(query: Asked, domain: tuple[Value, ...], databases: NDArray[np.int64]) -> Array:
+def answers(query: PolicyQuery, domain: tuple[Value, ...], databases: NDArray[np.int64]) -> Array:
     """The answer on each database, given as a row of places in the domain; a row for each."""
     if additive(query):
         added = contributions(query, domain)

@@ -1,4 +1,4 @@
-"""A policy: a domain, a secret graph and what everyone knows; its neighbours and sensitivity."""
+"""A Blowfish policy: domain, secret graph, constraints; its neighbours and sensitivity."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tellapart.errors import Unsupported
 from tellapart.worlds.models.secrets import RecordValue
 from tellapart.worlds.policies import histograms
 from tellapart.worlds.policies.constraints import Constraint, Database, check_constraint, meeting
-from tellapart.worlds.policies.histograms import Asked
+from tellapart.worlds.policies.histograms import PolicyQuery
 from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     DistanceGraph,
@@ -184,7 +184,7 @@ class Policy:
             for to in np.flatnonzero(self._edges[self.domain.index(database[record])])
         ]
 
-    def sensitivity(self, query: Asked) -> Sensitivity:
+    def sensitivity(self, query: PolicyQuery) -> Sensitivity:
         """How far apart the answers of neighbours are at most, with neighbours that are.
 
         ``query`` is Sum(), Linear(weights), Histogram(), CumulativeHistogram() or a function of
@@ -199,7 +199,7 @@ class Policy:
             return self._of_moves(query)
         return self._over(query, self._possible, self._moves())
 
-    def _of_moves(self, query: Asked) -> Sensitivity:
+    def _of_moves(self, query: PolicyQuery) -> Sensitivity:
         added = histograms.contributions(query, self.domain)
         weights = np.abs(histograms.weights(query, self.records))
         places = np.argwhere(np.triu(self._edges))
@@ -212,7 +212,9 @@ class Policy:
             pair.append(self._database(row))
         return Sensitivity(float(weights[record] * changes[place]), (pair[0], pair[1]))
 
-    def _over(self, query: Asked, rows: NDArray[np.int64], pairs: NDArray[np.int64]) -> Sensitivity:
+    def _over(
+        self, query: PolicyQuery, rows: NDArray[np.int64], pairs: NDArray[np.int64]
+    ) -> Sensitivity:
         answers = histograms.answers(query, self.domain, rows)
         if not len(pairs):
             return Sensitivity(0.0, None)

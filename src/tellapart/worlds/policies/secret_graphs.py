@@ -1,4 +1,4 @@
-"""Which two values of a record must not be told apart: the edges of a policy's secret graph."""
+"""Secret graphs of Blowfish policies: which two values of a record must not be told apart."""
 
 from __future__ import annotations
 
