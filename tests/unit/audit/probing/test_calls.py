@@ -524,10 +524,10 @@ def test_no_calls_but_those_that_count_have_their_numbers():
     trial, fresh, search, apart = (
         importlib.import_module(f"tellapart.{name}").__dict__[key]
         for name, key in (
-            ("blackbox.settling", "_TRIAL_KEY"),
-            ("blackbox.kept_noise", "_FRESH_KEY"),
-            ("audit._search", "_KEY"),
-            ("blackbox.afresh", "_KEY"),
+            ("audit.probing.calling.conventions", "_TRIAL_KEY"),
+            ("audit.probing.calling.kept_noise", "_FRESH_KEY"),
+            ("audit.searching.worst_pair", "_KEY"),
+            ("audit.probing.calling.fresh_calls", "_KEY"),
         )
     )
     keys = [(7, one) for one in (trial, fresh, search, apart)]
