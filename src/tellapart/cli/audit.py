@@ -46,8 +46,7 @@ from tellapart.cli.options import (
 )
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
-from tellapart.data.frames import NoColumn
-from tellapart.errors import BadScores, InvalidArgument, Unsupported
+from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
 from tellapart.report import DESIGNS
 from tellapart.report.building import summary_of
