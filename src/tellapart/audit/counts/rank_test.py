@@ -1,4 +1,4 @@
-"""The exact test behind every audit by rank: no unknown rate is left to guess or to bound.
+"""The exact rank test: how many members score beyond the k-th largest non-member score.
 
 Let the threshold be the k-th largest score of N others. Whatever their law, the false-positive
 rate U at that threshold follows Beta(k, N − k + 1). Given U, the number of the P members beyond
@@ -37,7 +37,7 @@ _NEAR_LEVEL, _NEAR = 3e-3, 0.05
 _ROUNDS = 24
 
 
-class Looked(NamedTuple):
+class RankCounts(NamedTuple):
     """Ranks that were looked at: a threshold each, and how many of the tested lie beyond it.
 
     Arrays of one length: the rank k among ``reference`` scores, and the count c among ``tested``.
@@ -48,9 +48,9 @@ class Looked(NamedTuple):
     beyond: Array
     tested: Array
 
-    def at(self, index: Any) -> Looked:
+    def at(self, index: Any) -> RankCounts:
         """Some of them."""
-        return Looked(*(np.atleast_1d(one[index]) for one in self))
+        return RankCounts(*(np.atleast_1d(column[index]) for column in self))
 
     def rate_law(self) -> tuple[Array, Array]:
         """The parameters of the Beta law of the reference's rate beyond the threshold."""
@@ -61,7 +61,7 @@ class Looked(NamedTuple):
         return np.maximum(self.beyond, 0.5), self.tested - self.beyond + 1
 
 
-def smooth_p_values(looks: Looked, roc: Roc, inverse: Roc, kink: Array) -> Array:
+def smooth_p_values(looks: RankCounts, roc: Roc, inverse: Roc, kink: Array) -> Array:
     """p-values where the claim's ROC is smooth but for one kink: by quadrature.
 
     ``roc`` and ``inverse`` act on arrays whose first axis is that of the looks.
@@ -79,8 +79,8 @@ def smooth_p_values(looks: Looked, roc: Roc, inverse: Roc, kink: Array) -> Array
     density = _density(law, flat)
     chance = betainc(*count, np.clip(roc(flat), 0.0, 1.0))
     inside = np.sum((half * _WEIGHTS).reshape(len(u), -1) * density * chance, axis=1)
-    found = inside + betaincc(looks.rate_law()[0], looks.rate_law()[1], high[:, 0])
-    return np.where(looks.beyond <= 0, 1.0, np.minimum(found * _ROUNDING + _LEFT_OUT, 1.0))
+    chances = inside + betaincc(looks.rate_law()[0], looks.rate_law()[1], high[:, 0])
+    return np.where(looks.beyond <= 0, 1.0, np.minimum(chances * _ROUNDING + _LEFT_OUT, 1.0))
 
 
 def _density(law: tuple[Array, Array], rate: Array) -> Array:
@@ -89,7 +89,7 @@ def _density(law: tuple[Array, Array], rate: Array) -> Array:
     return (trials + 1) * mass(log_weight(rank, trials), rank, trials, rate)
 
 
-def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
+def upper_p_values(looks: RankCounts, roc: Roc, level: Array) -> Array:
     """p-values for any rising ROC, kinks and all: sums that only err upwards.
 
     Cells of the rate's law, each with the chance at its far end, are halved where that matters
@@ -99,7 +99,7 @@ def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
     return np.array([_upper(looks.at(k), roc, float(level[k])) for k in range(len(looks.rank))])
 
 
-def _upper(look: Looked, roc: Roc, level: float) -> float:
+def _upper(look: RankCounts, roc: Roc, level: float) -> float:
     if look.beyond[0] <= 0:
         return 1.0
     law, count = look.rate_law(), look.count_law()
@@ -154,22 +154,22 @@ _MIDDLE, _UPPER = 24, 20
 
 
 @dataclass(frozen=True)
-class Cells:
+class RateCells:
     """The law of the reference's rate at each rank, cut into cells once for many curves.
 
     A chance that grows with the rate is at most the sum with each cell's far end, at least the
     sum with its near end: both sides of every probability, whatever the curve.
     """
 
-    looks: Looked
+    looks: RankCounts
     levels: Array
     cuts: Array
     masses: Array
 
     @classmethod
-    def of(cls, looks: Looked, levels: Array) -> Cells:
+    def of(cls, looks: RankCounts, levels: Array) -> RateCells:
         """Cells that are fine where sums near the levels are decided."""
-        law = [one[:, None] for one in looks.rate_law()]
+        law = [parameter[:, None] for parameter in looks.rate_law()]
         middle = betaincinv(*law, np.linspace(0.005, 0.95, _MIDDLE))
         upper = betainccinv(*law, np.geomspace(0.04, levels * 1e-3, _UPPER, axis=1))
         cuts = np.concatenate([middle, upper], axis=1)

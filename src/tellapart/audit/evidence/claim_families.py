@@ -12,7 +12,7 @@ from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.safe import times_exp
-from tellapart.audit.counts.rank_test import Looked, smooth_p_values
+from tellapart.audit.counts.rank_test import RankCounts, smooth_p_values
 
 # How close to the exact bound a search ends; it ends below it.
 _NARROW = 1e-10
@@ -72,7 +72,7 @@ def gaussians() -> Family:
     )
 
 
-def p_values(looks: Looked, family: Family, parameter: Array) -> Array:
+def p_values(looks: RankCounts, family: Family, parameter: Array) -> Array:
     """The chance, were the claim true, of as many beyond each rank as there are."""
     at = parameter[:, None]
     with np.errstate(all="ignore"):
@@ -81,7 +81,7 @@ def p_values(looks: Looked, family: Family, parameter: Array) -> Array:
         )
 
 
-def largest_refuted(looks: Looked, levels: Array, family: Family) -> tuple[float, int | None]:
+def largest_refuted(looks: RankCounts, levels: Array, family: Family) -> tuple[float, int | None]:
     """The largest parameter that some look refutes at its level, and which look; (0, None) if none.
 
     Errs downwards, by less than 1e-9: the parameter returned is itself refuted.
@@ -103,7 +103,7 @@ def largest_refuted(looks: Looked, levels: Array, family: Family) -> tuple[float
     return best, which
 
 
-def _promise(looks: Looked) -> Array:
+def _promise(looks: RankCounts) -> Array:
     """Roughly the bound on ε each look will give: the log-ratio less a few deviations."""
     rate = looks.rank / looks.reference
     share = np.maximum(looks.beyond, 0.5) / looks.tested
@@ -111,7 +111,7 @@ def _promise(looks: Looked) -> Array:
     return np.asarray(np.log(share / rate) - 2.5 * noise)
 
 
-def _roots(looks: Looked, levels: Array, family: Family, low: float) -> Array:
+def _roots(looks: RankCounts, levels: Array, family: Family, low: float) -> Array:
     """Where each look stops refuting, from below; all of them refute at ``low``."""
 
     def refuting(parameter: Array) -> Array:

@@ -12,7 +12,7 @@ from scipy.special import betainccinv, betaincinv
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts.rank_test import Cells, Looked, upper_p_values
+from tellapart.audit.counts.rank_test import RankCounts, RateCells, upper_p_values
 from tellapart.audit.evidence import claim_families
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
 from tellapart.audit.evidence.claim_families import Family
@@ -38,7 +38,7 @@ class RankEvidence(Evidence):
     about: str = ""
 
     @cached_property
-    def _columns(self) -> Looked:
+    def _columns(self) -> RankCounts:
         return columns(self.looks)
 
     @cached_property
@@ -123,8 +123,8 @@ class RankEvidence(Evidence):
         return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
 
     @cached_property
-    def _cells(self) -> Cells:
-        return Cells.of(self._columns, self._levels)
+    def _cells(self) -> RateCells:
+        return RateCells.of(self._columns, self._levels)
 
     def _at_cuts(self, curve: TradeoffCurve) -> Array:
         found = np.empty_like(self._cells.cuts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart.audit.counts.rank_test import Looked
+from tellapart.audit.counts.rank_test import RankCounts
 from tellapart.audit.evidence.claim_families import epsilons, p_values
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data.ranked import Ranked, Whole
@@ -124,7 +124,7 @@ def _surely_beyond(rank: Whole, reference: Whole, tested: Whole) -> Whole:
         deadline.check()
         middle = (low + high) // 2
         # In a random order the rank's depth is uniform: the test of a claim that allows nothing.
-        place = Looked(*np.array([rank, reference, middle, tested], dtype=np.float64))
+        place = RankCounts(*np.array([rank, reference, middle, tested], dtype=np.float64))
         enough = p_values(place, epsilons(0.0), np.zeros(len(middle))) >= _SURE
         low, high = np.where(enough, middle, low), np.where(enough, high, middle)
     return low
@@ -136,9 +136,9 @@ def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Whole, Whole]:
     return (above if upward else below), side.count - above - below
 
 
-def columns(looks: Sequence[Look]) -> Looked:
+def columns(looks: Sequence[Look]) -> RankCounts:
     """The numbers of several looks, as columns."""
     if not looks:
         _checks.refuse("looks", "not be empty", looks)
     rows = [(one.rank, one.reference, one.beyond, one.tested) for one in looks]
-    return Looked(*np.array(rows, dtype=np.float64).T)
+    return RankCounts(*np.array(rows, dtype=np.float64).T)

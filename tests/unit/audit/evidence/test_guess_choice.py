@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.audit.counts.guessed_curve import gaussian_epsilon_lower, mu_lower
+from tellapart.audit.counts.one_run_curves import gaussian_epsilon_lower, mu_lower
 from tellapart.audit.counts.one_run_guesses import epsilon_lower
 from tellapart.audit.evidence import guess as choice
 from tellapart.audit.evidence.guess import Ranking, Side, family, fixed, read_off
