@@ -57,4 +57,4 @@ class Ledger:
 
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]
-        return "\n".join(lines + [f"free: {one}" for one in self.free])
+        return "\n".join(lines + [f"free: {entry}" for entry in self.free])

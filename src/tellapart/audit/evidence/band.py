@@ -1,4 +1,4 @@
-"""Evidence at all thresholds at once: a band around both rates, and the curve it leaves."""
+"""Evidence from simultaneous confidence bands around FPR and TPR, at all thresholds at once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_above, tpr_lower
 from tellapart.audit.counts.rank_test import RankCounts, RateCells
-from tellapart.audit.evidence.base import Design, Finding, Power
-from tellapart.audit.evidence.shown_curve import CurveEvidence
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.methods import Band

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tellapart import run
 from tellapart._checks import Array
-from tellapart.audit.evidence.cuts import Cut, CutEvidence, cut_ledger
+from tellapart.audit.evidence.cuts import CutEvidence, EventCounts, cut_ledger
 from tellapart.audit.evidence.thresholds import End, geometric_ranks
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered
@@ -221,7 +221,7 @@ def _evidence(
         say = event.scorer.within if place.inside else event.scorer.beyond
         tested, reference = (present, absent) if place.end is End.ACCUSE else (absent, present)
         cuts.append(
-            Cut(
+            EventCounts(
                 say(place.threshold, place.higher),
                 place.end,
                 int(tested.happened[k]),

@@ -8,8 +8,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.audit.evidence.e_process import Pairs, Wager
-from tellapart.audit.evidence.e_process_power import planned
-from tellapart.audit.evidence.wager import WagerEvidence
+from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.fresh_calls import refuse_if_calls_share

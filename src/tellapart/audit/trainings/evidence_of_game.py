@@ -12,9 +12,9 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence
-from tellapart.audit.evidence.held_out_rank import best_rank
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
+from tellapart.audit.evidence.thresholds import best_rank
 from tellapart.audit.many_run_audit import Favoured, at_ranks
 from tellapart.audit.scores import Scores
 from tellapart.audit.trainings.attacks import Attack

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit import many_run_audit
 from tellapart.audit.evidence.thresholds import End, geometric_ranks, look_at
 from tellapart.curve.guarantees import gaussian
 
@@ -212,8 +213,8 @@ def test_a_split_does_not_set_the_same_ranks_aside_for_all_data():
     looks = set()
     for _ in range(20):
         scores = audit.Scores(draw.normal(0, 1, 40), draw.normal(0, 1, 40))
-        aside = audit._many_runs._drawn(scores, 0)
+        aside = many_run_audit.split_seed(scores, 0)
         looks.add(aside)
-        assert aside == audit._many_runs._drawn(scores, 0)
-        assert aside != audit._many_runs._drawn(scores, 1)
+        assert aside == many_run_audit.split_seed(scores, 0)
+        assert aside != many_run_audit.split_seed(scores, 1)
     assert len(looks) == 20

@@ -11,10 +11,15 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit.counts.buehler import buehler_p_value
 from tellapart.audit.counts.confidence_band import fpr_upper_above, tpr_lower
-from tellapart.audit.counts.rank_test import RankCounts, RateCells, masses
-from tellapart.audit.evidence.claim_families import epsilons, gaussians, p_values
-from tellapart.audit.evidence.held_out_rank import best_rank
-from tellapart.audit.evidence.thresholds import End
+from tellapart.audit.counts.rank_test import (
+    RankCounts,
+    RateCells,
+    epsilons,
+    gaussians,
+    masses,
+    p_values,
+)
+from tellapart.audit.evidence.thresholds import End, best_rank
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import InvalidArgument, Unsupported
 

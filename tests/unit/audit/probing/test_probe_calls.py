@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.evidence.e_process_power import Batch
+from tellapart.audit.evidence.sequential_test import Batch
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.probing import events as _events
