@@ -129,7 +129,8 @@ class CountEvidence(Evidence):
         observed = self._observed
         return (
             f"{self.event}: {100 * observed.tpr:.3g} % of {self.sides[0]} "
-            f"({observed.accused_members:,} of {observed.members:,}) against {100 * observed.fpr:.3g} % of {self.sides[1]}"
+            f"({observed.accused_members:,} of {observed.members:,}) "
+            f"against {100 * observed.fpr:.3g} % of {self.sides[1]}"
         )
 
     def curve(self) -> AtomicCurve:

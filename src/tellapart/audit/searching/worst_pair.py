@@ -17,9 +17,9 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import BLOCK
-from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
-from tellapart.audit.probing.events import Seeker
+from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.searching.domain import Domain
 from tellapart.audit.verdict import Verdict, judge
@@ -130,7 +130,7 @@ def search(
         _checks.refuse("search_calls", rule, search_calls)
     part = asked // parts
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
-    weigh = _Weigh(mechanism, timeout, Seeker(delta, features))
+    weigh = _Weigh(mechanism, timeout, EventSearch(delta, features))
     race = _raced(weigh, domain, rounds, part, key)
     best = race.ranking[0]
     verdict = probe(
@@ -257,12 +257,12 @@ class _Weigh:
 
     mechanism: Callable[..., Any]
     timeout: float | None
-    seek: Seeker
+    seek: EventSearch
 
     def __call__(self, entry: tuple[Any, Any, int], rng: np.random.Generator) -> float | Broken:
         d0, d1, count = entry
         trial = int(rng.integers(2**62))
-        caller = settle(self.mechanism, d0, d1, timeout=self.timeout, seed=trial)
+        caller = detect_convention(self.mechanism, d0, d1, timeout=self.timeout, seed=trial)
         absent, present = (_called(caller, data, count, rng) for data in (d0, d1))
         broken, other = absent.first_broken(), present.first_broken()
         if broken is not None and other is not None:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit.probing import code_identity
+from tellapart.audit import fingerprints
 from tellapart.audit.trainings import datasets, designs, playing
 from tellapart.audit.trainings.datasets import Index
 from tellapart.audit.trainings.designs import Design, Pool, Replaced, Targets
@@ -228,10 +228,10 @@ class MembershipGame:
             "models": self.models,
             "seed": self.seed,
             "examples": self.size,
-            "data": datasets.fingerprint(self.data),
-            "train": code_identity.name(train),
-            "score": None if score is None else code_identity.name(score),
-            "code": code_identity.code(train) + code_identity.code(score),
+            "data": fingerprints.data_fingerprint(self.data),
+            "train": fingerprints.function_name(train),
+            "score": None if score is None else fingerprints.function_name(score),
+            "code": fingerprints.code_fingerprint(train) + fingerprints.code_fingerprint(score),
             "versions": {
                 "tellapart": __version__,
                 "numpy": np.__version__,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tellapart import audit
-from tellapart.audit.probing import code_identity
+from tellapart.audit import fingerprints
 from tellapart.audit.trainings import playing as _playing
 from tellapart.audit.trainings import store
 from tellapart.errors import InvalidArgument, TrainingStopped, Unsupported
@@ -278,8 +278,8 @@ def test_another_setting_makes_it_another_function(make, tmp_path):
 def test_functions_that_call_each_other_have_a_name():
     made = {"__name__": "made"}
     exec("def odd(n): return even(n)\ndef even(n): return odd(n)", made)  # noqa: S102
-    assert code_identity.code(made["odd"]) != code_identity.code(made["even"])
-    assert code_identity.code(len) == ""
+    assert fingerprints.code_fingerprint(made["odd"]) != fingerprints.code_fingerprint(made["even"])
+    assert fingerprints.code_fingerprint(len) == ""
 
 
 def test_after_a_worker_died_only_what_is_missing_is_trained(tmp_path):
