@@ -41,12 +41,16 @@ from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import Search, Tried, search
 from tellapart.audit.trainings import attacks, canaries
 from tellapart.audit.trainings.evidence_of_game import Exposed, exposure, game_evidence
-from tellapart.audit.trainings.membership_game import MembershipGame, Pool, Replaced, Targets
-from tellapart.audit.trainings.models_needed import fewest_models
-from tellapart.audit.trainings.played import Played
+from tellapart.audit.trainings.membership_game import (
+    MembershipGame,
+    Played,
+    Pool,
+    Replaced,
+    Targets,
+)
 from tellapart.audit.trainings.step_audit import StepAudit, step
 from tellapart.audit.trainings.step_pairs import StepPair
-from tellapart.audit.trainings.training_audit import training
+from tellapart.audit.trainings.training_audit import fewest_models, training
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [

@@ -32,7 +32,7 @@ _READ = "select * from read_parquet(?, file_row_number=true) order by file_row_n
 
 
 @dataclass(frozen=True)
-class Kept:
+class ModelStore:
     """Where finished models lie: one file each, and a manifest that names the game.
 
     Files are written under another name and renamed when whole, so a file that is there is whole;
@@ -43,7 +43,7 @@ class Kept:
     format: str  # "parquet" or "npy"
 
     @classmethod
-    def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> Kept:
+    def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> ModelStore:
         """The folder of this game, begun or gone on with; that of another is refused."""
         form = "parquet" if importlib.util.find_spec("duckdb") else "npy"
         try:
