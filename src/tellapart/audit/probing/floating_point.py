@@ -18,8 +18,8 @@ from tellapart.audit.evidence.base import Power
 from tellapart.audit.evidence.count import CountEvidence, from_counts
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.conventions import detect_convention
-from tellapart.audit.probing.calling.fresh_calls import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.calling.outputs import Outputs
+from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding, learn
 from tellapart.audit.probing.features.true_answers import Both, Guess, guesses

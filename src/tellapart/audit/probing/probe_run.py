@@ -24,12 +24,12 @@ from tellapart.audit.many_run_audit import Favoured, at_ranks
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.conventions import detect_convention
-from tellapart.audit.probing.calling.fresh_calls import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.calling.inputs import fingerprint
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.classifiers import checked
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
+from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
 from tellapart.audit.scores import Orientation, Scores

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tellapart.audit.probing.calling import fresh_calls
+from tellapart.audit.probing import exchangeability
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.calls import BLOCK, draw
 from tellapart.audit.probing.calling.conventions import detect_convention
-from tellapart.audit.probing.calling.fresh_calls import kept_noise
 from tellapart.audit.probing.calling.independence import (
     _at_most,
     _stretches,
@@ -25,6 +24,7 @@ from tellapart.audit.probing.calling.independence import (
 )
 from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
 from tellapart.audit.probing.calling.traces import codes_of, joined_traces, traced
+from tellapart.audit.probing.exchangeability import kept_noise
 
 pytestmark = pytest.mark.usefixtures("by_value")
 
@@ -167,7 +167,7 @@ def asked(mechanism):
 @pytest.fixture
 def few_forks(monkeypatch):
     """Enough where noise is of real numbers, or there is none."""
-    monkeypatch.setattr(fresh_calls, "_FORKS", 4)
+    monkeypatch.setattr(exchangeability, "_FORKS", 4)
 
 
 @pytest.mark.parametrize("takes_rng", [False, True])

@@ -11,7 +11,7 @@ fail any of them with probability below 1e-8, whatever the law of the outputs, d
   for the signs about a threshold taken from outputs that are not tested).
 
 Outputs that never change pass: a mechanism may be deterministic, and then it is judged as such.
-Noise that is drawn once and kept looks the same from within one process. `fresh_calls.kept_noise`
+Noise that is drawn once and kept looks the same from within one process. `exchangeability`
 asks processes in which the mechanism was never called.
 """
 
