@@ -34,6 +34,7 @@ from tellapart.cli.options import (
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
+from tellapart.report.building import summary_of
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
 
@@ -257,18 +258,22 @@ def probe(
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
         verdict = replace(verdict, name=name)
     with terminal.working("judging"):
-        told = reporting.of(
-            verdict,
-            files=one + two,
-            seed=calling.seed,
-            command=shlex.join(["tellapart", *typed.get()]),
-            brief=page is None and not output.as_json,
-            unit=filing.unit,
-            prior=prior,
-            delta=deltas.asked,
-            answers=answers,
-        )
-    return report_text.give(told, page, output, lambda: _picture(verdict))
+        filed = None
+        if page is not None or output.as_json:
+            filed = reporting.of(
+                verdict,
+                files=one + two,
+                seed=calling.seed,
+                command=shlex.join(["tellapart", *typed.get()]),
+                unit=filing.unit,
+                prior=prior,
+                delta=deltas.asked,
+                answers=answers,
+            )
+        summary = None if filed is None else filed.summary
+        if summary is None:
+            summary = summary_of(verdict, deltas=deltas.asked, unit=filing.unit, answers=answers)
+    return report_text.give(summary, filed, page, output, lambda: _picture(verdict))
 
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
