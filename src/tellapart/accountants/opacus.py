@@ -108,8 +108,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         ``make_private`` does this by itself. Steps taken before, unseen, stay unseen.
         """
         seen, self.sampling = self.sampling, None
-        found = _sampling_of(loader, self.assume)
-        self.sampling = found if seen is not None or len(self) == 0 else None
+        sampling = _sampling_of(loader, self.assume)
+        self.sampling = sampling if seen is not None or len(self) == 0 else None
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """One step more, counted with the last if it is like it."""
