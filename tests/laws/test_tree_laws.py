@@ -158,7 +158,8 @@ def test_lines_that_no_attack_crosses_lie_close_beneath_the_truth(tree, delta):
     """What is there for every tree is sound, and tight, where the truth is known."""
     curve = tree.curve()
     assert curve.bound is ta.Bound.EXACT
-    beneath = EnclosedCurve(tuple((_privacy_loss(one)[0], n) for one, n in tree.steps())).symmetrised()
+    losses = tuple((_privacy_loss(step)[0], n) for step, n in tree.steps())
+    beneath = EnclosedCurve(losses).symmetrised()
     epsilon = curve.epsilon(delta)
     assert epsilon * (1 - 1e-9) <= beneath.epsilon(delta) <= epsilon + SLACK * max(1.0, epsilon)
     fprs = np.array([1e-12, 1e-6, 1e-3, 0.5, 0.99])

@@ -9,17 +9,18 @@ from pathlib import Path
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
+from tellapart._numeric.scale import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.table import Names
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
 from tellapart.web import _controls, _scores
 from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
-from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Scale, Tick
+from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Tick
 from tellapart.web._server import example
 from tellapart.web._view import Dropped, View
 from tellapart.web.views import _evidence
@@ -50,7 +51,7 @@ _LOOKED = (
 class State:
     """What the view shows, but for the file: that stays with the person."""
 
-    mechanism: str = _controls.STARTS["any"]
+    mechanism: str = KINDS["any"].first_text
     design: str = ""
     orientation: str = "higher"
     confidence: float = 0.95
