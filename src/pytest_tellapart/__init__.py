@@ -28,8 +28,8 @@ _running: list[_Session] = []
 
 def chosen(name: str) -> int | None:
     """What the command line says of ``seed`` or ``samples``; None if nothing."""
-    found = _running[-1].config.getoption(f"tellapart_{name}") if _running else None
-    return None if found is None else int(found)
+    option = _running[-1].config.getoption(f"tellapart_{name}") if _running else None
+    return None if option is None else int(option)
 
 
 def record(probe: Probe) -> None:
@@ -85,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop gathering."""
-    _running[:] = [one for one in _running if one.config is not config]
+    _running[:] = [session for session in _running if session.config is not config]
 
 
 class _Session:
@@ -94,7 +94,7 @@ class _Session:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.fresh: list[Probe] = []
-        self.told: list[tuple[str, Probe]] = []
+        self.probed: list[tuple[str, Probe]] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -111,7 +111,7 @@ class _Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather what was probed, here or by a worker."""
-        self.told += [(report.nodeid, one) for one in getattr(report, _ATTRIBUTE, ())]
+        self.probed += [(report.nodeid, probe) for probe in getattr(report, _ATTRIBUTE, ())]
 
     def pytest_report_header(self) -> str | None:
         """The seed, where the command line gave one."""
@@ -120,35 +120,35 @@ class _Session:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Each claim that was probed, and how likely all this fails by chance."""
-        if not self.told:
+        if not self.probed:
             return
         terminalreporter.ensure_newline()
         terminalreporter.section("privacy claims probed by tellapart")
         quiet = self.config.get_verbosity() < 0
         # A probe that could refute nothing passes whatever it probes: nothing hides that.
-        shown = [one for one in self.told if not (quiet and one[1]["could_refute"])]
+        shown = [probe for probe in self.probed if not (quiet and probe[1]["could_refute"])]
         for line in _lines(shown):
             terminalreporter.write_line(line)
-        terminalreporter.write_line(_together([one for _, one in self.told]))
+        terminalreporter.write_line(_together([probe for _, probe in self.probed]))
 
 
-def _lines(told: list[tuple[str, Probe]]) -> list[str]:
+def _lines(probed: list[tuple[str, Probe]]) -> list[str]:
     """One line for each mechanism and claim of a test, however often it was probed."""
     grouped: dict[tuple[str, str, str], list[Probe]] = {}
-    for node, one in told:
-        grouped.setdefault((node, one["mechanism"], one["claim"]), []).append(one)
+    for node, probe in probed:
+        grouped.setdefault((node, probe["mechanism"], probe["claim"]), []).append(probe)
     lines, last = list[str](), ""
     for (node, mechanism, claim), probes in grouped.items():
         if node != last:
             lines.append(node)
         last = node
-        lines.append(f"  {mechanism}: claim {claim}; {_found(probes)}; {_cost(probes)}")
+        lines.append(f"  {mechanism}: claim {claim}; {_outcomes(probes)}; {_cost(probes)}")
     return lines
 
 
-def _found(probes: list[Probe]) -> str:
-    words = sorted({one["outcome"] for one in probes})
-    shown = [one["epsilon"] for one in probes if one["epsilon"] is not None]
+def _outcomes(probes: list[Probe]) -> str:
+    words = sorted({probe["outcome"] for probe in probes})
+    shown = [probe["epsilon"] for probe in probes if probe["epsilon"] is not None]
     if shown:
         words.append(f"shown: ε ≥ {math.floor(100 * max(shown)) / 100:g}")
     return ", ".join(words)
@@ -156,7 +156,10 @@ def _found(probes: list[Probe]) -> str:
 
 def _cost(probes: list[Probe]) -> str:
     times = "" if len(probes) == 1 else f" in {len(probes)} probes"
-    calls, seconds = sum(one["calls"] for one in probes), sum(one["seconds"] for one in probes)
+    calls, seconds = (
+        sum(probe["calls"] for probe in probes),
+        sum(probe["seconds"] for probe in probes),
+    )
     return f"{calls:,} calls{times}, {seconds:.2f} s"
 
 
@@ -165,8 +168,8 @@ def _together(probes: list[Probe]) -> str:
 
     Once the sum says nothing of the whole it still is the number of failures to expect at most.
     """
-    each = [one["false_alarm"] for one in probes]
-    seconds = sum(one["seconds"] for one in probes)
+    each = [probe["false_alarm"] for probe in probes]
+    seconds = sum(probe["seconds"] for probe in probes)
     what = "1 probe" if len(probes) == 1 else f"{len(probes):,} probes"
     who = "it fails" if len(probes) == 1 else "any of them fails"
     chance = _rounded_up(sum(each))

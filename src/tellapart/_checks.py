@@ -95,7 +95,7 @@ def member(kind: type[E], **named: Any) -> E:
     """A member of an enumeration."""
     name, value = _only(named)
     if not isinstance(value, kind):
-        names = " or ".join(str(one) for one in kind)  # type: ignore[attr-defined]
+        names = " or ".join(str(choice) for choice in kind)  # type: ignore[attr-defined]
         refuse(name, f"be {names}", value)
     return value
 
@@ -114,8 +114,8 @@ def reals(rule: str = "be a number or an array of numbers", /, **named: Any) -> 
         array = np.asarray(value)
     except ValueError:
         refuse(name, rule, value)
-    if array.dtype.kind == "O" and all(isinstance(one, numbers.Real) for one in array.flat):
-        array = np.array([_double(name, one) for one in array.flat]).reshape(array.shape)
+    if array.dtype.kind == "O" and all(isinstance(entry, numbers.Real) for entry in array.flat):
+        array = np.array([_double(name, entry) for entry in array.flat]).reshape(array.shape)
     if array.dtype.kind not in "iuf" and array.size:
         refuse(name, rule, value)
     result = array.astype(np.float64, copy=False)
@@ -173,15 +173,15 @@ def pairs(columns: str, **named: Any) -> tuple[Array, Array]:
 def rates_together(**named: Any) -> tuple[Array, Array]:
     """Two arrays of probabilities whose shapes fit each other."""
     (first, a), (second, b) = named.items()
-    one, two = probabilities(**{first: a}), probabilities(**{second: b})
+    rates, other_rates = probabilities(**{first: a}), probabilities(**{second: b})
     try:
-        np.broadcast_shapes(one.shape, two.shape)
+        np.broadcast_shapes(rates.shape, other_rates.shape)
     except ValueError:
-        refuse(second, f"fit the shape of {first} {one.shape}", two.shape)
-    return one, two
+        refuse(second, f"fit the shape of {first} {rates.shape}", other_rates.shape)
+    return rates, other_rates
 
 
-def shaped(found: Array, *asked: Array) -> float | Array:
+def shaped(values: Array, *asked: Array) -> float | Array:
     """A float where only numbers were asked for, an array otherwise."""
-    found = np.asarray(found + 0.0)  # no number reads -0.0
-    return float(found) if all(one.ndim == 0 for one in asked) else found
+    values = np.asarray(values + 0.0)  # no number reads -0.0
+    return float(values) if all(argument.ndim == 0 for argument in asked) else values

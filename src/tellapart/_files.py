@@ -1,4 +1,4 @@
-"""Files that are whole or not there at all, and nothing left of runs that were killed.
+"""Atomic writes: files that are whole or not there, and nothing left of runs that were killed.
 
 What is written aside is named after its machine and process, so that a later run can tell what a
 dead one left behind from what a live one is writing.
@@ -68,8 +68,8 @@ def sweep(folder: Path) -> None:
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            found = _OURS.fullmatch(entry.name)
-            if found and found[1] == _machine() and not _lives(int(found[2])):
+            match = _OURS.fullmatch(entry.name)
+            if match and match[1] == _machine() and not _lives(int(match[2])):
                 _remove(Path(entry.path))
 
 

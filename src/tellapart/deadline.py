@@ -1,4 +1,4 @@
-"""How much time and memory an answer may take: no limit, unless someone who waits sets one."""
+"""Limits on time and memory that an answer may take: none, unless someone who waits sets one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many tasks with numbers of their own: one after another, or on the workers joblib is told of.
+"""Parallel tasks, each with a random generator of its own, on whatever workers joblib is told of.
 
 >>> from tellapart import run
 >>> run.map(lambda item, rng: item + int(rng.integers(6)), [10, 20, 30], seed=1)
@@ -76,7 +76,7 @@ def checked_seed(seed: Seed) -> tuple[int, ...]:
             _checks.refuse("seed", "be a whole number or several", seed)
         limits = [2**128 - 1, *[2**32 - 1] * (len(seed) - 1)]
         return tuple(
-            _checks.whole(0, most, seed=one) for one, most in zip(seed, limits, strict=True)
+            _checks.whole(0, most, seed=part) for part, most in zip(seed, limits, strict=True)
         )
     return (_checks.whole(0, 2**128 - 1, seed=seed),)
 

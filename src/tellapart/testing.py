@@ -62,7 +62,7 @@ def assert_private(
     count = _chosen("samples", samples, _SAMPLES)
     key = _chosen("seed", seed, 0)
     name = getattr(mechanism, "__qualname__", type(mechanism).__name__)
-    told = {"mechanism": name, "claim": describe(promised), "false_alarm": alarm}
+    about = {"mechanism": name, "claim": describe(promised), "false_alarm": alarm}
     begin = time.perf_counter()
     try:
         verdict = probe(
@@ -77,10 +77,10 @@ def assert_private(
             features=features,
         )
     except TellapartError as why:
-        _tell(told, begin, 0, None)
+        _record(about, begin, 0, None)
         # Again without the frames in between.
         raise type(why)(f"{name}: {why}") from why.__cause__
-    _tell(told, begin, 2 * count, verdict)
+    _record(about, begin, 2 * count, verdict)
     if verdict.refuted:
         raise AssertionError(
             f"{name} is not private as claimed ({count:,} calls on each input).\n{verdict}\n"
@@ -114,11 +114,11 @@ def _chosen(name: str, given: int | None, usual: int) -> int:
     if given is not None:
         return given
     plugin = sys.modules.get(_PLUGIN)
-    found = plugin.chosen(name) if plugin is not None else None
-    return usual if found is None else int(found)
+    option = plugin.chosen(name) if plugin is not None else None
+    return usual if option is None else int(option)
 
 
-def _tell(told: dict[str, Any], begin: float, calls: int, verdict: Verdict | None) -> None:
+def _record(about: dict[str, Any], begin: float, calls: int, verdict: Verdict | None) -> None:
     plugin = sys.modules.get(_PLUGIN)
     if plugin is None:
         return
@@ -129,8 +129,8 @@ def _tell(told: dict[str, Any], begin: float, calls: int, verdict: Verdict | Non
         outcome = "REFUTED" if verdict.refuted else outcome
         shown = float(verdict.epsilon_lower().value)
     seconds = time.perf_counter() - begin
-    found = {"outcome": outcome, "could_refute": could_refute, "epsilon": shown}
-    plugin.record(told | found | {"calls": calls, "seconds": seconds})
+    outcomes = {"outcome": outcome, "could_refute": could_refute, "epsilon": shown}
+    plugin.record(about | outcomes | {"calls": calls, "seconds": seconds})
 
 
 def _could_refute(verdict: Verdict) -> bool:

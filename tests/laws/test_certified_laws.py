@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart._numeric.convolution import Part, composed
-from tellapart.curve.certified.discretise import in_pieces
+from tellapart._numeric.convolution import GridMasses, composed
+from tellapart.curve.certified.discretise import discretised
 from tellapart.curve.composition.loss_laws import AtomicLoss, GaussianLoss, LaplaceLoss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 
@@ -141,7 +141,7 @@ def test_a_finer_gap_meets_a_coarser_one(mechanism, delta, gap):
 @given(laws, st.floats(1e-3, 0.3), st.integers(1, 3000), st.floats(0, 6))
 @SLOW
 def test_no_stage_makes_negative_mass(law, mesh, times, tilt):
-    pieces = in_pieces(law, mesh, 1e-25)
+    pieces = discretised(law, mesh, 1e-25)
     for one in (pieces, pieces.reflected()):
         part, revealed = one.stronger(times)
         parts = [part, *one.rounded(times)]
@@ -168,7 +168,7 @@ def test_no_stage_makes_negative_mass(law, mesh, times, tilt):
 @SLOW
 def test_sums_hold_plain_convolution(weights, start, times, tilt):
     masses = np.array(weights) / sum(weights)
-    found = composed([Part(start, masses, times)], 0.25, tilt)
+    found = composed([GridMasses(start, masses, times)], 0.25, tilt)
     total = np.ones(1)
     for _ in range(times):
         total = np.convolve(total, masses)
@@ -250,7 +250,7 @@ def test_sums_hold_the_truth_however_far_they_are_tilted(tilt):
     """Tilted to the end of a long grid, all that lies above its start is less than any double."""
     masses = np.zeros(1001)
     masses[[0, 400, 500, 1000]] = 0.3, 0.2, 0.4999, 1e-4
-    found = composed([Part(-500, masses, 1)], 1e-3, tilt)
+    found = composed([GridMasses(-500, masses, 1)], 1e-3, tilt)
     for at in np.arange(-603.0, 504.0, 3):
         asked, above = np.array([at]), masses[np.arange(-500, 501) > at]
         excess = masses @ np.maximum(-np.expm1((at - np.arange(-500, 501)) * 1e-3), 0.0)

@@ -12,7 +12,7 @@ from scipy.stats import binom, multinomial
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.evidence.claim_families import epsilons, gaussians, p_values
+from tellapart.audit.counts.rank_test import epsilons, gaussians, p_values
 from tellapart.audit.evidence.thresholds import columns
 from tellapart.curve.guarantees import gaussian
 

@@ -14,9 +14,9 @@ from steinke import steinke_epsilon_lower
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.counts.guessed_curve import mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
 from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
-from tellapart.audit.evidence.guess import Ranking, read_off
+from tellapart.audit.evidence.guess import RankedCanaries, read_off
 from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.scores import Scores
@@ -164,7 +164,7 @@ def test_uncorrected_choice_would_be_caught():
     # The best of many numbers at the full level overclaims: these tests have the power to see it.
     false = 0
     for _, scores in audits(150, nothing):
-        ranking = Ranking.of(scores.members.values, scores.others.values)
+        ranking = RankedCanaries.of(scores.members.values, scores.others.values)
         bounds = [epsilon_lower(ranking.guesses(k, k), 0.0, LEVEL) for k in range(1, 76, 5)]
         false += max(bounds) > 0
     assert false > MOST_FALSE
@@ -178,7 +178,7 @@ def test_one_seed_keeps_the_level_where_scores_tie(seed):
         for high in range(11):
             inside = np.repeat([0.0, 1.0], [low, high])
             outside = np.repeat([0.0, 1.0], [10 - low, 10 - high])
-            chosen = read_off(Ranking.of(inside, outside), 0.0, 0.05, share=0.3, seed=seed)
+            chosen = read_off(RankedCanaries.of(inside, outside), 0.0, 0.05, share=0.3, seed=seed)
             if chosen.epsilon_lower(0.0) > 0:
                 false += binom.pmf(low, 10, 0.5) * binom.pmf(high, 10, 0.5)
     assert false <= 0.05
@@ -188,7 +188,9 @@ def test_an_output_that_picks_whom_to_reveal_may_pick_where_it_ranks():
     # Eight of 1000 canaries are revealed, which is (0, 0.008)-DP, at places that are guessed. If
     # the level of 0.05 held with equality, more than 18 of 100 audits were false with chance 5e-7.
     m, share, delta = 1000, 0.99, 0.008
-    marked = Ranking.of(np.arange(0.0, m, 2), np.arange(1.0, m, 2)).divided(share, 0)[1].scores
+    marked = (
+        RankedCanaries.of(np.arange(0.0, m, 2), np.arange(1.0, m, 2)).divided(share, 0)[1].scores
+    )
     bottom, top = marked[:5], marked[5:]
     places = np.setdiff1d(np.arange(float(m)), marked)
     claim, false = ta.guarantee(epsilon=0.0, delta=delta), 0

@@ -9,7 +9,7 @@ import pytest
 from steinke import steinke_epsilon_lower, steinke_p_value
 
 import tellapart as ta
-from tellapart.audit.counts.guessed_curve import gaussian_epsilon_lower, mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_curves import gaussian_epsilon_lower, mu_lower, refutes_curve
 from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, p_value
 
 RECORDS = json.loads((Path(__file__).parent / "auditing.json").read_text(encoding="utf-8"))

@@ -241,7 +241,7 @@ def test_folded_tails_keep_their_digits_at_every_depth(sigma, rate, x, alone):
     outputs = DeepOutputs(sigma, rate)
     t = outputs.losses(x)
     law = MixtureLoss(1 / sigma, (1 - rate, rate))
-    engine = convolution.Folds(((law, 2),))
+    engine = convolution.Convolution(((law, 2),))
     parts = [t[[k]] for k in range(t.size)] if alone else [t]
     found = [engine.both_ways(part) for part in parts]
     there, back = (np.concatenate([np.stack(pair[k]) for pair in found], axis=1) for k in (0, 1))
@@ -258,17 +258,17 @@ def test_folded_tails_keep_their_digits_at_every_depth(sigma, rate, x, alone):
 def test_folds_that_lose_what_only_the_record_shows_are_refused(monkeypatch):
     """The sum's mass is checked under both hypotheses, though folds are normalised under one."""
     steps = ((MixtureLoss(4.0, (0.99, 0.01)), 2),)
-    whole = convolution.Folds(steps).tails(np.array([14.6]))
+    whole = convolution.Convolution(steps).tails(np.array([14.6]))
     assert whole.fpr < 2e-11
     assert whole.tpr > 1e-5
-    honest = convolution.fold
+    honest = convolution.convolved
 
     def forgetful(one, other, tolerance):
         """Without the panels of losses above 14.6."""
         both = honest(one, other, tolerance)
         last = int(np.searchsorted(both.ends, 14.6)) + 1
-        return convolution.Law(both.edges[:last], both.coefficients[:, : last - 1])
+        return convolution.LogDensity(both.edges[:last], both.coefficients[:, : last - 1])
 
-    monkeypatch.setattr(convolution, "fold", forgetful)
-    with pytest.raises(ta.NotCertified, match=r"^folded losses came out with mass 1-"):
-        convolution.Folds(steps).tails(np.zeros(1))
+    monkeypatch.setattr(convolution, "convolved", forgetful)
+    with pytest.raises(ta.NotCertified, match=r"^convolved losses came out with mass 1-"):
+        convolution.Convolution(steps).tails(np.zeros(1))

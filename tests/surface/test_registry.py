@@ -68,7 +68,7 @@ def test_every_final_curve_class_of_the_curve_package_can_be_stored():
         "EnclosedCurve",
         "OneStep",
         "PanelsCurve",
-        "RevealingCurve",
+        "InfiniteLossCurve",
         "SampledCurve",
     }
     made |= {"ReplacedCurve", "UnsampledCurve"}

@@ -1,4 +1,4 @@
-"""Binomial laws: exact tails, masses and limits, also far out and for up to 10^15 trials."""
+"""Binomial laws: tails, masses and Clopper-Pearson limits, also far out and for 10^15 trials."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def block_mass(
 def _geometric(log_ratio: Array, terms: Array) -> Array:
     """The sum r + r² + … of so many terms."""
     inner = np.where(log_ratio == 0, 1e-300, log_ratio)
-    found = np.exp(inner) * np.expm1(terms * inner) / np.expm1(inner)
-    return np.where(terms == 0, 0.0, found)
+    total = np.exp(inner) * np.expm1(terms * inner) / np.expm1(inner)
+    return np.where(terms == 0, 0.0, total)
 
 
 def _stirling(n: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Tails of a sum of losses from its moment function, by integrals along vertical lines.
+"""Contour integrals (Mellin-Bromwich, saddle points): tails of a sum from its moment function.
 
 With K = log M of the whole composition and a line at c > 1,
 
@@ -39,7 +39,7 @@ _MOST_POINTS = 20_000
 _MOST_RUNGS = 300
 
 
-class Moments(Protocol):
+class MomentFunction(Protocol):
     """The moment function of a whole composition."""
 
     least: float
@@ -60,10 +60,10 @@ class Sums(NamedTuple):
     density: Array  # kernel 1
 
 
-class Line:
+class ContourLine:
     """A vertical line with points and weights that serve every t near the one it was made for."""
 
-    def __init__(self, law: Moments, c: float, t: float, room: float) -> None:
+    def __init__(self, law: MomentFunction, c: float, t: float, room: float) -> None:
         self.c, self.t = c, t
         value, _, variance = (float(x[0]) for x in law.cumulants(np.array([c])))
         if not (variance > 0 and math.isfinite(value)):
@@ -87,12 +87,12 @@ class Line:
 
     def sums(self, t: Array) -> Sums:
         """All integrals at these t; refused where so much cancels that few digits are left."""
-        found = self._on_mesh(t)
-        cancelled = np.abs(found[:, :3]) < _CANCELS * self._size[:3]
+        totals = self._on_mesh(t)
+        cancelled = np.abs(totals[:, :3]) < _CANCELS * self._size[:3]
         alive = self.scale(t) + np.maximum(t, 0.0) > _VANISHED
         if np.any(cancelled & alive[:, None]):
             raise NotCertified(REFUSED)
-        return Sums(*found.T)
+        return Sums(*totals.T)
 
     def _on_mesh(self, t: Array) -> Array:
         """On a mesh, waves are products of a few waves: far fewer sines."""
@@ -143,7 +143,7 @@ class Atlas:
     Neighbouring lines lie one deviation of the loss apart, so that any t is close to one.
     """
 
-    def __init__(self, law: Moments) -> None:
+    def __init__(self, law: MomentFunction) -> None:
         self._law = law
         value, mean, variance = law.cumulants(np.array([0.0, 0.5, 1.0]))
         if not (variance[1] > 0 and np.isfinite(value).all()):
@@ -154,7 +154,7 @@ class Atlas:
         self._spread = [self.deviation]
         self._value = [float(value[1])]
         self._first = 0  # the position of c = 1/2 among the rungs
-        self._lines: dict[float, Line] = {}
+        self._lines: dict[float, ContourLine] = {}
 
     def rungs(self, low: float, high: float) -> tuple[Array, Array]:
         """Saddle points and their t, reaching at least from low to high."""
@@ -252,14 +252,14 @@ class Atlas:
         logs[known] = np.minimum.accumulate(logs[known])
         return logs
 
-    def line(self, c: float, t: float) -> Line:
+    def line(self, c: float, t: float) -> ContourLine:
         """The line for a rung, pushed off the poles at 0 and 1."""
         if c not in self._lines:
             at = self._c.index(c)
             spread = self._spread[at]
             near = [self._t[k] for k in (at - 1, at + 1) if 0 <= k < len(self._t)]
-            room = max([4 * spread, *(abs(one - t) for one in near)])
-            self._lines[c] = Line(self._law, self._off_poles(c, t, spread), t, room)
+            room = max([4 * spread, *(abs(other - t) for other in near)])
+            self._lines[c] = ContourLine(self._law, self._off_poles(c, t, spread), t, room)
         return self._lines[c]
 
     def _off_poles(self, c: float, t: float, spread: float) -> float:

@@ -1,4 +1,4 @@
-"""Sums of many independent steps on a grid, by tilted FFT, with a bound on every error.
+"""Convolution by tilted FFT: sums of many independent steps on a grid, every error bounded.
 
 Masses m_k at the losses k·mesh are first tilted, m_k·e^(tilt·k·mesh)/M, which moves the bulk of
 the sum to where numbers are asked for: a plain FFT has no digits below 1e-16 of its largest
@@ -37,7 +37,7 @@ _DEAD = 90.0
 MOST_POINTS = 1 << 23
 
 
-class Part(NamedTuple):
+class GridMasses(NamedTuple):
     """A step: masses (at least 0, any total) at start, start + 1, …, and how often it is taken."""
 
     start: int
@@ -58,7 +58,7 @@ class _Tilted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sum:
+class TiltedSum:
     """What all steps add up to: ``masses`` at start, start + 1, …, in the tilted world.
 
     The mass at k is masses·e^(log − tilt·mesh·k), wrong by a factor within e^±log_error and, in
@@ -85,34 +85,34 @@ class Sum:
 
     def most_above(self, at: Array) -> Array:
         """No less than the mass above each grid point."""
-        found, slip = self._decayed(self.tilt, at)
+        mass, slip = self._decayed(self.tilt, at)
         wrong = slip + self.error * self._counted(self.tilt, at) + self._unseen(at)
-        return self._scaled(found + wrong, at)
+        return self._scaled(mass + wrong, at)
 
     def least_above(self, at: Array) -> Array:
         """No more than the mass above each grid point."""
-        found, slip = self._decayed(self.tilt, at)
+        mass, slip = self._decayed(self.tilt, at)
         wrong = slip + self.error * self._counted(self.tilt, at) + self.below + self.above
-        return self._scaled(np.maximum(found - wrong, 0.0), at, -1)
+        return self._scaled(np.maximum(mass - wrong, 0.0), at, -1)
 
     def most_excess(self, at: Array) -> Array:
         """No less than Σ over k > at of mass·(1 − e^((at − k)·mesh)): what exceeds a loss."""
-        found, slip = self._decayed(self.tilt, at)
+        mass, slip = self._decayed(self.tilt, at)
         less, slip_less = self._decayed(self.tilt + 1, at)
         wrong = slip + slip_less + self.error * self._counted_excess(at) + self._unseen(at)
-        return self._scaled(np.maximum(found - less, 0.0) + wrong, at)
+        return self._scaled(np.maximum(mass - less, 0.0) + wrong, at)
 
     def _scaled(self, value: Array, at: Array, side: int = 1) -> Array:
         """Back from the tilted world, rounded to a side."""
         exponent = self.log - self.tilt * self.mesh * at
         exponent = exponent + side * (self.log_error + 8 * _U * (4 + np.abs(exponent)))
-        found = np.exp(np.minimum(np.log(np.maximum(value, _FAINTEST)) + exponent, 1.0))
+        mass = np.exp(np.minimum(np.log(np.maximum(value, _FAINTEST)) + exponent, 1.0))
         # What no double holds, here or in the tilted world, is nothing seen from below. Seen from
         # above it is nothing only where no mass can lie.
         if side < 0:
-            return np.where(value >= _FAINTEST, found, 0.0)
+            return np.where(value >= _FAINTEST, mass, 0.0)
         some = (at < self.end) | (self.above > 0)
-        return np.where(some, np.maximum(found, _FAINTEST), 0.0)
+        return np.where(some, np.maximum(mass, _FAINTEST), 0.0)
 
     def _unseen(self, at: Array) -> Array:
         """The mass above each grid point but outside the window, as it counts there, at most."""
@@ -149,8 +149,8 @@ class Sum:
         place = self.end - 1 - at
         inside = table[np.clip(place, 0, size - 1).astype(np.intp)]
         skipped = np.exp(-a * np.maximum(place - size + 1, 0.0))
-        found = np.where(place < 0, 0.0, inside * skipped)
-        return found, 4 * _U * (size + 100.0) * found
+        total = np.where(place < 0, 0.0, inside * skipped)
+        return total, 4 * _U * (size + 100.0) * total
 
 
 def _running(values: Array, a: float) -> Array:
@@ -171,12 +171,12 @@ def _running(values: Array, a: float) -> Array:
 
 
 def composed(
-    parts: Sequence[Part],
+    parts: Sequence[GridMasses],
     mesh: float,
     tilt: float,
     most: int = MOST_POINTS,
     outside: float = _OUTSIDE,
-) -> Sum:
+) -> TiltedSum:
     """The sum of all steps as seen in the tilted world; `NotCertified` if it needs more points.
 
     About e^−outside of it may lie beyond the window, and is counted as such.
@@ -185,31 +185,31 @@ def composed(
 
     tilted = [_tilted(part, mesh, tilt) for part in parts]
     counts = [part.times for part in parts]
-    log = math.fsum(n * one.log for n, one in zip(counts, tilted, strict=True))
+    log = math.fsum(n * step.log for n, step in zip(counts, tilted, strict=True))
     log_error = sum(
-        n * (one.grain + 4 * _U * abs(one.log)) for n, one in zip(counts, tilted, strict=True)
+        n * (step.grain + 4 * _U * abs(step.log)) for n, step in zip(counts, tilted, strict=True)
     )
-    mean = math.fsum(n * one.mean for n, one in zip(counts, tilted, strict=True))
-    spread = math.sqrt(sum(n * one.variance for n, one in zip(counts, tilted, strict=True)))
+    mean = math.fsum(n * step.mean for n, step in zip(counts, tilted, strict=True))
+    spread = math.sqrt(sum(n * step.variance for n, step in zip(counts, tilted, strict=True)))
     window = _Window(parts, tilted, mesh, log, spread)
     low, high = window.ends(outside)
     if not high - low < most:
         raise NotCertified(f"the sum of the losses needs more than {most} grid points")
     size = int(next_fast_len(high - low + 1, real=True))  # type: ignore[no-untyped-call]
     product = _Product(size, sum(counts), len(parts))
-    for part, one in zip(parts, tilted, strict=True):
-        folded = np.bincount(np.arange(len(one.masses)) % size, one.masses, size)
-        log_error += part.times * _U * (len(one.masses) // size)  # of the folding
+    for part, step in zip(parts, tilted, strict=True):
+        folded = np.bincount(np.arange(len(step.masses)) % size, step.masses, size)
+        log_error += part.times * _U * (len(step.masses) // size)  # of the folding
         product.times(rfft(folded), part.times)
     spectrum, error = product.done()
     masses = irfft(spectrum, n=size)
     offset = sum(part.times * part.start for part in parts)
     masses = np.maximum(np.roll(masses, (offset - low) % size), 0.0)
     below, above = window.outside(low, low + size - 1)
-    return Sum(mesh, tilt, low, masses, error, log, log_error, below, above, mean, spread)
+    return TiltedSum(mesh, tilt, low, masses, error, log, log_error, below, above, mean, spread)
 
 
-def _tilted(part: Part, mesh: float, tilt: float) -> _Tilted:
+def _tilted(part: GridMasses, mesh: float, tilt: float) -> _Tilted:
     index = np.arange(part.start, part.end + 1, dtype=float)
     exponents = (tilt * mesh) * index
     with np.errstate(divide="ignore"):
@@ -253,7 +253,7 @@ class _Window:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[GridMasses],
         tilted: Sequence[_Tilted],
         mesh: float,
         log: float,
@@ -269,8 +269,8 @@ class _Window:
         # So that what thinning adds to the exponents, (away·every·mesh)²/12 at most, is little.
         every = max(1, min(64, int(spread / 20)))
         growth = np.zeros(both.size)
-        for part, one in zip(parts, tilted, strict=True):
-            masses = _thinned_out(one.masses, every)
+        for part, step in zip(parts, tilted, strict=True):
+            masses = _thinned_out(step.masses, every)
             losses = mesh * (part.start + every * np.arange(masses.size, dtype=float))
             growth += part.times * _log_moments(masses, losses, both)
         slack = sum(part.times for part in parts) * 1e-13 + 1e-9 * abs(log)

@@ -21,18 +21,18 @@ def multiply(first: Array, second: Array) -> Array:
     """Log-coefficients of the product of two polynomials."""
     product = np.full(first.size + second.size - 1, -np.inf)
     others = list(_runs(second))
-    for i, one in _runs(first):
+    for i, run in _runs(first):
         deadline.check()
         for j, other in others:
-            found = _scaled_product(one, other)
-            place = slice(i + j, i + j + found.size)
-            product[place] = np.logaddexp(product[place], found)
+            logs = _scaled_product(run, other)
+            place = slice(i + j, i + j + logs.size)
+            product[place] = np.logaddexp(product[place], logs)
     return product
 
 
 def multiply_each(first: Array, second: Array) -> Array:
     """The product of each row with the other's row in its place."""
-    return np.array([multiply(one, other) for one, other in zip(first, second, strict=True)])
+    return np.array([multiply(row, other) for row, other in zip(first, second, strict=True)])
 
 
 def apply(vector: Array, matrix: Array) -> Array:
@@ -52,8 +52,8 @@ def total(logs: Array, axis: int | None = None) -> Array:
     largest = np.max(logs, axis=axis, keepdims=True)
     shift = np.where(np.isfinite(largest), largest, 0.0)
     with np.errstate(divide="ignore"):
-        found = np.log(np.sum(np.exp(logs - shift), axis=axis, keepdims=True)) + shift
-    return np.asarray(np.squeeze(found, axis=axis))
+        logarithm = np.log(np.sum(np.exp(logs - shift), axis=axis, keepdims=True)) + shift
+    return np.asarray(np.squeeze(logarithm, axis=axis))
 
 
 def mix(vector: Array, log_matrix: Array) -> Array:
@@ -61,11 +61,11 @@ def mix(vector: Array, log_matrix: Array) -> Array:
     return np.asarray(np.logaddexp.reduce(vector[:, None] + log_matrix[:, :, None], axis=0))
 
 
-def _scaled_product(one: Array, other: Array) -> Array:
-    top, other_top = one.max(), other.max()
+def _scaled_product(run: Array, other: Array) -> Array:
+    top, other_top = run.max(), other.max()
     with np.errstate(divide="ignore"):
-        found = np.log(np.convolve(np.exp(one - top), np.exp(other - other_top)))
-    return np.asarray(found + (top + other_top))
+        product = np.log(np.convolve(np.exp(run - top), np.exp(other - other_top)))
+    return np.asarray(product + (top + other_top))
 
 
 def _runs(logs: Array, start: int = 0) -> Iterator[tuple[int, Array]]:

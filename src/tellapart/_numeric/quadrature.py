@@ -1,4 +1,4 @@
-"""Gauss-Legendre sums over many intervals at once."""
+"""Gauss-Legendre quadrature over many intervals at once."""
 
 from __future__ import annotations
 

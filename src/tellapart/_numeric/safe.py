@@ -1,4 +1,4 @@
-"""Products and quotients that stay finite where their factors do not."""
+"""Exponentials and logarithms that neither overflow nor cancel where their factors do."""
 
 from __future__ import annotations
 

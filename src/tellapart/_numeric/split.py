@@ -1,4 +1,4 @@
-"""Moving probability mass between likelihood ratios without changing either total."""
+"""Connect the dots: mass moved between likelihood ratios without changing either total."""
 
 from __future__ import annotations
 

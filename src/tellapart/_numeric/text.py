@@ -1,4 +1,4 @@
-"""Fewer digits without changing sides."""
+"""Directed rounding: fewer digits without changing sides, and numbers in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For people who come from other accountants: their descriptions read, their interfaces answered.
+"""Privacy accountants for those of dp_accounting and Opacus: same interfaces, exact curves.
 
 `events` reads a dp_accounting event tree; `dp_accounting` and `opacus` hold accountants for the
 packages of those names and need the extra that each names. Importing this package loads neither.

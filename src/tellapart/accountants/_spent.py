@@ -1,4 +1,4 @@
-"""What a mechanism has spent, as one number on the side of a guarantee."""
+"""The privacy budget a mechanism has spent, as one number on the side of a guarantee."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     try:
         return mechanism.curve().delta(epsilon)
     except NotCertified:
-        found, near = 1.0, _FIRST_DELTA
+        least, near = 1.0, _FIRST_DELTA
         for _ in range(_ROUNDS):
-            found = min(found, _bracket(mechanism, near).lower.delta(epsilon))
-            near = min(max(found, _LEAST_DELTA), _LARGEST_DELTA)
-        return found
+            least = min(least, _bracket(mechanism, near).lower.delta(epsilon))
+            near = min(max(least, _LEAST_DELTA), _LARGEST_DELTA)
+        return least
 
 
 def _bracket(mechanism: Mechanism, delta: float) -> Bracket:

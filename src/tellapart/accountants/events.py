@@ -1,4 +1,4 @@
-"""A dp_accounting event tree as a mechanism.
+"""dp_accounting's event trees (DpEvent) as mechanisms.
 
 Events are known by the names of their classes, so that reading one imports nothing. The table at
 the end says what becomes of each; what is not in it is refused, never guessed.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tellapart import _checks
 from tellapart.curve.base import Bound
 from tellapart.curve.guarantees import everything, nothing
-from tellapart.errors import Unsupported
+from tellapart.errors import UnreadableEvent
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import compose
@@ -27,14 +27,6 @@ from tellapart.mechanisms.noise import Gaussian, Laplace
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
     from dp_accounting.privacy_accountant import NeighboringRelation
-
-
-class UnreadableEvent(Unsupported):
-    """Says which event of a tree has no counterpart here, and why."""
-
-    def __init__(self, event: DpEvent, message: str) -> None:
-        super().__init__(message)
-        self.event = event
 
 
 class _Relation(Enum):
@@ -65,23 +57,23 @@ _Found = Mechanism | _End
 
 
 @dataclass(frozen=True)
-class _Place:
+class _EventPath:
     """Where in the tree an event stands, and under which relation."""
 
     path: str
     relation: _Relation
     on_sample: bool = False
 
-    def inside(self, name: str, on_sample: bool = False) -> _Place:
+    def inside(self, name: str, on_sample: bool = False) -> _EventPath:
         """The place of a part of this event."""
         return replace(self, path=f"{self.path}.{name}", on_sample=self.on_sample or on_sample)
 
     def refuse(self, event: DpEvent, why: str) -> NoReturn:
         raise UnreadableEvent(event, f"{type(event).__name__} at {self.path} cannot be read: {why}")
 
-    def named(self, **one: Any) -> dict[str, Any]:
+    def named(self, **value_by_name: Any) -> dict[str, Any]:
         """A value under its full name, for a check."""
-        return {f"{self.path}.{name}": value for name, value in one.items()}
+        return {f"{self.path}.{name}": value for name, value in value_by_name.items()}
 
 
 def from_dp_event(
@@ -99,11 +91,11 @@ def from_dp_event(
     Repeated(base=Sampled(base=Gaussian(sigma=1.0, sensitivity=1.0), rate=0.01), times=1000)
     """
     relation = _relation(neighboring_relation)
-    found = _read(event, _Place("event", relation))
-    if isinstance(found, Mechanism):
-        return found
+    reading = _read(event, _EventPath("event", relation))
+    if isinstance(reading, Mechanism):
+        return reading
     # No more is known of what is not private than that nothing is promised: a lower bound.
-    test = nothing() if found is _End.NOTHING else everything(Bound.LOWER)
+    test = nothing() if reading is _End.NOTHING else everything(Bound.LOWER)
     return CustomMechanism(test, neighbours=relation.neighbours)
 
 
@@ -120,7 +112,7 @@ def _is_theirs(kind: type, name: str) -> bool:
     return kind.__name__ == name and kind.__module__.partition(".")[0] == "dp_accounting"
 
 
-def _read(event: Any, place: _Place) -> _Found:
+def _read(event: Any, place: _EventPath) -> _Found:
     kinds = type(event).__mro__
     if not any(_is_theirs(kind, "DpEvent") for kind in kinds):
         _checks.refuse(place.path, "be a dp_accounting DpEvent", event)
@@ -130,12 +122,12 @@ def _read(event: Any, place: _Place) -> _Found:
     return read(event, place)
 
 
-def _refused(event: Any, place: _Place) -> _Found:
+def _refused(event: Any, place: _EventPath) -> _Found:
     why = _REASONS.get(type(event).__name__, "tellapart knows no mechanism for it")
     place.refuse(event, why)
 
 
-def _noisy(kind: type[Gaussian] | type[Laplace], event: Any, place: _Place) -> _Found:
+def _noisy(kind: type[Gaussian] | type[Laplace], event: Any, place: _EventPath) -> _Found:
     """A sum with noise told in units of what one record contributes."""
     noise = _checks.at_least_zero(**place.named(noise_multiplier=event.noise_multiplier))
     relation = place.relation
@@ -144,7 +136,7 @@ def _noisy(kind: type[Gaussian] | type[Laplace], event: Any, place: _Place) -> _
     return kind(noise, relation.reach, neighbours=relation.neighbours)
 
 
-def _discrete_laplace(event: Any, place: _Place) -> _Found:
+def _discrete_laplace(event: Any, place: _EventPath) -> _Found:
     rate = _checks.finite_at_least_zero(**place.named(noise_parameter=event.noise_parameter))
     size = _checks.whole(0, **place.named(sensitivity=event.sensitivity))
     relation = place.relation
@@ -153,7 +145,7 @@ def _discrete_laplace(event: Any, place: _Place) -> _Found:
     return DiscreteLaplace(1 / rate, size * relation.reach, neighbours=relation.neighbours)
 
 
-def _randomized_response(event: Any, place: _Place) -> _Found:
+def _randomized_response(event: Any, place: _EventPath) -> _Found:
     p = _checks.probability(**place.named(noise_parameter=event.noise_parameter))
     k = _checks.whole(1, **place.named(num_buckets=event.num_buckets))
     if place.on_sample:
@@ -172,11 +164,11 @@ def _randomized_response(event: Any, place: _Place) -> _Found:
     return RandomizedResponse(epsilon, k)
 
 
-def _tree_aggregation(event: Any, place: _Place) -> _Found:
+def _tree_aggregation(event: Any, place: _EventPath) -> _Found:
     """A record is in one leaf, so in as many nodes as its tree has levels, each with noise."""
     noise = _checks.at_least_zero(**place.named(noise_multiplier=event.noise_multiplier))
     counts = event.step_counts if isinstance(event.step_counts, Iterable) else [event.step_counts]
-    steps = [_checks.whole(0, **place.named(step_counts=one)) for one in counts]
+    steps = [_checks.whole(0, **place.named(step_counts=count)) for count in counts]
     if place.relation is not _Relation.REPLACE_SPECIAL or place.on_sample:
         place.refuse(event, "it needs REPLACE_SPECIAL and all records, as each keeps its step")
     if not any(steps):
@@ -185,7 +177,7 @@ def _tree_aggregation(event: Any, place: _Place) -> _Found:
     return Gaussian(noise, math.sqrt(levels)) if noise else _End.EVERYTHING
 
 
-def _poisson_sampled(event: Any, place: _Place) -> _Found:
+def _poisson_sampled(event: Any, place: _EventPath) -> _Found:
     rate = _checks.probability(**place.named(sampling_probability=event.sampling_probability))
     if place.relation is _Relation.REPLACE_ONE:
         place.refuse(event, "Poisson samples need neighbours that add or remove one record")
@@ -196,7 +188,7 @@ def _poisson_sampled(event: Any, place: _Place) -> _Found:
     return base if rate == 1 or isinstance(base, _End) else base.sampled(rate)
 
 
-def _fixed_batch(event: Any, place: _Place) -> _Found:
+def _fixed_batch(event: Any, place: _EventPath) -> _Found:
     """Batches of fixed size: a guarantee from below, for records that are replaced."""
     total = _checks.whole(1, **place.named(source_dataset_size=event.source_dataset_size))
     size = _checks.whole(0, total, **place.named(sample_size=event.sample_size))
@@ -210,7 +202,7 @@ def _fixed_batch(event: Any, place: _Place) -> _Found:
     return base.sampled(size / total, Sampling.WITHOUT_REPLACEMENT)
 
 
-def _self_composed(event: Any, place: _Place) -> _Found:
+def _self_composed(event: Any, place: _EventPath) -> _Found:
     count = _checks.whole(0, 10**15, **place.named(count=event.count))
     base = _read(event.event, place.inside("event"))
     if count == 0:
@@ -218,19 +210,19 @@ def _self_composed(event: Any, place: _Place) -> _Found:
     return base if count == 1 or isinstance(base, _End) else base.repeated(count)
 
 
-def _composed(event: Any, place: _Place) -> _Found:
+def _composed(event: Any, place: _EventPath) -> _Found:
     if not isinstance(event.events, Iterable):
         _checks.refuse(f"{place.path}.events", "be a list of events", event.events)
-    found = [_read(one, place.inside(f"events[{k}]")) for k, one in enumerate(event.events)]
-    if _End.EVERYTHING in found:
+    readings = [_read(inner, place.inside(f"events[{k}]")) for k, inner in enumerate(event.events)]
+    if _End.EVERYTHING in readings:
         return _End.EVERYTHING
-    parts = [one for one in found if isinstance(one, Mechanism)]
+    parts = [reading for reading in readings if isinstance(reading, Mechanism)]
     if len(parts) < 2:
         return parts[0] if parts else _End.NOTHING
     return compose(parts)
 
 
-_READERS: dict[str, Callable[[Any, _Place], _Found]] = {
+_READERS: dict[str, Callable[[Any, _EventPath], _Found]] = {
     "ComposedDpEvent": _composed,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "GaussianDpEvent": partial(_noisy, Gaussian),

@@ -121,9 +121,9 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         ``make_private`` does this by itself. Steps taken before, unseen, stay unseen.
         """
         seen, self.sampling = self.sampling, None
-        found = _sampling_of(loader, self.assume)
-        self.sampling = found if seen is not None or len(self) == 0 else None
-        if found is not None and loader.batch_sampler not in self._samplers:
+        sampling = _sampling_of(loader, self.assume)
+        self.sampling = sampling if seen is not None or len(self) == 0 else None
+        if sampling is not None and loader.batch_sampler not in self._samplers:
             loader.batch_sampler.__class__ = _CountedSampler
             self._samplers.append(loader.batch_sampler)
 

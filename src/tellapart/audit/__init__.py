@@ -7,9 +7,12 @@
 >>> audit.judge(ta.guarantee(epsilon=1.5, delta=1e-4), evidence).refuted
 True
 
-- `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges;
+- `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges,
+  `summary` puts it into words;
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
-- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries.
+- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
+- `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
+- `fingerprints` and `manifest`: whether a run that goes on is the same run.
 """
 
 from tellapart.audit.attack_metrics import Metrics, metrics
@@ -41,12 +44,16 @@ from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import Search, Tried, search
 from tellapart.audit.trainings import attacks, canaries
 from tellapart.audit.trainings.evidence_of_game import Exposed, exposure, game_evidence
-from tellapart.audit.trainings.membership_game import MembershipGame, Pool, Replaced, Targets
-from tellapart.audit.trainings.models_needed import fewest_models
-from tellapart.audit.trainings.played import Played
+from tellapart.audit.trainings.membership_game import (
+    MembershipGame,
+    Played,
+    Pool,
+    Replaced,
+    Targets,
+)
 from tellapart.audit.trainings.step_audit import StepAudit, step
 from tellapart.audit.trainings.step_pairs import StepPair
-from tellapart.audit.trainings.training_audit import training
+from tellapart.audit.trainings.training_audit import fewest_models, training
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How well one attack separates members from others; a description, no audit."""
+"""ROC, AUC and TPR at low FPR of one attack: a description of membership inference, no audit."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
     0.8125
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
-    wanted = [_checks.inside_unit(fprs=one) for one in fprs]
+    wanted = [_checks.inside_unit(fprs=fpr) for fpr in fprs]
     known = scores.orientation is not Orientation.EITHER
     direction = scores.orientation if known else Orientation.HIGHER
     members, others = Scores(scores.members, scores.others, direction).sides
@@ -136,7 +136,7 @@ def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
         direction=direction,
         looked_both_ways=not known,
         auc=auc,
-        at_fpr={one: at(_threshold(others, one)) for one in wanted},
+        at_fpr={fpr: at(_threshold(others, fpr)) for fpr in wanted},
         largest_advantage=at(best),
         roc=_roc(members, others),
         models=len(scores.runs()) or None,

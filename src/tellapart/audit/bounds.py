@@ -1,4 +1,4 @@
-"""A number from samples never travels alone: its confidence and its basis come with it."""
+"""Lower bounds from samples, each with its confidence and with what it rests on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audits of many independent runs: from scores to evidence, every look paid for."""
+"""Membership inference over many independent runs: from scores to evidence, every look paid for."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from tellapart.audit.evidence.band import band_evidence
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.evidence.bayes import Belief, belief
 from tellapart.audit.evidence.count import counts_beyond, fixed_evidence
-from tellapart.audit.evidence.held_out_rank import best_rank
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
-from tellapart.audit.evidence.thresholds import End, directions, geometric_ranks, look_at
+from tellapart.audit.evidence.thresholds import End, best_rank, directions, geometric_ranks, look_at
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.methods import Band, Credible, Fixed, Method, Ranks, Split
 from tellapart.audit.scores import Scores
@@ -55,7 +54,7 @@ def many_runs(
         groups = scores.by_group()
         share = level / len(groups)
         return together(
-            {f"group {label}": _evidence(one, share, chosen) for label, one in groups.items()}
+            {f"group {label}": _evidence(group, share, chosen) for label, group in groups.items()}
         )
     _check_same_mix(scores)
     return _evidence(scores, level, chosen)
@@ -160,14 +159,14 @@ def _reference(scores: Scores, end: End) -> int:
 
 
 def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
-    aside, kept = scores.split(method.share, _drawn(scores, method.seed))
+    aside, kept = scores.split(method.share, split_seed(scores, method.seed))
     choice = best_rank(aside, kept, method.delta, level)
     looks = look_at(kept, choice.end, choice.higher, [choice.rank], level)
     entry = Entry(f"rank {choice.rank:,}, chosen on {percent(method.share)} set aside", 1, level)
     return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
 
 
-def _drawn(scores: Scores, seed: int) -> int:
+def split_seed(scores: Scores, seed: int) -> int:
     """A seed that changes with the scores: a split by ranks must not be the same for all data.
 
     The ranks that one seed sets aside would be a fixed choice, and favour one side for good. How

@@ -1,4 +1,4 @@
-"""How thresholds are chosen, as data: each way says beforehand what it will look at."""
+"""Methods of choosing thresholds, as data: each says beforehand what it will look at."""
 
 from __future__ import annotations
 

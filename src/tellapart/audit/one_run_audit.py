@@ -1,4 +1,4 @@
-"""Audits of one training run: canaries put in by fair coins, and guesses of the coins."""
+"""One-run auditing: canaries included by fair coins, and guesses of the coins as evidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tellapart.audit.counts.one_run_guesses import (
     p_value_if_chosen,
 )
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
-from tellapart.audit.evidence.guess import ChosenGuesses, Ranking, family, fixed, read_off
+from tellapart.audit.evidence.guess import ChosenGuesses, RankedCanaries, family, fixed, read_off
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.scores import Orientation, Scores
@@ -49,31 +49,35 @@ class GuessEvidence(Evidence):
     design = Design.ONE_RUN
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        return max(one.epsilon_lower(delta) for one in self.tries), Basis.EXACT
+        return max(guessed.epsilon_lower(delta) for guessed in self.tries), Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        return max(_delta(one, epsilon) for one in self.tries), Basis.EXACT
+        return max(_delta(guessed, epsilon) for guessed in self.tries), Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
-        return max(one.mu_lower() for one in self.tries), Basis.EXACT
+        return max(guessed.mu_lower() for guessed in self.tries), Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        found = [_found(one, claim) for one in self.tries if _refutes(one, claim)]
+        findings = [_finding(guessed, claim) for guessed in self.tries if _refutes(guessed, claim)]
         # Most telling: least likely, and where nothing tells how likely, furthest beyond.
-        return min(found, key=lambda one: (one.p_value, one.allowed - one.shown), default=None)
+        return min(
+            findings,
+            key=lambda finding: (finding.p_value, finding.allowed - finding.shown),
+            default=None,
+        )
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        needed = [_least_refuting(one, claim) for one in self.tries]
+        needed = [_least_refuting(guessed, claim) for guessed in self.tries]
         each = list(zip(self.tries, needed, strict=True))
-        return lambda truth: max(_power(one, least, truth) for one, least in each)
+        return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
     def scaled(self, factor: float) -> GuessEvidence:
-        many = (_scaled(one, factor) for one in self.tries)
+        many = (_scaled(guessed, factor) for guessed in self.tries)
         return replace(self, tries=tuple(many))
 
     def at_level(self, level: float) -> GuessEvidence:
         factor = level / self.ledger.level
-        tries = tuple(replace(one, level=one.level * factor) for one in self.tries)
+        tries = tuple(replace(guessed, level=guessed.level * factor) for guessed in self.tries)
         return replace(self, tries=tries, ledger=self.ledger.at_level(level))
 
 
@@ -101,17 +105,17 @@ def one_run(
         entry = Entry("numbers of guesses", len(numbers), share)
         return GuessEvidence(tries, Ledger(level, (entry,), (_FREE,)), "a few numbers of guesses")
     if isinstance(method, Guessing):
-        one = fixed(ranking, method.guesses_in, method.guesses_out, level)
+        guessed = fixed(ranking, method.guesses_in, method.guesses_out, level)
         entry = Entry("one number of guesses", 1, level)
-        return GuessEvidence((one,), Ledger(level, (entry,), (_FREE,)), Guessing.name)
+        return GuessEvidence((guessed,), Ledger(level, (entry,), (_FREE,)), Guessing.name)
     _checks.instance(Split, "audit.Guessing(...) or Split(...)", method=method)
-    one = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
+    guessed = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
     what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
     ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
-    return GuessEvidence((one,), ledger, what)
+    return GuessEvidence((guessed,), ledger, what)
 
 
-def _ranking(scores: Scores) -> Ranking:
+def _ranking(scores: Scores) -> RankedCanaries:
     if scores.orientation is Orientation.EITHER:
         raise Unsupported(
             "one run is guessed one way: say whether higher or lower scores speak for membership"
@@ -125,76 +129,76 @@ def _ranking(scores: Scores) -> Ranking:
     members, others = scores.members, scores.others
     values = [side.descending(np.arange(1, side.count + 1)) for side in (members, others)]
     sign = -1.0 if scores.orientation is Orientation.LOWER else 1.0
-    return Ranking.of(sign * values[0], sign * values[1])
+    return RankedCanaries.of(sign * values[0], sign * values[1])
 
 
-def _refutes(one: ChosenGuesses, claim: TradeoffCurve) -> bool:
+def _refutes(guessed: ChosenGuesses, claim: TradeoffCurve) -> bool:
     if isinstance(claim, GuaranteeCurve):
         epsilon, delta = claim.claimed_epsilon, claim.claimed_delta
-        if one.read_off:
-            return p_value_if_chosen(one.guesses, epsilon, delta, one.level) < one.level
-        return p_value(one.guesses, epsilon, delta) < one.level
-    return one.refutes(claim)
+        if guessed.read_off:
+            return p_value_if_chosen(guessed.guesses, epsilon, delta, guessed.level) < guessed.level
+        return p_value(guessed.guesses, epsilon, delta) < guessed.level
+    return guessed.refutes(claim)
 
 
-def _found(one: ChosenGuesses, claim: TradeoffCurve) -> Finding:
-    made, right = one.guesses.made, one.guesses.right
-    most = _least_refuting(one, claim) - 1
+def _finding(guessed: ChosenGuesses, claim: TradeoffCurve) -> Finding:
+    made, right = guessed.guesses.made, guessed.guesses.right
+    most = _least_refuting(guessed, claim) - 1
     where = (
-        f"{right:,} of {made:,} guesses right ({one.guesses_in:,} guessed in, "
-        f"{one.guesses_out:,} out, of {one.guesses.canaries:,} canaries)"
+        f"{right:,} of {made:,} guesses right ({guessed.guesses_in:,} guessed in, "
+        f"{guessed.guesses_out:,} out, of {guessed.guesses.canaries:,} canaries)"
     )
     limit = f"up to {most:,} would not have refuted the claim"
-    return Finding(where, right / made, most / made, _at_most(one, claim), one.level, limit)
+    return Finding(where, right / made, most / made, _at_most(guessed, claim), guessed.level, limit)
 
 
-def _at_most(one: ChosenGuesses, claim: TradeoffCurve) -> float:
+def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> float:
     """How likely so many right guesses are at most, for a claim that they refute."""
-    if isinstance(claim, GuaranteeCurve) and not one.read_off:
-        return p_value(one.guesses, claim.claimed_epsilon, claim.claimed_delta)
-    return one.level
+    if isinstance(claim, GuaranteeCurve) and not guessed.read_off:
+        return p_value(guessed.guesses, claim.claimed_epsilon, claim.claimed_delta)
+    return guessed.level
 
 
-def _delta(one: ChosenGuesses, epsilon: float) -> float:
+def _delta(guessed: ChosenGuesses, epsilon: float) -> float:
     """The largest δ that is refuted with this ε, from below."""
     low, high = 0.0, 1.0
-    if not _refutes(one, GuaranteeCurve(epsilon, low)):
+    if not _refutes(guessed, GuaranteeCurve(epsilon, low)):
         return 0.0
     while high - low > 1e-9 * max(low, 1e-9):
         deadline.check()
         middle = (low + high) / 2 if low > 0 else high / 16
         low, high = (
-            (middle, high) if _refutes(one, GuaranteeCurve(epsilon, middle)) else (low, middle)
+            (middle, high) if _refutes(guessed, GuaranteeCurve(epsilon, middle)) else (low, middle)
         )
     return low
 
 
-def _least_refuting(one: ChosenGuesses, claim: TradeoffCurve) -> int:
+def _least_refuting(guessed: ChosenGuesses, claim: TradeoffCurve) -> int:
     """The least number of right guesses that would refute the claim; one too many if none does."""
-    low, high = 0, one.guesses.made + 1
+    low, high = 0, guessed.guesses.made + 1
     while high - low > 1:
         deadline.check()
         middle = (low + high) // 2
-        if _refutes(replace(one, guesses=replace(one.guesses, right=middle)), claim):
+        if _refutes(replace(guessed, guesses=replace(guessed.guesses, right=middle)), claim):
             high = middle
         else:
             low = middle
     return high
 
 
-def _power(one: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
+def _power(guessed: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
     """At least, for canaries that the best attack on the truth scores each by itself.
 
     What share of all canaries would rank above the last one guessed is a Beta variable; given it,
     the others guessed are right with the precision at that share, which falls as it grows. Two
     such shares both stay below their quantiles with at least the chance summed over here.
     """
-    sides = [(one.guesses_in, truth), (one.guesses_out, truth.mirrored())]
+    sides = [(guessed.guesses_in, truth), (guessed.guesses_out, truth.mirrored())]
     sides = [(count, curve) for count, curve in sides if count]
-    trials = one.guesses.made - len(sides)
+    trials = guessed.guesses.made - len(sides)
     if needed > trials:
         return 0.0
-    ranked = one.guesses.canaries - one.aside
+    ranked = guessed.guesses.canaries - guessed.aside
     below = 1 - (1 - _CELLS) / len(sides)
     right = np.zeros(_CELLS.shape)
     for count, curve in sides:
@@ -213,18 +217,19 @@ def _precision(curve: TradeoffCurve, share: Array) -> Array:
     return np.maximum(1 - high / (2 * share), 0.5)
 
 
-def _scaled(one: ChosenGuesses, factor: float) -> ChosenGuesses:
-    factor = min(factor, MOST_CANARIES / one.guesses.canaries)
+def _scaled(guessed: ChosenGuesses, factor: float) -> ChosenGuesses:
+    factor = min(factor, MOST_CANARIES / guessed.guesses.canaries)
     canaries, made, right = (
-        round(part * factor) for part in (one.guesses.canaries, one.guesses.made, one.guesses.right)
+        round(part * factor)
+        for part in (guessed.guesses.canaries, guessed.guesses.made, guessed.guesses.right)
     )
-    aside = round(one.aside * factor)
+    aside = round(guessed.aside * factor)
     made = min(made, canaries - aside)
     more = Guesses(canaries, made, min(right, made))
     return replace(
-        one,
+        guessed,
         aside=aside,
         guesses=more,
-        guesses_in=round(one.guesses_in * factor),
-        guesses_out=more.made - round(one.guesses_in * factor),
+        guesses_in=round(guessed.guesses_in * factor),
+        guesses_out=more.made - round(guessed.guesses_in * factor),
     )

@@ -1,4 +1,4 @@
-"""What an attack said of each record, on both sides: the data of every audit."""
+"""Attack scores of members and non-members: the data of every audit."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class Sample:
 
     def _places(self, places: Whole) -> Array:
         if places.size and self._unsorted(places.size):
-            found = np.partition(self._scores, np.unique(places))
-            return np.asarray(found[places])
+            ordered = np.partition(self._scores, np.unique(places))
+            return np.asarray(ordered[places])
         return np.asarray(self.values[places])
 
     def descending(self, ranks: ArrayLike) -> Array:
@@ -92,20 +92,20 @@ class Sample:
     def above(self, values: ArrayLike) -> Whole:
         asked = checked_values(values)
         if self._unsorted(asked.size):
-            found = [np.count_nonzero(self._scores > value) for value in asked.flat]
-            return np.array(found, dtype=np.int64).reshape(asked.shape)
+            counts = [np.count_nonzero(self._scores > value) for value in asked.flat]
+            return np.array(counts, dtype=np.int64).reshape(asked.shape)
         return self.count - self._up_to(asked, "right")
 
     def below(self, values: ArrayLike) -> Whole:
         asked = checked_values(values)
         if self._unsorted(asked.size):
-            found = [np.count_nonzero(self._scores < value) for value in asked.flat]
-            return np.array(found, dtype=np.int64).reshape(asked.shape)
+            counts = [np.count_nonzero(self._scores < value) for value in asked.flat]
+            return np.array(counts, dtype=np.int64).reshape(asked.shape)
         return self._up_to(asked, "left")
 
     def _up_to(self, values: Array, side: str) -> Whole:
-        found = np.searchsorted(self.values, values, side=side)  # type: ignore[call-overload]
-        return np.asarray(found, dtype=np.int64)
+        places = np.searchsorted(self.values, values, side=side)  # type: ignore[call-overload]
+        return np.asarray(places, dtype=np.int64)
 
     def between(self, low: float, high: float) -> Array:
         first, last = np.searchsorted(self.values, [low, high], side="right")
@@ -176,22 +176,22 @@ class Scores:
         member_groups: Any = None,
         other_groups: Any = None,
     ) -> None:
-        one, two = _side(members=members), _side(others=others)
+        inside, outside = _side(members=members), _side(others=others)
         labels = {
-            "member_runs": (member_runs, one),
-            "other_runs": (other_runs, two),
-            "member_groups": (member_groups, one),
-            "other_groups": (other_groups, two),
+            "member_runs": (member_runs, inside),
+            "other_runs": (other_runs, outside),
+            "member_groups": (member_groups, inside),
+            "other_groups": (other_groups, outside),
         }
         kept = {name: _labels(name, given, rows) for name, (given, rows) in labels.items()}
         for kind in ("runs", "groups"):
             if (kept[f"member_{kind}"] is None) != (kept[f"other_{kind}"] is None):
                 raise InvalidArgument(f"member_{kind} and other_{kind} must be given together")
         fields = kept | {
-            "members": Sample(one) if isinstance(one, np.ndarray) else one,
-            "others": Sample(two) if isinstance(two, np.ndarray) else two,
+            "members": Sample(inside) if isinstance(inside, np.ndarray) else inside,
+            "others": Sample(outside) if isinstance(outside, np.ndarray) else outside,
             "orientation": _checks.member(Orientation, orientation=orientation),
-            "_rows": None if all(each is None for each in kept.values()) else (one, two),
+            "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -215,6 +215,7 @@ class Scores:
         >>> Scores.from_table(table).others.count
         2
         """
+        Names(score, member, run, group)
         values = columns.scores(score, frames.column(table, score))
         inside = columns.truths(member, frames.column(table, member))
         runs, groups = (
@@ -266,7 +267,7 @@ class Scores:
         _checks.member(Orientation, orientation=orientation)
         _, files = paths.found(path)
         where = paths.words(files)
-        sources, names = [Source(one) for one in files], Names(score, member, run, group)
+        sources, names = [Source(file) for file in files], Names(score, member, run, group)
         slices, held, rows = reading.slices(sources, names, None, progress), list[Slice](), 0
         for some in slices:
             held.append(some)
@@ -309,10 +310,13 @@ class Scores:
         Each side is split on its own; runs and groups are not carried over.
         """
         start = _checks.whole(0, seed=seed)
-        one, two = (
+        first_seed, second_seed = (
             int(each) for each in np.random.SeedSequence(start).generate_state(2, np.uint64)
         )
-        members, others = self.members.split(share, one), self.others.split(share, two)
+        members, others = (
+            self.members.split(share, first_seed),
+            self.others.split(share, second_seed),
+        )
         first, second = zip(members, others, strict=True)
         return Scores(*first, self.orientation), Scores(*second, self.orientation)
 
@@ -346,11 +350,11 @@ class Scores:
         runs = None
         if self.member_runs is not None and self.other_runs is not None:
             runs = np.concatenate([self.member_runs, self.other_runs])
-        found, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        names, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
         rows = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
         return {
             label: self._of_group(label, values[at], inside[at], None if runs is None else runs[at])
-            for label, at in zip(found.tolist(), rows, strict=True)
+            for label, at in zip(names.tolist(), rows, strict=True)
         }
 
     def _of_group(self, label: Any, values: Array, inside: Any, runs: Any) -> Scores:
@@ -373,10 +377,10 @@ def _side(**named: Any) -> Array | Ranked:
         return values
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
-    found = columns.scores(name, values)
-    if found.size == 0:
+    scores = columns.scores(name, values)
+    if scores.size == 0:
         columns.refuse(name, "not be empty", [], "")
-    return found
+    return scores
 
 
 def _labels(name: str, given: Any, rows: Array | Ranked) -> Labels | None:

@@ -1,4 +1,4 @@
-"""Verdicts: what evidence says of a claim, what it would have found, and what it cannot say."""
+"""Verdicts: a claim refuted or not, with the power the test had and what it cannot say."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _as_pair(curve: TradeoffCurve) -> tuple[float, float]:
 
 
 def _less_noise(mechanism: Mechanism, strength: float) -> Mechanism:
-    found = _quieter(mechanism, 1 / strength)
-    return mechanism if found is None else found
+    quieter = _quieter(mechanism, 1 / strength)
+    return mechanism if quieter is None else quieter
 
 
 def _quieter(value: Any, factor: float) -> Any:
@@ -92,9 +92,9 @@ def _quieter(value: Any, factor: float) -> Any:
         elif isinstance(held, Mechanism):
             changed[field.name] = _quieter(held, factor)
         elif isinstance(held, tuple) and held and all(isinstance(o, Mechanism) for o in held):
-            parts = tuple(_quieter(one, factor) for one in held)
+            parts = tuple(_quieter(part, factor) for part in held)
             changed[field.name] = None if any(part is None for part in parts) else parts
-    if not changed or any(one is None for one in changed.values()):
+    if not changed or any(value is None for value in changed.values()):
         return None
     return replace(value, **changed)
 
@@ -168,20 +168,20 @@ class Verdict:
 
         In the family that `power` names, rounded up; None if nothing in its reach would be.
         """
-        found, strength = self._strength
-        return strength if found else None
+        detected, strength = self._strength
+        return strength if detected else None
 
     @cached_property
     def _strength(self) -> tuple[bool, float]:
         """Whether any strength would have been found, and which; or the strongest tried."""
         family, power = alternative(self.claim), self.evidence.power_against(self.claim)
 
-        def found(strength: float) -> bool:
+        def detected(strength: float) -> bool:
             return power(family.curve(strength)) >= _SURE
 
         low, high = 1.0, 1.25
         try:
-            while not found(high):
+            while not detected(high):
                 deadline.check()
                 low, high = high, high * 1.5
                 if high > _STRONGEST:
@@ -191,15 +191,15 @@ class Verdict:
         while high - low > 0.01:
             deadline.check()
             middle = (low + high) / 2
-            low, high = (low, middle) if found(middle) else (middle, high)
+            low, high = (low, middle) if detected(middle) else (middle, high)
         return True, high
 
     @property
     def power(self) -> str:
         """What would have been found, and for which attack that holds."""
-        found, strength = self._strength
+        detected, strength = self._strength
         truth = alternative(self.claim).words(strength)
-        if not found:
+        if not detected:
             return (
                 f"Power: not even the best attack on {truth} would have refuted the claim with "
                 "90 % probability: there are too few samples for this claim."
@@ -240,10 +240,16 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The verdict in one line."""
+        outcome, how = self.outcome
+        return f"{outcome}: the claim {self.name}, {how}"
+
+    @property
+    def outcome(self) -> tuple[str, str]:
+        """Whether the claim is refuted, and how surely: in words, without the claim."""
         if not self.evidence.can_refute:
-            return f"NOT REFUTED: the claim {self.name}, by a bound that can refute nothing"
-        said = "REFUTED" if self.refuted else "NOT REFUTED"
-        return f"{said}: the claim {self.name}, at {percent(self.confidence)} confidence"
+            return "NOT REFUTED", "by a bound that can refute nothing"
+        outcome = "REFUTED" if self.refuted else "NOT REFUTED"
+        return outcome, f"at {percent(self.confidence)} confidence"
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
@@ -255,20 +261,20 @@ class Verdict:
             lines.append(f"Where: {self.finding}.")
         bound = self.epsilon_lower()
         lines.append(f"Shown: ε {bound} at {self._at}.")
-        told = self.evidence.telling(self.delta) if self.evidence.calls else ""
-        if self.finding is None and told:
-            lines.append(f"Most telling: {told}.")
+        telling = self.evidence.telling(self.delta) if self.evidence.calls else ""
+        if self.finding is None and telling:
+            lines.append(f"Most telling: {telling}.")
         if self.finding is None:
             lines.append("This does not show that the claim is true.")
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
             return lines
         try:
-            found, _ = self._strength
+            detected, _ = self._strength
         except Unsupported as error:
             lines.append(f"Power: not stated, as {error}.")
             return lines
-        if found or self.finding is None:  # a claim that was refuted had samples enough
+        if detected or self.finding is None:  # a claim that was refuted had samples enough
             lines.append(self.power)
         if self.finding is None:
             lines.append(self._more())

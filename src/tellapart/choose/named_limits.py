@@ -6,31 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tellapart import _checks, risk
+from tellapart import _checks
 from tellapart._numeric.text import fixed, to_digits
 from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.frontiers import Frontier, frontier
-from tellapart.choose.limit import Limit, Measure, at_least, at_most
-from tellapart.choose.search import Infeasible
+from tellapart.choose.limit import Limit, at_least, at_most
 from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument, NotCertified, Unsupported
-from tellapart.mechanisms.catalogue import NamedFamily
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
+from tellapart.mechanisms.catalogue import KINDS, NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.risk.catalogue import limited
 
-# Every risk that can be limited, and what it asks about the attacker.
-ACCEPTED: Mapping[str, tuple[Measure, tuple[str, ...]]] = {
-    "max_advantage": (risk.advantage, ()),
-    "max_tpr": (risk.tpr, ("fpr",)),
-    "max_ppv": (risk.ppv, ("fpr", "prior")),
-    "max_precision": (risk.precision, ("recall", "prior")),
-    "max_f_score": (risk.f_score, ("weight", "prior")),
-    "max_posterior": (risk.max_posterior, ("prior",)),
-    "max_success": (risk.success, ("prior",)),
-    "max_auc": (risk.auc, ()),
-    "max_epsilon": (risk.epsilon, ("delta",)),
-    "min_bayes_error": (risk.bayes_error, ("prior",)),
-}
 # Where the cost of a choice is told: at it, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Noise by the names of its parameters.
@@ -42,14 +29,17 @@ def accepted(
     bounds: Mapping[str, float], attacker: Mapping[str, float], called: Callable[[str], str] = str
 ) -> list[Limit]:
     """The limits with these bounds, for this attacker; ``called`` names a bound that is refused."""
+    known = limited()
     for key, bound in bounds.items():
-        if key != "max_epsilon":
+        if known[key][1].most <= 1:
             _checks.probability(**{called(key): bound})
     return [
-        (at_least if key.startswith("min") else at_most)(
-            bounds[key], measure, **{name: attacker[name] for name in names}
+        (at_least if measure.smaller_is_worse else at_most)(
+            bounds[key],
+            measure.function,
+            **{argument.key: attacker[argument.key] for argument in measure.arguments},
         )
-        for key, (measure, names) in ACCEPTED.items()
+        for key, (measure, _) in known.items()
         if key in bounds
     ]
 
@@ -108,7 +98,7 @@ def configured(family: NamedFamily, value: float) -> Setting:
         return Setting({family.parameter: value})
     if "cutoff" not in noise:
         noise = {key: to_digits(one, 10, up=True) for key, one in noise.items()}
-    if family.name == "dpsgd":
+    if "noise_multiplier" in KINDS[family.name].parameters:
         noise = {"noise_multiplier": noise["sigma"]}
     return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
@@ -24,76 +24,41 @@ from tellapart.choose.named_limits import (
     unbound,
 )
 from tellapart.cli import terminal
-from tellapart.cli.deltas import AtDelta, Deltas, asked_family
-from tellapart.cli.options import Knowledge, Option, Output, Values
-from tellapart.cli.risk import Fpr, Mechanism, reading
+from tellapart.cli.deltas import AtDelta, asked_family
+from tellapart.cli.options import Attacker, Knowledge, Numbers, Output, Values, numbers, option_of
+from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk.catalogue import limited
 
+if TYPE_CHECKING:
 
-@Parameter(
-    name="*", group=Group("Limits, at least one; all but --max-epsilon from 0 to 1", sort_key=0)
-)
-@dataclass(frozen=True)
-class Limits:
-    """The risks someone can accept, one option each."""
+    class Limits(Numbers):
+        """The risks someone can accept."""
 
-    max_advantage: Annotated[
-        Option, Parameter(help="How much more often members are accused than others, TPR − FPR.")
-    ] = None
-    max_tpr: Annotated[Option, Parameter(help="Share of members found at --fpr.")] = None
-    max_ppv: Annotated[Option, Parameter(help="Share of accusations that are right at --fpr.")] = (
-        None
+else:
+    _beyond = [key for key, (_, accepted_range) in limited().items() if accepted_range.most > 1]
+    Limits = numbers(
+        "Limits",
+        "The risks someone can accept, one option each.",
+        {key: (accepted_range.option, None) for key, (_, accepted_range) in limited().items()},
+        Group(
+            f"Limits, at least one; all but {', '.join(map(option_of, _beyond))} from 0 to 1",
+            sort_key=0,
+        ),
     )
-    max_precision: Annotated[
-        Option, Parameter(help="Share of accusations that are right at --recall.")
-    ] = None
-    max_f_score: Annotated[
-        Option, Parameter(help="Best mix of precision and recall, with --weight.")
-    ] = None
-    max_posterior: Annotated[
-        Option, Parameter(help="Strongest belief in membership that an output leads to.")
-    ] = None
-    max_success: Annotated[Option, Parameter(help="How often an attacker is right, at best.")] = (
-        None
-    )
-    min_bayes_error: Annotated[
-        Option, Parameter(help="How often an attacker is wrong, at best.")
-    ] = None
-    max_auc: Annotated[
-        Option, Parameter(help="How often a member is ranked above another person.")
-    ] = None
-    max_epsilon: Annotated[Option, Parameter(help="The usual number, ε at --delta.")] = None
-
-    def listed(
-        self, prior: float, fpr: float, recall: float, weight: float, deltas: Deltas
-    ) -> list[Limit]:
-        """The limits that were given, for this attacker."""
-        attacker = {
-            "prior": prior,
-            "fpr": fpr,
-            "recall": recall,
-            "weight": weight,
-            "delta": deltas.first,
-        }
-        given = {key: bound for key, bound in asdict(self).items() if bound is not None}
-        found = accepted(given, attacker, lambda key: f"--{key.replace('_', '-')}")
-        if not found:
-            raise InvalidArgument("limits must hold at least one, such as --max-advantage 0.1")
-        return found
+_NO_LIMITS = Limits()
 
 
 def choose(
     mechanism: Mechanism,
     /,
     *,
-    limits: Limits = Limits(),
+    limits: Limits = _NO_LIMITS,
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = 0.01,
-    recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
-    weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
+    attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
     parameter: Annotated[
         str | None,
@@ -125,44 +90,41 @@ def choose(
             --sampling-rate 0.01 --max-epsilon 2
     """
     given = values.given()
-    if limits.max_epsilon is not None and "delta" not in given and len(at_delta) > 1:
+    bounds = limits.given()
+    if "max_epsilon" in bounds and "delta" not in given and len(at_delta) > 1:
         rule = "come with --delta where --at-delta is given more than once"
-        refuse("--max-epsilon", rule, limits.max_epsilon)
+        refuse("--max-epsilon", rule, bounds["max_epsilon"])
     family, mechanism, deltas = asked_family(mechanism, parameter, given, at_delta)
     prior = knowledge.prior_inside()
-    asked = limits.listed(prior, fpr, recall, weight, deltas)
+    about = {"prior": prior, **attacker.given()}
+    asked = accepted(bounds, {**about, "delta": deltas.first}, option_of)
+    if not asked:
+        raise InvalidArgument("limits must hold at least one, such as --max-advantage 0.1")
     with terminal.working(f"choosing {family.parameter}"):
-        found, doubt = chosen(family, asked)
-    if unbound(found):
+        choice, doubt = chosen(family, asked)
+    if unbound(choice):
         _unbound(family, mechanism, asked, output)
         return
-    value = found.short
+    value = choice.short
     promised = None if deltas.is_default else deltas.first
     subject = family.make(value)
     with terminal.working("reading every other risk off the curve"):
-        others = risk.summary(
-            curve_of(subject),
-            prior=prior,
-            fpr=fpr,
-            recall=recall,
-            weight=weight,
-            delta=deltas.every,
-        )
+        others = risk.summary(curve_of(subject), delta=deltas.every, **about)
         spent = cost(family, asked, [value * factor for factor in AROUND])
         anyone = for_any_mechanism(family, asked, promised)
     setting = configured(family, value)
-    told = deltas.marked(others)
+    readings = deltas.marked(others)
 
     def text(console: Console) -> None:
         terminal.title(console, str(setting), f"for {mechanism}{setting.by}")
-        terminal.line(console, f"{', '.join(map(str, told[-len(deltas.every) :]))}.")
-        for sentence in explained(family, found, anyone, doubt, promised):
+        terminal.line(console, f"{', '.join(map(str, deltas.epsilons(readings)))}.")
+        for sentence in explained(family, choice, anyone, doubt, promised):
             terminal.line(console, sentence)
         console.print()
-        terminal.table(console, limit_cells(found, subject))
+        terminal.table(console, limit_cells(choice, subject))
         console.print()
         terminal.title(console, "What else an attacker gains", f"with prior {prior:g}")
-        terminal.readings(console, told)
+        terminal.readings(console, readings)
         console.print()
         if spent.rows[0].margin is None:
             terminal.title(console, "What more or less", "would mean")
@@ -180,16 +142,18 @@ def choose(
         "value": value,
         "configured": setting.values,
         **deltas.data(),
-        "epsilon": others[-len(deltas.every)].value,
-        "unrounded": found.parameter,
+        "epsilon": deltas.epsilons(others)[0].value,
+        "unrounded": choice.parameter,
         "rounded": "up" if family.grows_private else "down",
         "scope": scope(subject),
-        "certified": found.certified,
+        "certified": choice.certified,
         "any_mechanism": anyone,
-        "binding": None if found.binding is None else str(found.binding),
-        "limits": [{"limit": str(one), "achieved": one.value(curve_of(subject))} for one in asked],
+        "binding": None if choice.binding is None else str(choice.binding),
+        "limits": [
+            {"limit": str(limit), "achieved": limit.value(curve_of(subject))} for limit in asked
+        ],
         "prior": prior,
-        "readings": [reading(one) for one in others],
+        "readings": [reading_record(reading) for reading in others],
         "frontier": [
             {
                 "value": row.parameter,
@@ -208,7 +172,7 @@ def _unbound(family: NamedFamily, mechanism: str, limits: list[Limit], output: O
     said = f"no limit binds: every {family.parameter} of {mechanism} keeps them"
 
     def picture() -> Any:
-        refuse("limits", "bind for a picture", [str(one) for one in limits])
+        refuse("limits", "bind for a picture", [str(limit) for limit in limits])
 
     data = {"mechanism": mechanism, "parameter": family.parameter, "value": None, "binding": None}
     output.give(data, lambda console: terminal.title(console, said), picture)

@@ -18,11 +18,12 @@ from tellapart.choose import Pair
 from tellapart.choose.comparison import GAPS, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
-from tellapart.cli.options import Knowledge, Option, Output
-from tellapart.cli.risk import Fpr, Mechanism, reading
+from tellapart.cli.options import Attacker, Knowledge, Option, Output, option_of
+from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import NAMED, named
+from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import Subject
+from tellapart.risk.catalogue import FPR
 
 # A name has at least so much room beside its numbers; else all stands one below the other.
 _ROOM = 24
@@ -82,7 +83,7 @@ def compare_deployments(
 
 def _asked(names: Sequence[str]) -> tuple[Deployment, ...]:
     for name in names:
-        if name.partition(":")[0] in NAMED and ":" in name:
+        if name.partition(":")[0] in KINDS and ":" in name:
             refuse("mechanisms", "stand before --deployments", name)
     found = dict.fromkeys(one for name in names for one in published.find(name))
     return tuple(found) if names else DEPLOYMENTS
@@ -118,7 +119,7 @@ def _row(one: Gain) -> dict[str, object]:
         "per": made and made.per,
         "promise": made and made.promise,
         "deployment": made,
-        "readings": [reading(each) for each in one.readings],
+        "readings": [reading_record(reading) for reading in one.readings],
     }
 
 
@@ -186,19 +187,13 @@ Names = Annotated[
         "name or the curator follows. A table of what an attacker gains over one unit of each.",
     ),
 ]
-# What the table of deployments has no place for.
-_RECALL, _WEIGHT = 0.5, 1.0
 
 
 def compare(
     *mechanisms: Mechanism,
     names: Names = None,
     knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = 0.01,
-    recall: Annotated[float, Parameter(help="Share of members found.")] = _RECALL,
-    weight: Annotated[
-        float, Parameter(help="How much more recall counts in the F-score.")
-    ] = _WEIGHT,
+    attacker: Attacker = Attacker(),
     delta: Annotated[
         Option,
         Parameter(help="The δ of every ε.  [default: the one δ of the mechanisms, or 1e-5]"),
@@ -222,8 +217,9 @@ def compare(
     subjects = {name: named(name) for name in mechanisms}
     prior = knowledge.prior_inside()
     if names is not None:
-        _refuse_unused({"recall": recall, "weight": weight, "delta": delta, "at-delta": at_delta})
-        compare_deployments(subjects, names, fpr=fpr, prior=prior, output=output)
+        about = attacker.given()
+        _refuse_unused({**about, "delta": delta, "at_delta": at_delta})
+        compare_deployments(subjects, names, fpr=about["fpr"], prior=prior, output=output)
         return
     if len(subjects) < 2:
         refuse(
@@ -233,9 +229,7 @@ def compare(
         )
     deltas = of_several(mechanisms, delta, at_delta)
     limits.expect(expected_seconds(list(subjects.values())))
-    found = choose.compare(
-        subjects, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
-    )
+    found = choose.compare(subjects, prior=prior, delta=deltas.every, **attacker.given())
 
     def text(console: Console) -> None:
         terminal.title(console, "Every risk", f"for an attacker with prior {prior:g}")
@@ -259,8 +253,12 @@ def compare(
         "prior": prior,
         **deltas.data(),
         "mechanisms": [
-            {"mechanism": name, "scope": one, "readings": [reading(x) for x in row]}
-            for name, one, row in zip(found.names, found.scopes, found.readings, strict=True)
+            {
+                "mechanism": name,
+                "scope": scope,
+                "readings": [reading_record(reading) for reading in row],
+            }
+            for name, scope, row in zip(found.names, found.scopes, found.readings, strict=True)
         ],
         "pairs": [pair_record(one) for one in found.pairs],
     }
@@ -268,8 +266,9 @@ def compare(
 
 
 def _refuse_unused(given: dict[str, object]) -> None:
-    usual = {"recall": _RECALL, "weight": _WEIGHT, "delta": None, "at-delta": ()}
+    """The table of deployments has no place for these."""
+    usual = {**Attacker().given(), "delta": None, "at_delta": ()}
     for name, value in given.items():
-        if value != usual[name]:
+        if name != FPR.key and value != usual[name]:
             shown = value[0] if isinstance(value, tuple) else value
-            refuse(f"--{name}", "be left out beside --deployments", shown)
+            refuse(option_of(name), "be left out beside --deployments", shown)

@@ -67,6 +67,10 @@ class Deltas:
             for one in readings
         )
 
+    def epsilons(self, readings: Sequence[Reading]) -> list[Reading]:
+        """ε at each of these δ, among all readings."""
+        return [reading for reading in readings if reading.key.startswith("epsilon")]
+
     def data(self) -> dict[str, Any]:
         """Where ε is told, as JSON."""
         return {"delta": self.first, "delta_is_default": self.is_default}

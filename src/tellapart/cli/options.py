@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,10 +17,10 @@ from rich.console import Console
 from tellapart import _checks
 from tellapart.cli import terminal
 from tellapart.errors import visible
-from tellapart.mechanisms.catalogue import NAMED
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS
 from tellapart.report.checklist import QUESTIONS, checked
 from tellapart.report.model import plain
-from tellapart.worlds import Adversary
+from tellapart.risk.catalogue import FPR, PRIOR, arguments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 
 Whole = Annotated[int, Parameter(converter=_whole)]
 
-PARAMETERS = Group("Parameters of the mechanism", sort_key=1)
+MECHANISM = Group("Parameters of the mechanism", sort_key=1)
 OUTPUT = Group("Output", sort_key=4)
 
 
@@ -65,9 +65,9 @@ def _ends(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None],
 Claimed = Annotated[
     str | None,
     Parameter(
-        group=PARAMETERS,
+        group=MECHANISM,
         help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
-        f"{', '.join(NAMED)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
+        f"{', '.join(KINDS)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
         show_default=False,
     ),
 ]
@@ -82,41 +82,60 @@ Page = Annotated[
 ]
 
 
-@Parameter(name="*", group=PARAMETERS)
-@dataclass(frozen=True)
-class Values:
-    """Parameters by name; the same as ``name:key=value``."""
+def option_of(key: str) -> str:
+    """The option of a name, as it is typed."""
+    return f"--{key.replace('_', '-')}"
 
-    epsilon: Annotated[Option, Parameter(help="ε: odds change by a factor of e^ε at most.")] = None
-    delta: Annotated[
-        Option,
-        Parameter(help="The δ of every ε, told or promised; a bare promise has 0 unless given."),
-    ] = None
-    sigma: Annotated[Option, Parameter(help="Standard deviation of Gaussian noise.")] = None
-    scale: Annotated[
-        Option, Parameter(help="Scale of Laplace noise: its mean distance from 0.")
-    ] = None
-    sensitivity: Annotated[
-        Option, Parameter(help="How far one record moves the answer; 1 unless given.")
-    ] = None
-    mu: Annotated[Option, Parameter(help="μ of Gaussian differential privacy.")] = None
-    noise_multiplier: Annotated[
-        Option, Parameter(help="Noise of DP-SGD, in units of the clipping norm.")
-    ] = None
-    sampling_rate: Annotated[
-        Option, Parameter(help="Share of the records in a batch, from 0 to 1.")
-    ] = None
-    steps: Annotated[Option, Parameter(help="Number of batches.")] = None
-    epochs: Annotated[Option, Parameter(help="Passes over the data, instead of --steps.")] = None
-    batch_size: Annotated[Option, Parameter(help="Expected records in a batch, for --epochs.")] = (
-        None
-    )
-    data_size: Annotated[Option, Parameter(help="Records in the data, for --epochs.")] = None
-    zcdp: Annotated[Option, Parameter(help="ρ of zero-concentrated differential privacy.")] = None
+
+class Numbers:
+    """Options that are numbers, one for each record of a catalogue."""
 
     def given(self) -> dict[str, float]:
-        """Those that were given."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Those that were given, or that have a usual value."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def numbers(
+    name: str, words: str, options: Mapping[str, tuple[str, float | None]], group: Group | None
+) -> type[Numbers]:
+    """A record of such options: each by its help text and its usual value, if it has one."""
+    fields = [
+        (key, Annotated[Option if usual is None else float, Parameter(help=text)], usual)
+        for key, (text, usual) in options.items()
+    ]
+    made = make_dataclass(
+        name,
+        fields,
+        bases=(Numbers,),
+        frozen=True,
+        namespace={"__doc__": words, "__module__": __name__},
+    )
+    flat = Parameter(name="*") if group is None else Parameter(name="*", group=group)
+    return flat(made)
+
+
+if TYPE_CHECKING:
+
+    class Values(Numbers):
+        """Parameters of mechanisms."""
+
+    class Attacker(Numbers):
+        """What measures ask about the attacker."""
+
+else:
+    Values = numbers(
+        "Values",
+        "Parameters by name; the same as ``name:key=value``.",
+        {one.key: (one.option, None) for one in PARAMETERS.values() if one.option},
+        MECHANISM,
+    )
+    Attacker = numbers(
+        "Attacker",
+        "What measures ask about the attacker.",
+        {one.key: (one.option, one.default) for one in arguments().values() if one.option},
+        None,
+    )
+Fpr = Annotated[float, Parameter(help=FPR.option)]
 
 
 @Parameter(name="*", group=Group("What the attacker knows beforehand", sort_key=2))
@@ -125,7 +144,8 @@ class Knowledge:
     """What the attacker holds likely before looking, told in one of three ways."""
 
     prior: Annotated[
-        Option, Parameter(help="Chance that the record is in the data.  [default: 0.5]")
+        Option,
+        Parameter(help=f"Chance that the record is in the data.  [default: {PRIOR.default}]"),
     ] = None
     gamma: Annotated[
         Option, Parameter(help="Others per member, 99 for a prior of 0.01; instead of --prior.")
@@ -143,29 +163,29 @@ class Knowledge:
         Option, Parameter(help="Their coefficient of correlation in time, from 0 to 1.")
     ] = None
 
-    def adversary(self) -> Adversary:
-        """The adversary these options describe."""
-        coefficients = (self.rho_p, self.rho_c, self.rho_t)
-        paper = any(one is not None for one in coefficients)
-        told = [self.prior is not None, self.gamma is not None, paper]
-        if sum(told) > 1:
-            rule = "be told in one way: --prior, or --gamma, or the --rho coefficients"
-            _checks.refuse(
-                "the prior", rule, {k: v for k, v in asdict(self).items() if v is not None}
-            )
-        if self.gamma is not None:
-            return Adversary.with_odds(self.gamma)
-        if paper:
-            return Adversary.with_coefficients(*(one or 0.0 for one in coefficients))
-        return Adversary(0.5 if self.prior is None else self.prior)
-
     def prior_inside(self) -> float:
         """The prior, which must leave something to find out."""
-        found = self.adversary().prior
-        if not 0 < found < 1:
-            told = {name: value for name, value in asdict(self).items() if value is not None}
-            _checks.refuse("the prior", "lie strictly between 0 and 1", told)
-        return found
+        prior = self._prior()
+        if not 0 < prior < 1:
+            _checks.refuse("the prior", "lie strictly between 0 and 1", self._given())
+        return prior
+
+    def _prior(self) -> float:
+        coefficients = (self.rho_p, self.rho_c, self.rho_t)
+        paper = any(rho is not None for rho in coefficients)
+        if sum([self.prior is not None, self.gamma is not None, paper]) > 1:
+            rule = "be told in one way: --prior, or --gamma, or the --rho coefficients"
+            _checks.refuse("the prior", rule, self._given())
+        if self.gamma is None and not paper:
+            return _checks.probability(prior=PRIOR.default if self.prior is None else self.prior)
+        from tellapart.worlds import Adversary
+
+        if self.gamma is not None:
+            return Adversary.with_odds(self.gamma).prior
+        return Adversary.with_coefficients(*(rho or 0.0 for rho in coefficients)).prior
+
+    def _given(self) -> dict[str, float]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @Parameter(name="*", group=Group("What people say, for a report", sort_key=5))

@@ -12,19 +12,19 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Filing, Knowledge, Output, Values, typed
-from tellapart.cli.risk import Fpr
+from tellapart.cli.options import Filing, Fpr, Knowledge, Output, Values, typed
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import NAMED
+from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import Report
+from tellapart.risk.catalogue import FPR
 
 
 def report(
     mechanism: Annotated[
         str | None,
         Parameter(
-            help=f"{', '.join(NAMED)}; or name:key=value,key=value. Without it the parameters "
+            help=f"{', '.join(KINDS)}; or name:key=value,key=value. Without it the parameters "
             "are a promise that any mechanism might keep.",
             show_default=False,
         ),
@@ -37,7 +37,7 @@ def report(
     *,
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = 0.01,
+    fpr: Fpr = FPR.default,
     at_delta: AtDelta = (),
     out_of: Annotated[
         float, Parameter(help="Of how many people to speak, a whole number.")

@@ -15,22 +15,21 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Knowledge, Output, Values
+from tellapart.cli.options import Attacker, Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import NAMED
+from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 
 Mechanism = Annotated[
     str,
     Parameter(
-        help=f"{', '.join(NAMED)}; or name:key=value,key=value. any is every mechanism with "
+        help=f"{', '.join(KINDS)}; or name:key=value,key=value. any is every mechanism with "
         "that ε and δ. Each also takes sampled= (a share of the records) and repeated= (how "
         "often), and + puts one after another."
     ),
 ]
-Fpr = Annotated[float, Parameter(help="Share of the others the attacker accuses, from 0 to 1.")]
 
 
 def risk(
@@ -39,9 +38,7 @@ def risk(
     *,
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = 0.01,
-    recall: Annotated[float, Parameter(help="Share of members found.")] = 0.5,
-    weight: Annotated[float, Parameter(help="How much more recall counts in the F-score.")] = 1.0,
+    attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
     out_of: Annotated[
         float, Parameter(help="Of how many people to speak, a whole number.")
@@ -75,9 +72,9 @@ def risk(
     curve, prior = curve_of(subject), knowledge.prior_inside()
     people = _checks.whole(1, out_of=out_of)
     with terminal.working("reading every risk off the curve"):
-        found = measures.summary(
-            curve, prior=prior, fpr=fpr, recall=recall, weight=weight, delta=deltas.every
-        )
+        asked_of = attacker.given()
+        readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
+        fpr = asked_of["fpr"]
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
 
     def text(console: Console) -> None:
@@ -87,7 +84,7 @@ def risk(
             console, f"Before looking, the attacker gives membership a chance of {prior:g}."
         )
         console.print()
-        terminal.readings(console, deltas.marked(found))
+        terminal.readings(console, deltas.marked(readings))
         console.print()
         for sentence in sentences:
             terminal.line(console, sentence)
@@ -103,7 +100,7 @@ def risk(
         "side": curve.bound.value,
         "prior": prior,
         **deltas.data(),
-        "readings": [reading(one) for one in found],
+        "readings": [reading_record(reading) for reading in readings],
         "words": sentences,
     }
     output.give(data, text, picture)
@@ -231,13 +228,13 @@ def _described(subject: Subject) -> str:
     return repr(subject) if isinstance(subject, ta.Mechanism) else ""
 
 
-def reading(one: measures.Reading) -> dict[str, object]:
+def reading_record(reading: measures.Reading) -> dict[str, object]:
     """One risk as JSON."""
     return {
-        "key": one.key,
-        "name": one.name,
-        "value": one.value,
-        "relation": one.relation,
-        "shown": one.shown,
-        "meaning": one.meaning,
+        "key": reading.key,
+        "name": reading.name,
+        "value": reading.value,
+        "relation": reading.relation,
+        "shown": reading.shown,
+        "meaning": reading.meaning,
     }

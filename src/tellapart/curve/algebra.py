@@ -1,4 +1,4 @@
-"""Curves from curves: the worst of several, and how two of them compare."""
+"""Comparison of trade-off functions: convex envelope of several, dominance, gap and crossings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WorstCase(TradeoffCurve):
 
     @property
     def _accuracy(self) -> float:  # type: ignore[override]
-        return max(one._accuracy for one in self.curves)
+        return max(curve._accuracy for curve in self.curves)
 
     def mirrored(self) -> WorstCase:
         return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
@@ -80,27 +80,29 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
     members = list(curves)
     if not members:
         _checks.refuse("curves", "not be empty", members)
-    for one in members:
-        check_curve(curves=one)
+    for member in members:
+        check_curve(curves=member)
     if len(members) == 1:
         return members[0]
     bound = joint_bound(members)
-    shapes = [_as_polygon(one) for one in members]
-    polygons = [one for one in shapes if isinstance(one, AtomicCurve) and _representable(one)]
+    shapes = [_as_polygon(member) for member in members]
+    polygons = [
+        shape for shape in shapes if isinstance(shape, AtomicCurve) and _representable(shape)
+    ]
     if len(polygons) < len(members):
         return WorstCase(tuple(members), bound)
-    corners = [one._corner(np.arange(len(one.losses) + 1)) for one in polygons]
+    corners = [polygon._corner(np.arange(len(polygon.losses) + 1)) for polygon in polygons]
     fpr, tpr, fnr, tnr = (np.concatenate(column) for column in zip(*corners, strict=True))
-    known = np.concatenate([np.append(one.losses, np.nan) for one in polygons])
+    known = np.concatenate([np.append(polygon.losses, np.nan) for polygon in polygons])
     return from_corners(fpr, tpr, fnr, tnr, bound, loss_to_next=known)
 
 
 def check_curve(**named: object) -> None:
     """Refuse what is no curve; a mechanism is the likely mistake."""
-    ((name, one),) = named.items()
-    if not isinstance(one, TradeoffCurve):
+    ((name, curve),) = named.items()
+    if not isinstance(curve, TradeoffCurve):
         rule = "hold only curves" if name == "curves" else "be a TradeoffCurve"
-        _checks.refuse(name, f"{rule} (a mechanism's is mechanism.curve())", one)
+        _checks.refuse(name, f"{rule} (a mechanism's is mechanism.curve())", curve)
 
 
 def _as_polygon(curve: TradeoffCurve) -> TradeoffCurve:
@@ -149,7 +151,8 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
         mirrors = a.mirrored(), b.mirrored()
         # Both halves of the curve, each seen from its own corner.
         return all(
-            _as_strong_at(one, other, _sizes(other), tolerance) for one, other in ((a, b), mirrors)
+            _as_strong_at(first, other, _sizes(other), tolerance)
+            for first, other in ((a, b), mirrors)
         )
 
 
@@ -268,10 +271,15 @@ def crossings(a: TradeoffCurve, b: TradeoffCurve) -> tuple[Crossing, ...]:
     check_curve(b=b)
     with np.errstate(all="ignore"):
         near = _near_corner(a, b)
-        far = [Crossing(one.fnr, one.fpr) for one in _near_corner(a.mirrored(), b.mirrored())]
+        far = [
+            Crossing(mirrored.fnr, mirrored.fpr)
+            for mirrored in _near_corner(a.mirrored(), b.mirrored())
+        ]
     # Each half answers for the points nearer to its own corner, where it has the digits.
-    found = [one for one in near if one.fpr <= one.fnr] + [one for one in far if one.fpr > one.fnr]
-    return tuple(sorted(found))
+    kept = [crossing for crossing in near if crossing.fpr <= crossing.fnr] + [
+        crossing for crossing in far if crossing.fpr > crossing.fnr
+    ]
+    return tuple(sorted(kept))
 
 
 def _near_corner(a: TradeoffCurve, b: TradeoffCurve) -> list[Crossing]:
@@ -279,7 +287,7 @@ def _near_corner(a: TradeoffCurve, b: TradeoffCurve) -> list[Crossing]:
     lead = _lead(a, b, fpr)
     apart = np.flatnonzero(np.abs(lead) > _TOUCH)
     turns = np.flatnonzero(np.diff(np.sign(lead[apart])))
-    found = []
+    crossings = []
     for low, high in zip(apart[turns], apart[turns + 1], strict=True):
         falls = np.sign(lead[low])
 
@@ -287,8 +295,8 @@ def _near_corner(a: TradeoffCurve, b: TradeoffCurve) -> list[Crossing]:
             return sign * _lead(a, b, x)
 
         _, at = solve.falling_root(fall, fpr[low : low + 1], fpr[high : high + 1])
-        found.append(Crossing(float(at[0]), float(a._beta(at)[0])))
-    return found
+        crossings.append(Crossing(float(at[0]), float(a._beta(at)[0])))
+    return crossings
 
 
 def _lead(a: TradeoffCurve, b: TradeoffCurve, fpr: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Curves of two laws on finitely many outcomes: polygons, stored by their atoms."""
+"""Neyman-Pearson curves of two laws on finitely many outcomes: polygons, stored by their atoms."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ class AtomicCurve(TradeoffCurve):
         profile, tilted = self._sums["profile"], self._sums["tilted"]
         last = np.maximum(np.searchsorted(profile, delta, side="right") - 1, 0)
         spent = np.where(tilted[last] > 0, (delta - profile[last]) / tilted[last], 1.0)
-        found = np.maximum(self.losses[last] + np.log1p(-np.clip(spent, 0.0, 1.0)), 0.0)
+        epsilon = np.maximum(self.losses[last] + np.log1p(-np.clip(spent, 0.0, 1.0)), 0.0)
         limit = self._delta_at_infinity()
         # At the limit itself the largest loss counts, also one whose mass underflows.
         at_limit = max(self._largest_loss(), 0.0)
-        return np.select([delta < limit, delta == limit], [np.inf, at_limit], found)
+        return np.select([delta < limit, delta == limit], [np.inf, at_limit], epsilon)
 
     def _area(self) -> float:
         fnr = self._sums["fnr"]

@@ -1,7 +1,8 @@
-"""The hub type: everything tellapart knows about a pair of worlds is one curve.
+"""Trade-off functions (f-DP), the hub type: each also has its privacy profile δ(ε).
 
-A trade-off curve gives, for each false-positive rate α an attacker accepts, the least
-false-negative rate β any test of "record absent" (h0) against "record present" (h1) can reach.
+All that tellapart knows about a pair of worlds is one curve: for each false-positive rate α that an
+attacker accepts, the least false-negative rate β that any test of "record absent" (h0) against
+"record present" (h1) can reach. δ(ε) is the hockey-stick divergence of the pair.
 Its natural parameter is the threshold ℓ on the log-likelihood ratio: the best test rejects h0
 where the ratio exceeds ℓ, and the curve has slope −e^ℓ there.
 """
@@ -72,8 +73,8 @@ class TradeoffCurve(ABC):
         """The four rates of the attack that accuses when the log-likelihood ratio exceeds this."""
         asked = _checks.reals(threshold=threshold)
         with np.errstate(all="ignore"):
-            found = self._rates(asked)
-        return Rates(*(shaped(rate, asked) for rate in found))
+            rates = self._rates(asked)
+        return Rates(*(shaped(rate, asked) for rate in rates))
 
     @overload
     def beta(self, alpha: float) -> float: ...
@@ -103,8 +104,8 @@ class TradeoffCurve(ABC):
         """The least false-positive rate of any attack with this true-positive rate."""
         asked = _checks.probabilities(tpr=tpr)
         with np.errstate(all="ignore"):
-            found = np.where(asked <= self._delta_at_infinity(), 0.0, self._fpr(asked))
-        return shaped(found, asked)
+            fpr = np.where(asked <= self._delta_at_infinity(), 0.0, self._fpr(asked))
+        return shaped(fpr, asked)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -117,10 +118,10 @@ class TradeoffCurve(ABC):
         """
         asked = _checks.reals(epsilon=epsilon)
         with np.errstate(all="ignore"):
-            found = self._delta(asked)
+            delta = self._delta(asked)
             if np.any(asked == np.inf):
-                found = np.where(asked == np.inf, self._delta_at_infinity(), found)
-        return shaped(found, asked)
+                delta = np.where(asked == np.inf, self._delta_at_infinity(), delta)
+        return shaped(delta, asked)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -238,10 +239,10 @@ class TradeoffCurve(ABC):
         high = np.full_like(delta, top)
         out_of_reach = excess(high) > 0
         if out_of_reach.any():
-            found = high.copy()
+            epsilon = high.copy()
             if not out_of_reach.all():
-                found[~out_of_reach] = self._falling_to(delta[~out_of_reach])
-            return found
+                epsilon[~out_of_reach] = self._falling_to(delta[~out_of_reach])
+            return epsilon
         return solve.falling_root(excess, low, high)[1]
 
     def _at_fpr(self, fpr: Array) -> tuple[Array, Array]:

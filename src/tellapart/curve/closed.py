@@ -1,4 +1,7 @@
-"""Curves with formulas. All are symmetric: exchanging the two worlds changes nothing."""
+"""Closed forms: Gaussian DP (μ-GDP), Laplace, logistic and (ε, δ) trade-off functions.
+
+All are symmetric: exchanging the two worlds changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ class SymmetricCurve(TradeoffCurve):
         return super()._delta(epsilon)
 
     def _delta(self, epsilon: Array) -> Array:
-        found = self._profile(np.abs(epsilon))
+        delta = self._profile(np.abs(epsilon))
         low = np.minimum(epsilon, 0.0)
         if np.any(low < 0):  # 1 − e^ε + e^ε·δ(−ε), a sum of positive terms
-            found = np.where(low < 0, np.exp(low) * found - np.expm1(low), found)
-        return found
+            delta = np.where(low < 0, np.exp(low) * delta - np.expm1(low), delta)
+        return delta
 
 
 @dataclass(frozen=True)
@@ -185,8 +188,8 @@ class GaussianCurve(SymmetricCurve):
             return self._close_tails(epsilon)
         x = np.minimum((epsilon / self.mu - self.mu / 2) / _SQRT2, _FAR)
         scale, near, far = np.exp(-x * x) / 2, erfcx(np.abs(x)), erfcx(x + self.mu / _SQRT2)
-        found = np.where(x < 0, 1 - scale * (near + far), scale * (near - far))
-        return np.asarray(np.where(epsilon == 0, erf(self.mu / math.sqrt(8)), found))
+        delta = np.where(x < 0, 1 - scale * (near + far), scale * (near - far))
+        return np.asarray(np.where(epsilon == 0, erf(self.mu / math.sqrt(8)), delta))
 
     def _close_tails(self, epsilon: Array) -> Array:
         """The same for small μ: the odd Taylor terms of erfcx about the midpoint of x and y."""

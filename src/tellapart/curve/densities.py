@@ -1,4 +1,4 @@
-"""A sound curve from two densities that can only be evaluated."""
+"""A sound trade-off curve from two densities (a dominating pair) that can only be evaluated."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def _values(name: str, density: Density, x: Array) -> Array:
     if not callable(density):
         _checks.refuse(name, "be a function of an array of outputs", density)
     returned = density(x)
-    found = np.asarray(returned)
-    if found.shape != x.shape or found.dtype.kind not in "biuf":
+    values = np.asarray(returned)
+    if values.shape != x.shape or values.dtype.kind not in "biuf":
         _checks.refuse(name, f"return one number per point (shape {x.shape})", returned)
-    if not np.all(found >= 0):
-        _checks.refuse(name, "be at least 0 on the support", float(found[~(found >= 0)].flat[0]))
-    return found
+    if not np.all(values >= 0):
+        _checks.refuse(name, "be at least 0 on the support", float(values[~(values >= 0)].flat[0]))
+    return values
 
 
 def _masses(name: str, density: Density, edges: Array) -> Array:

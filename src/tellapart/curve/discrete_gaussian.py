@@ -1,4 +1,4 @@
-"""The curve of discrete Gaussian noise, from tail sums at any scale."""
+"""The trade-off curve of discrete Gaussian noise, from tail sums at any scale."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class DiscreteGaussianCurve(SymmetricCurve):
             density = np.exp(level[..., None] - (x / s) ** 2 / 2) / (s * math.sqrt(2 * math.pi))
             return density * np.expm1((x - zero[..., None]) / s * mu)
 
-        found = GaussianCurve(mu)._profile(level) - integrate(w, zero, start, 8)
-        found = found + _correction(s, (start - shift) / s, 0.0)
-        found = np.clip(found - _correction(s, start / s, level), 0.0, 1.0)
-        return np.where(epsilon < furthest, found, 0.0)
+        delta = GaussianCurve(mu)._profile(level) - integrate(w, zero, start, 8)
+        delta = delta + _correction(s, (start - shift) / s, 0.0)
+        delta = np.clip(delta - _correction(s, start / s, level), 0.0, 1.0)
+        return np.where(epsilon < furthest, delta, 0.0)
 
     def _largest_loss(self) -> float:
         return math.inf

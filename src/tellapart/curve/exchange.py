@@ -1,4 +1,4 @@
-"""Curves in and out: JSON for storage, dp_accounting for company."""
+"""Curves in and out: JSON, and the privacy loss distributions (PLD) of dp_accounting."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _why_not(kind: type[TradeoffCurve]) -> str:
 
 
 def _field_names(kind: type[TradeoffCurve]) -> list[str]:
-    return [one.name for one in dataclasses.fields(kind) if one.init]  # type: ignore[arg-type]
+    return [field.name for field in dataclasses.fields(kind) if field.init]  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, TradeoffCurve):
         return _pack(value)
     if isinstance(value, (tuple, np.ndarray)):
-        return [_plain(one) for one in value]
+        return [_plain(entry) for entry in value]
     number = float(value)
     return number if math.isfinite(number) else str(number)
 
@@ -142,15 +142,15 @@ def _refuse_contradiction(curve: AtomicCurve) -> None:
 
 def _value(name: str, value: Any) -> Any:
     if name == "bound":
-        if value not in [one.value for one in Bound]:
+        if value not in [bound.value for bound in Bound]:
             _checks.refuse("bound in text", "be lower, exact or upper", value)
         return Bound(value)
     if name in ("curves", "losses", "absent", "present") and not isinstance(value, list):
         _checks.refuse(f"{name} in text", "be a list", value)
     if name == "curves":
-        return tuple(_unpack(one) for one in value)
+        return tuple(_unpack(entry) for entry in value)
     if name in ("losses", "absent", "present"):
-        return np.array([_number(name, one) for one in value])
+        return np.array([_number(name, entry) for entry in value])
     return _number(name, value)
 
 
@@ -204,8 +204,8 @@ def to_dp_accounting(curve: TradeoffCurve, discretization: float = 1e-4) -> Priv
             "to_dp_accounting needs: pip install 'tellapart[accounting]'"
         ) from missing
 
-    def law(one: TradeoffCurve) -> Any:
-        lowest, masses, revealed = _on_grid(one, mesh)
+    def law(test: TradeoffCurve) -> Any:
+        lowest, masses, revealed = _on_grid(test, mesh)
         return pld_pmf.DensePLDPmf(mesh, lowest, masses, revealed, pessimistic_estimate=True)
 
     return privacy_loss_distribution.PrivacyLossDistribution(law(curve), law(curve.mirrored()))
@@ -230,14 +230,14 @@ def _on_grid(curve: TradeoffCurve, mesh: float) -> tuple[int, Array, float]:
 
 def _reach(curve: TradeoffCurve, mesh: float) -> tuple[int, int]:
     ends = []
-    for one in (curve, curve.mirrored()):
-        top = one._largest_loss()
+    for test in (curve, curve.mirrored()):
+        top = test._largest_loss()
         if not math.isfinite(top):
-            limit = one._delta_at_infinity()
+            limit = test._delta_at_infinity()
             least = limit + max(_TAIL, 4 * np.finfo(float).eps * limit)
 
-            def heavy(threshold: Array, one: Any = one, least: float = least) -> Array:
-                return np.where(one._rates(threshold)[1] > least, 1.0, -1.0)
+            def heavy(threshold: Array, test: Any = test, least: float = least) -> Array:
+                return np.where(test._rates(threshold)[1] > least, 1.0, -1.0)
 
             start = np.zeros(1)
             top = float(solve.falling_root(heavy, start, solve.climb(heavy, start, 1.0))[1][0])

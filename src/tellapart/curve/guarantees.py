@@ -1,4 +1,4 @@
-"""Curves from below: what a promise in any of the usual currencies allows an attacker."""
+"""Guarantees as curves: (ε, δ)-DP, Gaussian DP (GDP), Rényi DP (RDP) and zero-concentrated DP."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def _just_outside(orders: Array, cap: Array, log_tpr: Array, log_fnr: Array) -> 
 
 def _slope(orders: Array, log_tpr: Array, log_fnr: Array, log_fpr: Array) -> Array:
     """Log of dTPR/dFPR along the boundary of the order's region."""
-    one, two = _moments(orders, log_tpr, log_fnr, log_fpr)
+    forward, backward = _moments(orders, log_tpr, log_fnr, log_fpr)
     log_tnr = np.log(-np.expm1(log_fpr))
-    down = _log_difference(one - log_fpr, two - log_tnr)
-    up = _log_difference(one - log_tpr, two - log_fnr)
+    down = _log_difference(forward - log_fpr, backward - log_tnr)
+    up = _log_difference(forward - log_tpr, backward - log_fnr)
     return np.asarray(down - up + np.log1p(-1 / orders))
 
 
@@ -214,7 +214,7 @@ def from_renyi(
     kept = epsilons <= _WEAKEST
     if not kept.any():
         return GuaranteeCurve(0.0, 1.0)
-    found = supporting_lines(orders[kept], epsilons[kept], logits[kept])
+    lines = supporting_lines(orders[kept], epsilons[kept], logits[kept])
     divergence = float(np.min(epsilons)) if least is None else least
     advantage = min(1.0, math.sqrt(divergence / 2) * (1 + 1e-12))
-    return from_profile(np.append(found[0], 0.0), np.append(found[1], advantage))
+    return from_profile(np.append(lines[0], 0.0), np.append(lines[1], advantage))

@@ -1,4 +1,4 @@
-"""Curves known by the tails of their loss: everything else is Newton's method."""
+"""Curves known by the tails of their privacy loss: every number is the root of one of them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class ThresholdCurve(TradeoffCurve):
     def _exact_fpr(self, tpr: Array) -> Array:
         """Where the TPR has its value; where it jumps over it, on the line that supports it."""
         flat = np.ravel(tpr).astype(float)
-        found = np.zeros(flat.size)
+        fpr = np.zeros(flat.size)
         asked = np.flatnonzero(flat > 0)
         if asked.size:
             goal = flat[asked]
@@ -118,8 +118,8 @@ class ThresholdCurve(TradeoffCurve):
             t, tails, hit = self._newton(off_tpr(goal, 1 - goal), self._guess_fpr(goal), *ends)
             with np.errstate(over="ignore"):
                 line = np.maximum(goal - tails[4], 0.0) * np.exp(-t)
-            found[asked] = np.where(hit, tails[0], line)
-        return found.reshape(np.shape(tpr))
+            fpr[asked] = np.where(hit, tails[0], line)
+        return fpr.reshape(np.shape(tpr))
 
     def _at(self, fpr: Array) -> Tails:
         """The best test of this FPR, randomised where no threshold has it."""
@@ -134,21 +134,21 @@ class ThresholdCurve(TradeoffCurve):
 
     def _solved_fpr(self, fpr: Array) -> Array:
         ends = self._smallest_loss(), self._largest_loss()
-        t, found, hit = self._newton(off_fpr(fpr), self._guess_fpr(fpr), *ends)
+        t, tails, hit = self._newton(off_fpr(fpr), self._guess_fpr(fpr), *ends)
         # Where the FPR jumps over what was asked, the curve is the line that supports it there.
         with np.errstate(over="ignore"):
             lift = np.exp(t) * fpr
-        tpr = np.clip(found[4] + lift, 0.0, 1.0)
-        found[1] = np.where(hit, found[1], tpr)
-        found[2] = np.where(hit, found[2], 1 - tpr)
-        return found
+        tpr = np.clip(tails[4] + lift, 0.0, 1.0)
+        tails[1] = np.where(hit, tails[1], tpr)
+        tails[2] = np.where(hit, tails[2], 1 - tpr)
+        return tails
 
     def _exact_epsilon(self, delta: Array) -> Array:
         """Where log δ, whose slope is −e^ε·FPR/δ, has its value."""
         flat = np.ravel(delta).astype(float)
-        found = np.where(flat <= 0, self._largest_loss(), 0.0)
+        epsilon = np.where(flat <= 0, self._largest_loss(), 0.0)
         asked = np.flatnonzero(flat > 0)
-        guess = self._guess_delta(np.log(flat[asked])) if asked.size else found
+        guess = self._guess_delta(np.log(flat[asked])) if asked.size else epsilon
         # Far from ε = 0 there is no need to know what happens there.
         near = asked.size and (guess.min() < 3 * self._deviation() or flat[asked].max() > _COMMON)
         if near:
@@ -163,8 +163,8 @@ class ThresholdCurve(TradeoffCurve):
 
             ends = 0.0, self._largest_loss()
             t, _, hit = self._newton(off, guess, *ends)
-            found[asked] = np.where(hit | (t > self._least_stride()), np.maximum(t, 0.0), 0.0)
-        return found.reshape(np.shape(delta))
+            epsilon[asked] = np.where(hit | (t > self._least_stride()), np.maximum(t, 0.0), 0.0)
+        return epsilon.reshape(np.shape(delta))
 
     def _newton(
         self, off: Off, t: Array, least: float, most: float
@@ -177,7 +177,7 @@ class ThresholdCurve(TradeoffCurve):
         t = np.array(t, dtype=float)
         stride, least_stride = _STRIDE * self._deviation(), self._least_stride()
         low, high = np.full(t.shape, least), np.full(t.shape, most)
-        found, hit = np.empty((len(Tails._fields), t.size)), np.ones(t.shape, dtype=bool)
+        all_tails, hit = np.empty((len(Tails._fields), t.size)), np.ones(t.shape, dtype=bool)
         todo = np.arange(t.size)
         for _ in range(_ROUNDS):
             now, left, right = t[todo], low[todo], high[todo]
@@ -195,10 +195,10 @@ class ThresholdCurve(TradeoffCurve):
             far = np.where(close, 0.0, np.clip(step, -limit, limit))
             t[todo] = now + np.where(np.abs(step) < limit, step, far)
             t[todo[narrow & ~close]] = now[narrow & ~close]
-            found[:, todo] = tails
+            all_tails[:, todo] = tails
             todo = todo[~(close | narrow)]
             if not todo.size:
-                return t, found, hit
+                return t, all_tails, hit
         raise NotCertified("the search for a threshold did not settle")
 
 
@@ -238,5 +238,5 @@ def _middle(low: Array, high: Array) -> Array:
     """Between two ends, either of which may be infinite."""
     with np.errstate(invalid="ignore"):
         middle = (low + high) / 2
-        one = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
-    return np.where(np.isfinite(middle), middle, np.where(np.isfinite(one), one, 0.0))
+        beyond = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
+    return np.where(np.isfinite(middle), middle, np.where(np.isfinite(beyond), beyond, 0.0))

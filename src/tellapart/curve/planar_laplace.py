@@ -1,4 +1,4 @@
-"""The curve of planar Laplace noise, by an integral over one angle."""
+"""The trade-off curve of planar Laplace noise (geo-indistinguishability), by one integral."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class PlanarLaplaceCurve(SymmetricCurve):
         )
 
     def _beta(self, alpha: Array) -> Array:
-        found = _mass_below(_ABSENT, self.shift, self._angles(alpha)[1])
-        return np.where(alpha == 0, 1.0, np.where(alpha == 1, 0.0, found))
+        beta = _mass_below(_ABSENT, self.shift, self._angles(alpha)[1])
+        return np.where(alpha == 0, 1.0, np.where(alpha == 1, 0.0, beta))
 
     def _tpr(self, fpr: Array) -> Array:
-        found = _mass_below(_PRESENT, self.shift, self._angles(fpr)[0])
-        return np.where(fpr == 0, 0.0, np.where(fpr == 1, 1.0, found))
+        tpr = _mass_below(_PRESENT, self.shift, self._angles(fpr)[0])
+        return np.where(fpr == 0, 0.0, np.where(fpr == 1, 1.0, tpr))
 
     def _angles(self, fpr: Array) -> tuple[Array, Array]:
         """The angle that rejects this often under h0, and its distance from π."""

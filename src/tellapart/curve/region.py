@@ -187,4 +187,4 @@ class MechanismRegion:
 
 
 def _worst_first(broken: list[tuple[str, float]]) -> tuple[Failure, ...]:
-    return tuple(Failure(*one) for one in sorted(broken, key=lambda pair: -pair[1]))
+    return tuple(Failure(*failure) for failure in sorted(broken, key=lambda pair: -pair[1]))

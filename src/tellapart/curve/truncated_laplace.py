@@ -1,4 +1,4 @@
-"""The curve of Laplace noise that is cut off."""
+"""The trade-off curve of truncated Laplace noise, which is cut off."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ class TruncatedLaplaceCurve(SymmetricCurve):
         return np.where(fpr <= 0.5, size, -size)
 
     def _beta(self, alpha: Array) -> Array:
-        found = self.noise_above(self.shift - self.noise_cut(alpha))
+        beta = self.noise_above(self.shift - self.noise_cut(alpha))
         if self.cutoff < self.shift:
-            return found
+            return beta
         # Below the lower centre the ratio is constant: a straight line down to 0.
         line = times_exp(np.maximum(1 - alpha - self._delta_at_infinity(), 0.0), -self.shift)
-        return np.where(alpha >= 0.5, line, found)
+        return np.where(alpha >= 0.5, line, beta)
 
     def _tpr(self, fpr: Array) -> Array:
-        found = self.noise_above(self.noise_cut(fpr) - self.shift)
+        tpr = self.noise_above(self.noise_cut(fpr) - self.shift)
         if self.cutoff < self.shift:
-            return found
+            return tpr
         line = self._delta_at_infinity() + times_exp(fpr, self.shift)
-        return np.where(line <= 0.5, line, found)
+        return np.where(line <= 0.5, line, tpr)
 
     def _fpr_at_small(self, tpr: Array) -> Array:
         if self.cutoff < self.shift:

@@ -1,4 +1,4 @@
-"""What a mechanism is: inert data that can say which curve it has."""
+"""Mechanisms, neighbouring relations and sampling schemes: inert data that knows its curve."""
 
 from __future__ import annotations
 
@@ -152,9 +152,9 @@ class Mechanism(ABC):
     def __repr__(self) -> str:
         """The parameters that were chosen; the neighbours only where they are not the usual."""
         shown = [
-            f"{one.name}={getattr(self, one.name)!r}"
-            for one in fields(self)
-            if one.name != "neighbours" and getattr(self, one.name) is not None
+            f"{parameter.name}={getattr(self, parameter.name)!r}"
+            for parameter in fields(self)
+            if parameter.name != "neighbours" and getattr(self, parameter.name) is not None
         ]
         if self.neighbours is not next(f for f in fields(self) if f.name == "neighbours").default:
             shown.append(f"neighbours={self.neighbours}")

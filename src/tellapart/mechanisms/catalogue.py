@@ -1,8 +1,11 @@
-"""Mechanisms by name, for people who type: ``laplace:epsilon=1,sensitivity=2``.
+"""The catalogue of mechanisms and their parameters, by name: ``laplace:epsilon=1``.
+
+A mechanism is one `Kind`, a number that mechanisms are made from one `Parameter`: options, dials
+and tables all derive from these records.
 
 A name may be made in several ways, each from its own parameters; the parameters that are given
 decide which is meant. ``any`` stands for every mechanism that keeps a promise. Every mechanism
-also takes ``sampled`` and ``repeated``, and ``+`` puts one after another:
+also takes ``sampled`` and ``repeated``, and ``+`` puts a mechanism after another:
 ``gaussian:sigma=2,sampled=0.01,repeated=100+laplace:epsilon=0.5``.
 """
 
@@ -10,12 +13,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.scale import Scale
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.base import Mechanism
@@ -35,6 +40,187 @@ from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
 
 
+class PrivateSide(StrEnum):
+    """Which way of a parameter is more private; for some it depends, or matters to nobody."""
+
+    LARGER = "larger"
+    SMALLER = "smaller"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that mechanisms are made from, declared once for commands, page and choices.
+
+    ``low`` and ``high`` are the ends of its dial, and ``ends`` what they mean where privacy is not
+    what changes. ``start`` is what it is held at while another parameter is chosen, if at all. With
+    the help text ``option`` it is an option of the commands.
+    """
+
+    key: str
+    label: str
+    low: float
+    high: float
+    scale: Scale = Scale.LOG
+    private_side: PrivateSide = PrivateSide.SMALLER
+    symbol: str = ""
+    start: float | None = None
+    ends: tuple[str, str] | None = None
+    option: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it comes in whole numbers only."""
+        return self.scale is Scale.WHOLE
+
+    @property
+    def grows_private(self) -> bool:
+        """Whether a larger value means more privacy: more noise, or more people to hide among."""
+        return self.private_side is PrivateSide.LARGER
+
+
+_LARGER, _NEITHER = PrivateSide.LARGER, PrivateSide.NEITHER
+_EVEN, _WHOLE = Scale.LINEAR, Scale.WHOLE
+
+PARAMETERS: dict[str, Parameter] = {
+    parameter.key: parameter
+    for parameter in (
+        Parameter(
+            "epsilon",
+            "ε, the privacy budget",
+            0.01,
+            20,
+            symbol="ε",
+            option="ε: odds change by a factor of e^ε at most.",
+        ),
+        Parameter(
+            "delta",
+            "δ, the chance that ε fails",
+            1e-12,
+            0.1,
+            symbol="δ",
+            start=1e-5,
+            option="The δ of every ε, told or promised; a bare promise has 0 unless given.",
+        ),
+        Parameter(
+            "sigma",
+            "σ, deviation of the noise",
+            0.05,
+            100,
+            private_side=_LARGER,
+            symbol="σ",
+            option="Standard deviation of Gaussian noise.",
+        ),
+        Parameter(
+            "scale",
+            "scale of the noise",
+            0.05,
+            100,
+            private_side=_LARGER,
+            option="Scale of Laplace noise: its mean distance from 0.",
+        ),
+        Parameter(
+            "sensitivity",
+            "sensitivity",
+            0.01,
+            100,
+            start=1,
+            option="How far one record moves the answer; 1 unless given.",
+        ),
+        Parameter(
+            "mu",
+            "μ of Gaussian DP",
+            0.01,
+            10,
+            symbol="μ",
+            option="μ of Gaussian differential privacy.",
+        ),
+        Parameter(
+            "noise_multiplier",
+            "noise multiplier",
+            0.3,
+            20,
+            private_side=_LARGER,
+            start=1,
+            option="Noise of DP-SGD, in units of the clipping norm.",
+        ),
+        Parameter(
+            "sampling_rate",
+            "share of the records in a batch",
+            1e-6,
+            1,
+            start=0.01,
+            option="Share of the records in a batch, from 0 to 1.",
+        ),
+        Parameter("steps", "steps", 1, 1_000_000, _WHOLE, start=1_000, option="Number of batches."),
+        Parameter(
+            "epochs", "epochs", 0.1, 1_000, option="Passes over the data, instead of --steps."
+        ),
+        Parameter(
+            "batch_size",
+            "expected size of a batch",
+            1,
+            100_000,
+            _WHOLE,
+            option="Expected records in a batch, for --epochs.",
+        ),
+        Parameter(
+            "data_size",
+            "records",
+            10,
+            100_000_000,
+            _WHOLE,
+            _LARGER,
+            option="Records in the data, for --epochs.",
+        ),
+        Parameter(
+            "zcdp",
+            "ρ of zero-concentrated DP",
+            1e-4,
+            20,
+            option="ρ of zero-concentrated differential privacy.",
+        ),
+        Parameter("cutoff", "where the noise is cut off", 0.1, 1_000, private_side=_LARGER),
+        Parameter(
+            "fraction",
+            "share of the high step",
+            0.01,
+            0.99,
+            _EVEN,
+            _NEITHER,
+            ends=("narrow high step", "wide high step"),
+        ),
+        Parameter("width", "width of the noise", 0.1, 1_000, private_side=_LARGER),
+        Parameter(
+            "atom",
+            "chance of no noise",
+            0,
+            0.99,
+            _EVEN,
+            _NEITHER,
+            ends=("always noise", "often none"),
+        ),
+        Parameter(
+            "power",
+            "power of the error that is least",
+            1,
+            4,
+            _EVEN,
+            _NEITHER,
+            ends=("small errors matter", "large errors matter"),
+        ),
+        Parameter(
+            "categories", "categories", 2, 1_000, _WHOLE, _NEITHER, start=2, ends=("few", "many")
+        ),
+        Parameter("keep", "chance that a one stays", 0.01, 0.99, _EVEN),
+        Parameter("flip", "chance that a zero turns", 0.01, 0.99, _EVEN, _LARGER),
+        Parameter("distance", "distance of two places", 0.01, 100, start=1),
+        Parameter("sampled", "share of the records it runs on", 1e-6, 1),
+        Parameter("repeated", "how many times", 1, 100_000, _WHOLE),
+    )
+}
+
+
 @dataclass(frozen=True)
 class Way:
     """One way to make a subject: from these parameters, the latter of which may be left out."""
@@ -44,64 +230,176 @@ class Way:
     takes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return ",".join([f"{one}=…" for one in self.needs] + [f"[{one}=…]" for one in self.takes])
+        return ",".join([f"{key}=…" for key in self.needs] + [f"[{key}=…]" for key in self.takes])
+
+    def fits(self, given: Collection[str]) -> bool:
+        """Whether these parameters make it."""
+        return set(self.needs) <= set(given) <= {*self.needs, *self.takes}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A mechanism by name, declared once for commands, page and choices.
+
+    ``start`` are the numbers that a page shows it with first. ``choosable`` are the parameters that
+    a page offers to choose, the usual first; without any it is the first that the first way needs.
+    """
+
+    name: str
+    ways: tuple[Way, ...]
+    start: str
+    choosable: tuple[str, ...] = ()
+    title: str = ""
+    composition: bool = False  # of many steps, for which there is no formula
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """All that it may be made from."""
+        return tuple(dict.fromkeys(key for way in self.ways for key in (*way.needs, *way.takes)))
+
+    @property
+    def words(self) -> str:
+        """The name for people."""
+        if self.title:
+            return self.title
+        first, *others = self.name.split("-")
+        people = [word.capitalize() if word in ("laplace", "gaussian") else word for word in others]
+        return " ".join([first.capitalize(), *people])
+
+    @property
+    def first_text(self) -> str:
+        """The mechanism that a page starts with."""
+        return f"{self.name}:{self.start}"
+
+    def families(self) -> dict[str, str]:
+        """Each parameter that can be chosen, and the text that leaves it alone open."""
+        return {key: self._leaving_open(key) for key in self.choosable or self.ways[0].needs[:1]}
+
+    def _leaving_open(self, parameter: str) -> str:
+        way = next(way for way in self.ways if parameter in way.needs)
+        numbers = {
+            key: start
+            for key in (*way.needs, *way.takes)
+            if key != parameter and (start := PARAMETERS[key].start) is not None
+        }
+        return str(Term(self.name, numbers))
 
 
 _SCALED = ("sensitivity",)
 
-NAMED: Mapping[str, tuple[Way, ...]] = {
-    "any": (
-        Way(guarantee, ("epsilon",), ("delta",)),
-        Way(guarantee, ("mu",)),
-        Way(guarantee, ("zcdp",)),
-    ),
-    "laplace": (
-        Way(Laplace.with_epsilon, ("epsilon",), _SCALED),
-        Way(Laplace, ("scale",), _SCALED),
-    ),
-    "gaussian": (
-        Way(Gaussian, ("sigma",), _SCALED),
-        Way(Gaussian.analytic, ("epsilon", "delta"), _SCALED),
-    ),
-    "gaussian-classic": (Way(Gaussian.classic, ("epsilon", "delta"), _SCALED),),
-    "discrete-laplace": (
-        Way(DiscreteLaplace.with_epsilon, ("epsilon",), _SCALED),
-        Way(DiscreteLaplace, ("scale",), _SCALED),
-    ),
-    "discrete-gaussian": (Way(DiscreteGaussian, ("sigma",), _SCALED),),
-    "truncated-laplace": (
-        Way(TruncatedLaplace.with_epsilon, ("epsilon", "delta"), _SCALED),
-        Way(TruncatedLaplace, ("scale", "cutoff"), _SCALED),
-    ),
-    "staircase": (Way(Staircase, ("epsilon",), ("sensitivity", "fraction")),),
-    "uniform": (
-        Way(UniformNoise, ("width",), ("atom", "sensitivity")),
-        Way(UniformNoise.optimal, ("delta",), ("sensitivity", "power")),
-    ),
-    "randomized-response": (Way(RandomizedResponse, ("epsilon",), ("categories",)),),
-    "unary-encoding": (
-        Way(UnaryEncoding.optimised, ("epsilon",)),
-        Way(UnaryEncoding, ("keep", "flip")),
-    ),
-    "symmetric-unary-encoding": (Way(UnaryEncoding.symmetric, ("epsilon",)),),
-    "exponential": (Way(ExponentialMechanism, ("epsilon",)),),
-    "permute-and-flip": (Way(PermuteAndFlip, ("epsilon",)),),
-    "noisy-max": (Way(ReportNoisyMax, ("epsilon",)),),
-    "planar-laplace": (Way(PlanarLaplace, ("epsilon",), ("distance",)),),
-    "dpsgd": (
-        Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps")),
-        Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size")),
-        Way(dp_sgd_with_epsilon, ("epsilon", "delta", "sampling_rate", "steps")),
-        Way(dp_sgd_with_epsilon, ("epsilon", "delta", "epochs", "batch_size", "data_size")),
-    ),
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "any",
+            (
+                Way(guarantee, ("epsilon",), ("delta",)),
+                Way(guarantee, ("mu",)),
+                Way(guarantee, ("zcdp",)),
+            ),
+            "epsilon=1,delta=1e-05",
+            ("epsilon", "mu"),
+            title="Any mechanism with ε and δ",
+        ),
+        Kind(
+            "laplace",
+            (
+                Way(Laplace.with_epsilon, ("epsilon",), _SCALED),
+                Way(Laplace, ("scale",), _SCALED),
+            ),
+            "epsilon=1",
+            ("epsilon", "scale"),
+        ),
+        Kind(
+            "gaussian",
+            (
+                Way(Gaussian, ("sigma",), _SCALED),
+                Way(Gaussian.analytic, ("epsilon", "delta"), _SCALED),
+            ),
+            "sigma=1",
+            ("sigma", "epsilon"),
+        ),
+        Kind(
+            "gaussian-classic",
+            (Way(Gaussian.classic, ("epsilon", "delta"), _SCALED),),
+            "epsilon=0.5,delta=1e-05",
+            title="Gaussian noise by the classic formula",
+        ),
+        Kind(
+            "discrete-laplace",
+            (
+                Way(DiscreteLaplace.with_epsilon, ("epsilon",), _SCALED),
+                Way(DiscreteLaplace, ("scale",), _SCALED),
+            ),
+            "epsilon=1",
+            ("epsilon", "scale"),
+        ),
+        Kind("discrete-gaussian", (Way(DiscreteGaussian, ("sigma",), _SCALED),), "sigma=1"),
+        Kind(
+            "truncated-laplace",
+            (
+                Way(TruncatedLaplace.with_epsilon, ("epsilon", "delta"), _SCALED),
+                Way(TruncatedLaplace, ("scale", "cutoff"), _SCALED),
+            ),
+            "epsilon=1,delta=1e-05",
+        ),
+        Kind(
+            "staircase",
+            (Way(Staircase, ("epsilon",), ("sensitivity", "fraction")),),
+            "epsilon=1",
+        ),
+        Kind(
+            "uniform",
+            (
+                Way(UniformNoise, ("width",), ("atom", "sensitivity")),
+                Way(UniformNoise.optimal, ("delta",), ("sensitivity", "power")),
+            ),
+            "delta=0.1",
+            ("width", "delta"),
+        ),
+        Kind(
+            "randomized-response",
+            (Way(RandomizedResponse, ("epsilon",), ("categories",)),),
+            "epsilon=1",
+        ),
+        Kind(
+            "unary-encoding",
+            (
+                Way(UnaryEncoding.optimised, ("epsilon",)),
+                Way(UnaryEncoding, ("keep", "flip")),
+            ),
+            "epsilon=1",
+        ),
+        Kind(
+            "symmetric-unary-encoding", (Way(UnaryEncoding.symmetric, ("epsilon",)),), "epsilon=1"
+        ),
+        Kind("exponential", (Way(ExponentialMechanism, ("epsilon",)),), "epsilon=1"),
+        Kind("permute-and-flip", (Way(PermuteAndFlip, ("epsilon",)),), "epsilon=1"),
+        Kind(
+            "noisy-max",
+            (Way(ReportNoisyMax, ("epsilon",)),),
+            "epsilon=1",
+            title="Report noisy max",
+        ),
+        Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
+        Kind(
+            "dpsgd",
+            (
+                Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps")),
+                Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size")),
+                Way(dp_sgd_with_epsilon, ("epsilon", "delta", "sampling_rate", "steps")),
+                Way(dp_sgd_with_epsilon, ("epsilon", "delta", "epochs", "batch_size", "data_size")),
+            ),
+            "noise_multiplier=1,sampling_rate=0.01,steps=1000",
+            ("noise_multiplier", "steps", "sampling_rate"),
+            title="DP-SGD",
+            composition=True,
+        ),
+    )
 }
 
-# A larger value of these means more privacy: more noise, or more people to hide among.
-_PRIVATE = {"sigma", "scale", "width", "cutoff", "flip", "noise_multiplier", "data_size"}
-# These come in whole numbers only.
-_WHOLE = {"steps", "categories", "batch_size", "data_size", "repeated"}
-# What every mechanism takes beside its own parameters: on a sample, and how often.
-_OFTEN = ("sampled", "repeated")
+# What every mechanism takes beside its own parameters: how often, and on a sample.
+REPETITION = ("repeated", "sampled")
 _THEN = re.compile(r"\+(?=\s*[a-zA-Z])")  # the plus of 1e+5 has a digit after it
 
 
@@ -117,22 +415,22 @@ class NamedFamily:
     @property
     def grows_private(self) -> bool:
         """Whether a larger parameter means more privacy."""
-        return self.parameter in _PRIVATE
+        return PARAMETERS[self.parameter].grows_private
 
     @property
     def composed(self) -> bool:
         """Whether the parameter is that of one step among several, or on a sample."""
-        return any(key in self.fixed for key in _OFTEN)
+        return any(key in self.fixed for key in REPETITION)
 
     @property
     def slow(self) -> bool:
         """Whether what it makes are compositions, which take more than a formula."""
-        return self.composed or self.name == "dpsgd"
+        return self.composed or KINDS[self.name].composition
 
     @property
     def whole(self) -> bool:
         """Whether the parameter comes in whole numbers only."""
-        return self.parameter in _WHOLE
+        return PARAMETERS[self.parameter].whole
 
 
 @dataclass(frozen=True)
@@ -150,10 +448,10 @@ class Term:
 def terms(text: str) -> tuple[Term, ...]:
     """What a text is made of, whether or not it is complete.
 
-    >>> [str(one) for one in terms("gaussian:sigma=2 , repeated=1e1 + laplace")]
+    >>> [str(term) for term in terms("gaussian:sigma=2 , repeated=1e1 + laplace")]
     ['gaussian:sigma=2,repeated=10', 'laplace']
     """
-    return tuple(Term(*_parsed(one, {})) for one in _terms(text))
+    return tuple(Term(*_parsed(part, {})) for part in _terms(text))
 
 
 def _short(value: float) -> str:
@@ -181,13 +479,13 @@ def named(text: str, **given: float) -> Subject:
 def _terms(text: str) -> list[str]:
     if not isinstance(text, str):
         _checks.refuse("mechanism", "be a text such as laplace:epsilon=1", text)
-    return [one.strip() for one in _THEN.split(text)]
+    return [part.strip() for part in _THEN.split(text)]
 
 
 def _made(text: str, given: Mapping[str, float]) -> Subject:
     name, values, often = _apart(text, given)
-    for way in NAMED[name]:
-        if set(way.needs) <= set(values) <= {*way.needs, *way.takes}:
+    for way in KINDS[name].ways:
+        if way.fits(values):
             return _taken(way.make(**values), often, text)
     return _refuse(name, values)
 
@@ -226,20 +524,20 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
         rule = "be one mechanism where a parameter is left open, not several joined by +"
         _checks.refuse("mechanism", rule, text)
     name, values, often = _apart(text, given)
-    found = _left_open(name, values)
+    ways = _left_open(name, values)
     if parameter is not None:
-        if parameter not in found:
-            rule = f"be one that {text!r} leaves open ({', '.join(found) or 'none'})"
+        if parameter not in ways:
+            rule = f"be one that {text!r} leaves open ({', '.join(ways) or 'none'})"
             _checks.refuse("parameter", rule, parameter)
-        found = {parameter: found[parameter]}
-    if not found:
-        options = " or ".join(dict.fromkeys(one for way in NAMED[name] for one in way.needs))
+        ways = {parameter: ways[parameter]}
+    if not ways:
+        options = " or ".join(dict.fromkeys(key for way in KINDS[name].ways for key in way.needs))
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
-    free = "epsilon" if "epsilon" in found else next(iter(found))
+    free = "epsilon" if "epsilon" in ways else next(iter(ways))
 
     def make(value: float) -> Subject:
-        return _taken(found[free].make(**{free: value}, **values), often, text)
+        return _taken(ways[free].make(**{free: value}, **values), often, text)
 
     return NamedFamily(name, free, {**values, **often}, make)
 
@@ -264,7 +562,7 @@ def takes_delta(text: str, **given: float) -> bool:
     if "delta" in terms(first)[0].values:
         return False
     name, values, _ = _apart(first, given)
-    return any(set(way.needs) <= set(values) <= {*way.needs, *way.takes} for way in NAMED[name])
+    return any(way.fits(values) for way in KINDS[name].ways)
 
 
 def own_delta(text: str) -> float | None:
@@ -279,7 +577,7 @@ def own_delta(text: str) -> float | None:
 def is_composed(text: str) -> bool:
     """Whether a text is of several steps or of a sample, so that a δ in it is not that of all."""
     first, *later = terms(text)
-    return bool(later) or any(key in first.values for key in _OFTEN)
+    return bool(later) or any(key in first.values for key in REPETITION)
 
 
 def labelled(text: str, given: Mapping[str, float]) -> str:
@@ -298,26 +596,26 @@ def labelled(text: str, given: Mapping[str, float]) -> str:
 def _apart(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any], dict[str, float]]:
     """A name, its own numbers, and on what sample and how often."""
     name, values = _parsed(text, given)
-    often = {key: values.pop(key) for key in _OFTEN if key in values}
+    often = {key: values.pop(key) for key in REPETITION if key in values}
     return name, values, often
 
 
 def _left_open(name: str, values: Mapping[str, float]) -> dict[str, Way]:
     """The parameters of which one alone is missing, and the way that it completes."""
-    found: dict[str, Way] = {}
-    for way in NAMED[name]:
+    completed_by: dict[str, Way] = {}
+    for way in KINDS[name].ways:
         missing = set(way.needs) - set(values)
         if set(values) <= {*way.needs, *way.takes} and len(missing) == 1:
-            found.setdefault(missing.pop(), way)
-    return found
+            completed_by.setdefault(missing.pop(), way)
+    return completed_by
 
 
 def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]:
     name, _, rest = text.strip().partition(":")
-    if name not in NAMED:
-        near = get_close_matches(name.lower(), NAMED, n=1)
+    if name not in KINDS:
+        near = get_close_matches(name.lower(), KINDS, n=1)
         perhaps = f" (did you mean {near[0]}?)" if near else ""
-        _checks.refuse("mechanism", f"be one of {', '.join(NAMED)}{perhaps}", text)
+        _checks.refuse("mechanism", f"be one of {', '.join(KINDS)}{perhaps}", text)
     values = {key: _checks.number(**{key: value}) for key, value in given.items()}
     for item in rest.split(",") if rest else []:
         key, _, value = (part.strip() for part in item.partition("="))
@@ -330,29 +628,29 @@ def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]
 def _number(key: str, value: str, text: str) -> float:
     for kind in (int, float):
         try:
-            found = kind(value)
+            number = kind(value)
         except ValueError:
             continue
-        if abs(found) > sys.float_info.max:
+        if abs(number) > sys.float_info.max:
             _checks.refuse("mechanism", f"have a {key} that a double can hold", text[:80])
-        return found
+        return number
     rule = "be written as name:key=number,key=number"
     return _checks.refuse("mechanism", f"{rule} ({key or value!r} has no number)", text)
 
 
 def _ways(name: str) -> str:
-    return " or ".join(f"{name}:{way}" for way in NAMED[name])
+    return " or ".join(f"{name}:{way}" for way in KINDS[name].ways)
 
 
 def _refuse(name: str, values: Mapping[str, float]) -> Subject:
     got = ",".join(f"{key}={value:g}" for key, value in values.items())
     shown = f"{name}:{got}" if got else name
     lacking = [
-        [one for one in way.needs if one not in values]
-        for way in NAMED[name]
+        [key for key in way.needs if key not in values]
+        for way in KINDS[name].ways
         if values and set(values) <= {*way.needs, *way.takes}
     ]
     if lacking:
-        said = dict.fromkeys(" and ".join(one) for one in sorted(lacking, key=len))
+        said = dict.fromkeys(" and ".join(keys) for keys in sorted(lacking, key=len))
         return _checks.refuse("mechanism", f"have {' or '.join(said)}, too", shown)
     return _checks.refuse("mechanism", f"be given as {_ways(name)}", shown)

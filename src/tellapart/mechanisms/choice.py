@@ -1,4 +1,4 @@
-"""Mechanisms that choose one of finitely many answers."""
+"""Private selection and local DP: exponential mechanism, noisy max, randomised response."""
 
 from __future__ import annotations
 

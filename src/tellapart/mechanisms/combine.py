@@ -1,4 +1,4 @@
-"""Trees of mechanisms: on a sample of the data, many times over, one after another.
+"""Composition and subsampling as trees of mechanisms: on a sample, repeated, one after another.
 
 A tree is inert data, like the mechanisms in it; its curve is that of all its outputs seen
 together. Later steps may be chosen after earlier outputs were seen: as every step keeps its own
@@ -13,9 +13,14 @@ from dataclasses import dataclass, field, fields
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.certified.brackets import Bracket, bracketed_parts
-from tellapart.curve.composition.compose import Part, part_of, replaced_part, sampled_part
-from tellapart.curve.composition.infinite_loss import NOTHING_SURE
+from tellapart.curve.certified.brackets import Bracket, bracketed_losses
+from tellapart.curve.composition.compose import (
+    PrivacyLoss,
+    privacy_loss_of,
+    subsampled_loss,
+    subsampled_replacing,
+)
+from tellapart.curve.composition.infinite_loss import ALL_FINITE
 from tellapart.curve.composition.loss_laws import LossLaw
 from tellapart.curve.composition.moment_curve import composed_or_enclosed
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
@@ -34,7 +39,7 @@ class Combined(Mechanism):
 
     def __repr__(self) -> str:
         """As it was built: the neighbours are those of its parts."""
-        own = [one.name for one in fields(self) if one.name != "neighbours"]
+        own = [parameter.name for parameter in fields(self) if parameter.name != "neighbours"]
         return f"{type(self).__name__}({', '.join(f'{x}={getattr(self, x)!r}' for x in own)})"
 
     @abstractmethod
@@ -45,9 +50,9 @@ class Combined(Mechanism):
         steps = self.steps()
         if len(steps) == 1 and steps[0][1] == 1:
             return steps[0][0]._present_test()
-        found = [(*_part(step), count) for step, count in steps]
-        side = _side(side for _, side, _ in found)
-        return composed_or_enclosed([(part, n) for part, _, n in found], side)
+        losses = [(*_privacy_loss(step), count) for step, count in steps]
+        side = _side(side for _, side, _ in losses)
+        return composed_or_enclosed([(part, n) for part, _, n in losses], side)
 
     def bracket(
         self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None
@@ -68,35 +73,38 @@ class Combined(Mechanism):
         width = _checks.finite_above_zero(gap=gap)
         if order is not None:
             _checks.member(Order, order=order)
-        found = [(*_part(step), count) for step, count in self.steps()]
-        parts = [(part, count) for part, _, count in found]
+        losses = [(*_privacy_loss(step), count) for step, count in self.steps()]
+        parts = [(part, count) for part, _, count in losses]
         if order is Order.ABSENT:
-            parts = [(Part(one.law.swapped(), one.kept.swapped()), n) for one, n in parts]
-        both = bracketed_parts(parts, asked, width, ordered=order is not None)
-        if _side(side for _, side, _ in found) is Bound.LOWER:
+            parts = [
+                (PrivacyLoss(loss.law.swapped(), loss.finite_mass.swapped()), n)
+                for loss, n in parts
+            ]
+        both = bracketed_losses(parts, asked, width, ordered=order is not None)
+        if _side(side for _, side, _ in losses) is Bound.LOWER:
             return Bracket(both.lower, nothing(Bound.UPPER))
         return both
 
 
-def _part(step: Mechanism) -> tuple[Part, Bound]:
+def _privacy_loss(step: Mechanism) -> tuple[PrivacyLoss, Bound]:
     if isinstance(step, Ready):
-        return step.part()
-    return part_of(step._present_test())
+        return step.privacy_loss()
+    return privacy_loss_of(step._present_test())
 
 
 def _side(sides: Iterable[Bound]) -> Bound:
     """Of a composition: steps known from below make it known from below."""
-    found = set(sides) - {Bound.EXACT}
-    if Bound.UPPER in found:
+    known = set(sides) - {Bound.EXACT}
+    if Bound.UPPER in known:
         raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
-    return Bound.LOWER if found else Bound.EXACT
+    return Bound.LOWER if known else Bound.EXACT
 
 
 class Ready(Combined):
     """A step that knows its own law, which its curve would not tell."""
 
     @abstractmethod
-    def part(self) -> tuple[Part, Bound]:
+    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
         """The step, for a composition."""
 
 
@@ -153,16 +161,16 @@ class Sampled(Ready):
             return SampledCurve(base, self.rate)
         return ReplacedCurve(SampledCurve(base.symmetrised(), self.rate))
 
-    def part(self) -> tuple[Part, Bound]:
+    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
         if self.neighbours is Neighbours.ADD_REMOVE:
-            part, bound = _part(self.base)
-            return sampled_part(part, self.rate), bound
+            part, bound = _privacy_loss(self.base)
+            return subsampled_loss(part, self.rate), bound
         inner: Mechanism = self.base
         rate = self.rate
         while isinstance(inner, Sampled):  # a sample of a sample is a sample
             rate, inner = rate * inner.rate, inner.base
-        part, bound = part_of(inner._present_test().symmetrised())
-        return replaced_part(part, rate), bound if rate == 1 else Bound.LOWER
+        loss, bound = privacy_loss_of(inner._present_test().symmetrised())
+        return subsampled_replacing(loss, rate), bound if rate == 1 else Bound.LOWER
 
 
 def _sampled_parts(mechanism: Mechanism) -> tuple[Mechanism, ...]:
@@ -203,12 +211,12 @@ class Sequence(Combined):
         parts = tuple(self.parts) if isinstance(self.parts, Iterable) else ()
         if not parts:
             _checks.refuse("parts", "be a list of at least one mechanism", self.parts)
-        for one in parts:
-            _check_mechanism(parts=one)
-        kinds = {one.neighbours for one in parts}
+        for part in parts:
+            _check_mechanism(parts=part)
+        kinds = {part.neighbours for part in parts}
         if len(kinds) > 1:
             rule = "all have the same neighbours (which two data sets are hard to tell apart)"
-            _checks.refuse("parts", rule, " and ".join(sorted(one.value for one in kinds)))
+            _checks.refuse("parts", rule, " and ".join(sorted(kind.value for kind in kinds)))
         self._set(parts=parts, neighbours=kinds.pop())
 
     def steps(self) -> tuple[Step, ...]:
@@ -238,13 +246,13 @@ def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
     """The law of each step's loss, and how often the step is taken; on the attacker's side."""
     if reveals_all(mechanism):
         raise Unsupported("steps that may reveal all (δ at every ε) have no finite moments")
-    return tuple((_part(step)[0].law, count) for step, count in parts_of(mechanism))
+    return tuple((_privacy_loss(step)[0].law, count) for step, count in parts_of(mechanism))
 
 
 def reveals_all(mechanism: Mechanism) -> bool:
     """Whether some step may show an output that only one of the two worlds produces."""
     _check_mechanism(mechanism=mechanism)
-    return any(_part(step)[0].kept != NOTHING_SURE for step, _ in parts_of(mechanism))
+    return any(_privacy_loss(step)[0].finite_mass != ALL_FINITE for step, _ in parts_of(mechanism))
 
 
 def parts_of(mechanism: Mechanism) -> tuple[Step, ...]:
@@ -253,6 +261,6 @@ def parts_of(mechanism: Mechanism) -> tuple[Step, ...]:
 
 
 def _check_mechanism(**named: object) -> None:
-    ((name, one),) = named.items()
-    if not isinstance(one, Mechanism):
-        _checks.refuse(name, "be a mechanism", one)
+    ((name, value),) = named.items()
+    if not isinstance(value, Mechanism):
+        _checks.refuse(name, "be a mechanism", value)

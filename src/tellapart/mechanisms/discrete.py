@@ -1,4 +1,4 @@
-"""Mechanisms that add whole numbers to a count."""
+"""The discrete Laplace (geometric) and discrete Gaussian mechanisms, for counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several records together have to fear: all of them present, or all of them absent."""
+"""Group privacy: several records together, all of them present or all of them absent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tellapart import _checks
 from tellapart._numeric.binomial import log_choose
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
-from tellapart.curve.composition.compose import Part, part_of
-from tellapart.curve.composition.group_privacy import OneStep, chained
-from tellapart.curve.composition.infinite_loss import Kept, revealing
+from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
+from tellapart.curve.composition.group_privacy import OneStep, group_curve
+from tellapart.curve.composition.infinite_loss import FiniteMass, with_infinite_loss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Sequence, Step, parts_of
@@ -43,25 +43,27 @@ class Group(Ready):
         return ((self, 1),)
 
     def _present_test(self) -> TradeoffCurve:
-        found = self._mixture()
-        if found is not None:
-            return revealing(OneStep(found.law, self._bound(found)), found.kept)
-        return chained(self.base._present_test(), self.size)
+        mixture = self._mixture()
+        if mixture is not None:
+            return with_infinite_loss(
+                OneStep(mixture.law, self._bound(mixture)), mixture.finite_mass
+            )
+        return group_curve(self.base._present_test(), self.size)
 
-    def part(self) -> tuple[Part, Bound]:
+    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
         """The step, for a composition."""
-        found = self._mixture()
-        if found is not None:
-            return found, self._bound(found)
-        return part_of(self._present_test())[0], Bound.LOWER
+        mixture = self._mixture()
+        if mixture is not None:
+            return mixture, self._bound(mixture)
+        return privacy_loss_of(self._present_test())[0], Bound.LOWER
 
-    def _bound(self, found: Part) -> Bound:
-        return Bound.EXACT if found.kept == Kept() else Bound.LOWER
+    def _bound(self, loss: PrivacyLoss) -> Bound:
+        return Bound.EXACT if loss.finite_mass == FiniteMass() else Bound.LOWER
 
     def _unsampled(self, scheme: Sampling) -> str:
         return "a group is sampled member by member: take .sampled(rate) first"
 
-    def _mixture(self) -> Part | None:
+    def _mixture(self) -> PrivacyLoss | None:
         """Gaussian noise on a Poisson sample: as many shifts as members are in the sample."""
         inner: Mechanism = self.base
         rate = 1.0
@@ -73,11 +75,11 @@ class Group(Ready):
         test = inner._present_test()
         if not isinstance(test, GaussianCurve):
             return None
-        weights, kept = _binomial(self.size, rate)
-        return Part(MixtureLoss(test.mu, weights), kept)
+        weights, finite_mass = _binomial(self.size, rate)
+        return PrivacyLoss(MixtureLoss(test.mu, weights), finite_mass)
 
 
-def _binomial(size: int, rate: float) -> tuple[tuple[float, ...], Kept]:
+def _binomial(size: int, rate: float) -> tuple[tuple[float, ...], FiniteMass]:
     """How likely each number of members is; rare large ones count as revealing all.
 
     Rare small ones count as the least of the others, which moves the answer further.
@@ -94,7 +96,7 @@ def _binomial(size: int, rate: float) -> tuple[tuple[float, ...], Kept]:
     kept[:first] = 0.0
     if last < size:
         sure = max(sure, _RAREST)  # what underflows is charged, too
-    return tuple(kept.tolist()), Kept(0.0, math.log1p(-sure))
+    return tuple(kept.tolist()), FiniteMass(0.0, math.log1p(-sure))
 
 
 def grouped(mechanism: Mechanism, size: int) -> Mechanism:

@@ -1,4 +1,4 @@
-"""Noise laws: what is added to an answer, and the curve of two answers a given shift apart."""
+"""Noise distributions: what is added to an answer, and the curve of two answers a shift apart."""
 
 from __future__ import annotations
 

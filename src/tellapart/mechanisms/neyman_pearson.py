@@ -1,4 +1,4 @@
-"""The Neyman-Pearson attack itself, for people who want to run it on an output."""
+"""The Neyman-Pearson (likelihood-ratio) attack itself, to be run on an output."""
 
 from __future__ import annotations
 
@@ -141,12 +141,12 @@ def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> 
 def _answer(**named: Any) -> Array:
     """A finite number or a list of them, copied so that the caller's array stays the caller's."""
     ((name, value),) = named.items()
-    found = _checks.reals("be a number or a list of numbers", **named).copy()
-    if found.ndim > 1 or found.size == 0:
+    answer = _checks.reals("be a number or a list of numbers", **named).copy()
+    if answer.ndim > 1 or answer.size == 0:
         _checks.refuse(name, "be a number or a list of numbers", value)
-    if not np.isfinite(found).all():
+    if not np.isfinite(answer).all():
         _checks.refuse(name, "be finite", value)
-    return found
+    return answer
 
 
 def plausibly_deniable(likelihoods: ArrayLike, record: int, ratio: float, k: int) -> bool:

@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to a numerical answer."""
+"""Additive noise: the Laplace, Gaussian and truncated Laplace mechanisms."""
 
 from __future__ import annotations
 

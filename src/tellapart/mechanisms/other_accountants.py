@@ -1,4 +1,4 @@
-"""What others would say of a composition: shortcuts by moments, each with the side it errs on.
+"""Other accountants: Rényi DP, zero-concentrated DP and the central limit, and where they err.
 
 The Rényi and concentrated curves are bounds: they show a stronger attacker than there is. The
 central limit is no bound. It stands in no curve of the mechanism itself, so that no guarantee and
@@ -146,8 +146,8 @@ def renyi_divergence(mechanism: Mechanism, order: ArrayLike) -> float | Array:
         return shaped(np.full(asked.shape, math.inf), asked)
     flat = np.ravel(asked)
     logs = _moments(_merged(plain), flat)[0].max(axis=0)
-    found = np.maximum(logs / (flat - 1) * (1 + _ROUNDING), 0.0)
-    return shaped(found.reshape(asked.shape), asked)
+    divergence = np.maximum(logs / (flat - 1) * (1 + _ROUNDING), 0.0)
+    return shaped(divergence.reshape(asked.shape), asked)
 
 
 def _with_moments(mechanism: Mechanism) -> Mechanism:

@@ -1,4 +1,4 @@
-"""Noise of unusual shape: the best for pure ε, the best for pure δ, and noise in the plane."""
+"""Staircase, uniform and planar Laplace noise: best for pure ε, for pure δ, and in the plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers given in person, then shuffled: nobody knows whose is whose."""
+"""The shuffle model: local answers in random order, so that nobody knows whose is whose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.composition.shuffling import clones
+from tellapart.curve.composition.shuffling import shuffled_curve
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
@@ -60,4 +60,4 @@ class Shuffled(Combined):
             return nothing()
         binary = isinstance(self.base, RandomizedResponse) and self.base.categories == 2
         chance = 2 / (math.exp(local) + 1) if binary else math.exp(-local)
-        return clones(local, self.users - 1, chance)
+        return shuffled_curve(local, self.users - 1, chance)

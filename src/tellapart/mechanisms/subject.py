@@ -1,4 +1,4 @@
-"""What risks, pictures and choices are about: a mechanism, or a curve that stands for many."""
+"""The subject of risks, plots and choices: a mechanism, or a trade-off curve for many of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def curves_of(subjects: Mapping[str, Subject]) -> dict[str, TradeoffCurve]:
     for name in subjects:
         if not isinstance(name, str):
             _checks.refuse("subjects", "have names that are texts", name)
-    return {name: curve_of(one, f"subjects[{name!r}]") for name, one in subjects.items()}
+    return {name: curve_of(subject, f"subjects[{name!r}]") for name, subject in subjects.items()}
 
 
 def scope(subject: Subject) -> str:

@@ -1,4 +1,4 @@
-"""Private training, in words: recipes that expand into trees of mechanisms."""
+"""DP-SGD and DP-FTRL (matrix mechanism): private training as trees of mechanisms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.composition.compose import Part, part_of
+from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Step
@@ -51,10 +51,10 @@ def dp_sgd(
     step = Gaussian(noise)
     if _checks.member(Sampling, scheme=scheme) is Sampling.WITHOUT_REPLACEMENT:
         step = Gaussian(noise, sensitivity=2.0, neighbours=Neighbours.REPLACE)
-    told = {"sampling_rate": sampling_rate, "steps": steps}
+    by_steps = {"sampling_rate": sampling_rate, "steps": steps}
     counted = {"epochs": epochs, "batch_size": batch_size, "data_size": data_size}
-    given = [name for name, value in (told | counted).items() if value is not None]
-    if sampling_rate is not None and steps is not None and given == list(told):
+    given = [name for name, value in (by_steps | counted).items() if value is not None]
+    if sampling_rate is not None and steps is not None and given == list(by_steps):
         rate = _checks.probability(sampling_rate=sampling_rate)
         return step.sampled(rate, scheme).repeated(_checks.whole(1, 10**15, steps=steps))
     if epochs is None or batch_size is None or data_size is None or given != list(counted):
@@ -118,10 +118,10 @@ def dp_sgd_with_epsilon(
         _checks.refuse("delta", f"be less than the {most:.4g} leaked without noise", delta)
     high = solve.climb(excess, np.zeros(1), 0.5)
     low = solve.climb(excess, high - 0.5, -0.5)
-    _, found = solve.falling_root(excess, low, high, _RESOLVED)
-    while excess(found)[0] > -_RESOLVED:
-        found = found + _RESOLVED
-    return training(math.exp(float(found[0])))
+    _, log_noise = solve.falling_root(excess, low, high, _RESOLVED)
+    while excess(log_noise)[0] > -_RESOLVED:
+        log_noise = log_noise + _RESOLVED
+    return training(math.exp(float(log_noise[0])))
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,9 +146,9 @@ class MatrixMechanism(Ready):
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
 
-    def part(self) -> tuple[Part, Bound]:
+    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
         """The training, for a composition with others."""
-        return part_of(self._present_test())
+        return privacy_loss_of(self._present_test())
 
     def _present_test(self) -> TradeoffCurve:
         return self.base._present_test()
@@ -189,7 +189,7 @@ def matrix_mechanism(
     if not listed:
         _checks.refuse("participations", "list the rounds of at least one record", participations)
     for rounds in listed:
-        chosen = [_checks.whole(0, matrix.shape[1] - 1, participations=one) for one in rounds]
+        chosen = [_checks.whole(0, matrix.shape[1] - 1, participations=number) for number in rounds]
         if len(set(chosen)) != len(chosen):
             _checks.refuse("participations", "name each round of a record once", rounds)
         largest = max(largest, float(np.sqrt(gram[np.ix_(chosen, chosen)].sum())))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
-from tellapart.mechanisms.catalogue import Term, terms
+from tellapart.mechanisms.catalogue import REPETITION, Term, terms
 
 State = TypeVar("State")
 
@@ -121,4 +121,4 @@ def _says(name: str, key: str, value: float) -> bool:
     """Once, and on all records, is what a mechanism does unless it is said; δ of a promise is 0."""
     if (name, key) == ("any", "delta"):
         return value != 0
-    return key not in ("repeated", "sampled") or value != 1
+    return key not in REPETITION or value != 1

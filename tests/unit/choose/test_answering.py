@@ -6,16 +6,18 @@ from tellapart import choose, risk
 from tellapart.choose import named_limits
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named_family
+from tellapart.risk.catalogue import limited
 
 ATTACKER = {"prior": 0.1, "fpr": 0.01, "recall": 0.5, "weight": 2.0, "delta": 1e-5}
 
 
 def test_every_limit_is_about_the_attacker_asked_for():
-    bounds = dict.fromkeys(named_limits.ACCEPTED, 0.5)
-    found = named_limits.accepted(bounds, ATTACKER)
-    assert [one.least for one in found] == [False] * 9 + [True]
-    assert choose.at_most(0.5, risk.f_score, weight=2.0, prior=0.1) in found
-    assert choose.at_least(0.5, risk.bayes_error, prior=0.1) in found
+    bounds = dict.fromkeys(limited(), 0.5)
+    limits = named_limits.accepted(bounds, ATTACKER)
+    assert [limit.measure for limit in limits if limit.least] == [risk.bayes_error]
+    assert len(limits) == 10
+    assert choose.at_most(0.5, risk.f_score, weight=2.0, prior=0.1) in limits
+    assert choose.at_least(0.5, risk.bayes_error, prior=0.1) in limits
 
 
 def test_a_bound_that_is_no_probability_is_refused_by_its_name():

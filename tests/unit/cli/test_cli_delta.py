@@ -13,7 +13,7 @@ from tellapart import audit
 from tellapart.choose.named_limits import configured
 from tellapart.cli import main
 from tellapart.cli.deltas import asked
-from tellapart.mechanisms.catalogue import NAMED, named, named_family
+from tellapart.mechanisms.catalogue import KINDS, named, named_family
 from tellapart.mechanisms.subject import curve_of
 
 # Each mechanism, made in every way it can be.
@@ -46,7 +46,7 @@ TOLD = [
 ]
 CASES = [*(f"{name} {more}".strip() for name, every in MADE.items() for more in every), *TOLD]
 # What is left open is chosen; uniform noise has one ε only, 0 or none.
-OPEN = {name: "" for name in NAMED if name != "uniform"} | {
+OPEN = {name: "" for name in KINDS if name != "uniform"} | {
     "dpsgd": "--sampling-rate 0.01 --steps 100",
     "gaussian:repeated=20": "",
     "gaussian:delta=1e-6": "--parameter epsilon",

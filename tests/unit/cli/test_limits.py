@@ -71,8 +71,8 @@ def test_a_limit_that_is_kept_changes_nothing(call):
 def test_what_does_not_ask_is_ended_a_little_later(tmp_path):
     """As code in C that runs long; nothing of it stays behind."""
     program = (
-        "import sys, time\nfrom tellapart.cli import limits, main, theory\n"
-        "limits._GRACE = 0.1\ntheory.asked = lambda *_, **__: time.sleep(600)\n"
+        "import sys, time\nfrom tellapart.cli import limits, main, risk\n"
+        "limits._GRACE = 0.1\nrisk.asked = lambda *_, **__: time.sleep(600)\n"
         "sys.exit(main())"
     )
     done = subprocess.run(  # noqa: S603

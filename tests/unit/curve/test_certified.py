@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart._numeric.convolution import Part, _thinned_out, composed
+from tellapart._numeric.convolution import GridMasses, _thinned_out, composed
 from tellapart.curve.certified import brackets
 from tellapart.curve.certified.brackets import bracketed
-from tellapart.curve.certified.discretise import from_two_profiles, in_pieces
+from tellapart.curve.certified.discretise import discretised, from_two_profiles
 from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.curve.composition.laplace_loss import BoundedLoss
 from tellapart.curve.composition.loss_laws import (
@@ -71,7 +71,7 @@ def rr_epsilon(epsilon, times, delta):
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_rates_of_a_step_are_those_of_its_moments(law):
     """E over h0 of 1 and of e^loss, from the tails: both are 1."""
-    pieces = in_pieces(law, 1e-3, 1e-30)
+    pieces = discretised(law, 1e-3, 1e-30)
     assert pieces.absent.sum() == pytest.approx(1, abs=1e-12)
     assert pieces.present.sum() == pytest.approx(1, abs=1e-12)
     middle = (pieces.half + 0.5) * 5e-4
@@ -135,7 +135,7 @@ def test_logistic_noise_has_its_ends_where_they_are():
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 @pytest.mark.parametrize("mesh", [0.003, 0.11])
 def test_the_stronger_step_leaks_more_and_the_rounded_one_less(law, mesh):
-    pieces = in_pieces(law, mesh, 1e-25)
+    pieces = discretised(law, mesh, 1e-25)
     part, revealed = pieces.stronger(1)
     most_absent, least_present = pieces.rounded(1)
     for one in (part, most_absent, least_present):
@@ -171,7 +171,10 @@ def direct(parts):
 @pytest.mark.parametrize("tilt", [0.0, 0.7, 5.0, 20.0])
 def test_sums_are_within_their_error_of_plain_convolution(tilt):
     rng = np.random.default_rng(5)
-    parts = [Part(-3, rng.dirichlet(np.ones(9)), 6), Part(2, rng.dirichlet(np.ones(4)), 5)]
+    parts = [
+        GridMasses(-3, rng.dirichlet(np.ones(9)), 6),
+        GridMasses(2, rng.dirichlet(np.ones(4)), 5),
+    ]
     start, masses = direct(parts)
     mesh = 0.05
     found = composed(parts, mesh, tilt)
@@ -187,7 +190,7 @@ def test_sums_are_within_their_error_of_plain_convolution(tilt):
 
 def test_sums_read_off_on_the_right_side():
     rng = np.random.default_rng(6)
-    parts = [Part(-5, rng.dirichlet(np.ones(12)), 40)]
+    parts = [GridMasses(-5, rng.dirichlet(np.ones(12)), 40)]
     start, masses = direct(parts)
     index = start + np.arange(masses.size)
     mesh = 0.1
@@ -214,7 +217,7 @@ def test_masses_on_every_so_many_grid_points_have_no_smaller_moments(every):
 
 def test_below_its_window_a_sum_still_knows_no_less_than_the_mass_there():
     """A large tilt leaves the bulk out of the window, yet it lies above these points."""
-    parts = [Part(0, np.array([0.5, 0.5]), 400)]
+    parts = [GridMasses(0, np.array([0.5, 0.5]), 400)]
     found = composed(parts, 1.0, 4.0)
     assert found.start > 250
     for at in (100.0, 190.0, 200.0, 210.0, 240.0):
@@ -223,7 +226,7 @@ def test_below_its_window_a_sum_still_knows_no_less_than_the_mass_there():
 
 
 def test_sums_have_digits_far_below_those_of_a_plain_fft():
-    parts = [Part(0, np.array([0.5, 0.5]), 200)]
+    parts = [GridMasses(0, np.array([0.5, 0.5]), 200)]
     found = composed(parts, 1.0, math.log(9.0))
     asked = np.array([194.0])
     truth = sum(math.comb(200, k) for k in range(195, 201)) / 2.0**200
@@ -234,7 +237,7 @@ def test_sums_have_digits_far_below_those_of_a_plain_fft():
 
 def test_a_sum_with_too_many_points_is_refused():
     with pytest.raises(ta.NotCertified) as caught:
-        composed([Part(0, np.full(50, 0.02), 50)], 0.1, 0.0, most=100)
+        composed([GridMasses(0, np.full(50, 0.02), 50)], 0.1, 0.0, most=100)
     assert str(caught.value) == "the sum of the losses needs more than 100 grid points"
 
 
@@ -477,7 +480,7 @@ def test_losses_that_a_double_takes_for_one_have_a_bracket():
 def test_a_step_with_more_losses_than_memory_holds_is_refused():
     law = AtomicLoss(np.array([9.0, 0.0]), np.array([0.0001, 0.9999]))
     with pytest.raises(ta.NotCertified):
-        in_pieces(law, 1e-9, 0.0).stronger(1)
+        discretised(law, 1e-9, 0.0).stronger(1)
 
 
 def test_sides_that_contradict_each_other_are_not_handed_out(monkeypatch):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import comb
 
 import tellapart as ta
-from tellapart.curve.composition.group_privacy import chained
+from tellapart.curve.composition.group_privacy import group_curve
 from tellapart.mechanisms.group_privacy import _binomial
 
 EPSILONS = np.array([0.0, 0.2, 1.0, 3.0])
@@ -67,7 +67,7 @@ def test_a_group_leaks_no_more_than_its_chain(sigma, rate, size):
     step = ta.Gaussian(sigma).sampled(rate)
     grid = np.concatenate([[0.0], np.geomspace(1e-12, 0.5, 200), np.linspace(0.5, 1, 50)])
     for order in ta.Order:
-        chain = chained(step.curve(order), size)
+        chain = group_curve(step.curve(order), size)
         truth = step.for_group(size).curve(order)
         assert np.all(chain.beta(grid) <= truth.beta(grid) + 1e-12)
         assert np.all(chain.delta(EPSILONS) >= truth.delta(EPSILONS) * (1 - 1e-9))
@@ -75,7 +75,7 @@ def test_a_group_leaks_no_more_than_its_chain(sigma, rate, size):
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_a_chain_of_bells_is_a_bell_and_no_better_for_an_attacker(size):
-    chain, bells = chained(ta.Gaussian(2).curve(), size), ta.Gaussian(2, size).curve()
+    chain, bells = group_curve(ta.Gaussian(2).curve(), size), ta.Gaussian(2, size).curve()
     alpha = np.concatenate([np.geomspace(1e-12, 0.5, 60), np.linspace(0.5, 1, 20)])
     assert ta.dominates(chain, bells)
     np.testing.assert_allclose(chain.beta(alpha), bells.beta(alpha), atol=1e-5)
@@ -91,10 +91,10 @@ def test_a_promise_to_one_is_a_weaker_promise_to_a_group():
 
 @pytest.mark.parametrize(("size", "rate"), [(3, 0.2), (60, 1e-4), (1000, 0.3), (1000, 1e-9)])
 def test_weights_of_a_group_sum_up_and_err_on_the_safe_side(size, rate):
-    weights, kept = _binomial(size, rate)
+    weights, finite_mass = _binomial(size, rate)
     assert sum(weights) == pytest.approx(1, abs=1e-12)
-    assert kept.sure[0] == 0
-    assert 0 <= kept.sure[1] <= 1.1e-200
+    assert finite_mass.delta_infinity[0] == 0
+    assert 0 <= finite_mass.delta_infinity[1] <= 1.1e-200
     mean = sum(j * w for j, w in enumerate(weights))
     assert mean == pytest.approx(size * rate, rel=1e-11)
 

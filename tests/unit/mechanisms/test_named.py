@@ -9,7 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.mechanisms.catalogue import NAMED, named, named_family
+from tellapart.mechanisms.catalogue import KINDS, named, named_family
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_what_a_text_stands_for(text, made):
 def test_every_mechanism_with_numbers_for_parameters_has_a_name():
     examples = {
         way.make.__self__ if hasattr(way.make, "__self__") else way.make
-        for ways in NAMED.values()
-        for way in ways
+        for kind in KINDS.values()
+        for way in kind.ways
     }
     kinds = {one for one in examples if isinstance(one, type)}
     assert kinds == set(ta.MECHANISMS) - {ta.CustomMechanism, ta.Promise}  # "any" is a promise
@@ -169,7 +169,7 @@ def test_a_family_must_leave_one_parameter_open():
 
 WITH_DELTA = {"any", "gaussian", "gaussian-classic", "truncated-laplace"}
 FAMILIES = [f"{name}:delta=1e-5" for name in sorted(WITH_DELTA)] + [
-    name for name in NAMED if name not in {"gaussian-classic", "truncated-laplace", "dpsgd"}
+    name for name in KINDS if name not in {"gaussian-classic", "truncated-laplace", "dpsgd"}
 ]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.curve.composition.shuffling import clones
+from tellapart.curve.composition.shuffling import shuffled_curve
 
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0])
@@ -72,7 +72,7 @@ def test_no_shuffle_of_any_randomiser_beats_the_bound(epsilon, others, data):
     local = max(float(np.abs(a - b).max()) for a in logs for b in logs)
     if local == 0:
         return
-    holds(clones(local, len(others), np.exp(-local)), truths(rows, others))
+    holds(shuffled_curve(local, len(others), np.exp(-local)), truths(rows, others))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -88,7 +88,7 @@ def test_the_bound_holds_where_clones_are_fewest(share, others):
     third[:2] += (1 - third.sum()) / 2
     table = np.stack([*rows, third])
     local = max(float(np.abs(np.log(a / b)).max()) for a in table for b in table)
-    holds(clones(local, others, np.exp(-local)), truths(table, [2] * others))
+    holds(shuffled_curve(local, others, np.exp(-local)), truths(table, [2] * others))
 
 
 def test_alone_nobody_is_hidden():

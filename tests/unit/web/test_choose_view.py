@@ -7,12 +7,13 @@ from copied_code import printed
 from tellapart import risk
 from tellapart.choose import at_least, at_most
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import NAMED, named_family
+from tellapart.mechanisms.catalogue import KINDS, named_family
+from tellapart.risk.catalogue import limited
 from tellapart.web import _families, _state
 from tellapart.web._answer import Mark
 from tellapart.web._controls import Group
 from tellapart.web.views import choose
-from tellapart.web.views.choose import LIMITS, VIEW, State
+from tellapart.web.views.choose import VIEW, State
 
 
 def asked(changed=None, **values):
@@ -34,7 +35,7 @@ CASES = {
         "max_ppv": "0.05",
         "prior": "0.001",
     },
-    "every limit": {f"on_{key}": "yes" for key in LIMITS},
+    "every limit": {f"on_{key}": "yes" for key in limited()},
     "any": {"mechanism": "any:delta=1e-05", "on_min_bayes_error": "yes"},
     "no number": {"mechanism": "randomized-response:categories=4"},
     "another parameter": {"mechanism": "laplace:sensitivity=1", "parameter": "scale"},
@@ -82,7 +83,7 @@ def test_a_composition_is_not_called_certified_unless_it_is():
 
 
 def test_dp_sgd_is_chosen_by_noise_steps_or_rate():
-    (start, *_) = _families.FAMILIES["dpsgd"].values()
+    (start, *_) = KINDS["dpsgd"].families().values()
     state = asked(mechanism=start, **{"mechanism.0.steps": 500})
     assert VIEW.answer(state).headline.startswith("noise_multiplier = ")
     later = asked("parameter", mechanism=state.mechanism, parameter="steps")
@@ -104,9 +105,8 @@ def test_what_is_left_open_follows_the_mechanism():
 
 
 def test_every_start_leaves_open_what_it_says():
-    assert set(_families.FAMILIES) == set(NAMED)
-    for name, starts in _families.FAMILIES.items():
-        for parameter, text in starts.items():
+    for name, kind in KINDS.items():
+        for parameter, text in kind.families().items():
             assert named_family(text, parameter).parameter == parameter
             assert named_family(text, parameter).name == name
             assert "mechanism" in fields(_families.controls(text, parameter))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tellapart.mechanisms.catalogue import NAMED
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, PrivateSide
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Mark
-from tellapart.web._controls import Dial, Group, Private
+from tellapart.web._controls import Dial, Group
 from tellapart.web.views import VIEWS
 
 ALL_LIMITS = {
@@ -18,7 +18,7 @@ STATES = [
     ("/auxiliary", {"about": "chain"}),
     ("/auxiliary", {"measure": "ppv"}),
     ("/point", {"claim": "gaussian:sigma=1"}),
-    *(("/", {"mechanism": start}) for start in _controls.STARTS.values()),
+    *(("/", {"mechanism": kind.first_text}) for kind in KINDS.values()),
     ("/", {"mechanism": "staircase:epsilon=1,sensitivity=1,fraction=0.3"}),
     ("/", {"mechanism": "truncated-laplace:epsilon=1,delta=1e-05"}),
     ("/", {"mechanism": "randomized-response:epsilon=1,categories=4"}),
@@ -37,19 +37,20 @@ def flat(controls):
 def test_every_dial_says_what_its_ends_mean_and_has_a_name_of_its_own(path, values):
     view = VIEWS[path]
     dials = [one for one in flat(view.controls(view.read(values))) if isinstance(one, Dial)]
-    assert [one.label for one in dials if one.private is Private.NEITHER and not one.ends] == []
+    assert [one.label for one in dials if one.private is PrivateSide.NEITHER and not one.ends] == []
     if path == "/choose":
         names = [one.label for one in dials]
         assert len(set(names)) == len(names)
 
 
 def test_a_parameter_that_is_neither_more_nor_less_private_says_what_its_ends_mean():
-    for key in ("fraction", "atom", "power", "categories"):
-        assert _controls.parameter("x", key, 2).ends
+    for key, parameter in PARAMETERS.items():
+        neither = parameter.private_side is PrivateSide.NEITHER
+        assert bool(_controls.parameter("x", key, 2).ends) == neither
 
 
 def test_mechanisms_are_called_as_people_write_them():
-    names = {_controls.title_of(one) for one in NAMED}
+    names = {kind.words for kind in KINDS.values()}
     assert {"Discrete Laplace", "Report noisy max", "Any mechanism with ε and δ"} <= names
     assert all(name[0].isupper() for name in names)
 

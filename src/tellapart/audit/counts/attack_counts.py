@@ -1,4 +1,4 @@
-"""What one attack did: how many members and how many others it accused."""
+"""The confusion matrix of one attack: how many members and non-members it flagged."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Counts:
         if right == 0 and some > 0:
             _checks.refuse("precision", "exceed 0 where members are found", precision)
         wrong = some * (1 - right) / right if some > 0 else 0.0
-        found, falsely = math.floor(some * _ROUNDING), math.ceil(wrong / _ROUNDING)
+        flagged, falsely = math.floor(some * _ROUNDING), math.ceil(wrong / _ROUNDING)
         if falsely > _checks.whole(1, 10**15, others=others):
             rule = f"be possible: {falsely} others would have been accused of {others}"
             _checks.refuse("precision", rule, precision)
-        return cls(found, members, falsely, others)
+        return cls(flagged, members, falsely, others)
 
     @property
     def tpr(self) -> float:

@@ -23,7 +23,13 @@ from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import exact_tails
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.exact_tails import Claim, Proof, Region, Span
-from tellapart.audit.counts.outcome_orders import Forms, Ranking, by_box, by_score, observed
+from tellapart.audit.counts.outcome_orders import (
+    Forms,
+    Ranking,
+    clopper_pearson_bound,
+    clopper_pearson_order,
+    score_order,
+)
 from tellapart.curve.closed import GuaranteeCurve
 
 BUDGET = 400_000
@@ -39,7 +45,9 @@ def claimed(epsilon: float, delta: float, forms: Forms) -> Claim:
     return lambda fpr: np.minimum(delta + times_exp(fpr, epsilon), 1.0)
 
 
-def largest(search: Search, proven: float, likely: float, scale: float, finest: float) -> float:
+def largest(
+    search: BuehlerSearch, proven: float, likely: float, scale: float, finest: float
+) -> float:
     """The largest ε up to a likely one at which the region is certified to be unlikely enough.
 
     Certificates are bought from cheap to dear, at distances from the goal that shrink from the
@@ -70,7 +78,7 @@ def largest(search: Search, proven: float, likely: float, scale: float, finest: 
 
 
 @dataclass(frozen=True)
-class Search:
+class BuehlerSearch:
     """Where the worst FPR makes the region just as likely as the target; not certified."""
 
     region: Region
@@ -130,7 +138,7 @@ _SHARE = 1e-3
 _SCORES = 0.8, 0.999
 
 
-class _Asked(NamedTuple):
+class _Test(NamedTuple):
     delta: float
     level: float
     forms: Forms
@@ -173,10 +181,10 @@ def berger_boos_epsilon(
     asked, c = _asked(delta, confidence, forms)
     span, target = _likely(counts, 1 - c)
     if _ranked(ranking, c) is Ranking.BOX:
-        found = _from_box(counts, asked, span, target, _SHARE)
+        epsilon = _from_box(counts, asked, span, target, _SHARE)
     else:
-        found = _from_score(counts, asked, span, target)
-    return LowerBound(found, c, Basis.EXACT, "Berger-Boos")
+        epsilon = _from_score(counts, asked, span, target)
+    return LowerBound(epsilon, c, Basis.EXACT, "Berger-Boos")
 
 
 def buehler_p_value(
@@ -224,20 +232,20 @@ def _incriminating(counts: Counts, level: float, span: Span, ranking: Ranking) -
     None also where they are too many to sum.
     """
     if ranking is Ranking.BOX:
-        lowest = observed(counts, 0.0, level, Forms.BOTH) == -math.inf
-        rule = by_box(counts, 0.0, level, Forms.BOTH)
+        lowest = clopper_pearson_bound(counts, 0.0, level, Forms.BOTH) == -math.inf
+        rule = clopper_pearson_order(counts, 0.0, level, Forms.BOTH)
     else:
-        bound, rule = by_score(counts, 0.0, level, Forms.BOTH)
+        bound, rule = score_order(counts, 0.0, level, Forms.BOTH)
         lowest = bound == 0
     if lowest or not exact_tails.affordable(span, counts.others, BUDGET):
         return None
     return exact_tails.region(counts.members, counts.others, rule, span, level)
 
 
-def _asked(delta: float, confidence: float, forms: Forms) -> tuple[_Asked, float]:
+def _asked(delta: float, confidence: float, forms: Forms) -> tuple[_Test, float]:
     _checks.member(Forms, forms=forms)
     c = _checks.inside_unit(confidence=confidence)
-    return _Asked(_checks.probability(delta=delta), 1 - c, forms), c
+    return _Test(_checks.probability(delta=delta), 1 - c, forms), c
 
 
 def _ranked(ranking: Ranking, confidence: float) -> Ranking:
@@ -254,25 +262,25 @@ def _likely(counts: Counts, level: float) -> tuple[Span, float]:
     return Span(float(low), float(high)), level - price
 
 
-def _from_box(counts: Counts, asked: _Asked, span: Span, target: float, finest: float) -> float:
+def _from_box(counts: Counts, asked: _Test, span: Span, target: float, finest: float) -> float:
     d, level, forms = asked
-    floor = observed(counts, d, level, forms)
+    floor = clopper_pearson_bound(counts, d, level, forms)
     proven = max(0.0, floor)
     if floor == -math.inf or not exact_tails.affordable(span, counts.others, BUDGET):
         return proven
-    rule = by_box(counts, d, level, forms)
+    rule = clopper_pearson_order(counts, d, level, forms)
     region = exact_tails.region(counts.members, counts.others, rule, span, level)
-    search = Search(region, d, forms, span, target, proven)
+    search = BuehlerSearch(region, d, forms, span, target, proven)
     likely = search.highest()
     return largest(search, proven, likely, likely - proven, finest)
 
 
-def _from_score(counts: Counts, asked: _Asked, span: Span, target: float) -> float:
+def _from_score(counts: Counts, asked: _Test, span: Span, target: float) -> float:
     d, level, forms = asked
-    bound, rule = by_score(counts, d, level, forms)
+    bound, rule = score_order(counts, d, level, forms)
     if bound == 0:
         return 0.0
     region = exact_tails.region(counts.members, counts.others, rule, span, level)
-    scale = max(bound - observed(counts, d, level, forms), 1e-3)
-    search = Search(region, d, forms, span, target, 0.0)
+    scale = max(bound - clopper_pearson_bound(counts, d, level, forms), 1e-3)
+    search = BuehlerSearch(region, d, forms, span, target, 0.0)
     return largest(search, 0.0, search.highest(), min(scale, bound), _SHARE)

@@ -27,7 +27,7 @@ _LEAST_P = 1e-300
 
 
 @dataclass(frozen=True)
-class Limits:
+class RateLimits:
     """The worst rates for the auditor that the counts leave open, from each side."""
 
     fpr_high: float
@@ -43,10 +43,10 @@ class Limits:
         ]
 
 
-def limits(counts: Counts, level: float) -> Limits:
+def limits(counts: Counts, level: float) -> RateLimits:
     """The limits of one attack's rates; each side may fail with half the level."""
     cleared = counts.opposite()
-    return Limits(
+    return RateLimits(
         fpr_high=float(binomial.upper_limit(counts.accused_others, counts.others, level / 2)),
         tnr_low=float(binomial.lower_limit(cleared.accused_members, counts.others, level / 2)),
         tpr_low=float(binomial.lower_limit(counts.accused_members, counts.members, level / 2)),
@@ -87,8 +87,8 @@ def clopper_pearson_epsilon(
     """
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)
-    found = max(log_ratio(*form) for form in limits(counts, 1 - c).forms(d))
-    return LowerBound(max(0.0, found), c, Basis.EXACT, _METHOD)
+    epsilon = max(log_ratio(*form) for form in limits(counts, 1 - c).forms(d))
+    return LowerBound(max(0.0, epsilon), c, Basis.EXACT, _METHOD)
 
 
 def delta_lower(counts: Counts, *, epsilon: float, confidence: float = 0.95) -> LowerBound:
@@ -101,8 +101,8 @@ def delta_lower(counts: Counts, *, epsilon: float, confidence: float = 0.95) -> 
     c = _checks.inside_unit(confidence=confidence)
     forms = limits(counts, 1 - c).forms(0.0)
     # No upper limit is so small that e^700 would leave anything of a rate.
-    found = max(above - float(times_exp(below, min(e, 700.0))) for above, below in forms)
-    return LowerBound(max(0.0, found), c, Basis.EXACT, _METHOD)
+    shown = max(above - float(times_exp(below, min(e, 700.0))) for above, below in forms)
+    return LowerBound(max(0.0, shown), c, Basis.EXACT, _METHOD)
 
 
 def mu_lower(counts: Counts, *, confidence: float = 0.95) -> LowerBound:
@@ -116,8 +116,8 @@ def mu_lower(counts: Counts, *, confidence: float = 0.95) -> LowerBound:
     c = _checks.inside_unit(confidence=confidence)
     known = limits(counts, 1 - c)
     kept = ndtri(known.tnr_low) if known.fpr_high > 0.5 else -ndtri(known.fpr_high)
-    found = ndtri(known.tpr_low) if known.fnr_high > 0.5 else -ndtri(known.fnr_high)
-    return LowerBound(max(0.0, float(kept + found)), c, Basis.EXACT, _METHOD)
+    hits = ndtri(known.tpr_low) if known.fnr_high > 0.5 else -ndtri(known.fnr_high)
+    return LowerBound(max(0.0, float(kept + hits)), c, Basis.EXACT, _METHOD)
 
 
 def gaussian_epsilon(counts: Counts, *, delta: float, confidence: float = 0.95) -> LowerBound:
@@ -129,10 +129,10 @@ def gaussian_epsilon(counts: Counts, *, delta: float, confidence: float = 0.95) 
     d = _checks.probability(delta=delta)
     mu = mu_lower(counts, confidence=confidence)
     curve = gaussian(mu.value)
-    found = float(curve.epsilon(d))
-    if math.isfinite(found):
-        found = _last_above(lambda e: float(curve.delta(e)) >= d, found)
-    return LowerBound(found, mu.confidence, Basis.GAUSSIAN, _METHOD)
+    epsilon = float(curve.epsilon(d))
+    if math.isfinite(epsilon):
+        epsilon = _last_above(lambda e: float(curve.delta(e)) >= d, epsilon)
+    return LowerBound(epsilon, mu.confidence, Basis.GAUSSIAN, _METHOD)
 
 
 def least_levels(refutes: Callable[[Array], Array], levels: Array) -> Array:

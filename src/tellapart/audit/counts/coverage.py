@@ -1,4 +1,4 @@
-"""How often a method without a guarantee claims too much, computed and not assumed."""
+"""Coverage: how often a method without a guarantee claims too much, computed and not assumed."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def _up_to(low: Array, high: Array, f: Callable[[Array, Mask], Array]) -> Array:
     """The root of a falling function, or the end of the interval that it keeps its sign on."""
     every = np.ones(low.shape, dtype=bool)
     inner = (f(low, every) > 0) & (f(high, every) <= 0) & (low < high)
-    found = np.where(f(low, every) > 0, high, low)
+    root = np.where(f(low, every) > 0, high, low)
     if np.any(inner):
-        found[inner] = falling_root(lambda x: f(x, inner), low[inner], high[inner], 1e-7)[0]
-    return found
+        root[inner] = falling_root(lambda x: f(x, inner), low[inner], high[inner], 1e-7)[0]
+    return root
 
 
 def likeliest_rates(counts: Counts, epsilon: float, delta: float) -> tuple[float, float]:

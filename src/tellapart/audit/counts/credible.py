@@ -1,4 +1,4 @@
-"""Bounds that a prior pays for: Jeffreys limits, and the joint posterior of both rates.
+"""Bayesian credible bounds: Jeffreys limits, and the joint Beta posterior of both rates.
 
 Credible is not certain: how often they claim too much depends on the truth. So each bound comes
 with that frequency, computed at its own value.
@@ -40,15 +40,15 @@ def jeffreys_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 
     fpr = _upper(np.array([float(counts.accused_others)]), counts.others, half)
     tnr = 1 - float(fpr[0])
     tpr = float(_lower(np.array([float(counts.accused_members)]), counts.members, half)[0])
-    found = max(0.0, log_ratio(tpr - d, float(fpr[0])), log_ratio(tnr - d, 1 - tpr))
+    epsilon = max(0.0, log_ratio(tpr - d, float(fpr[0])), log_ratio(tnr - d, 1 - tpr))
 
     def silence(x1: Array, x0: Array) -> Array:
         fprs = _upper(x0, counts.others, half)
-        bar = np.minimum(d + times_exp(fprs, found), 1 - times_exp(1 - fprs - d, -found))
+        bar = np.minimum(d + times_exp(fprs, epsilon), 1 - times_exp(1 - fprs - d, -epsilon))
         return np.asarray(betainc(x1 + 0.5, counts.members - x1 + 0.5, np.clip(bar, 0, 1)) - half)
 
-    rate = false_claims(counts, *likeliest_rates(counts, found, d), silence)
-    return LowerBound(found, c, Basis.BAYESIAN, "Jeffreys", rate)
+    rate = false_claims(counts, *likeliest_rates(counts, epsilon, d), silence)
+    return LowerBound(epsilon, c, Basis.BAYESIAN, "Jeffreys", rate)
 
 
 def _upper(k: Array, n: int, level: float) -> Array:
@@ -79,17 +79,17 @@ def joint_beta_epsilon(
         return (1 - c) - _posterior(x1, x0, counts, e, d)
 
     low = np.zeros(1)
-    found = 0.0
+    epsilon = 0.0
     if missing(low)[0] > 0:
         high = climb(missing, low + 0.5, 0.5)
-        found = float(falling_root(missing, low, high, 1e-9)[0][0])
+        epsilon = float(falling_root(missing, low, high, 1e-9)[0][0])
 
     def silence(some_x1: Array, some_x0: Array) -> Array:
-        at = np.full(some_x1.shape, found)
+        at = np.full(some_x1.shape, epsilon)
         return _posterior(some_x1, some_x0, counts, at, d) - (1 - c)
 
-    often = false_claims(counts, *likeliest_rates(counts, found, d), silence) if rate else None
-    return LowerBound(found, c, Basis.BAYESIAN, "joint Beta posterior", often)
+    often = false_claims(counts, *likeliest_rates(counts, epsilon, d), silence) if rate else None
+    return LowerBound(epsilon, c, Basis.BAYESIAN, "joint Beta posterior", often)
 
 
 def _posterior(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> Array:

@@ -1,4 +1,4 @@
-"""How likely an attack is, at most, to incriminate so much by chance; certified in both worlds.
+"""Exact tails of two binomials at the worst FPR: the p-value of so many flagged, certified.
 
 A region of outcomes holds, with each outcome, those with more accused members or fewer accused
 others. Its probability rises with TPR and falls with FPR. So on an interval of FPRs it stays below
@@ -110,12 +110,12 @@ def probability(region: Region, fpr: Array, tpr: Array) -> Array:
     low, high = _window(fpr, region.others, region.level)
     first = np.searchsorted(region.starts, low, side="right") - 1
     last = np.searchsorted(region.starts, high, side="right") - 1
-    found = np.empty(fpr.size)
+    chances = np.empty(fpr.size)
     rows = max(1, _AT_ONCE // (int(np.max(last - first)) + 1))
     for i in range(0, fpr.size, rows):
         part = slice(i, i + rows)
-        found[part] = _rows(region, fpr[part], tpr[part], first[part], last[part])
-    return np.minimum(found * _ROUNDING, 1.0)
+        chances[part] = _rows(region, fpr[part], tpr[part], first[part], last[part])
+    return np.minimum(chances * _ROUNDING, 1.0)
 
 
 def _rows(
@@ -156,9 +156,9 @@ def _grid(span: Span, others: int, per_deviation: float, most: int) -> Array:
     """Rates across a span, evenly in the scale where all have the same standard deviation."""
     low, high = (math.asin(math.sqrt(p)) for p in span)
     count = min(int(per_deviation * deviations(span, others)) + 3, most)
-    found = np.sin(np.linspace(low, high, count)) ** 2
-    found[0], found[-1] = span
-    return np.asarray(found)
+    rates = np.sin(np.linspace(low, high, count)) ** 2
+    rates[0], rates[-1] = span
+    return np.asarray(rates)
 
 
 def worst_fpr(region: Region, claim: Claim, span: Span, rounds: int = 8) -> tuple[float, float]:

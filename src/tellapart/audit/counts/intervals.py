@@ -1,4 +1,4 @@
-"""What the counts of one attack prove: lower bounds on ε, δ and μ, each with its confidence.
+"""Lower confidence bounds on ε, δ and μ from the counts of one attack.
 
 The attack, threshold included, must be fixed before these counts are drawn.
 """

@@ -1,4 +1,4 @@
-"""One training run, many canaries: what so many right guesses say about (ε, δ).
+"""One-run auditing (Steinke et al. 2023): what right guesses of canaries say about (ε, δ).
 
 Each of m canaries was put into the data by its own fair coin. An auditor who sees the output
 guesses r of the coins, in or out, and v guesses are right. Let p_k be the chance of k right ones

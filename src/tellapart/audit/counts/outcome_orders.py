@@ -1,4 +1,4 @@
-"""Which outcomes of an attack incriminate as much as the one observed: two ways to rank them.
+"""Orders of outcomes for Buehler's bound: by Clopper-Pearson limits or by the score statistic.
 
 An exact bound needs some ranking, fixed before the counts are drawn; a good one makes it sharp.
 """
@@ -47,15 +47,15 @@ class Ranking(Enum):
     SCORE = "score"
 
 
-def observed(counts: Counts, delta: float, level: float, forms: Forms) -> float:
+def clopper_pearson_bound(counts: Counts, delta: float, level: float, forms: Forms) -> float:
     """The Clopper-Pearson bound of an outcome; may be negative or −∞."""
     ratios = [log_ratio(*form) for form in limits(counts, level).forms(delta)]
     return ratios[0] if forms is Forms.ACCUSED else max(ratios)
 
 
-def by_box(counts: Counts, delta: float, level: float, forms: Forms) -> Rule:
+def clopper_pearson_order(counts: Counts, delta: float, level: float, forms: Forms) -> Rule:
     """How many accused members incriminate as much as these counts, for each number of others."""
-    bar = observed(counts, delta, level, forms) - _TIE
+    bar = clopper_pearson_bound(counts, delta, level, forms) - _TIE
 
     def least(accused_others: Array) -> Array:
         fpr = binomial.upper_limit(accused_others, counts.others, level / 2)
@@ -63,12 +63,12 @@ def by_box(counts: Counts, delta: float, level: float, forms: Forms) -> Rule:
         if forms is Forms.BOTH:
             other = np.where(fpr < 1 - delta, 1 - times_exp(1 - fpr - delta, -bar), np.inf)
             needed = np.minimum(needed, other)
-        found = np.full(needed.shape, counts.members + 1.0)
+        enough = np.full(needed.shape, counts.members + 1.0)
         possible = needed < 1
         rate = np.maximum(needed[possible] * (1 - _TIE), 0.0)
-        found[possible] = binomial.least_surprising(counts.members, rate, level / 2)
+        enough[possible] = binomial.least_surprising(counts.members, rate, level / 2)
         seen = accused_others <= counts.accused_others
-        return np.where(seen, np.minimum(found, counts.accused_members), found)
+        return np.where(seen, np.minimum(enough, counts.accused_members), enough)
 
     return least
 
@@ -87,7 +87,7 @@ def score_bound(counts: Counts, delta: float, level: float) -> float:
     return float(falling_root(excess, low, climb(excess, low + 0.25, 0.25), 1e-10)[0][0])
 
 
-def by_score(counts: Counts, delta: float, level: float, forms: Forms) -> tuple[float, Rule]:
+def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tuple[float, Rule]:
     """The score bound of these counts, and how many accused members give as much."""
     bound = score_bound(counts, delta, level)
     if forms is Forms.BOTH:
@@ -97,11 +97,11 @@ def by_score(counts: Counts, delta: float, level: float, forms: Forms) -> tuple[
 
     def claims(x1: Array, x0: Array) -> Array:
         at = np.full(x1.shape, bound)
-        found = score(x1, x0, counts, at, delta) >= bar
+        flags = score(x1, x0, counts, at, delta) >= bar
         if forms is Forms.BOTH:
             cleared = counts.others - x0, counts.members - x1
-            found |= score(*cleared, opposite, at, delta) >= bar
-        return np.asarray(found)
+            flags |= score(*cleared, opposite, at, delta) >= bar
+        return np.asarray(flags)
 
     def least(accused_others: Array) -> Array:
         low = np.full(accused_others.shape, -1.0)
@@ -142,8 +142,8 @@ def constrained_fpr(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: 
 
     low, high = 1e-16 * top, top * (1 - 1e-15)
     inner = (slope(low) > 0) & (slope(high) <= 0)
-    found = np.where(slope(low) <= 0, 0.0, top)
+    likeliest = np.where(slope(low) <= 0, 0.0, top)
     if np.any(inner):
         root, _ = falling_root(lambda p: np.where(inner, slope(p), top / 2 - p), low, high)
-        found = np.where(inner, root, found)
-    return found
+        likeliest = np.where(inner, root, likeliest)
+    return likeliest

@@ -1,4 +1,4 @@
-"""The exact test behind every audit by rank: no unknown rate is left to guess or to bound.
+"""The exact rank test: how many members score beyond the k-th largest non-member score.
 
 Let the threshold be the k-th largest score of N others. Whatever their law, the false-positive
 rate U at that threshold follows Beta(k, N − k + 1). Given U, the number of the P members beyond
@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, betainccinv, betaincinv
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, expit, ndtr, ndtri
 
 from tellapart import deadline
 from tellapart._checks import Array
+from tellapart._numeric import solve
 from tellapart._numeric.binomial import log_weight, mass
+from tellapart._numeric.safe import times_exp
 
 Roc = Callable[[Array], Array]
 
@@ -37,7 +39,7 @@ _NEAR_LEVEL, _NEAR = 3e-3, 0.05
 _ROUNDS = 24
 
 
-class Looked(NamedTuple):
+class RankCounts(NamedTuple):
     """Ranks that were looked at: a threshold each, and how many of the tested lie beyond it.
 
     Arrays of one length: the rank k among ``reference`` scores, and the count c among ``tested``.
@@ -48,9 +50,9 @@ class Looked(NamedTuple):
     beyond: Array
     tested: Array
 
-    def at(self, index: Any) -> Looked:
+    def at(self, index: Any) -> RankCounts:
         """Some of them."""
-        return Looked(*(np.atleast_1d(one[index]) for one in self))
+        return RankCounts(*(np.atleast_1d(column[index]) for column in self))
 
     def rate_law(self) -> tuple[Array, Array]:
         """The parameters of the Beta law of the reference's rate beyond the threshold."""
@@ -61,7 +63,7 @@ class Looked(NamedTuple):
         return np.maximum(self.beyond, 0.5), self.tested - self.beyond + 1
 
 
-def smooth_p_values(looks: Looked, roc: Roc, inverse: Roc, kink: Array) -> Array:
+def smooth_p_values(looks: RankCounts, roc: Roc, inverse: Roc, kink: Array) -> Array:
     """p-values where the claim's ROC is smooth but for one kink: by quadrature.
 
     ``roc`` and ``inverse`` act on arrays whose first axis is that of the looks.
@@ -79,8 +81,8 @@ def smooth_p_values(looks: Looked, roc: Roc, inverse: Roc, kink: Array) -> Array
     density = _density(law, flat)
     chance = betainc(*count, np.clip(roc(flat), 0.0, 1.0))
     inside = np.sum((half * _WEIGHTS).reshape(len(u), -1) * density * chance, axis=1)
-    found = inside + betaincc(looks.rate_law()[0], looks.rate_law()[1], high[:, 0])
-    return np.where(looks.beyond <= 0, 1.0, np.minimum(found * _ROUNDING + _LEFT_OUT, 1.0))
+    chances = inside + betaincc(looks.rate_law()[0], looks.rate_law()[1], high[:, 0])
+    return np.where(looks.beyond <= 0, 1.0, np.minimum(chances * _ROUNDING + _LEFT_OUT, 1.0))
 
 
 def _density(law: tuple[Array, Array], rate: Array) -> Array:
@@ -89,7 +91,7 @@ def _density(law: tuple[Array, Array], rate: Array) -> Array:
     return (trials + 1) * mass(log_weight(rank, trials), rank, trials, rate)
 
 
-def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
+def upper_p_values(looks: RankCounts, roc: Roc, level: Array) -> Array:
     """p-values for any rising ROC, kinks and all: sums that only err upwards.
 
     Cells of the rate's law, each with the chance at its far end, are halved where that matters
@@ -99,7 +101,7 @@ def upper_p_values(looks: Looked, roc: Roc, level: Array) -> Array:
     return np.array([_upper(looks.at(k), roc, float(level[k])) for k in range(len(looks.rank))])
 
 
-def _upper(look: Looked, roc: Roc, level: float) -> float:
+def _upper(look: RankCounts, roc: Roc, level: float) -> float:
     if look.beyond[0] <= 0:
         return 1.0
     law, count = look.rate_law(), look.count_law()
@@ -154,22 +156,22 @@ _MIDDLE, _UPPER = 24, 20
 
 
 @dataclass(frozen=True)
-class Cells:
+class RateCells:
     """The law of the reference's rate at each rank, cut into cells once for many curves.
 
     A chance that grows with the rate is at most the sum with each cell's far end, at least the
     sum with its near end: both sides of every probability, whatever the curve.
     """
 
-    looks: Looked
+    looks: RankCounts
     levels: Array
     cuts: Array
     masses: Array
 
     @classmethod
-    def of(cls, looks: Looked, levels: Array) -> Cells:
+    def of(cls, looks: RankCounts, levels: Array) -> RateCells:
         """Cells that are fine where sums near the levels are decided."""
-        law = [one[:, None] for one in looks.rate_law()]
+        law = [parameter[:, None] for parameter in looks.rate_law()]
         middle = betaincinv(*law, np.linspace(0.005, 0.95, _MIDDLE))
         upper = betainccinv(*law, np.geomspace(0.04, levels * 1e-3, _UPPER, axis=1))
         cuts = np.concatenate([middle, upper], axis=1)
@@ -201,3 +203,114 @@ class Cells:
         chance = betainc(count, rest, np.clip(roc, 0.0, 1.0))
         chance = np.where(beyond[:, None] > self.looks.tested[:, None], 0.0, chance)
         return np.where(beyond[:, None] <= 0, 1.0, chance)
+
+
+# How close to the exact bound a search ends; it ends below it.
+_NARROW = 1e-10
+_AT_ONCE = 3
+
+
+@dataclass(frozen=True)
+class ClaimFamily:
+    """Claims that allow more as a parameter grows: their ROC, its inverse, where it has a kink.
+
+    All members are symmetric in the two worlds, so they serve looks from both ends.
+    """
+
+    roc: Callable[[Array, Array], Array]
+    inverse: Callable[[Array, Array], Array]
+    kink: Callable[[Array], Array]
+    most: float
+
+
+def epsilons(delta: float) -> ClaimFamily:
+    """(ε, δ)-DP as ε grows."""
+    d = np.array(delta)
+    return ClaimFamily(
+        lambda u, e: _allowed(u, e, d), lambda t, e: _least(t, e, d), lambda e: _knot(e, d), 700.0
+    )
+
+
+def deltas(epsilon: float) -> ClaimFamily:
+    """(ε, δ)-DP as δ grows."""
+    e = np.array(epsilon)
+    return ClaimFamily(
+        lambda u, d: _allowed(u, e, d), lambda t, d: _least(t, e, d), lambda d: _knot(e, d), 1.0
+    )
+
+
+def _allowed(fpr: Array, epsilon: Array, delta: Array) -> Array:
+    """The largest TPR under (ε, δ): below both of its lines."""
+    first = times_exp(fpr, epsilon) + delta
+    second = 1 - times_exp(np.maximum(1 - delta - fpr, 0.0), -epsilon)
+    return np.minimum(first, second)
+
+
+def _least(tpr: Array, epsilon: Array, delta: Array) -> Array:
+    first = times_exp(np.maximum(tpr - delta, 0.0), -epsilon)
+    second = 1 - delta - times_exp(1 - tpr, epsilon)
+    return np.maximum(first, second)
+
+
+def _knot(epsilon: Array, delta: Array) -> Array:
+    return np.asarray((1 - delta) * expit(-epsilon))
+
+
+def gaussians() -> ClaimFamily:
+    """Gaussian DP as μ grows."""
+    return ClaimFamily(
+        lambda u, m: ndtr(ndtri(u) + m), lambda t, m: ndtr(ndtri(t) - m), np.zeros_like, 70.0
+    )
+
+
+def p_values(looks: RankCounts, family: ClaimFamily, parameter: Array) -> Array:
+    """The chance, were the claim true, of as many beyond each rank as there are."""
+    at = parameter[:, None]
+    with np.errstate(all="ignore"):
+        return smooth_p_values(
+            looks, lambda u: family.roc(u, at), lambda t: family.inverse(t, at), family.kink(at)
+        )
+
+
+def largest_refuted(
+    looks: RankCounts, levels: Array, family: ClaimFamily
+) -> tuple[float, int | None]:
+    """The largest parameter that some look refutes at its level, and which look; (0, None) if none.
+
+    Errs downwards, by less than 1e-9: the parameter returned is itself refuted.
+    """
+    zero = np.zeros(len(levels))
+    open_ = np.flatnonzero(p_values(looks, family, zero) < levels)
+    best, which = 0.0, None
+    guess = _promise(looks)[open_]
+    open_ = open_[np.argsort(-guess, kind="stable")]
+    while open_.size:
+        deadline.check()
+        now, open_ = open_[:_AT_ONCE], open_[_AT_ONCE:]
+        roots = _roots(looks.at(now), levels[now], family, best)
+        if roots.max() > best:
+            best, which = float(roots.max()), int(now[np.argmax(roots)])
+        if open_.size:
+            still = p_values(looks.at(open_), family, np.full(open_.size, best)) < levels[open_]
+            open_ = open_[still]
+    return best, which
+
+
+def _promise(looks: RankCounts) -> Array:
+    """Roughly the bound on ε each look will give: the log-ratio less a few deviations."""
+    rate = looks.rank / looks.reference
+    share = np.maximum(looks.beyond, 0.5) / looks.tested
+    noise = np.sqrt(1 / looks.rank + 1 / np.maximum(looks.beyond, 0.5))
+    return np.asarray(np.log(share / rate) - 2.5 * noise)
+
+
+def _roots(looks: RankCounts, levels: Array, family: ClaimFamily, low: float) -> Array:
+    """Where each look stops refuting, from below; all of them refute at ``low``."""
+
+    def refuting(parameter: Array) -> Array:
+        at = np.minimum(parameter, family.most)
+        return np.log(levels) - np.log(p_values(looks, family, at))
+
+    start = np.full(len(levels), low)
+    high = np.minimum(solve.climb(refuting, start, min(1.0, family.most / 2)), family.most)
+    return solve.falling_root(refuting, start, high, narrow=_NARROW)[0]

@@ -22,9 +22,9 @@ from tellapart.audit.counts.exact_tails import Span
 from tellapart.audit.counts.outcome_orders import (
     LEAST_CONFIDENCE,
     Forms,
-    by_score,
     constrained_fpr,
     score,
+    score_order,
 )
 
 _BUDGET = 400_000
@@ -42,19 +42,19 @@ def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.9
     c = _checks.inside_unit(confidence=confidence)
     if c < LEAST_CONFIDENCE:
         _checks.refuse("confidence", f"be at least {LEAST_CONFIDENCE} for a score bound", c)
-    found, least = by_score(counts, d, 1 - c, Forms.ACCUSED)
-    if found == 0:
+    epsilon, least = score_order(counts, d, 1 - c, Forms.ACCUSED)
+    if epsilon == 0:
         return LowerBound(0.0, c, Basis.EXACT, "score")
     bar = float(ndtri(c))
 
     def silence(x1: Array, x0: Array) -> Array:
-        return bar - score(x1, x0, counts, np.full(x1.shape, found), d)
+        return bar - score(x1, x0, counts, np.full(x1.shape, epsilon), d)
 
     x1, x0 = (np.array([float(k)]) for k in (counts.accused_members, counts.accused_others))
-    fpr = float(constrained_fpr(x1, x0, counts, np.array([found]), d)[0])
-    often = false_claims(counts, fpr, min(1.0, d + float(times_exp(fpr, found))), silence)
-    basis = Basis.EXACT if _keeps_level(counts, found, d, 1 - c, least) else Basis.ASYMPTOTIC
-    return LowerBound(found, c, basis, "score", often)
+    fpr = float(constrained_fpr(x1, x0, counts, np.array([epsilon]), d)[0])
+    often = false_claims(counts, fpr, min(1.0, d + float(times_exp(fpr, epsilon))), silence)
+    basis = Basis.EXACT if _keeps_level(counts, epsilon, d, 1 - c, least) else Basis.ASYMPTOTIC
+    return LowerBound(epsilon, c, basis, "score", often)
 
 
 def _keeps_level(

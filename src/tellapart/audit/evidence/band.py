@@ -1,4 +1,4 @@
-"""Evidence at all thresholds at once: a band around both rates, and the curve it leaves."""
+"""Evidence from simultaneous confidence bands around FPR and TPR, at all thresholds at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_above, tpr_lower
-from tellapart.audit.counts.rank_test import Cells, Looked
-from tellapart.audit.evidence.base import Design, Finding, Power
-from tellapart.audit.evidence.shown_curve import CurveEvidence
+from tellapart.audit.counts.rank_test import RankCounts, RateCells
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.methods import Band
@@ -63,8 +62,10 @@ class BandEvidence(CurveEvidence):
         place = np.searchsorted(shares, claim.tpr(np.asarray(rate)), side="right")
         needed = np.append(counts, self.members + 1)[place].astype(float)
         every = np.ones(len(ranks))
-        looks = Looked(ranks.astype(np.float64), every * self.others, needed, every * self.members)
-        cells = Cells.of(looks, every * level)
+        looks = RankCounts(
+            ranks.astype(np.float64), every * self.others, needed, every * self.members
+        )
+        cells = RateCells.of(looks, every * level)
         return lambda truth: float(np.max(cells.least(needed, truth.tpr(cells.cuts))))
 
 

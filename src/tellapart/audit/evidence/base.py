@@ -1,4 +1,4 @@
-"""Evidence: what samples show about a mechanism, whatever is claimed of it.
+"""Evidence: lower bounds and refutations from samples, whatever is claimed of a mechanism.
 
 A piece of evidence knows its design and its ledger. Whatever is read off it, for however many
 claims, holds together with the confidence it states.
@@ -11,10 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+from scipy.special import ndtri
+
 from tellapart import _checks
 from tellapart._numeric.text import to_digits
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.ledger import Ledger
+from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
@@ -104,8 +108,8 @@ class Evidence(ABC):
         asked = _checks.probability(delta=delta)
         mu, _ = self._mu()
         # Read from below: the curve rounds ε up, by less than this.
-        found = gaussian(mu * (1 - 1e-12)).epsilon(asked) if mu > 0 else 0.0
-        return self._bound(found, Basis.GAUSSIAN)
+        epsilon = gaussian(mu * (1 - 1e-12)).epsilon(asked) if mu > 0 else 0.0
+        return self._bound(epsilon, Basis.GAUSSIAN)
 
     def refutes(self, claim: Subject) -> bool:
         """Whether the claim, a curve or a mechanism, is refuted at this confidence."""
@@ -171,3 +175,25 @@ def _promise(claim: Subject) -> TradeoffCurve:
     if curve.bound is Bound.UPPER:
         _checks.refuse("claim", "be a promise: exact or from below", curve.bound)
     return curve
+
+
+class CurveEvidence(Evidence):
+    """What is known is a curve from above; every answer is read off it."""
+
+    @abstractmethod
+    def curve(self) -> AtomicCurve: ...
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        shown = self.curve()
+        return max(curve.epsilon(delta) for curve in (shown, shown.mirrored())), Basis.EXACT
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        shown = self.curve()
+        return max(curve.delta(epsilon) for curve in (shown, shown.mirrored())), Basis.EXACT
+
+    def _mu(self) -> tuple[float, Basis]:
+        # A convex curve first crosses a polygon at a corner.
+        fpr, fnr = self.curve().vertices()
+        inside = (fpr > 0) & (fnr > 0) & (fpr < 1) & (fnr < 1)
+        mus = -ndtri(fnr[inside]) - ndtri(fpr[inside])
+        return max(float(np.max(mus, initial=0.0)), 0.0), Basis.EXACT

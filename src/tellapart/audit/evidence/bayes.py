@@ -1,4 +1,4 @@
-"""Bayesian statements about one threshold: shown beside evidence, never proof."""
+"""Bayesian credible bounds at one threshold: shown beside evidence, never proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence at one threshold fixed beforehand: two counts, tested exactly."""
+"""Evidence at one threshold fixed beforehand: two binomial counts, tested exactly (Buehler)."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class CountEvidence(Evidence):
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
-        found = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
-        return found, Basis.EXACT
+        shown = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
+        return shown, Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
         near = delta_lower(self.counts, epsilon=epsilon, confidence=self.confidence)
-        found = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near.value, 1.0)
-        return found, Basis.EXACT
+        shown = self._largest(lambda delta: GuaranteeCurve(epsilon, delta).tpr, near.value, 1.0)
+        return shown, Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
         near = mu_lower(self.counts, confidence=self.confidence)
@@ -98,12 +98,12 @@ class CountEvidence(Evidence):
         p = self._p_value(claim.tpr)
         if self._excess(claim.tpr, p) <= 0:
             return None
-        told, roc = self._told, claim.mirrored().tpr if self.clears else claim.tpr
+        observed, roc = self._observed, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
-        allowed = float(roc(max(told.fpr, 1 / told.others)))
+        allowed = float(roc(max(observed.fpr, 1 / observed.others)))
         p_value = min(p / (1 - CORNER), self._corner_p_value(claim))
         at, level = (self.counts.fpr, self.counts.tpr), self.ledger.level
-        return Finding(self.telling(), told.tpr, allowed, p_value, level, at=at)
+        return Finding(self.telling(), observed.tpr, allowed, p_value, level, at=at)
 
     def _corner_p_value(self, claim: TradeoffCurve) -> float:
         """The least level of which a share buys a corner outside the claim, up to the ledger's.
@@ -120,22 +120,23 @@ class CountEvidence(Evidence):
         return float(least_levels(refutes, np.array(self.ledger.level)))
 
     @property
-    def _told(self) -> Counts:
+    def _observed(self) -> Counts:
         """How often the event happened on either side, the one it speaks against first."""
         some, members, few, others = astuple(self.counts)
         return Counts(others - few, others, members - some, members) if self.clears else self.counts
 
     def telling(self, delta: float = 0.0) -> str:
-        told = self._told
+        observed = self._observed
         return (
-            f"{self.event}: {100 * told.tpr:.3g} % of {self.sides[0]} ({told.accused_members:,} of "
-            f"{told.members:,}) against {100 * told.fpr:.3g} % of {self.sides[1]}"
+            f"{self.event}: {100 * observed.tpr:.3g} % of {self.sides[0]} "
+            f"({observed.accused_members:,} of {observed.members:,}) "
+            f"against {100 * observed.fpr:.3g} % of {self.sides[1]}"
         )
 
     def curve(self) -> AtomicCurve:
         """One corner, its FPR from above and its TPR from below, with a share of the level."""
-        one, two = (np.array([0.0, rate, 1.0]) for rate in self._corner(self.ledger.level))
-        return from_corners(one, two, 1 - two, 1 - one, bound=Bound.UPPER)
+        fpr, tpr = (np.array([0.0, rate, 1.0]) for rate in self._corner(self.ledger.level))
+        return from_corners(fpr, tpr, 1 - tpr, 1 - fpr, bound=Bound.UPPER)
 
     def _corner(self, level: float) -> tuple[float, float]:
         half = level * CORNER / 2
@@ -177,7 +178,7 @@ class CountEvidence(Evidence):
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)
         others = (self.counts.accused_others, self.counts.others)
-        return replace(self, counts=Counts(*(round(one * factor) for one in some + others)))
+        return replace(self, counts=Counts(*(round(count * factor) for count in some + others)))
 
     def at_level(self, level: float) -> CountEvidence:
         return replace(self, ledger=self.ledger.at_level(level))
@@ -194,7 +195,7 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
     """
     if isinstance(counts, Mapping):
         share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)
-        return together({name: from_counts(one, 1 - share) for name, one in counts.items()})
+        return together({name: from_counts(attack, 1 - share) for name, attack in counts.items()})
     level = 1 - _checks.inside_unit(confidence=confidence)
     _checks.instance(Counts, "audit.Counts", counts=counts)
     return CountEvidence(counts, _ledger("one attack", level))
@@ -203,9 +204,9 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
 def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
     """The counts beyond one threshold, for each way in which scores may point."""
     ways = directions(scores.orientation)
-    each = (at_one_cut(scores, method.threshold, one, level / len(ways)) for one in ways)
-    found = {one.event: one for one in each}
-    return together(found) if len(found) > 1 else next(iter(found.values()))
+    each = [at_one_cut(scores, method.threshold, higher, level / len(ways)) for higher in ways]
+    by_event = {evidence.event: evidence for evidence in each}
+    return together(by_event) if len(by_event) > 1 else next(iter(by_event.values()))
 
 
 def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> CountEvidence:
@@ -225,8 +226,8 @@ def _ledger(what: str, level: float) -> Ledger:
 
 def counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
     """How many of each side lie strictly beyond a threshold."""
-    one, two = (
+    members, others = (
         int(side.above(threshold) if higher else side.below(threshold))
         for side in (scores.members, scores.others)
     )
-    return Counts(one, scores.members.count, two, scores.others.count)
+    return Counts(members, scores.members.count, others, scores.others.count)

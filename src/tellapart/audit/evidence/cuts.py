@@ -1,4 +1,4 @@
-"""Evidence at several events settled beforehand, of which nothing but counts is known.
+"""Evidence from counts of several pre-set events: Clopper-Pearson limits, Bonferroni over events.
 
 Each event has a share of the level, half of it for either rate: the rate of the side it speaks
 against from below, that of the other from above, both by Clopper and Pearson. From a million calls
@@ -17,8 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit.counts.clopper_pearson import least_levels
-from tellapart.audit.evidence.base import Design, Finding, Power
-from tellapart.audit.evidence.shown_curve import CurveEvidence
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
@@ -31,7 +30,7 @@ _SELDOM = 1 / 50
 
 
 @dataclass(frozen=True)
-class Cut:
+class EventCounts:
     """One event, and how many of the calls on each input it happened in.
 
     It speaks against the ``tested`` input: outputs on d1, or on d0 where it clears.
@@ -64,7 +63,7 @@ class Cut:
 class CutEvidence(CurveEvidence):
     """What counts at several cuts show; every cut has its own share of the level."""
 
-    cuts: tuple[Cut, ...]
+    cuts: tuple[EventCounts, ...]
     ledger: Ledger
     calls: int | None = None
     about: str = ""
@@ -128,8 +127,8 @@ class CutEvidence(CurveEvidence):
         rocs = {End.ACCUSE: claim.tpr, End.CLEAR: claim.mirrored().tpr}
         return np.array(
             [
-                float(rocs[cut.end](np.asarray(one)))
-                for cut, one in zip(self.cuts, rate, strict=True)
+                float(rocs[cut.end](np.asarray(fpr)))
+                for cut, fpr in zip(self.cuts, rate, strict=True)
             ]
         )
 
@@ -152,8 +151,8 @@ class CutEvidence(CurveEvidence):
         allowed = self._allowed(claim, binomial.upper_limit(np.maximum(most, 0), of, halves))
         needed = np.array(
             [
-                binomial.least_surprising(tested, np.array(one), float(half)) + 1
-                for one, half in zip(allowed, halves, strict=True)
+                binomial.least_surprising(tested, np.array(tpr), float(half)) + 1
+                for tpr, half in zip(allowed, halves, strict=True)
             ]
         )
 

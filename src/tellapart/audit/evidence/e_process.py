@@ -1,4 +1,4 @@
-"""Audits that may stop at any time: pairs of runs are bet on, and wealth refutes the claim.
+"""E-processes and confidence sequences: audits by betting, valid at any stopping time (Ville).
 
 One event is fixed, or chosen anew for each pair from earlier pairs alone. Under the claim it
 happens with the record with probability at most e^ε·(without it) + δ, so that no bet gains on
@@ -30,7 +30,7 @@ _NARROW = 1e-10
 _ROUNDS = 500
 
 
-class Counted(NamedTuple):
+class PairCounts(NamedTuple):
     """How many pairs, so far, had the event on which side; arrays hold one entry per time."""
 
     with_only: Array
@@ -38,21 +38,23 @@ class Counted(NamedTuple):
     both: Array
     neither: Array
 
-    def swapped(self) -> Counted:
+    def swapped(self) -> PairCounts:
         """The same pairs with the two worlds exchanged."""
-        return Counted(self.without_only, self.with_only, self.both, self.neither)
+        return PairCounts(self.without_only, self.with_only, self.both, self.neither)
 
 
-def log_wealth(counted: Counted, low: Array, high: Array, delta: float, both_orders: bool) -> Array:
+def log_wealth(
+    counted: PairCounts, low: Array, high: Array, delta: float, both_orders: bool
+) -> Array:
     """At least this much, in logs, for every ε from low to high. Rounding errs downwards."""
-    one = _one_order(counted, low, high, delta)
+    log = _one_order(counted, low, high, delta)
     if not both_orders:
-        return one
+        return log
     other = _one_order(counted.swapped(), low, high, delta)
-    return np.asarray(np.logaddexp(one, other) - math.log(2))
+    return np.asarray(np.logaddexp(log, other) - math.log(2))
 
 
-def _one_order(counted: Counted, low: Array, high: Array, delta: float) -> Array:
+def _one_order(counted: PairCounts, low: Array, high: Array, delta: float) -> Array:
     near, far = _unit(low, delta), _unit(high, delta)
     total, size = np.zeros(1), np.zeros(1)
     c = FRACTIONS.reshape(-1, *(1 for _ in np.shape(counted.both + near)))
@@ -74,7 +76,7 @@ def _unit(epsilon: Array, delta: float) -> Array:
 
 
 def refuted_below(
-    counted: Counted, delta: float, target: float, both_orders: bool, first: float = 1.0
+    counted: PairCounts, delta: float, target: float, both_orders: bool, first: float = 1.0
 ) -> Array:
     """The end of the range of ε, from 0 on, at all of which the wealth reaches the target.
 
@@ -141,10 +143,10 @@ class Pairs:
         """The number of pairs."""
         return self.with_only + self.without_only + self.both + self.neither
 
-    def counted(self) -> Counted:
+    def counted(self) -> PairCounts:
         """The four counts as arrays."""
-        found = (self.with_only, self.without_only, self.both, self.neither)
-        return Counted(*(np.asarray(float(one)) for one in found))
+        counts = (self.with_only, self.without_only, self.both, self.neither)
+        return PairCounts(*(np.asarray(float(count)) for count in counts))
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class Wager:
         best = _at(path, top) if better else self.best
         return replace(self, seen=_at(path, -1), best=best, refuted_after=first)
 
-    def _log_wealth(self, counted: Counted) -> Array:
+    def _log_wealth(self, counted: PairCounts) -> Array:
         claim = np.asarray(self.epsilon)
         return log_wealth(counted, claim, claim, self.delta, self.both_orders)
 
@@ -239,7 +241,9 @@ class Wager:
         left = self.at_most - self.seen.total
         return left <= 0 or not bool(self.hope(self.seen.counted(), left))
 
-    def hope(self, counted: Counted, left: int, recent: Counted | None = None) -> NDArray[np.bool_]:
+    def hope(
+        self, counted: PairCounts, left: int, recent: PairCounts | None = None
+    ) -> NDArray[np.bool_]:
         """Whether these pairs leave hope that the wealth suffices after so many more.
 
         Rates are those of ``recent`` pairs, where the event has changed on the way.
@@ -248,10 +252,10 @@ class Wager:
         orders = [(counted, rates)]
         if self.both_orders:
             orders.append((counted.swapped(), rates.swapped()))
-        best = [self.enough(_at_best(one, rate, left)) for one, rate in orders]
+        best = [self.enough(_at_best(pairs, rate, left)) for pairs, rate in orders]
         return np.asarray(np.any(best, axis=0))
 
-    def enough(self, counted: Counted) -> NDArray[np.bool_]:
+    def enough(self, counted: PairCounts) -> NDArray[np.bool_]:
         """Whether the wealth suffices after these pairs."""
         return np.asarray(self._log_wealth(counted) >= self._target)
 
@@ -267,9 +271,9 @@ class Wager:
         ε below it is refuted by bets of its own. A refuted claim lies below it where δ = 0; where
         δ is large the bets against a smaller ε may fail although those against the claim won.
         """
-        found = max(self._refuted_below(one) for one in (self.seen, self.best))
+        epsilon = max(self._refuted_below(pairs) for pairs in (self.seen, self.best))
         method = f"bets on {self.seen.total} pairs, at any time"
-        return LowerBound(found, self.confidence, Basis.EXACT, method)
+        return LowerBound(epsilon, self.confidence, Basis.EXACT, method)
 
 
 def epsilon_sequence(
@@ -288,23 +292,23 @@ def epsilon_sequence(
     with_record, without = _outcomes(x, y)
     d = _checks.probability(delta=delta)
     target = -math.log1p(-_checks.inside_unit(confidence=confidence))
-    found, before = [np.zeros(0)], Pairs()
+    epsilons, before = [np.zeros(0)], Pairs()
     for start in range(0, len(with_record), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         path = _running(with_record[part], without[part], before)
-        found.append(refuted_below(path, d, target, both_orders))
+        epsilons.append(refuted_below(path, d, target, both_orders))
         before = _at(path, -1)
-    return np.asarray(np.maximum.accumulate(np.concatenate(found)))
+    return np.asarray(np.maximum.accumulate(np.concatenate(epsilons)))
 
 
-def _at_best(counted: Counted, rates: Counted, left: int) -> Counted:
+def _at_best(counted: PairCounts, rates: PairCounts, left: int) -> PairCounts:
     """The counts at the end, if the pairs left went our way as far as is still plausible."""
     total = np.asarray(sum(rates))
     most = _limit(rates.with_only, total, 1 - _HOPE)
     against = np.minimum(_limit(rates.without_only, total, _HOPE), 1 - most)
     both = np.minimum(_limit(rates.both, total, _HOPE), 1 - most - against)
     shares = (most, against, both, 1 - most - against - both)
-    return Counted(*(count + left * share for count, share in zip(counted, shares, strict=True)))
+    return PairCounts(*(count + left * share for count, share in zip(counted, shares, strict=True)))
 
 
 def _limit(count: Array, total: Array, level: float) -> Array:
@@ -315,23 +319,23 @@ def _limit(count: Array, total: Array, level: float) -> Array:
     return np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, level), 0.0)
 
 
-def _running(x: NDArray[np.bool_], y: NDArray[np.bool_], before: Pairs) -> Counted:
+def _running(x: NDArray[np.bool_], y: NDArray[np.bool_], before: Pairs) -> PairCounts:
     start = (before.with_only, before.without_only, before.both, before.neither)
     kinds = (x & ~y, ~x & y, x & y, ~x & ~y)
-    return Counted(
+    return PairCounts(
         *(first + np.cumsum(kind, dtype=float) for first, kind in zip(start, kinds, strict=True))
     )
 
 
-def _at(path: Counted, index: int) -> Pairs:
-    return Pairs(*(int(one[index]) for one in path))
+def _at(path: PairCounts, index: int) -> Pairs:
+    return Pairs(*(int(counts[index]) for counts in path))
 
 
 def _outcomes(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    one, two = _happened(x=x), _happened(y=y)
-    if len(one) != len(two):
-        _checks.refuse("y", f"hold as many outcomes as x ({len(one)})", len(two))
-    return one, two
+    first, second = _happened(x=x), _happened(y=y)
+    if len(first) != len(second):
+        _checks.refuse("y", f"hold as many outcomes as x ({len(first)})", len(second))
+    return first, second
 
 
 def _happened(**named: ArrayLike) -> NDArray[np.bool_]:

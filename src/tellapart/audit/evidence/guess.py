@@ -1,4 +1,4 @@
-"""How many guesses to make: the best of a few fixed beforehand, or as a part of the canaries says.
+"""Numbers of guesses in a one-run audit: the best of a few fixed, or chosen on held-out canaries.
 
 Either way the search is paid for. The best of K numbers of guesses fixed beforehand gets the K-th
 part of the level each. Numbers read off a part of the canaries cost that part; the rest is then
@@ -18,7 +18,7 @@ from scipy.special import bdtr, bdtrc
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit.counts.guessed_curve import gaussian_epsilon_lower, mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_curves import gaussian_epsilon_lower, mu_lower, refutes_curve
 from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
@@ -31,14 +31,14 @@ Numbers = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankedCanaries:
     """Canaries from the least to the most suspicious, and how many of the lowest are members."""
 
     scores: Array
     members_below: NDArray[np.int64]
 
     @classmethod
-    def of(cls, members: ArrayLike, others: ArrayLike) -> Ranking:
+    def of(cls, members: ArrayLike, others: ArrayLike) -> RankedCanaries:
         """Rank the scores of the canaries put in and of those left out; higher says "member".
 
         Equal scores are kept apart by membership only, so the order of the rows says nothing.
@@ -51,7 +51,7 @@ class Ranking:
         return cls._sorted(np.concatenate([outside, inside]), np.arange(canaries) >= outside.size)
 
     @classmethod
-    def _sorted(cls, scores: Array, member: NDArray[np.bool_]) -> Ranking:
+    def _sorted(cls, scores: Array, member: NDArray[np.bool_]) -> RankedCanaries:
         order = np.argsort(scores)
         ordered = scores[order]
         if np.any(ordered[1:] == ordered[:-1]):
@@ -102,7 +102,7 @@ class Ranking:
     def _members(self, first: int, end: int) -> int:
         return int(self.members_below[end] - self.members_below[first])
 
-    def divided(self, first_share: float, seed: int) -> tuple[Ranking, Ranking]:
+    def divided(self, first_share: float, seed: int) -> tuple[RankedCanaries, RankedCanaries]:
         """Two parts by places that the seed draws; about this share of the canaries is first.
 
         Equal scores stay together: between them only membership decides the order, and which
@@ -114,9 +114,9 @@ class Ranking:
         in_first = drawn[np.searchsorted(self.scores, self.scores, side="left")]
         return self._part(in_first), self._part(~in_first)
 
-    def _part(self, kept: NDArray[np.bool_]) -> Ranking:
+    def _part(self, kept: NDArray[np.bool_]) -> RankedCanaries:
         member = np.diff(self.members_below)[kept]
-        return Ranking(self.scores[kept], np.concatenate([[0], np.cumsum(member)]))
+        return RankedCanaries(self.scores[kept], np.concatenate([[0], np.cumsum(member)]))
 
 
 def guess(members: ArrayLike, others: ArrayLike, *, guesses_in: int, guesses_out: int) -> Guesses:
@@ -127,7 +127,7 @@ def guess(members: ArrayLike, others: ArrayLike, *, guesses_in: int, guesses_out
     >>> guess([3, 2, 2], [1, 2, 0], guesses_in=2, guesses_out=2)
     Guesses(canaries=6, made=4, right=3)
     """
-    return Ranking.of(members, others).guesses(guesses_in, guesses_out)
+    return RankedCanaries.of(members, others).guesses(guesses_in, guesses_out)
 
 
 def fair_coins(included: int, canaries: int) -> None:
@@ -158,7 +158,7 @@ _FEWEST = 8
 _CANDIDATES = 24
 
 
-class Side(Enum):
+class GuessedSide(Enum):
     """Which canaries are guessed: the highest scores as "in", the lowest as "out", or both."""
 
     BOTH = "both"
@@ -167,11 +167,11 @@ class Side(Enum):
 
     def numbers(self, count: int) -> Numbers:
         """So many guesses on each side it has."""
-        return (0 if self is Side.OUT else count, 0 if self is Side.IN else count)
+        return (0 if self is GuessedSide.OUT else count, 0 if self is GuessedSide.IN else count)
 
     def most(self, canaries: int) -> int:
         """The most guesses there can be on each side it has."""
-        return canaries // 2 if self is Side.BOTH else canaries
+        return canaries // 2 if self is GuessedSide.BOTH else canaries
 
 
 @dataclass(frozen=True)
@@ -216,33 +216,35 @@ class ChosenGuesses:
             )
 
 
-def fixed(ranking: Ranking, guesses_in: int, guesses_out: int, level: float) -> ChosenGuesses:
+def fixed(
+    ranking: RankedCanaries, guesses_in: int, guesses_out: int, level: float
+) -> ChosenGuesses:
     """Guesses whose numbers were fixed before anyone saw a score: all of the level is theirs."""
     level = _checks.inside_unit(level=level)
     guesses = ranking.guesses(guesses_in, guesses_out)
     return ChosenGuesses(guesses_in, guesses_out, guesses, level, read_off=False)
 
 
-def family(canaries: int, side: Side = Side.BOTH) -> tuple[Numbers, ...]:
+def family(canaries: int, side: GuessedSide = GuessedSide.BOTH) -> tuple[Numbers, ...]:
     """A few numbers of guesses, from a handful to every canary, that the count alone fixes.
 
     >>> family(1000)
     ((8, 8), (18, 18), (42, 42), (96, 96), (219, 219), (500, 500))
     """
     canaries = _checks.whole(1, canaries=canaries)
-    _checks.member(Side, side=side)
+    _checks.member(GuessedSide, side=side)
     counts = _geometric(_FEWEST, side.most(canaries), _FAMILY)
     return tuple(side.numbers(count) for count in counts)
 
 
 def read_off(
-    ranking: Ranking,
+    ranking: RankedCanaries,
     delta: float,
     level: float,
     *,
     share: float = 0.2,
     seed: int = 0,
-    sides: Sequence[Side] = (Side.BOTH,),
+    sides: Sequence[GuessedSide] = (GuessedSide.BOTH,),
 ) -> ChosenGuesses:
     """Guesses as a random part of the canaries suggests, made on the others alone.
 
@@ -266,12 +268,12 @@ def read_off(
 
 
 def _most_promising(
-    first: Ranking, canaries: int, sides: Sequence[Side], test: tuple[float, float]
+    first: RankedCanaries, canaries: int, sides: Sequence[GuessedSide], test: tuple[float, float]
 ) -> Numbers:
     """Which numbers of guesses would refute most if the rest were like the first part."""
     best, most = sides[0].numbers(sides[0].most(canaries)), 0.0
     for side in sides:
-        _checks.member(Side, side=side)
+        _checks.member(GuessedSide, side=side)
         if not side.most(first.canaries):
             continue
         for count in _geometric(1, side.most(first.canaries), _CANDIDATES):
@@ -281,9 +283,9 @@ def _most_promising(
             # Half a right and half a wrong guess more: a few all right promise little.
             right = int(sum(numbers) * (seen.right + 0.5) / (seen.made + 1))
             likely = Guesses(canaries + first.canaries, sum(numbers), right)
-            found = epsilon_lower(likely, *test, chosen=True, above=most)
-            if found > most:
-                best, most = numbers, found
+            epsilon = epsilon_lower(likely, *test, chosen=True, above=most)
+            if epsilon > most:
+                best, most = numbers, epsilon
     return best
 
 

@@ -1,9 +1,10 @@
-"""Several pieces of evidence read as one: levels add up, and the strongest speaks."""
+"""Bonferroni: several pieces of evidence read as one, whose levels add up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -27,27 +28,27 @@ class JointEvidence(Evidence):
     can_refute: bool = True
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        return max((part._epsilon(delta) for part in self.parts.values()), key=lambda one: one[0])
+        return max((part._epsilon(delta) for part in self.parts.values()), key=itemgetter(0))
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        return max((part._delta(epsilon) for part in self.parts.values()), key=lambda one: one[0])
+        return max((part._delta(epsilon) for part in self.parts.values()), key=itemgetter(0))
 
     def _mu(self) -> tuple[float, Basis]:
-        return max((part._mu() for part in self.parts.values()), key=lambda one: one[0])
+        return max((part._mu() for part in self.parts.values()), key=itemgetter(0))
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        found = [
-            replace(one, where=f"{name}: {one.where}")
+        findings = [
+            replace(finding, where=f"{name}: {finding.where}")
             for name, part in self.parts.items()
-            if (one := part._finding(claim)) is not None
+            if (finding := part._finding(claim)) is not None
         ]
-        return min(found, key=lambda one: one.p_value / one.level, default=None)
+        return min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
 
     def curve(self) -> AtomicCurve:
         corners = [part.curve() for part in self.parts.values()]
-        if not all(isinstance(one, AtomicCurve) for one in corners):
+        if not all(isinstance(corner, AtomicCurve) for corner in corners):
             raise Unsupported("these audits have no curve in common; ask each of them")
-        each = [one.vertices() for one in corners if isinstance(one, AtomicCurve)]
+        each = [corner.vertices() for corner in corners if isinstance(corner, AtomicCurve)]
         fpr, fnr = (np.concatenate(side) for side in zip(*each, strict=True))
         return from_corners(fpr, 1 - fnr, fnr, 1 - fpr, bound=Bound.UPPER)
 
@@ -56,11 +57,13 @@ class JointEvidence(Evidence):
         return lambda truth: max(power(truth) for power in each)
 
     def scaled(self, factor: float) -> JointEvidence:
-        return replace(self, parts={name: one.scaled(factor) for name, one in self.parts.items()})
+        return replace(self, parts={name: part.scaled(factor) for name, part in self.parts.items()})
 
     def at_level(self, level: float) -> JointEvidence:
         factor = level / self.ledger.level
-        parts = {name: one.at_level(one.ledger.level * factor) for name, one in self.parts.items()}
+        parts = {
+            name: part.at_level(part.ledger.level * factor) for name, part in self.parts.items()
+        }
         return replace(self, parts=parts, ledger=self.ledger.at_level(level))
 
 
@@ -89,10 +92,10 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
         for name, part in parts.items()
         for entry in part.ledger.entries
     )
-    free = dict.fromkeys(one for part in parts.values() for one in part.ledger.free)
+    free = dict.fromkeys(words for part in parts.values() for words in part.ledger.free)
     designs = {part.design for part in parts.values()}
     if len(designs) > 1:
-        _checks.refuse("parts", "have one design", [str(one) for one in designs])
+        _checks.refuse("parts", "have one design", [str(design) for design in designs])
     proofs = {part.can_refute for part in parts.values()}
     if len(proofs) > 1:
         beliefs = [name for name, part in parts.items() if not part.can_refute]

@@ -1,4 +1,4 @@
-"""Evidence at ranks fixed beforehand: exact at each, whatever the law of the scores."""
+"""Evidence of exact rank tests at ranks fixed beforehand, whatever the law of the scores."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from scipy.special import betainccinv, betaincinv
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts.rank_test import Cells, Looked, upper_p_values
-from tellapart.audit.evidence import claim_families
+from tellapart.audit.counts import rank_test
+from tellapart.audit.counts.rank_test import ClaimFamily, RankCounts, RateCells, upper_p_values
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
-from tellapart.audit.evidence.claim_families import Family
 from tellapart.audit.evidence.thresholds import TIES, End, Look, columns
 from tellapart.audit.ledger import Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
@@ -38,7 +37,7 @@ class RankEvidence(Evidence):
     about: str = ""
 
     @cached_property
-    def _columns(self) -> Looked:
+    def _columns(self) -> RankCounts:
         return columns(self.looks)
 
     @cached_property
@@ -46,16 +45,16 @@ class RankEvidence(Evidence):
         return np.array([look.level for look in self.looks])
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        return self._largest(claim_families.epsilons(delta))
+        return self._largest(rank_test.epsilons(delta))
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        return self._largest(claim_families.deltas(epsilon))
+        return self._largest(rank_test.deltas(epsilon))
 
     def _mu(self) -> tuple[float, Basis]:
-        return self._largest(claim_families.gaussians())
+        return self._largest(rank_test.gaussians())
 
-    def _largest(self, family: Family) -> tuple[float, Basis]:
-        return claim_families.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
+    def _largest(self, family: ClaimFamily) -> tuple[float, Basis]:
+        return rank_test.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         p = self._p_values(claim)
@@ -70,26 +69,26 @@ class RankEvidence(Evidence):
         return Finding(str(look), shown, allowed, p_value, level, at=look.rates)
 
     def telling(self, delta: float = 0.0) -> str:
-        _, best = claim_families.largest_refuted(
-            self._columns, self._levels, claim_families.epsilons(_checks.probability(delta=delta))
+        _, best = rank_test.largest_refuted(
+            self._columns, self._levels, rank_test.epsilons(_checks.probability(delta=delta))
         )
         return "" if best is None else str(self.looks[best])
 
     def _p_values(self, claim: TradeoffCurve) -> Array:
         if isinstance(claim, GuaranteeCurve):
-            family = claim_families.epsilons(claim.claimed_delta)
+            family = rank_test.epsilons(claim.claimed_delta)
             at = np.full(len(self.looks), claim.claimed_epsilon)
-            return claim_families.p_values(self._columns, family, at)
+            return rank_test.p_values(self._columns, family, at)
         if isinstance(claim, GaussianCurve):
             at = np.full(len(self.looks), claim.mu)
-            return claim_families.p_values(self._columns, claim_families.gaussians(), at)
-        found = np.empty(len(self.looks))
+            return rank_test.p_values(self._columns, rank_test.gaussians(), at)
+        p_values = np.empty(len(self.looks))
         for end in End:
             some = np.array([k for k, look in enumerate(self.looks) if look.end is end], dtype=int)
             if some.size:
                 roc = _roc(claim, end)
-                found[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
-        return found
+                p_values[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
+        return p_values
 
     def curve(self) -> AtomicCurve:
         """The hull of one corner per look and share: FPR from above, TPR from below.
@@ -98,11 +97,11 @@ class RankEvidence(Evidence):
         spares the true curve cannot fail them: the curve costs nothing more.
         """
         level = self._levels[:, None]
-        one, two = (part[:, None] for part in self._columns.rate_law())
-        rate, rate_left = _above(one, two, level * _SHARES)
-        three, four = (part[:, None] for part in self._columns.count_law())
+        a, b = (part[:, None] for part in self._columns.rate_law())
+        rate, rate_left = _above(a, b, level * _SHARES)
+        c, d = (part[:, None] for part in self._columns.count_law())
         none = self._columns.beyond[:, None] <= 0
-        share = np.where(none, 0.0, betaincinv(three, four, level * (1 - _SHARES)))
+        share = np.where(none, 0.0, betaincinv(c, d, level * (1 - _SHARES)))
         share = share * (1 - 1e-12)
         clear = np.array([look.end is End.CLEAR for look in self.looks])[:, None]
         fpr = np.where(clear, 1 - share, rate)
@@ -123,16 +122,16 @@ class RankEvidence(Evidence):
         return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
 
     @cached_property
-    def _cells(self) -> Cells:
-        return Cells.of(self._columns, self._levels)
+    def _cells(self) -> RateCells:
+        return RateCells.of(self._columns, self._levels)
 
     def _at_cuts(self, curve: TradeoffCurve) -> Array:
-        found = np.empty_like(self._cells.cuts)
+        roc = np.empty_like(self._cells.cuts)
         for end in End:
             some = np.array([look.end is end for look in self.looks])
             if some.any():
-                found[some] = _roc(curve, end)(self._cells.cuts[some])
-        return found
+                roc[some] = _roc(curve, end)(self._cells.cuts[some])
+        return roc
 
     def scaled(self, factor: float) -> RankEvidence:
         many = [
@@ -153,10 +152,10 @@ class RankEvidence(Evidence):
         return replace(self, looks=looks, ledger=self.ledger.at_level(level))
 
 
-def _above(one: Array, two: Array, level: Array) -> tuple[Array, Array]:
+def _above(a: Array, b: Array, level: Array) -> tuple[Array, Array]:
     """The rate that a Beta law exceeds with this chance, and one minus it, both with digits."""
-    rate = betainccinv(one, two, level) * (1 + 1e-12)
-    return np.minimum(rate, 1.0), betaincinv(two, one, level) * (1 - 1e-12)
+    rate = betainccinv(a, b, level) * (1 + 1e-12)
+    return np.minimum(rate, 1.0), betaincinv(b, a, level) * (1 - 1e-12)
 
 
 def _roc(claim: TradeoffCurve, end: End) -> Callable[[Array], Array]:

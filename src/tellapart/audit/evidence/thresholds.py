@@ -1,17 +1,18 @@
-"""Where an audit by ranks looks: thresholds at ranks fixed before any score was seen."""
+"""Thresholds of rank tests: at ranks fixed beforehand, or chosen on held-out scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart.audit.counts.rank_test import Looked
-from tellapart.audit.evidence.claim_families import epsilons, p_values
+from tellapart.audit.counts.rank_test import RankCounts, epsilons, p_values
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data.ranked import Ranked, Whole
 
@@ -56,8 +57,8 @@ class Look:
     @property
     def rates(self) -> tuple[float, float]:
         """The observed (FPR, TPR) of the attack that accuses beyond this threshold."""
-        one, two = self.rank / self.reference, self.beyond / self.tested
-        return (one, two) if self.end is End.ACCUSE else (1 - two, 1 - one)
+        rate, share = self.rank / self.reference, self.beyond / self.tested
+        return (rate, share) if self.end is End.ACCUSE else (1 - share, 1 - rate)
 
     def __str__(self) -> str:
         event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
@@ -124,7 +125,7 @@ def _surely_beyond(rank: Whole, reference: Whole, tested: Whole) -> Whole:
         deadline.check()
         middle = (low + high) // 2
         # In a random order the rank's depth is uniform: the test of a claim that allows nothing.
-        place = Looked(*np.array([rank, reference, middle, tested], dtype=np.float64))
+        place = RankCounts(*np.array([rank, reference, middle, tested], dtype=np.float64))
         enough = p_values(place, epsilons(0.0), np.zeros(len(middle))) >= _SURE
         low, high = np.where(enough, middle, low), np.where(enough, high, middle)
     return low
@@ -136,9 +137,55 @@ def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Whole, Whole]:
     return (above if upward else below), side.count - above - below
 
 
-def columns(looks: Sequence[Look]) -> Looked:
+def columns(looks: Sequence[Look]) -> RankCounts:
     """The numbers of several looks, as columns."""
     if not looks:
         _checks.refuse("looks", "not be empty", looks)
-    rows = [(one.rank, one.reference, one.beyond, one.tested) for one in looks]
-    return Looked(*np.array(rows, dtype=np.float64).T)
+    rows = [(look.rank, look.reference, look.beyond, look.tested) for look in looks]
+    return RankCounts(*np.array(rows, dtype=np.float64).T)
+
+
+_HELD_OUT_RATIO = 1.25
+# How much doubt about the scores set aside counts against a place, in deviations.
+_DOUBT = 0.5
+
+
+class ChosenRank(NamedTuple):
+    """The place that promises most, as far as the scores set aside can tell."""
+
+    end: End
+    higher: bool
+    rank: int
+
+
+def best_rank(aside: Scores, kept: Scores, delta: float, level: float) -> ChosenRank:
+    """The end, direction and rank whose test on the kept scores should show the largest ε."""
+    best, chosen = -np.inf, ChosenRank(End.ACCUSE, directions(aside.orientation)[0], 1)
+    for higher in directions(aside.orientation):
+        for end in End:
+            ranks, promise = _promises(aside, kept, end, higher, delta, level)
+            place = int(np.argmax(promise))
+            if promise[place] > best:
+                best, chosen = float(promise[place]), ChosenRank(end, higher, int(ranks[place]))
+    return chosen
+
+
+def _promises(
+    aside: Scores, kept: Scores, end: End, higher: bool, delta: float, level: float
+) -> tuple[Array, Array]:
+    """For ranks of the kept scores, roughly the bound on ε each will give."""
+    sides = (aside.others, kept.others, aside.members, kept.members)
+    few, reference, few_tested, tested = (side.count for side in sides)
+    if end is End.CLEAR:
+        few, reference, few_tested, tested = few_tested, tested, few, reference
+    steps = np.arange(np.log(max(few / 2, 1.0)) / np.log(_HELD_OUT_RATIO) + 1e-9)
+    places = np.unique(np.round(_HELD_OUT_RATIO**steps)).astype(int)
+    looks = look_at(aside, end, higher, places.tolist(), level)
+    beyond = np.array([look.beyond for look in looks], dtype=float)
+    ranks = np.maximum(np.round(places * reference / few), 1.0)
+    count = beyond * tested / few_tested
+    with np.errstate(divide="ignore"):
+        ratio = np.log(np.maximum(count / tested - delta, 0.0)) - np.log(ranks / reference)
+    noise = np.sqrt(1 / np.maximum(count, 0.5) + 1 / ranks)
+    doubt = np.sqrt(1 / np.maximum(beyond, 0.5) + 1 / places)
+    return ranks, ratio + float(ndtri(level)) * noise - _DOUBT * doubt

@@ -1,4 +1,4 @@
-"""Which event tells two inputs apart best, as far as some calls can say."""
+"""The distinguishing event: which output, beyond which cut, tells two neighbouring inputs apart."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from scipy.special import ndtri
 
 from tellapart._checks import Array
 from tellapart.audit.probing.calling.outputs import Outputs
-from tellapart.audit.probing.classifiers import fitted
+from tellapart.audit.probing.classifiers import combined, fitted
 from tellapart.audit.probing.features.extract import Encoding, Features, learn
-from tellapart.audit.probing.linear_scorer import combined
-from tellapart.audit.probing.readings import readings
-from tellapart.audit.probing.scorers import Scorer, by_cell, plain
+from tellapart.audit.probing.scorers import Scorer, by_cell, plain, readings
 
 # So many scores or fewer are events by themselves; more are ranked.
 _FEW_SCORES = 64
@@ -72,7 +70,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Seeker:
+class EventSearch:
     """What is sought: an event that shows the largest ε at ``delta``, and by which means."""
 
     delta: float
@@ -82,13 +80,13 @@ class Seeker:
     def __call__(self, aside: tuple[Outputs, Outputs], level: float, kept: int) -> Event:
         """The event that should show most on ``kept`` calls, from some that are set aside."""
         read = learn(*aside, self.features)
-        known = [read(one) for one in aside]
-        weigh = _Weigh(self.delta, level, kept, read)
+        known = [read(outputs) for outputs in aside]
+        weigh = _Weighing(self.delta, level, kept, read)
         return max(_candidates(known, weigh, self.classifier), key=_worth)
 
 
 @dataclass(frozen=True)
-class _Weigh:
+class _Weighing:
     """For how many calls, and at which level, events are to show an ε at ``delta``."""
 
     delta: float
@@ -97,7 +95,7 @@ class _Weigh:
     read: Encoding
 
 
-def _candidates(known: list[Features], weigh: _Weigh, classifier: Any) -> Iterator[Event]:
+def _candidates(known: list[Features], weigh: _Weighing, classifier: Any) -> Iterator[Event]:
     """Events of every kind.
 
     A score is never weighed on calls it was learnt on: cells are learnt on the first part, what
@@ -105,7 +103,7 @@ def _candidates(known: list[Features], weigh: _Weigh, classifier: Any) -> Iterat
     """
     half, most = (int(share * len(known[0])) for share in _SHARES)
     first, second, last, unlearnt = (
-        [one.rows(part) for one in known]
+        [features.rows(part) for features in known]
         for part in (slice(half), slice(half, most), slice(most, None), slice(half, None))
     )
     cells = []
@@ -121,7 +119,7 @@ def _candidates(known: list[Features], weigh: _Weigh, classifier: Any) -> Iterat
     for both in combined(cells, *second):
         yield from _events(both, last, weigh)
     if classifier is not None:
-        learnt = fitted(classifier, *(one.rows(slice(most)) for one in known))
+        learnt = fitted(classifier, *(features.rows(slice(most)) for features in known))
         yield from _events(learnt, last, weigh)
 
 
@@ -129,9 +127,9 @@ def _worth(event: Event) -> float:
     return event.promise - event.scorer.handicap - (0.0 if event.by_rank else _SLOWER)
 
 
-def _events(scorer: Scorer, known: list[Features], weigh: _Weigh) -> Iterator[Event]:
+def _events(scorer: Scorer, known: list[Features], weigh: _Weighing) -> Iterator[Event]:
     """The best cut of a score, for each way in which it may point and be certified."""
-    sides = [np.sort(scorer(one)) for one in known]
+    sides = [np.sort(scorer(features)) for features in known]
     seen, times = np.unique(np.concatenate(sides), return_counts=True)
     cuts, total = _cuts(seen), len(sides[0])
     for higher, by_rank, clears in product((True, False), _ways(times), (False, True)):
@@ -141,8 +139,8 @@ def _events(scorer: Scorer, known: list[Features], weigh: _Weigh) -> Iterator[Ev
         promise = _promise(tested, reference, total, weigh, by_rank)
         best = int(np.argmax(promise))
         rate = float(reference[best]) / total
-        found = (float(promise[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
-        yield Event(*found, weigh.read)
+        chosen = (float(promise[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
+        yield Event(*chosen, weigh.read)
 
 
 def _ways(times: NDArray[np.intp]) -> tuple[bool, ...]:
@@ -168,7 +166,7 @@ def _beyond(ordered: Array, cuts: Array, higher: bool) -> Array:
     return np.asarray(np.searchsorted(ordered, cuts, side="left"), dtype=float)
 
 
-def _promise(tested: Array, reference: Array, total: int, weigh: _Weigh, by_rank: bool) -> Array:
+def _promise(tested: Array, reference: Array, total: int, weigh: _Weighing, by_rank: bool) -> Array:
     """Roughly the bound on ε that the kept calls will give, with doubt about what was counted."""
     with np.errstate(divide="ignore"):
         ratio = np.log(np.maximum(tested / total - weigh.delta, 0.0))

@@ -1,4 +1,4 @@
-"""What the last bits of floats reveal: which doubles a sampler can return on which input."""
+"""Floating-point attacks: what the last bits reveal, by which doubles a sampler can return."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Power
 from tellapart.audit.evidence.count import CountEvidence, from_counts
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import settle
-from tellapart.audit.probing.calling.fresh_calls import refuse_if_calls_share
-from tellapart.audit.probing.calling.kept_noise import refuse_unjudgeable
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import Outputs
-from tellapart.audit.probing.doubles import NO_BITS, SAMPLERS, Sampler, bits
+from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding, learn
 from tellapart.audit.probing.features.true_answers import Both, Guess, guesses
+from tellapart.audit.probing.float_samplers import NO_BITS, SAMPLERS, FloatSampler, bits
 from tellapart.audit.verdict import Verdict, describe, judge
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -82,7 +81,7 @@ class Ends(BitEvent):
     name: str
 
     def happened(self, outputs: Array) -> Flags:
-        return np.isin(_codes(outputs[:, self.place]), [_code(*one) for one in self.pairs])
+        return np.isin(_codes(outputs[:, self.place]), [_code(*pair) for pair in self.pairs])
 
     def words(self, happened: bool) -> str:
         listed = [f"2^{high} and 2^{low}" for high, low in sorted(self.pairs)]
@@ -96,7 +95,7 @@ class Ends(BitEvent):
 class Unreached(BitEvent):
     """No uniform number makes a sampler give this output around one input's answer."""
 
-    sampler: Sampler
+    sampler: FloatSampler
     groups: tuple[tuple[int, ...], ...]
     centre: tuple[float, ...]
     scale: float
@@ -127,12 +126,14 @@ def best(
 ) -> tuple[BitEvent, bool]:
     """The event that should show the largest ε, and whether it is d1 that makes it likelier."""
     whole = np.concatenate([learnt[0], weighed[0]]), np.concatenate([learnt[1], weighed[1]])
-    found = [
+    candidates = [
         # Pairs were chosen by how often they were seen, and must show it anew.
         (*_promise(*_counts(event, weighed if isinstance(event, Ends) else whole), delta), event)
         for event in events
     ]
-    _, more, event = max(found, key=lambda one: one[0] - _EXTRA * isinstance(one[2], Ends))
+    _, more, event = max(
+        candidates, key=lambda candidate: candidate[0] - _EXTRA * isinstance(candidate[2], Ends)
+    )
     return event, more
 
 
@@ -177,18 +178,18 @@ def _ends(learnt: Both, place: int, name: str) -> Iterator[Ends]:
     codes = [_codes(side[:, place]) for side in learnt]
     seen = np.unique(np.concatenate(codes))
     seen = seen[seen < _code(NO_BITS, NO_BITS)]
-    counts = [np.searchsorted(np.sort(one), [seen, seen + 1]) for one in codes]
+    counts = [np.searchsorted(np.sort(side), [seen, seen + 1]) for side in codes]
     absent, present = ((end - start) + 0.5 for start, end in counts)
     ratios = np.log(present / absent)
     for ratio, way in itertools.product(_RATIOS, (1, -1)):
-        found = seen[way * ratios > ratio].tolist()
-        if found:
-            yield Ends(place, frozenset(map(_pair, found)), name)
+        telling = seen[way * ratios > ratio].tolist()
+        if telling:
+            yield Ends(place, frozenset(map(_pair, telling)), name)
 
 
 def _codes(values: Array) -> NDArray[np.int64]:
-    found = bits(values)
-    return np.asarray(_code(found.highest, found.lowest))
+    placed = bits(values)
+    return np.asarray(_code(placed.highest, placed.lowest))
 
 
 def _code(highest: W, lowest: W) -> W:
@@ -216,7 +217,7 @@ def reach(learnt: Both, names: tuple[str, ...], tried: Iterable[Guess]) -> Itera
 
 
 def _groups(
-    sampler: Sampler, names: tuple[str, ...], guess: Guess
+    sampler: FloatSampler, names: tuple[str, ...], guess: Guess
 ) -> Iterator[tuple[tuple[tuple[int, ...], ...], str]]:
     """Numbers to look at: each by itself whose answers differ, and all of them."""
     starts = range(0, len(names) - sampler.takes + 1, sampler.takes)
@@ -286,13 +287,13 @@ def probe_bits(
     key = _checks.whole(0, 2**62, seed=seed)
     known = None if centres is None else _answers(centres)
     width = None if scale is None else _checks.finite_above_zero(scale=scale)
-    caller = settle(mechanism, d0, d1, timeout=timeout, seed=key)
+    caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
     outputs = [draw(caller, data, count, (key, k)) for k, data in enumerate((d0, d1))]
     refuse_unjudgeable(caller, (d0, d1), (outputs[0], outputs[1]))
     aside = int(_ASIDE * count)
     encoding = _floats(outputs[0][:aside], outputs[1][:aside], known)
     refuse_if_calls_share(caller, (d0, d1), (outputs[0], outputs[1]), encoding, key)
-    absent, present = (encoding(one).matrix for one in outputs)
+    absent, present = (encoding(side).matrix for side in outputs)
     names = tuple(column.name for column in encoding.columns)
     half = aside // 2
     learnt, weighed = ((absent[part], present[part]) for part in (slice(half), slice(half, aside)))
@@ -301,11 +302,11 @@ def probe_bits(
     events = itertools.chain(precision(learnt, names), reach(learnt, names, tried))
     event, likelier = best(events, learnt, weighed, delta)
     left = count - aside
-    seen = [times(event, one[aside:]) for one in (present, absent)]
-    accused = seen if likelier else [left - one for one in seen]
+    seen = [times(event, side[aside:]) for side in (present, absent)]
+    accused = seen if likelier else [left - times_seen for times_seen in seen]
     counts = Counts(accused[0], left, accused[1], left)
-    found = BitEvidence(counts, from_counts(counts, confidence).ledger, event.words(likelier))
-    return judge(claim, found, name=f"{describe(claim)}, for the bits of its floats")
+    evidence = BitEvidence(counts, from_counts(counts, confidence).ledger, event.words(likelier))
+    return judge(claim, evidence, name=f"{describe(claim)}, for the bits of its floats")
 
 
 def _claimed(curve: TradeoffCurve) -> tuple[float | None, float]:
@@ -318,7 +319,7 @@ def _answers(centres: Any) -> Both:
     """The true answers on both inputs, each as a row of numbers."""
     if not isinstance(centres, Sequence | np.ndarray) or len(centres) != 2:
         _checks.refuse("centres", "be the two answers, on d0 and on d1", centres)
-    first, second = (np.atleast_1d(_checks.reals(centres=one)).ravel() for one in centres)
+    first, second = (np.atleast_1d(_checks.reals(centres=answer)).ravel() for answer in centres)
     if first.shape != second.shape or not np.isfinite(first + second).all():
         _checks.refuse("centres", "be two finite answers of one length", centres)
     return first, second
@@ -326,14 +327,14 @@ def _answers(centres: Any) -> Both:
 
 def _floats(first: Outputs, second: Outputs, centres: Both | None) -> Encoding:
     """How the floats of an output are read."""
-    arrays = [one.values for one in (first, second) if isinstance(one.values, np.ndarray)]
+    arrays = [side.values for side in (first, second) if isinstance(side.values, np.ndarray)]
     if any(array.dtype.kind != "f" for array in arrays):
         raise Unsupported(_NO_FLOATS)
     encoding = learn(first, second)
-    encoding = Encoding(tuple(one for one in encoding.columns if one.what is What.VALUE))
+    encoding = Encoding(tuple(column for column in encoding.columns if column.what is What.VALUE))
     if not encoding.columns:
         raise Unsupported(_NO_FLOATS)
-    if len(arrays) < 2 and not any(_fractions(encoding(one).matrix) for one in (first, second)):
+    if len(arrays) < 2 and not any(_fractions(encoding(side).matrix) for side in (first, second)):
         raise Unsupported(_NO_FLOATS)
     if centres is not None and len(centres[0]) != len(encoding.columns):
         rule = f"hold as many numbers as an output ({len(encoding.columns)})"

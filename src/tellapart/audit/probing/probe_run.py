@@ -1,4 +1,4 @@
-"""Probing a mechanism one can only call: find an event on some calls, certify it on others."""
+"""Black-box auditing: find a distinguishing event on some calls, certify it on others."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit.evidence.base import Evidence
-from tellapart.audit.evidence.count import at_one_cut
+from tellapart.audit import fingerprints
+from tellapart.audit.evidence.base import Design, Evidence
+from tellapart.audit.evidence.count import CountEvidence, at_one_cut
+from tellapart.audit.evidence.cuts import CutEvidence
+from tellapart.audit.evidence.e_process import Pairs, Wager
+from tellapart.audit.evidence.rank import RankEvidence
+from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
+from tellapart.audit.ledger import Ledger
 from tellapart.audit.many_run_audit import Favoured, at_ranks
-from tellapart.audit.probing import code_identity, probe_folder
-from tellapart.audit.probing.calling.conventions import settle
-from tellapart.audit.probing.calling.fresh_calls import refuse_if_calls_share
+from tellapart.audit.probing.calling.caller import Caller
+from tellapart.audit.probing.calling.calls import draw
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.inputs import fingerprint
-from tellapart.audit.probing.calling.outputs import Outputs
+from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
+from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.classifiers import checked
-from tellapart.audit.probing.events import FAVOUR, Event, Seeker
-from tellapart.audit.probing.evidence_of_calls import of_calls, remarks
+from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
+from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
-from tellapart.audit.probing.until_decided import until_decided as bet
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.run import Progress
 
 # The share of the calls on which an event is sought.
 _ASIDE = 0.1
@@ -87,7 +96,7 @@ def probe(
     same = fingerprint(d0)
     if same is not None and same == fingerprint(d1):
         _checks.refuse("d1", "differ from d0, or nothing can be told apart", d1)
-    seek = Seeker(delta, features, checked(classifier))
+    seek = EventSearch(delta, features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
     kept = None
@@ -99,34 +108,36 @@ def probe(
             "seed": key,
             "timeout": timeout,
             "until_decided": until_decided,
-            "features": code_identity.code(features),
+            "features": fingerprints.code_fingerprint(features),
             "classifier": repr(classifier),
         }
-        kept = probe_folder.opened(folder, mechanism, (d0, d1), asked)
-    caller = settle(mechanism, d0, d1, timeout=timeout, seed=key)
-    found: Evidence
+        kept = opened_calls(folder, mechanism, (d0, d1), asked)
+    caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
+    evidence: Evidence
     if until_decided and isinstance(curve, GuaranteeCurve):
-        found = bet(caller, (d0, d1), curve, count, confidence, key, seek, progress, kept)
+        evidence = sequential_evidence(
+            caller, (d0, d1), curve, count, confidence, key, seek, progress, kept
+        )
     else:
-        found = _certified(Calls(caller, (d0, d1), count, key, progress, kept), seek, confidence)
+        evidence = _certified(Calls(caller, (d0, d1), count, key, progress, kept), seek, confidence)
     if progress is not None:
         progress(1.0)
-    return judge(claim, found)
+    return judge(claim, evidence)
 
 
-def _certified(calls: Calls, seek: Seeker, confidence: float) -> Evidence:
+def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
     share = _ASIDE if seek.classifier is None else _ASIDE_TO_LEARN
     aside = max(int(share * min(calls.count, AT_HOME)), _FEWEST // 2)
     home = calls.first(aside)
     event = seek((home[0][:aside], home[1][:aside]), 1 - confidence, calls.count - aside)
-    found: Evidence
+    evidence: Evidence
     if calls.count > AT_HOME:
-        found = counted(calls, home, aside, event, confidence)
+        evidence = counted(calls, home, aside, event, confidence)
     else:
         others, members = scored(calls, home, aside, event)
-        found = _evidence(event, others, members, confidence)
+        evidence = _evidence(event, others, members, confidence)
     _refuse_if_shared(calls, home, aside, event)
-    return of_calls(found, calls.count, remarks(calls.caller, home))
+    return of_calls(evidence, calls.count, remarks(calls.caller, home))
 
 
 def _refuse_if_shared(
@@ -143,14 +154,16 @@ def _evidence(event: Event, others: Array, members: Array, confidence: float) ->
     orientation = Orientation.HIGHER if event.higher else Orientation.LOWER
     scores = Scores(members=members, others=others, orientation=orientation)
     if event.by_rank:
-        found = at_ranks(scores, 1 - confidence, _favoured(event, len(others)))
-        return replace(found, looks=tuple(_told(look, event.scorer) for look in found.looks))
+        evidence = at_ranks(scores, 1 - confidence, _favoured(event, len(others)))
+        return replace(
+            evidence, looks=tuple(_with_words(look, event.scorer) for look in evidence.looks)
+        )
     at_cut = at_one_cut(scores, event.cut, event.higher, 1 - confidence)
     sides = _SIDES[::-1] if event.clears else _SIDES
     return replace(at_cut, event=event.words(), sides=sides, clears=event.clears)
 
 
-def _told(look: Look, scorer: Scorer) -> Look:
+def _with_words(look: Look, scorer: Scorer) -> Look:
     return replace(look, event=scorer.beyond(look.threshold, look.higher), sides=_SIDES)
 
 
@@ -159,3 +172,107 @@ def _favoured(event: Event, calls: int) -> Favoured:
     end = End.CLEAR if event.clears else End.ACCUSE
     rank = min(max(round(event.rate * calls), 1), calls)
     return Favoured(end, event.higher, (rank,), FAVOUR)
+
+
+_RANKS = {
+    End.ACCUSE: "ranks among the outputs on d0 that speak most for d1",
+    End.CLEAR: "ranks among the outputs on d1 that speak most for d0",
+}
+_CHOSEN = "one event, chosen on calls set aside"
+_CHANGES = "The mechanism changes its input: every call was handed a copy of its own."
+
+
+def of_calls(evidence: Evidence, calls: int, about: str = "") -> Evidence:
+    """The same evidence, which says of itself that it is of so many calls on each input."""
+    if isinstance(evidence, CutEvidence):
+        return replace(evidence, calls=calls, about=about)
+    if isinstance(evidence, RankEvidence):
+        ends = dict.fromkeys(look.end for look in evidence.looks)
+        words = tuple(_RANKS[end] for end in ends)
+        ledger = _in_words_of_calls(evidence.ledger, words, calls - evidence.looks[0].tested)
+        return replace(evidence, ledger=ledger, design=Design.CALLS, calls=calls, about=about)
+    if isinstance(evidence, CountEvidence):
+        ledger = _in_words_of_calls(
+            evidence.ledger, (f"the event {evidence.event}",), calls - evidence.counts.members
+        )
+        own = replace(evidence, ledger=ledger, method=_CHOSEN, design=Design.CALLS)
+        return replace(own, calls=calls, about=about)
+    return evidence
+
+
+def remarks(caller: Caller, home: tuple[Outputs, Outputs]) -> str:
+    """A word to those who gave an input that the mechanism cannot read, or changes."""
+    for name, outputs in zip(("d0", "d1"), home, strict=True):
+        broken = outputs.first_broken()
+        if broken is not None:
+            return f"No call on {name} gave a value: the first one {broken}."
+    return _CHANGES if caller.changes else ""
+
+
+def _in_words_of_calls(ledger: Ledger, words: tuple[str, ...], aside: int) -> Ledger:
+    """The first looks in other words, and why choosing them cost nothing."""
+    named, rest = ledger.entries[: len(words)], ledger.entries[len(words) :]
+    entries = tuple(replace(entry, what=what) for entry, what in zip(named, words, strict=True))
+    choice = f"the choice of the event: made on {aside:,} calls on each input, not counted again"
+    return replace(ledger, entries=(*entries, *rest), free=(*ledger.free, choice))
+
+
+_FIRST = 32
+# At what level, and on how many times the calls, an event should pay.
+_LEVEL, _MORE = 0.05, 8.0
+
+
+def sequential_evidence(
+    caller: Caller,
+    inputs: tuple[Any, Any],
+    claim: GuaranteeCurve,
+    samples: int,
+    confidence: float,
+    seed: int,
+    seek: EventSearch,
+    progress: Progress | None = None,
+    kept: KeptCalls | None = None,
+) -> WagerEvidence:
+    """Draw pairs and bet on each batch, until refuted, out of hope or out of calls."""
+    past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0, kept)
+    event = _sought(past, seek)
+    wager = Wager(claim.claimed_epsilon, claim.claimed_delta, confidence, both_orders=False)
+    batches = tuple(planned(len(past[0]), samples))
+    before = Pairs()
+    for place, batch in enumerate(batches, start=1):
+        if progress is not None:
+            progress(len(past[0]) / samples)
+        fresh = _drawn(caller, inputs, batch.size, seed, place, kept)
+        wager = wager.update(*_happened(event, fresh))
+        past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]
+        if wager.refuted or not batch.hope(wager, wager.seen.counted(), before.counted()):
+            break
+        if batch.seek:
+            event, before = _sought(past, seek), wager.seen
+    refuse_unjudgeable(caller, inputs, (past[0], past[1]))
+    refuse_if_calls_share(caller, inputs, (past[0], past[1]), event.read, seed, learnt=True)
+    about = remarks(caller, (past[0], past[1]))
+    return WagerEvidence.of(wager, len(past[0]), event.words(), batches, about)
+
+
+def _drawn(
+    caller: Caller,
+    inputs: tuple[Any, Any],
+    count: int,
+    seed: int,
+    place: int,
+    kept: KeptCalls | None,
+) -> list[Outputs]:
+    return [draw(caller, data, count, (seed, k, place), kept=kept) for k, data in enumerate(inputs)]
+
+
+def _sought(past: list[Outputs], seek: EventSearch) -> Event:
+    return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
+
+
+def _happened(event: Event, fresh: list[Outputs]) -> tuple[Array, Array]:
+    """Whether the event happened on each input, in the order in which it incriminates."""
+    absent, present = (event.happened(outputs) for outputs in fresh)
+    if event.clears:
+        return np.asarray(~absent), np.asarray(~present)
+    return np.asarray(present), np.asarray(absent)

@@ -1,4 +1,4 @@
-"""Certificates from calls made elsewhere: what comes home is scores of some, or counts of many.
+"""Distributed calls: outputs are scored or counted on the workers, and only that is sent back.
 
 Outputs of the calls set aside come home whole. All others are encoded and scored where they were
 drawn. Few of them send a score and a trace each; from there on, each block sends how many of its
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from tellapart import run
 from tellapart._checks import Array
-from tellapart.audit.evidence.cuts import Cut, CutEvidence, cut_ledger
+from tellapart.audit.evidence.cuts import CutEvidence, EventCounts, cut_ledger
 from tellapart.audit.evidence.thresholds import End, geometric_ranks
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered
 from tellapart.audit.probing.calling.independence import repeated, signature, signing
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
-from tellapart.audit.probing.calling.kept_noise import refuse_unjudgeable
 from tellapart.audit.probing.calling.outputs import Outputs
-from tellapart.audit.probing.calling.traces import Trace, joined_traces, traced
+from tellapart.audit.probing.calling.traces import CallTrace, joined_traces, traced
 from tellapart.audit.probing.events import Event
+from tellapart.audit.probing.exchangeability import refuse_unjudgeable
 from tellapart.errors import Unsupported
 
 T = TypeVar("T")
@@ -51,11 +51,11 @@ class Calls:
     def first(self, least: int) -> Pair:
         """The outputs of the first blocks, of at least so many calls."""
         count = min(-(-least // BLOCK) * BLOCK, self.count)
-        one, two = (
+        first, second = (
             draw(self.caller, data, count, (self.seed, k), self._part(k * count, count), self.kept)
             for k, data in enumerate(self.inputs)
         )
-        return one, two
+        return first, second
 
     def others(
         self, home: Pair, make: Callable[[Outputs], T], merge: Callable[[T, T], T] | None = None
@@ -93,7 +93,7 @@ class Calls:
 
 class _Scored(NamedTuple):
     scores: Array
-    trace: Trace
+    trace: CallTrace
 
 
 @dataclass(frozen=True)
@@ -108,13 +108,13 @@ def scored(calls: Calls, home: Pair, aside: int, event: Event) -> list[Array]:
     """The scores of all calls on each input but those set aside, if calls can be judged."""
     others = calls.others(home, _Scoring(event))
     traces = [
-        joined_traces([traced(outputs), *(one.trace for one in far)])
+        joined_traces([traced(outputs), *(block.trace for block in far)])
         for outputs, far in zip(home, others, strict=True)
     ]
     refuse_unjudgeable(calls.caller, calls.inputs, home, (traces[0], traces[1]))
     near = [[event.scores(outputs[aside:])] if len(outputs) > aside else [] for outputs in home]
     return [
-        np.concatenate([*here, *(one.scores for one in far)])
+        np.concatenate([*here, *(block.scores for block in far)])
         for here, far in zip(near, others, strict=True)
     ]
 
@@ -122,7 +122,7 @@ def scored(calls: Calls, home: Pair, aside: int, event: Event) -> list[Array]:
 # -- counts alone --------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
+class _ScoreCut(NamedTuple):
     """A cut of the score: outputs strictly beyond it, or where ``inside`` the others."""
 
     threshold: float
@@ -133,8 +133,8 @@ class _Place(NamedTuple):
     def count(self, scores: Array) -> int:
         """In how many outputs the event happened."""
         beyond = scores > self.threshold if self.higher else scores < self.threshold
-        found = int(np.count_nonzero(beyond))
-        return len(scores) - found if self.inside else found
+        times = int(np.count_nonzero(beyond))
+        return len(scores) - times if self.inside else times
 
 
 class _Tally(NamedTuple):
@@ -146,7 +146,7 @@ class _Tally(NamedTuple):
 @dataclass(frozen=True)
 class _Counting:
     event: Event
-    places: tuple[_Place, ...]
+    places: tuple[_ScoreCut, ...]
     length: int | None
 
     def __call__(self, outputs: Outputs) -> _Tally:
@@ -157,15 +157,15 @@ class _Counting:
 
 def signatures(outputs: Outputs, length: int | None) -> tuple[bytes, ...]:
     """The signatures of one block, if it is long enough to have one."""
-    found = None if length is None else signature(outputs, length)
-    return () if found is None else (found,)
+    sign = None if length is None else signature(outputs, length)
+    return () if sign is None else (sign,)
 
 
-def _added(one: _Tally, other: _Tally) -> _Tally:
+def _added(left: _Tally, right: _Tally) -> _Tally:
     return _Tally(
-        one.calls + other.calls,
-        one.happened + other.happened,
-        one.signatures + other.signatures,
+        left.calls + right.calls,
+        left.happened + right.happened,
+        left.signatures + right.signatures,
     )
 
 
@@ -181,7 +181,7 @@ def counted(calls: Calls, home: Pair, aside: int, event: Event, confidence: floa
         for outputs, far in zip(home, calls.others(home, counting, _added), strict=True)
     ]
     if length is not None:
-        every = [one for side in sides for one in side.signatures]
+        every = [sign for side in sides for sign in side.signatures]
         shared = repeated(every, length)
         if shared is not None:
             raise Unsupported(str(shared))
@@ -191,29 +191,29 @@ def counted(calls: Calls, home: Pair, aside: int, event: Event, confidence: floa
 def _near(counting: _Counting, outputs: Outputs, aside: int) -> list[_Tally]:
     """Blocks that came home: their signatures, and counts of what was not set aside."""
     whole = [outputs[start : start + BLOCK] for start in range(0, len(outputs), BLOCK)]
-    signs = tuple(one for block in whole for one in signatures(block, counting.length))
+    signs = tuple(sign for block in whole for sign in signatures(block, counting.length))
     none = _Tally(0, np.zeros(len(counting.places), dtype=np.int64), signs)
     kept = outputs[aside:]
     return [none, counting(kept)._replace(signatures=())] if len(kept) else [none]
 
 
-def _places(event: Event, scores: list[Array]) -> tuple[_Place, ...]:
+def _places(event: Event, scores: list[Array]) -> tuple[_ScoreCut, ...]:
     """The event's own cut, and where scores are many, cuts at ranks from both ends."""
     end = End.CLEAR if event.clears else End.ACCUSE
-    own = _Place(event.cut, event.higher, event.clears, end)
+    own = _ScoreCut(event.cut, event.higher, event.clears, end)
     if not event.by_rank:
         return (own,)
-    found = []
+    further = []
     for end, side in zip(End, scores, strict=True):
         higher = event.higher if end is End.ACCUSE else not event.higher
         ordered = np.sort(side)[::-1] if higher else np.sort(side)
         cuts = dict.fromkeys(float(ordered[rank - 1]) for rank in geometric_ranks(len(ordered)))
-        found += [_Place(cut, higher, False, end) for cut in cuts]
-    return (own, *found)
+        further += [_ScoreCut(cut, higher, False, end) for cut in cuts]
+    return (own, *further)
 
 
 def _evidence(
-    event: Event, places: tuple[_Place, ...], absent: _Tally, present: _Tally, level: float
+    event: Event, places: tuple[_ScoreCut, ...], absent: _Tally, present: _Tally, level: float
 ) -> CutEvidence:
     ledger, own, each = cut_ledger(level, len(places) - 1)
     cuts = []
@@ -221,7 +221,7 @@ def _evidence(
         say = event.scorer.within if place.inside else event.scorer.beyond
         tested, reference = (present, absent) if place.end is End.ACCUSE else (absent, present)
         cuts.append(
-            Cut(
+            EventCounts(
                 say(place.threshold, place.higher),
                 place.end,
                 int(tested.happened[k]),

@@ -1,7 +1,9 @@
-"""Scores of outputs: learnt on calls that the certificate never sees."""
+"""Scores of outputs by likelihood ratios, estimated on calls that the certificate never sees."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart.audit.probing.features.columns import Column, Path, What
 from tellapart.audit.probing.features.extract import Features
-from tellapart.audit.probing.readings import FURTHEST, Reading
 
 _BINS = 32
 # A number that comes this often is a place of its own.
@@ -48,13 +50,13 @@ class Scorer(ABC):
 
 
 @dataclass(frozen=True)
-class Plain(Scorer):
+class PlainScorer(Scorer):
     """A number of the output itself.
 
     Outputs that have none come before all others, or after; None if there were none such.
     """
 
-    reading: Reading
+    reading: OutputReading
     missing_last: bool | None = None
 
     @property
@@ -87,14 +89,14 @@ class Plain(Scorer):
 
 
 @dataclass(frozen=True)
-class ByCell(Scorer):
+class CellScorer(Scorer):
     """How much likelier one input made the cell that a number, or a category, falls into.
 
     ``edges`` are the upper ends of cells of numbers, and codes of categories are cells themselves.
     The last cell is that of outputs without such a number.
     """
 
-    reading: Reading
+    reading: OutputReading
     edges: tuple[float, ...]
     ratios: tuple[float, ...]
 
@@ -111,13 +113,13 @@ class ByCell(Scorer):
 
     def beyond(self, threshold: float, higher: bool) -> str:
         ratios = np.array(self.ratios)
-        return self._told(ratios > threshold if higher else ratios < threshold)
+        return self._event_words(ratios > threshold if higher else ratios < threshold)
 
     def within(self, threshold: float, higher: bool) -> str:
         ratios = np.array(self.ratios)
-        return self._told(ratios <= threshold if higher else ratios >= threshold)
+        return self._event_words(ratios <= threshold if higher else ratios >= threshold)
 
-    def _told(self, inside: NDArray[np.bool_]) -> str:
+    def _event_words(self, inside: NDArray[np.bool_]) -> str:
         words = list(self._words(np.flatnonzero(inside).tolist()))
         if len(words) > _MOST_WORDS:
             words = [*words[: _MOST_WORDS - 1], f"{len(words) - _MOST_WORDS + 1} more such events"]
@@ -150,35 +152,41 @@ class ByCell(Scorer):
         return f"{start} {name} {right}"
 
 
-def plain(reading: Reading, first: Features, second: Features) -> Iterator[Plain]:
+def plain(reading: OutputReading, first: Features, second: Features) -> Iterator[PlainScorer]:
     """The number itself as a score, with outputs that lack it on either end."""
-    if any(np.isnan(reading(one)).any() for one in (first, second)):
-        yield from (Plain(reading, missing_last) for missing_last in (False, True))
+    if any(np.isnan(reading(side)).any() for side in (first, second)):
+        yield from (PlainScorer(reading, missing_last) for missing_last in (False, True))
     else:
-        yield Plain(reading)
+        yield PlainScorer(reading)
 
 
-def by_cell(reading: Reading, first: Features, second: Features) -> ByCell:
+def by_cell(reading: OutputReading, first: Features, second: Features) -> CellScorer:
     """How the cells of one number speak, from outputs on the two inputs."""
-    one, two = reading(first), reading(second)
-    edges = np.array([]) if reading.categories else _edges(np.concatenate([one, two]))
+    absent_values, present_values = reading(first), reading(second)
+    edges = (
+        np.array([])
+        if reading.categories
+        else _edges(np.concatenate([absent_values, present_values]))
+    )
     count = (reading.categories or len(edges) + 1) + 1
     absent, present = (
         np.bincount(_cells(values, reading.categories, edges), minlength=count)
-        for values in (one, two)
+        for values in (absent_values, present_values)
     )
     # Half an output more on each side: what was never seen speaks for neither.
-    ratios = np.log((present + 0.5) / (len(two) + 1)) - np.log((absent + 0.5) / (len(one) + 1))
-    return ByCell(reading, tuple(edges.tolist()), tuple(ratios.tolist()))
+    ratios = np.log((present + 0.5) / (len(present_values) + 1)) - np.log(
+        (absent + 0.5) / (len(absent_values) + 1)
+    )
+    return CellScorer(reading, tuple(edges.tolist()), tuple(ratios.tolist()))
 
 
 def _cells(values: Array, categories: int, edges: Array) -> NDArray[np.intp]:
     missing = np.isnan(values)
     if categories:
-        found = np.where(missing, categories, np.nan_to_num(values))
+        cells = np.where(missing, categories, np.nan_to_num(values))
     else:
-        found = np.where(missing, len(edges) + 1, np.searchsorted(edges, values, side="left"))
-    return np.asarray(found, dtype=np.intp)
+        cells = np.where(missing, len(edges) + 1, np.searchsorted(edges, values, side="left"))
+    return np.asarray(cells, dtype=np.intp)
 
 
 def _edges(values: Array) -> Array:
@@ -200,3 +208,101 @@ def _stretches(cells: list[int]) -> Iterator[tuple[int, int]]:
         if place == len(cells) or cells[place] != cells[place - 1] + 1:
             yield cells[start], cells[place - 1]
             start = place
+
+
+# Numbers beyond it, and infinite ones, are all the same.
+FURTHEST = 1e300
+_DIFFERENCES = 64
+
+
+class OutputReading(ABC):
+    """One number, or one code of a category, read off every output; NaN where it has none."""
+
+    @abstractmethod
+    def __call__(self, features: Features) -> Array:
+        """The numbers of these outputs."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is, in words."""
+
+    @property
+    def categories(self) -> int:
+        """How many categories the codes stand for; 0 for numbers."""
+        return 0
+
+    def equal(self, value: float) -> str:
+        """That it is this number."""
+        far = abs(value) >= FURTHEST
+        return f"{self.name} is {math.copysign(math.inf, value) if far else value:.17g}"
+
+
+@dataclass(frozen=True)
+class OfColumn(OutputReading):
+    """What a column of the features holds."""
+
+    place: int
+    column: Column
+
+    def __call__(self, features: Features) -> Array:
+        values = features.matrix[:, self.place]
+        return values if self.categories else np.clip(values, -FURTHEST, FURTHEST)
+
+    @property
+    def categories(self) -> int:
+        return len(self.column.words)
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    def equal(self, value: float) -> str:
+        return self.column.equal(value) if self.categories else super().equal(value)
+
+
+@dataclass(frozen=True)
+class OfDifference(OutputReading):
+    """One number of the output less another: noise that both share is gone."""
+
+    places: tuple[int, int]
+    names: tuple[str, str]
+
+    def __call__(self, features: Features) -> Array:
+        first, second = (np.clip(features.matrix[:, k], -FURTHEST, FURTHEST) for k in self.places)
+        return np.asarray(first - second)
+
+    @property
+    def name(self) -> str:
+        return f"{self.names[0]} − {self.names[1]}"
+
+
+def readings(columns: tuple[Column, ...]) -> Iterator[OutputReading]:
+    """Every number worth looking at by itself."""
+    yield from (OfColumn(place, column) for place, column in enumerate(columns))
+    yield from itertools.islice(_differences(columns), _DIFFERENCES)
+
+
+def _differences(columns: tuple[Column, ...]) -> Iterator[OfDifference]:
+    """Numbers that lie next to each other in a list, or in lists side by side."""
+    places = {column.path: k for k, column in enumerate(columns) if column.what is What.VALUE}
+    for path, place in places.items():
+        for axis, step in enumerate(_steps(path)):
+            for index, inner in enumerate(step):
+                further = (*step[:index], inner + 1, *step[index + 1 :])
+                beside = (*path[:axis], *_as_step(path[axis], further), *path[axis + 1 :])
+                other = places.get(beside)
+                if other is not None:
+                    names = (columns[place].name, columns[other].name)
+                    yield OfDifference((place, other), names)
+
+
+def _steps(path: Path) -> Iterator[tuple[int, ...]]:
+    """The whole numbers of each step: one for a list, several for an array, none otherwise."""
+    for step in path:
+        several = step if type(step) is tuple else (step,)
+        yield several if all(type(number) is int for number in several) else ()
+
+
+def _as_step(like: object, numbers: tuple[int, ...]) -> Path:
+    return (numbers,) if type(like) is tuple else numbers

@@ -1,3 +1,4 @@
-"""Search for the two neighbouring inputs that leak most: `domains` describe inputs, `worst_pair`
-searches them.
+"""Search for the worst-case neighbouring inputs: `domains` describe inputs, `worst_pair` searches.
+
+Domains are gathered in `domains`: `answers` of queries, lists of `records`, pairs by `examples`.
 """

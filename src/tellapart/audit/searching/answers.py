@@ -1,4 +1,4 @@
-"""Answers of queries: what one record may do to them is all there is to say."""
+"""Query answers as inputs: neighbours differ by the sensitivity of one record."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class Answers(Domain[Moved]):
         """The answers without the record, and with it."""
         first, second = draft.base, draft.base + draft.change
         kind = int if self._whole else float
-        one, two = ([kind(value) for value in side] for side in (first, second))
-        return (one, two) if self.length is not None else (one[0], two[0])
+        before, after = ([kind(value) for value in side] for side in (first, second))
+        return (before, after) if self.length is not None else (before[0], after[0])
 
     @property
     def _whole(self) -> bool:
         given = (self.low, self.high, self.change)
-        return all(isinstance(one, int | np.integer) for one in given)
+        return all(isinstance(bound, int | np.integer) for bound in given)
 
     # -- patterns ----------------------------------------------------------------------------
 
@@ -102,13 +102,13 @@ class Answers(Domain[Moved]):
     def _shapes(self) -> list[Array]:
         """Where answers lie: level, one of them or half of them apart from the others."""
         count, step = self.length or 1, self.change
-        found = [np.zeros(count) for _ in range(6)]
-        found[1][: count // 2] = step
-        found[2][-1] = step
-        found[3][1:] = _BEHIND * step
-        found[4][0] = _BEHIND * step
-        found[5][:-1] = _BEHIND * step
-        return found
+        shapes = [np.zeros(count) for _ in range(6)]
+        shapes[1][: count // 2] = step
+        shapes[2][-1] = step
+        shapes[3][1:] = _BEHIND * step
+        shapes[4][0] = _BEHIND * step
+        shapes[5][:-1] = _BEHIND * step
+        return shapes
 
     def _changes(self) -> list[Array]:
         """What a record does: to all, to the last or first, to halves; and the other way round."""
@@ -182,8 +182,8 @@ class Answers(Domain[Moved]):
         return Moved(first, second - first)
 
     def _rounded(self, values: Any) -> Array:
-        found = np.asarray(values, dtype=np.float64)
-        return np.rint(found) if self._whole else found
+        answers = np.asarray(values, dtype=np.float64)
+        return np.rint(answers) if self._whole else answers
 
 
 class Counted(NamedTuple):
@@ -284,9 +284,9 @@ def distinct(least: int, /, **named: Any) -> tuple[Any, ...]:
     ((name, value),) = named.items()
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         _checks.refuse(name, "be a list", value)
-    found = tuple(value)
-    if len(found) < least:
+    items = tuple(value)
+    if len(items) < least:
         _checks.refuse(name, f"hold at least {least} of them", value)
-    if any(one == two for k, one in enumerate(found) for two in found[:k]):
+    if any(item == earlier for k, item in enumerate(items) for earlier in items[:k]):
         _checks.refuse(name, "hold none twice", value)
-    return found
+    return items

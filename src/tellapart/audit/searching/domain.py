@@ -1,4 +1,4 @@
-"""What a description of inputs is: it drafts pairs of neighbours, and drafts near a good one."""
+"""Input domains: a description of inputs proposes pairs of neighbours, and more near a good one."""
 
 from __future__ import annotations
 
@@ -74,16 +74,16 @@ def ordered(low: float, high: float) -> None:
 
 def by_rank(*choices: Iterable[Any]) -> list[tuple[Any, ...]]:
     """All combinations, those of early choices first."""
-    sizes = [list(one) for one in choices]
-    places = np.indices([len(one) for one in sizes]).reshape(len(sizes), -1).T
+    sizes = [list(options) for options in choices]
+    places = np.indices([len(options) for options in sizes]).reshape(len(sizes), -1).T
     order = np.argsort(places.sum(axis=1), kind="stable")
-    return [tuple(one[k] for one, k in zip(sizes, places[at], strict=True)) for at in order]
+    return [tuple(options[k] for options, k in zip(sizes, places[at], strict=True)) for at in order]
 
 
 def unique(items: Iterable[Any]) -> list[Any]:
     """Each of them once; they need not be hashable."""
-    found: list[Any] = []
-    for one in items:
-        if one not in found:
-            found.append(one)
-    return found
+    kept: list[Any] = []
+    for item in items:
+        if item not in kept:
+            kept.append(item)
+    return kept

@@ -1,4 +1,4 @@
-"""Descriptions of inputs, from which a search finds the two that leak most.
+"""Input domains, from which a search finds the neighbouring pair that leaks most.
 
 Each says which inputs there are and which two are neighbours: that is what a claim speaks of. A
 description that is wider than the claim gives pairs that are no neighbours, and refutes nothing.

@@ -1,4 +1,4 @@
-"""Pairs that somebody else makes: a list, a function of a generator, a strategy of hypothesis."""
+"""Neighbouring pairs of the user's own: a list, a function, or a strategy of hypothesis."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Examples(Domain[Pair]):
         if isinstance(self.source, str) or not isinstance(self.source, Iterable):
             rule = "be pairs of inputs, a function of a generator, or a strategy of hypothesis"
             _checks.refuse("source", rule, self.source)
-        listed = tuple(_two(one) for one in islice(self.source, _MOST))
+        listed = tuple(_two(pair) for pair in islice(self.source, _MOST))
         if not listed:
             _checks.refuse("source", "not be empty", self.source)
         object.__setattr__(self, "source", listed)
@@ -57,7 +57,7 @@ class Examples(Domain[Pair]):
         if isinstance(self.source, tuple):
             return [self.source[k] for k in rng.permutation(len(self.source))[:count]]
         if _is_strategy(self.source):
-            return [_two(one) for one in _by_hypothesis(self.source, count, rng)]
+            return [_two(pair) for pair in _by_hypothesis(self.source, count, rng)]
         return [_two(self.source(rng)) for _ in range(count)]
 
     def near(self, draft: Pair, count: int, rng: np.random.Generator) -> list[Pair]:
@@ -84,7 +84,7 @@ def _by_hypothesis(strategy: Any, count: int, rng: np.random.Generator) -> list[
     """What a test of this strategy would be given; nothing is stored, timed or shrunk."""
     from hypothesis import HealthCheck, Phase, given, seed, settings
 
-    found: list[Any] = []
+    pairs: list[Any] = []
 
     @seed(int(rng.integers(2**62)))
     @settings(
@@ -96,7 +96,7 @@ def _by_hypothesis(strategy: Any, count: int, rng: np.random.Generator) -> list[
     )
     @given(strategy)
     def collect(pair: Any) -> None:
-        found.append(pair)
+        pairs.append(pair)
 
     collect()
-    return found
+    return pairs

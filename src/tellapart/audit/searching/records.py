@@ -1,4 +1,4 @@
-"""Lists of records: numbers, vectors, rows of a table; one of them is added or replaced."""
+"""Data sets as lists of records (numbers, vectors, rows): one is added or replaced."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Between(NamedTuple):
         """The values that tell most: bounds first."""
         middle = self._kind((self.low + self.high) / 2)
         zero = (self._kind(0),) if self.low < 0 < self.high else ()
-        found = (self._kind(self.low), self._kind(self.high), *self.odd, *zero, middle)
-        return tuple(unique(found))
+        values = (self._kind(self.low), self._kind(self.high), *self.odd, *zero, middle)
+        return tuple(unique(values))
 
     def draw(self, rng: np.random.Generator) -> Any:
         """A value at random, often a telling one."""
@@ -46,7 +46,7 @@ class Between(NamedTuple):
 
     @property
     def _kind(self) -> type[int] | type[float]:
-        return int if all(isinstance(one, int | np.integer) for one in self[:2]) else float
+        return int if all(isinstance(bound, int | np.integer) for bound in self[:2]) else float
 
 
 class Among(NamedTuple):
@@ -90,7 +90,7 @@ class Records(Domain[Changed]):
         before, after = draft.common[: draft.place], draft.common[draft.place :]
         was = () if draft.was is None else (draft.was,)
         first, second = (*before, *was, *after), (*before, draft.becomes, *after)
-        return [self.made(one) for one in first], [self.made(one) for one in second]
+        return [self.made(record) for record in first], [self.made(record) for record in second]
 
     @property
     def _sizes(self) -> tuple[int, int]:
@@ -107,7 +107,7 @@ class Records(Domain[Changed]):
         _checks.member(Neighbours, neighbours=self.neighbours)
         if not (isinstance(self.rows, tuple) and len(self.rows) == 2):
             _checks.refuse("rows", "be the fewest and the most rows", self.rows)
-        fewest, most = (_checks.whole(0, 10**6, rows=one) for one in self.rows)
+        fewest, most = (_checks.whole(0, 10**6, rows=count) for count in self.rows)
         if most < max(fewest + self._adds, 1):
             room = "room for one row more" if self._adds else "a row to replace"
             _checks.refuse("rows", f"leave {room}", self.rows)
@@ -127,22 +127,22 @@ class Records(Domain[Changed]):
     def _corners(self) -> list[Record]:
         """Every field extreme at once, then each by itself."""
         fields = self.fields()
-        lows, highs = (tuple(one.corners[at] for one in fields) for at in (0, 1))
+        lows, highs = (tuple(column.corners[at] for column in fields) for at in (0, 1))
         apart = (
             (*lows[:at], value, *lows[at + 1 :])
-            for at, one in enumerate(fields)
-            for value in one.corners[1:]
+            for at, column in enumerate(fields)
+            for value in column.corners[1:]
         )
         return unique([highs, lows, *islice(apart, _CORNERS)])
 
     def _commons(self, corners: list[Record]) -> list[tuple[Record, ...]]:
         fewest, most = self._sizes
         sizes = [size for size in dict.fromkeys((0, 1, 3, 2, fewest, most)) if size <= most]
-        found: list[tuple[Record, ...]] = []
+        shared: list[tuple[Record, ...]] = []
         for size in (size for size in sizes if size >= fewest):
-            found += [(corner,) * size for corner in (corners[1], corners[0])]
-            found.append(tuple(corners[k % 2] for k in range(size)))
-        return unique(found)
+            shared += [(corner,) * size for corner in (corners[1], corners[0])]
+            shared.append(tuple(corners[k % 2] for k in range(size)))
+        return unique(shared)
 
     # -- chance ------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class Records(Domain[Changed]):
         return Changed(common, int(rng.choice([0, size])), was, self._record(rng))
 
     def _record(self, rng: np.random.Generator) -> Record:
-        return tuple(one.draw(rng) for one in self.fields())
+        return tuple(column.draw(rng) for column in self.fields())
 
     def near(self, draft: Changed, count: int, rng: np.random.Generator) -> list[Changed]:
         """A shared record more, less or changed, or another record in question."""
@@ -244,8 +244,8 @@ class Tables(Records):
         _checks.instance(Mapping, "a dictionary of columns", columns=self.columns)
         if not self.columns:
             _checks.refuse("columns", "not be empty", self.columns)
-        found = tuple(_column(name, one) for name, one in self.columns.items())
-        object.__setattr__(self, "_fields", found)
+        columns = tuple(_column(name, described) for name, described in self.columns.items())
+        object.__setattr__(self, "_fields", columns)
         self.check_rows()
 
     def fields(self) -> tuple[Field, ...]:

@@ -1,4 +1,4 @@
-"""Searching for the two neighbouring inputs that leak most, before one probe of them.
+"""Search for the worst-case neighbouring inputs by successive halving, before one probe of them.
 
 Many pairs get few calls each, the better half of them more, and so on until few are left. Then
 the best compete with pairs that differ a little from them, a few times over. Every round draws
@@ -17,9 +17,9 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import BLOCK
-from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
-from tellapart.audit.probing.events import Seeker
+from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.searching.domain import Domain
 from tellapart.audit.verdict import Verdict, judge
@@ -122,15 +122,15 @@ def search(
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     rounds = _rounds(begin)
-    least = max(-(-one.pairs // one.weight) for one in rounds) * 2 * _FEWEST
-    parts = sum(one.weight for one in rounds)
+    least = max(-(-stage.pairs // stage.weight) for stage in rounds) * 2 * _FEWEST
+    parts = sum(stage.weight for stage in rounds)
     asked = _checks.whole(1, search_calls=search_calls)
     if asked < least * parts:
         rule = f"be at least {least * parts:,} for {begin} tries"
         _checks.refuse("search_calls", rule, search_calls)
     part = asked // parts
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
-    weigh = _Weigh(mechanism, timeout, Seeker(delta, features))
+    weigh = _PairPromise(mechanism, timeout, EventSearch(delta, features))
     race = _raced(weigh, domain, rounds, part, key)
     best = race.ranking[0]
     verdict = probe(
@@ -144,16 +144,16 @@ def search(
         timeout=timeout,
         features=features,
     )
-    told = _told(verdict, len(race.ranking))
-    return Search(best.d0, best.d1, told, race.ranking, race.skipped, race.calls)
+    noted = _with_search_in_ledger(verdict, len(race.ranking))
+    return Search(best.d0, best.d1, noted, race.ranking, race.skipped, race.calls)
 
 
-def _told(verdict: Verdict, pairs: int) -> Verdict:
+def _with_search_in_ledger(verdict: Verdict, pairs: int) -> Verdict:
     """The verdict, with the search in its ledger."""
-    found: Any = verdict.evidence
+    evidence: Any = verdict.evidence
     why = f"the search for inputs ({pairs} pairs): none of its calls is among those counted here"
-    ledger = replace(found.ledger, free=(*found.ledger.free, why))
-    return judge(verdict.claim, replace(found, ledger=ledger), name=verdict.name)
+    ledger = replace(evidence.ledger, free=(*evidence.ledger.free, why))
+    return judge(verdict.claim, replace(evidence, ledger=ledger), name=verdict.name)
 
 
 def _short(data: Any) -> str:
@@ -164,7 +164,7 @@ def _short(data: Any) -> str:
 # -- the race --------------------------------------------------------------------------------
 
 
-class _Round(NamedTuple):
+class _RaceRound(NamedTuple):
     pairs: int
     born: int  # of the pairs, how many are new
     weight: int
@@ -176,17 +176,19 @@ class _Race(NamedTuple):
     calls: int
 
 
-def _rounds(begin: int) -> list[_Round]:
+def _rounds(begin: int) -> list[_RaceRound]:
     """Half as many pairs each time, then a few that climb, then the best of all of them."""
     sizes = [begin]
     while sizes[-1] >= 4 * _CLIMBERS:
         sizes.append(sizes[-1] // 2)
-    race = [_Round(size, 0, _RACING) for size in sizes]
-    climbs = [_Round(_CLIMBERS, _CLIMBERS // 2, 1)] * _CLIMBS
-    return [*race, *climbs, _Round(_CLIMBERS, 0, _CLOSING)]
+    race = [_RaceRound(size, 0, _RACING) for size in sizes]
+    climbs = [_RaceRound(_CLIMBERS, _CLIMBERS // 2, 1)] * _CLIMBS
+    return [*race, *climbs, _RaceRound(_CLIMBERS, 0, _CLOSING)]
 
 
-def _raced(weigh: _Weigh, domain: Domain[Any], rounds: list[_Round], part: int, seed: int) -> _Race:
+def _raced(
+    weigh: _PairPromise, domain: Domain[Any], rounds: list[_RaceRound], part: int, seed: int
+) -> _Race:
     """Every pair tried with what it promised, the best of the last round first."""
     rng = run.generator((seed, _KEY))
     drafts = domain.first(rounds[0].pairs, rng)
@@ -201,9 +203,9 @@ def _raced(weigh: _Weigh, domain: Domain[Any], rounds: list[_Round], part: int, 
             drafts, known = {mark: known[mark] for mark in best} | born, known | born
         each = part * now.weight // (2 * len(drafts))
         pairs = [domain.pair(draft) for draft in drafts.values()]
-        found = run.map(weigh, [(*pair, each) for pair in pairs], (seed, _KEY, place))
+        promises = run.map(weigh, [(*pair, each) for pair in pairs], (seed, _KEY, place))
         calls += 2 * each * len(pairs)
-        for mark, pair, promise in zip(drafts, pairs, found, strict=True):
+        for mark, pair, promise in zip(drafts, pairs, promises, strict=True):
             if isinstance(promise, Broken):
                 broken.append(promise)
             else:
@@ -222,7 +224,7 @@ def _raced(weigh: _Weigh, domain: Domain[Any], rounds: list[_Round], part: int, 
 
 def _best(seen: dict[Any, Tried], least: int) -> list[Any]:
     """Pairs of so many calls or more, the most promising first; all where none has so many."""
-    known = [mark for mark, one in seen.items() if one.calls >= least]
+    known = [mark for mark, tried in seen.items() if tried.calls >= least]
     return sorted(known or seen, key=lambda mark: -seen[mark].promise)
 
 
@@ -243,26 +245,26 @@ def _children(
     rng: np.random.Generator,
 ) -> dict[Any, Any]:
     """Drafts near the best ones, as many of each, that were not tried before; or fewer."""
-    found = dict[Any, Any]()
+    children = dict[Any, Any]()
     for born, draft in enumerate(parents, start=1):
         near = domain.distinct(domain.near(draft, _ASKED * count, rng)) if count else ()
-        fresh = {mark: one for mark, one in near if mark not in known and mark not in found}
-        found |= dict(islice(fresh.items(), -(-count * born // len(parents)) - len(found)))
-    return found
+        fresh = {mark: child for mark, child in near if mark not in known and mark not in children}
+        children |= dict(islice(fresh.items(), -(-count * born // len(parents)) - len(children)))
+    return children
 
 
 @dataclass(frozen=True)
-class _Weigh:
+class _PairPromise:
     """What calls on a pair promise: a task of its own, so that workers may share them."""
 
     mechanism: Callable[..., Any]
     timeout: float | None
-    seek: Seeker
+    seek: EventSearch
 
     def __call__(self, entry: tuple[Any, Any, int], rng: np.random.Generator) -> float | Broken:
         d0, d1, count = entry
         trial = int(rng.integers(2**62))
-        caller = settle(self.mechanism, d0, d1, timeout=self.timeout, seed=trial)
+        caller = detect_convention(self.mechanism, d0, d1, timeout=self.timeout, seed=trial)
         absent, present = (_called(caller, data, count, rng) for data in (d0, d1))
         broken, other = absent.first_broken(), present.first_broken()
         if broken is not None and other is not None:

@@ -1,4 +1,4 @@
-"""Attacks: from what models say of targets to scores that are larger where it was a member.
+"""Membership inference attacks: from outputs of models to scores that are larger for members.
 
 Some need no other models (`loss_threshold`, `gradient_dot`, `label_confidences`). `Lira` and
 `Rmia` are fitted on some models and frozen; `audit.game_evidence` and `audit.training` fit them on

@@ -1,4 +1,4 @@
-"""Canaries for audits of one training: made, put in by fair coins, and scored afterwards.
+"""Canaries for one-run audits: made, included by fair coins, and scored afterwards.
 
 >>> canaries = dirac_gradients(count=4, dimension=6, norm=1.0)
 >>> inserted = canaries.inclusion(seed=1)
@@ -60,11 +60,11 @@ class Canaries:
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
         """What an attack said of each canary after the one training, as `one_run` takes it."""
-        coins, found = self._coins(inclusion), _checks.reals("be numbers", values=values)
-        if found.shape != (self.count,):
+        coins, attacked = self._coins(inclusion), _checks.reals("be numbers", values=values)
+        if attacked.shape != (self.count,):
             _checks.refuse("values", f"be one number for each of {self.count} canaries", values)
-        one = np.zeros(self.count, dtype=np.intp)  # all are of one run, and not independent
-        return Scores.from_rows(found, coins, one, orientation=orientation)
+        runs = np.zeros(self.count, dtype=np.intp)  # all are of one run, and not independent
+        return Scores.from_rows(attacked, coins, runs, orientation=orientation)
 
     def along(self, updates: ArrayLike) -> Array:
         """How much of each gradient canary the updates hold: the sum of their dot products.

@@ -1,12 +1,10 @@
-"""Data sets of any make: how many examples, some of them, and whether it is the same data."""
+"""Data sets of any make: how many examples there are, and subsets of them."""
 
 from __future__ import annotations
 
-import hashlib
 import numbers
 import sys
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,17 +48,6 @@ def take(data: Any, index: Index) -> Any:
     return [data[place] for place in index.tolist()]
 
 
-def fingerprint(data: Any) -> str:
-    """A short name for the data: others have another, up to what cannot be read without calling.
-
-    Objects that are neither arrays, frames, nor made of lists and plain values count by their
-    type and length alone.
-    """
-    told = hashlib.sha256()
-    _feed(told, data)
-    return told.hexdigest()[:32]
-
-
 def _length(data: Any) -> int:
     shape = getattr(data, "shape", None)
     if shape is not None and len(shape):
@@ -81,38 +68,3 @@ def _positive(count: int) -> int:
 def _is_torch_data(data: Any) -> bool:
     torch = sys.modules.get("torch.utils.data")
     return torch is not None and isinstance(data, torch.Dataset)
-
-
-def _feed(told: Any, data: Any) -> None:
-    if hasattr(data, "tensors"):  # PyTorch's TensorDataset
-        data = data.tensors
-    if hasattr(data, "detach"):
-        data = data.detach().cpu().numpy()
-    if isinstance(data, np.ndarray) and data.dtype.kind != "O":
-        told.update(f"array {data.dtype.str} {data.shape}".encode())
-        told.update(np.ascontiguousarray(data).tobytes())
-    elif isinstance(data, str | bytes | numbers.Number | range | date | None):
-        told.update(f"{type(data).__name__} {data!r};".encode())
-    elif isinstance(data, np.ndarray):
-        _feed(told, data.tolist())
-    elif isinstance(data, set | frozenset):  # in no order of their own
-        _feed(told, sorted(fingerprint(one) for one in data))
-    elif isinstance(data, Sequence):
-        told.update(f"{type(data).__name__} {len(data)}".encode())
-        for one in data:
-            _feed(told, one)
-    elif isinstance(data, dict):
-        _feed(told, list(data.items()))
-    elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        for name in data.columns:
-            _feed(told, name)
-            _feed(told, data[name].to_numpy())
-    elif hasattr(data, "tocoo"):  # SciPy's sparse matrices
-        entries = data.tocoo()
-        _feed(told, [data.shape, entries.row, entries.col, entries.data])
-    elif hasattr(data, "to_numpy"):
-        _feed(told, data.to_numpy())
-    else:
-        kind = type(data)
-        length = len(data) if hasattr(data, "__len__") else 0
-        told.update(f"{kind.__module__}.{kind.__qualname__} {length}".encode())

@@ -1,4 +1,4 @@
-"""Designs of a membership game: whose coin decides what, and who stands where a target is out."""
+"""Designs of the membership game: targets in or out, replaced by another, or a whole pool."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ Design = Targets | Replaced | Pool
 
 def named(design: Design) -> dict[str, tuple[int, ...]]:
     """The places that a design names, by what they are named for."""
-    found = {} if isinstance(design, Pool) else {"targets": design.at}
-    return found | {"by": design.by} if isinstance(design, Replaced) else found
+    places = {} if isinstance(design, Pool) else {"targets": design.at}
+    return places | {"by": design.by} if isinstance(design, Replaced) else places
 
 
 def trained_on(
@@ -111,7 +111,7 @@ def same_neighbours(claim: object, design: Design) -> None:
 def _places(**given: Any) -> tuple[int, ...]:
     ((name, at),) = given.items()
     every = tuple(at) if isinstance(at, Iterable) and not isinstance(at, str) else (at,)
-    places = tuple(_checks.whole(0, **{name: one}) for one in every)
+    places = tuple(_checks.whole(0, **{name: place}) for place in every)
     if not places or len(set(places)) < len(places):
         _checks.refuse(name, "be places of examples, each named once", list(places))
     return places

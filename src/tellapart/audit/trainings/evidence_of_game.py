@@ -1,4 +1,4 @@
-"""Evidence from a membership game: whatever is chosen or learnt is so on models not counted."""
+"""Evidence from the membership game: what is chosen or learnt, is so on models not counted."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence
-from tellapart.audit.evidence.held_out_rank import best_rank
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
+from tellapart.audit.evidence.thresholds import best_rank
 from tellapart.audit.many_run_audit import Favoured, at_ranks
 from tellapart.audit.scores import Scores
 from tellapart.audit.trainings.attacks import Attack
 from tellapart.audit.trainings.lira import Inclusion, Lira
-from tellapart.audit.trainings.membership_game import MembershipGame
-from tellapart.audit.trainings.played import Played, column_scores
+from tellapart.audit.trainings.membership_game import MembershipGame, Played, column_scores
 from tellapart.audit.trainings.rmia import Rmia
 from tellapart.errors import BadScores, Unsupported
 
@@ -153,13 +152,13 @@ def _chosen(played: Played, first: Array, kept: Array, level: float, delta: floa
     apart = np.where(sides, _apart(first, inside[:aside]), -1.0)
     listed = [int(k) for k in np.argsort(-apart, kind="stable")[:_SHORT_LIST] if sides[k]]
     tried = {k: column_scores(first[:, k], inside[:aside, k]) for k in listed}
-    shown = {k: _bound(one, level, delta) for k, one in tried.items()}
+    shown = {k: _bound(scores, level, delta) for k, scores in tried.items()}
     # Where no bound tells them apart, the list's own order does.
     best = max(listed, key=lambda k: (shown[k], -listed.index(k)))
     counted = column_scores(kept[:, best], inside[aside:, best])
     choice = best_rank(tried[best], counted, delta, level)
     favoured = Favoured(choice.end, choice.higher, (choice.rank,), _FAVOUR)
-    found = at_ranks(counted, level, favoured)
+    evidence = at_ranks(counted, level, favoured)
     what = f"the target, the attack and one rank: chosen on {aside:,} models that are not counted"
     targets = inside.shape[1]
     chosen = f"one of {targets:,} targets: chosen" if targets > 1 else "with an attack fitted"
@@ -167,8 +166,8 @@ def _chosen(played: Played, first: Array, kept: Array, level: float, delta: floa
         f"About example {played.game.targets[best]}, {chosen} on the first {aside:,} models and "
         f"certified on the other {len(kept):,}."
     )
-    ledger = replace(found.ledger, free=(*found.ledger.free, what))
-    return replace(found, ledger=ledger, about=about)
+    ledger = replace(evidence.ledger, free=(*evidence.ledger.free, what))
+    return replace(evidence, ledger=ledger, about=about)
 
 
 def _each(played: Played, kept: Array, level: float) -> dict[str, RankEvidence]:
@@ -218,8 +217,8 @@ def exposure(
     check_attack(attack, played.game, each_target=True)
     aside = set_aside(played.game, attack, each_target=True)
     parts = _each(played, _attacked(played, attack, aside), level).values()
-    found = [
+    ranking = [
         Exposed(place, replace(part.epsilon_lower(at), confidence=1 - level), part)
         for place, part in zip(played.game.targets.tolist(), parts, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: -one.epsilon.value))
+    return tuple(sorted(ranking, key=lambda exposed: -exposed.epsilon.value))

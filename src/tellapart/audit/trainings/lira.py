@@ -1,4 +1,4 @@
-"""LiRA: whether a confidence is more like that of models with the target or without it.
+"""LiRA, the likelihood-ratio attack: confidences of models with the target against those without.
 
 Carlini et al. (2022): confidences on a logit scale are about normal, with a mean and a spread of
 their own for each example, both with it in and with it out of the training data.
@@ -21,42 +21,42 @@ from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
 
 
-class Moments(NamedTuple):
+class RunningMoments(NamedTuple):
     """How many models, the mean of their numbers, and the squares around it, for each target."""
 
     many: Array
     mean: Array
     squares: Array
 
-    def and_one(self, values: Array, side: NDArray[np.bool_]) -> Moments:
+    def and_one(self, values: Array, side: NDArray[np.bool_]) -> RunningMoments:
         """With one model more, where it is on this side (Welford 1962)."""
         count = self.many + side
         off = np.where(side, values - self.mean, 0.0)
         mean = self.mean + off / np.maximum(count, 1.0)
-        return Moments(count, mean, self.squares + off * (values - mean))
+        return RunningMoments(count, mean, self.squares + off * (values - mean))
 
-    def and_others(self, others: Moments) -> Moments:
+    def and_others(self, others: RunningMoments) -> RunningMoments:
         """Together with as many others as there are."""
         count = self.many + others.many
         share = others.many / np.maximum(count, 1.0)
         off = others.mean - self.mean
         squares = self.squares + others.squares + off * off * self.many * share
-        return Moments(count, self.mean + off * share, squares)
+        return RunningMoments(count, self.mean + off * share, squares)
 
 
-def without_each(values: Array, side: NDArray[np.bool_]) -> Moments:
+def leave_one_out_moments(values: Array, side: NDArray[np.bool_]) -> RunningMoments:
     """For each model (row) and target (column), the moments of all other models on this side."""
     models, targets = values.shape
-    found = np.empty((3, models, targets))
-    after = Moments(*np.zeros((3, targets)))
+    moments = np.empty((3, models, targets))
+    after = RunningMoments(*np.zeros((3, targets)))
     for model in reversed(range(models)):
-        found[:, model] = np.array(after)
+        moments[:, model] = np.array(after)
         after = after.and_one(values[model], side[model])
-    before = Moments(*np.zeros((3, targets)))
+    before = RunningMoments(*np.zeros((3, targets)))
     for model in range(models):
-        found[:, model] = np.array(before.and_others(Moments(*found[:, model])))
+        moments[:, model] = np.array(before.and_others(RunningMoments(*moments[:, model])))
         before = before.and_one(values[model], side[model])
-    return Moments(*found)
+    return RunningMoments(*moments)
 
 
 Inclusion = NDArray[np.bool_]
@@ -147,7 +147,9 @@ def _compared(values: Array, centres: Sequence[Array], spreads: Sequence[Array])
     z = [(values - at) / by for at, by in zip(centres, spreads, strict=True)]
     if len(z) == 1:
         return z[0]
-    inside, outside = (-one * one / 2 - np.log(by) for one, by in zip(z, spreads, strict=True))
+    inside, outside = (
+        -score * score / 2 - np.log(by) for score, by in zip(z, spreads, strict=True)
+    )
     return np.asarray(inside - outside)
 
 
@@ -204,24 +206,24 @@ def lira(
     raw, inside = table(confidences, inclusion)
     attack = Lira(online, fixed_variance, scaled)
     values = attack._values(raw)
-    usual = [_usual_without_each(attack, values, side) for side in attack._sides(inside)]
-    found = np.empty(raw.shape)
+    usual = [_leave_one_out_spread(attack, values, side) for side in attack._sides(inside)]
+    scores = np.empty(raw.shape)
     for some in _parts(values):
         sides = attack._sides(inside[:, some])
-        rest = [without_each(values[:, some], side) for side in sides]
+        rest = [leave_one_out_moments(values[:, some], side) for side in sides]
         spreads = [
-            _spread_of(one.squares, one.many - 1, at[:, None], fixed_variance)
-            for one, at in zip(rest, usual, strict=True)
+            _spread_of(others.squares, others.many - 1, at[:, None], fixed_variance)
+            for others, at in zip(rest, usual, strict=True)
         ]
-        found[:, some] = _compared(values[:, some], [one.mean for one in rest], spreads)
-    return Described(found, inside)
+        scores[:, some] = _compared(values[:, some], [others.mean for others in rest], spreads)
+    return Described(scores, inside)
 
 
-def _usual_without_each(attack: Lira, values: Array, side: Inclusion) -> Array:
+def _leave_one_out_spread(attack: Lira, values: Array, side: Inclusion) -> Array:
     """For each model, the spread that is usual among all others."""
     squares, free = np.zeros(len(values)), np.zeros(len(values))
     for some in _parts(values):
-        rest = without_each(values[:, some], side[:, some])
+        rest = leave_one_out_moments(values[:, some], side[:, some])
         attack._enough(rest.many.min(axis=0), len(values) - 1)
         squares += rest.squares.sum(axis=1)
         free += (rest.many - 1).sum(axis=1)

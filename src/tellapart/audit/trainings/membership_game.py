@@ -1,4 +1,4 @@
-"""The membership game: who trains which model is drawn by coins, and an attack guesses the coins.
+"""The membership inference game: coins draw who trains which model, and an attack guesses them.
 
 >>> import numpy as np
 >>> from tellapart.audit.trainings.membership_game import MembershipGame, Targets
@@ -25,12 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit.probing import code_identity
-from tellapart.audit.trainings import datasets, designs, playing
+from tellapart.audit import fingerprints
+from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.trainings import datasets, designs, shadow_models
 from tellapart.audit.trainings.datasets import Index
 from tellapart.audit.trainings.designs import Design, Pool, Replaced, Targets
-from tellapart.audit.trainings.played import Played
-from tellapart.audit.trainings.store import Kept
+from tellapart.audit.trainings.store import ModelStore
+from tellapart.errors import InvalidArgument, Unsupported
 
 __all__ = ["Design", "MembershipGame", "Pool", "Replaced", "Score", "Targets", "Train"]
 
@@ -68,7 +69,7 @@ _MODELS, _EXAMPLES = 32, 64
 
 def drawn(seed: int, purpose: int, models: range, examples: Index) -> Array:
     """Uniform numbers, one row for each model and one column for each example."""
-    found = np.empty((len(models), examples.size))
+    uniforms = np.empty((len(models), examples.size))
     wanted, which = np.unique(examples // _EXAMPLES, return_inverse=True)
     columns = [np.flatnonzero(which == k) for k in range(wanted.size)]
     for tile in range(models.start // _MODELS, -(-models.stop // _MODELS)):
@@ -78,8 +79,8 @@ def drawn(seed: int, purpose: int, models: range, examples: Index) -> Array:
         rows = slice(first - models.start, last - models.start)
         for block, some in zip(wanted.tolist(), columns, strict=True):
             numbers = run.generator((seed, purpose, tile, block)).random((_MODELS, _EXAMPLES))
-            found[rows, some] = numbers[inside][:, examples[some] % _EXAMPLES]
-    return found
+            uniforms[rows, some] = numbers[inside][:, examples[some] % _EXAMPLES]
+    return uniforms
 
 
 Train = Callable[[Any, int], Any]
@@ -115,7 +116,7 @@ class MembershipGame:
         object.__setattr__(self, "models", _checks.whole(1, 10**7, models=self.models))
         object.__setattr__(self, "seed", _checks.whole(0, 2**62, seed=self.seed))
         _checks.instance(Iterable, "places of examples, listed", population=self.population)
-        aside = tuple(_checks.whole(0, population=one) for one in self.population)
+        aside = tuple(_checks.whole(0, population=place) for place in self.population)
         object.__setattr__(self, "population", aside)
         named = designs.named(self.design)
         for name, places in (named | {"population": aside}).items():
@@ -191,9 +192,9 @@ class MembershipGame:
             _callable(score=score)
         if not isinstance(progress, bool):
             _callable(progress=progress)
-        kept = None if folder is None else Kept.opened(folder, self._manifest(train, score))
+        kept = None if folder is None else ModelStore.opened(folder, self._manifest(train, score))
         with shown(progress, self.models) as tell:
-            rows = playing.played(self, train, score, kept, tell)
+            rows = shadow_models.trained_rows(self, train, score, kept, tell)
         split = self.targets.size
         return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
 
@@ -209,11 +210,11 @@ class MembershipGame:
         given: dict[str, Any] = {"raw": raw, "population": np.empty(wanted["population"])}
         if population is not None or self.population:
             given["population"] = population
-        found = {name: _checks.reals(**{name: value}) for name, value in given.items()}
-        for name, values in found.items():
+        outputs = {name: _checks.reals(**{name: value}) for name, value in given.items()}
+        for name, values in outputs.items():
             if values.shape != wanted[name] or not np.isfinite(values).all():
                 _checks.refuse(name, f"be finite numbers of shape {wanted[name]}", values.shape)
-        return Played(self, self.inclusion, **found, seconds=np.zeros(self.models))
+        return Played(self, self.inclusion, **outputs, seconds=np.zeros(self.models))
 
     def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
         from tellapart import __version__
@@ -228,10 +229,10 @@ class MembershipGame:
             "models": self.models,
             "seed": self.seed,
             "examples": self.size,
-            "data": datasets.fingerprint(self.data),
-            "train": code_identity.name(train),
-            "score": None if score is None else code_identity.name(score),
-            "code": code_identity.code(train) + code_identity.code(score),
+            "data": fingerprints.data_fingerprint(self.data),
+            "train": fingerprints.function_name(train),
+            "score": None if score is None else fingerprints.function_name(score),
+            "code": fingerprints.code_fingerprint(train) + fingerprints.code_fingerprint(score),
             "versions": {
                 "tellapart": __version__,
                 "numpy": np.__version__,
@@ -248,3 +249,60 @@ def _callable(**named: Any) -> None:
     ((name, given),) = named.items()
     if not callable(given):
         _checks.refuse(name, "be callable", given)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Played:
+    """A game that was played: who was in, and what each model's score was of each target.
+
+    ``raw`` and ``inclusion`` have one row for each model and one column for each target;
+    ``population`` one column for each example of the game's population; ``seconds`` is how long
+    each training took where it was made.
+    """
+
+    game: MembershipGame
+    inclusion: NDArray[np.bool_]
+    raw: Array
+    population: Array
+    seconds: Array
+
+    def scores(self, target: int = 0, orientation: Orientation = Orientation.HIGHER) -> Scores:
+        """The scores of one target, one for each model, for `many_runs`."""
+        place = _checks.whole(0, self.raw.shape[1] - 1, target=target)
+        return column_scores(self.raw[:, place], self.inclusion[:, place], orientation)
+
+    def of_model(self, model: int, orientation: Orientation = Orientation.HIGHER) -> Scores:
+        """The scores that one model gives all targets, for `one_run` or `metrics`."""
+        place = _checks.whole(0, len(self.raw) - 1, model=model)
+        _require_fair_coins(self.game)
+        inside = self.inclusion[place]
+        if inside.all() or not inside.any():
+            _checks.refuse("model", "have targets on both sides, in and out", place)
+        runs = np.full(inside.size, place)
+        return Scores.from_rows(self.raw[place], inside, runs, orientation=orientation)
+
+    def __repr__(self) -> str:
+        time = float(np.median(self.seconds))
+        return f"Played({self.game!r}, {time:.3g} s a model, {self.seconds.sum():.3g} s in all)"
+
+
+def _require_fair_coins(game: MembershipGame) -> None:
+    """Raise unless the coins are fair, as guesses of one run's coins need."""
+    if game.design.prior != 0.5:
+        raise Unsupported(
+            f"one run is audited with fair coins, and these have prior {game.design.prior:g}: "
+            "play with prior 0.5, or use scores(target) with many_runs"
+        )
+
+
+def column_scores(
+    values: Array, inside: NDArray[np.bool_], orientation: Orientation = Orientation.HIGHER
+) -> Scores:
+    """Scores of one target over models; a target that was always in, or never, has no sides."""
+    if inside.all() or not inside.any():
+        side = "in" if inside.all() else "out of"
+        raise InvalidArgument(
+            f"models must be enough for coins to fall both ways: the target was {side} all "
+            f"{inside.size} of them"
+        )
+    return Scores.from_rows(values, inside, np.arange(inside.size), orientation=orientation)

@@ -1,4 +1,4 @@
-"""RMIA: whether the model gained more on the target than on examples that it never saw."""
+"""RMIA, the robust membership inference attack: pairwise likelihood ratios with a population."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Rmia:
         without, theirs = side_mean(values, outside), others.mean(axis=0)
         if self.online:
             return FittedRmia(self.gamma, (side_mean(values, inclusion) + without) / 2, theirs)
-        return FittedRmia(self.gamma, self._told(without), self._told(theirs))
+        return FittedRmia(self.gamma, self._usual(without), self._usual(theirs))
 
-    def _told(self, without: Array) -> Array:
+    def _usual(self, without: Array) -> Array:
         return np.asarray(((1 + self.growth) * without + (1 - self.growth)) / 2)
 
 
@@ -71,8 +71,8 @@ class FittedRmia:
         gained = np.maximum(raw, _SMALLEST) / np.maximum(self.usual, _SMALLEST)
         others = np.maximum(population, _SMALLEST) / np.maximum(self.theirs, _SMALLEST)
         ranked = np.sort(others, axis=1)
-        found = [
+        outgrown = [
             np.searchsorted(row, gain / self.gamma, side="right")
             for row, gain in zip(ranked, gained, strict=True)
         ]
-        return np.asarray(np.array(found) / others.shape[1])
+        return np.asarray(np.array(outgrown) / others.shape[1])

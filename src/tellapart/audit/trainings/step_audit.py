@@ -1,20 +1,24 @@
-"""White-box audits of private training steps: worst-case gradients in, updates out."""
+"""White-box audits of single DP-SGD steps: worst-case gradients in, updates out."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tellapart import _checks, run
+from tellapart._checks import Array
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Finding
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.probing.calling.caller import asked_for
 from tellapart.audit.probing.probe_run import probe
-from tellapart.audit.trainings.step_pairs import Setting, StepPair, family
-from tellapart.audit.trainings.step_scores import Look, Watched, releases_of
+from tellapart.audit.trainings.step_pairs import StepPair, StepSetting, family
 from tellapart.audit.verdict import Verdict, describe
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Neighbours
@@ -135,9 +139,9 @@ def step(
     releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
     shown = []
     for place, pair in enumerate(pairs):
-        look = Look(pair.direction, noise, rate, unit)
-        found = probe(
-            Watched(step, look),
+        look = StepScores(pair.direction, noise, rate, unit)
+        verdict = probe(
+            ScoredStep(step, look),
             pair.absent,
             pair.present,
             claim=promise,
@@ -145,21 +149,21 @@ def step(
             confidence=1 - level / len(pairs),
             seed=_own(key, place),
         )
-        shown.append(_told(found, look.names(releases)))
+        shown.append(_with_names(verdict, look.names(releases)))
     return _joint(promise, pairs, tuple(shown))
 
 
 def _setting(
     layers: Sequence[int], clip: float, records: int, public_size: bool, nan: bool
-) -> Setting:
+) -> StepSetting:
     if not isinstance(layers, Sequence) or not layers:
         _checks.refuse("layers", "list how many coordinates each layer has", layers)
-    sizes = tuple(_checks.whole(1, 10**6, layers=one) for one in layers)
+    sizes = tuple(_checks.whole(1, 10**6, layers=size) for size in layers)
     norm = _checks.finite_above_zero(clip=clip)
-    return Setting(sizes, norm, _checks.whole(2, records=records), bool(public_size), bool(nan))
+    return StepSetting(sizes, norm, _checks.whole(2, records=records), bool(public_size), bool(nan))
 
 
-def _same_neighbours(claim: Subject, setting: Setting) -> None:
+def _same_neighbours(claim: Subject, setting: StepSetting) -> None:
     replaces = isinstance(claim, Mechanism) and claim.neighbours is Neighbours.REPLACE
     if replaces and not setting.public_size:
         raise Unsupported(
@@ -183,7 +187,7 @@ def _own(seed: int, place: int) -> int:
     return int(run.generator((seed, _TRIAL, place)).integers(2**62))
 
 
-def _told(verdict: Verdict, names: list[str]) -> Verdict:
+def _with_names(verdict: Verdict, names: list[str]) -> Verdict:
     """The finding, with scores by their names."""
     if verdict.finding is None:
         return verdict
@@ -191,17 +195,128 @@ def _told(verdict: Verdict, names: list[str]) -> Verdict:
 
 
 def _named(finding: Finding, names: list[str]) -> Finding:
-    where = _SCORE.sub(lambda found: names[int(found[1])], finding.where)
+    where = _SCORE.sub(lambda match: names[int(match[1])], finding.where)
     return replace(finding, where=where)
 
 
 def _joint(claim: Subject, pairs: tuple[StepPair, ...], shown: tuple[Verdict, ...]) -> StepAudit:
-    named = {pair.name: one for pair, one in zip(pairs, shown, strict=True)}
-    evidence = together({name: one.evidence for name, one in named.items()})
-    found = [
-        replace(one.finding, where=f"{name}: {one.finding.where}")
-        for name, one in named.items()
-        if one.finding is not None
+    named = {pair.name: verdict for pair, verdict in zip(pairs, shown, strict=True)}
+    evidence = together({name: verdict.evidence for name, verdict in named.items()})
+    findings = [
+        replace(verdict.finding, where=f"{name}: {verdict.finding.where}")
+        for name, verdict in named.items()
+        if verdict.finding is not None
     ]
-    most = min(found, key=lambda one: one.p_value / one.level, default=None)
+    most = min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
     return StepAudit(Verdict(claim, evidence, most, describe(claim)), pairs, shown)
+
+
+# Of many releases so many are looked at by themselves, and the last one.
+_FIRST = 4
+
+
+@dataclass(frozen=True, eq=False)
+class StepScores:
+    """Where an attacker looks: along one direction, with the claimed step in mind."""
+
+    direction: Array
+    noise: float  # in units of the clipping norm
+    rate: float  # how often a record is in a batch
+    unit: float  # what a clipped gradient adds to a release
+
+    def __call__(self, releases: Array) -> Array:
+        """Scores of many outputs at once, each of one release or several of a dimension."""
+        with np.errstate(all="ignore"):
+            along = releases @ self.direction / self.unit
+            squares = np.square(releases / self.unit)
+            scores = [
+                along.sum(axis=-1),
+                np.where(np.isnan(squares), 0.0, squares).mean(axis=(-1, -2)),
+                (releases[:, 0, 0] - releases[:, 0, -1]) / self.unit,
+            ]
+            if self.rate < 1:
+                scores.append(self._likelihood(along))
+            if along.shape[-1] > 1:
+                few = along[:, :_FIRST]
+                scores += [few[:, 0] - few[:, 1], along[:, -1], along.max(axis=-1), *few.T]
+        return np.stack(scores, axis=-1)
+
+    def _likelihood(self, along: Array) -> Array:
+        """How much likelier the releases are with the canary, were the claim exact."""
+        there = np.log(self.rate) + (along - 0.5) / self.noise**2
+        return np.asarray(np.logaddexp(np.log1p(-self.rate), there).sum(axis=-1))
+
+    def names(self, releases: int) -> list[str]:
+        """What each score is."""
+        names = ["sum along the canary", "mean square", "first less last coordinate"]
+        if self.rate < 1:
+            names.append("likelihood of the canary")
+        if releases > 1:
+            names += ["first less second release", "last release", "largest release"]
+            names += [f"release {k + 1}" for k in range(min(releases, _FIRST))]
+        return names
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredStep:
+    """A step whose releases are boiled down to scores: a mechanism that a probe can call.
+
+    What is computed from an output gives away no more than the output does.
+    """
+
+    step: Callable[..., Any]
+    look: StepScores
+
+    def __call__(self, gradients: Array, **asked: Any) -> Any:
+        """One row of scores, or with ``size`` as many."""
+        output = self.step(gradients, **asked)
+        dimension = self.look.direction.size
+        size = asked.get("size")
+        if size is None:
+            return self.look(flat(output).reshape(1, -1, dimension))[0]
+        return self.look(rows(output, size).reshape(size, -1, dimension))
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """As the step has it: a probe asks for a generator and for batches by name."""
+        return inspect.signature(self.step)
+
+
+def flat(output: Any) -> Array:
+    """All numbers of an output, layer by layer where it is a list or a dictionary of layers."""
+    if isinstance(output, Mapping):
+        output = list(output.values())
+    if isinstance(output, Iterable) and isinstance(output, list | tuple):
+        return np.concatenate([flat(layer) for layer in output]) if output else np.zeros(0)
+    if hasattr(output, "detach"):  # PyTorch's, which may carry a gradient
+        output = output.detach().cpu().numpy()
+    return np.asarray(output, dtype=np.float64).ravel()
+
+
+def rows(output: Any, size: int) -> Array:
+    """The numbers of many outputs, a row each: a batch, one of each layer, or a list of outputs."""
+    if isinstance(output, Mapping):
+        output = list(output.values())
+    if isinstance(output, list | tuple) and not _one_by_one(output, size):
+        return np.hstack([rows(layer, size) for layer in output])
+    return flat(output).reshape(size, -1)
+
+
+def _one_by_one(output: Any, size: int) -> bool:
+    """Whether a list holds outputs; otherwise it holds the batches of layers."""
+    return len(output) == size and not all(
+        getattr(layer, "shape", ())[:1] == (size,) for layer in output
+    )
+
+
+def releases_of(step: Callable[..., Any], pair: StepPair, asked: dict[str, Any]) -> int:
+    """How many releases a step makes, from one call that is thrown away."""
+    dimension = pair.direction.size
+    try:
+        numbers = flat(step(pair.absent.copy(), **asked))
+    except (TypeError, ValueError) as error:
+        _checks.refuse("step", f"be a function of gradients that returns numbers ({error})", step)
+    if numbers.size == 0 or numbers.size % dimension:
+        rule = f"release {dimension} numbers, as layers have, or a multiple of it"
+        _checks.refuse("what step returns", rule, numbers.size)
+    return numbers.size // dimension

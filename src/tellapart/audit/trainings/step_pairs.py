@@ -1,4 +1,4 @@
-"""Neighbouring gradients under which the known mistakes of a private step show."""
+"""Gradient canaries: neighbouring gradients under which known mistakes of DP-SGD show."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StepPair:
 
 
 @dataclass(frozen=True)
-class Setting:
+class StepSetting:
     """What everybody knows of a step: its layers, its clipping norm, and the records beside."""
 
     layers: tuple[int, ...]
@@ -49,7 +49,7 @@ class Setting:
         return np.asarray(np.eye(1, self.dimension)[0])
 
 
-def family(setting: Setting) -> tuple[StepPair, ...]:
+def family(setting: StepSetting) -> tuple[StepPair, ...]:
     """Every pair worth trying; each shows what no pair before it would."""
     pairs = [] if setting.public_size else [_zeros(setting)]
     pairs += [_at_clip(setting), _long(setting)]
@@ -62,30 +62,34 @@ def family(setting: Setting) -> tuple[StepPair, ...]:
 
 
 def _pair(
-    setting: Setting, told: tuple[str, str, str], others: Array, canary: Array, direction: Array
+    setting: StepSetting,
+    words: tuple[str, str, str],
+    others: Array,
+    canary: Array,
+    direction: Array,
 ) -> StepPair:
     """One record more; or, where the number of records is public, one in the place of nothing."""
     without = np.vstack([others, np.zeros_like(canary)]) if setting.public_size else others
-    return StepPair(*told, without, np.vstack([others, canary]), direction)
+    return StepPair(*words, without, np.vstack([others, canary]), direction)
 
 
-def _nothing(setting: Setting, records: int) -> Array:
+def _nothing(setting: StepSetting, records: int) -> Array:
     return np.zeros((records, setting.dimension))
 
 
-def _at_clip(setting: Setting) -> StepPair:
-    told = (
+def _at_clip(setting: StepSetting) -> StepPair:
+    words = (
         "canary at the clip",
         "one gradient as long as the clipping norm, in one coordinate; all others are zero",
         "too little noise (scaled by another batch size, by the workers, or not by the clip), "
         "noise used twice, gradients never cleared, or batches not drawn as claimed",
     )
     axis = setting.axis()
-    return _pair(setting, told, _nothing(setting, setting.records - 1), setting.clip * axis, axis)
+    return _pair(setting, words, _nothing(setting, setting.records - 1), setting.clip * axis, axis)
 
 
-def _long(setting: Setting) -> StepPair:
-    told = (
+def _long(setting: StepSetting) -> StepPair:
+    words = (
         "long canary",
         f"one gradient of {_LONG:g} clipping norms, in one coordinate; all others are zero",
         "no clipping, clipping after averaging, clipping to another norm, or a mean of the batch "
@@ -93,11 +97,11 @@ def _long(setting: Setting) -> StepPair:
     )
     axis = setting.axis()
     others = _nothing(setting, setting.records - 1)
-    return _pair(setting, told, others, _LONG * setting.clip * axis, axis)
+    return _pair(setting, words, others, _LONG * setting.clip * axis, axis)
 
 
-def _layers(setting: Setting) -> StepPair:
-    told = (
+def _layers(setting: StepSetting) -> StepPair:
+    words = (
         "canary in every layer",
         f"one gradient of {_LONG:g} clipping norms in each layer; all others are zero",
         "every layer clipped to the whole norm, or a layer that is not clipped",
@@ -105,11 +109,11 @@ def _layers(setting: Setting) -> StepPair:
     canary = np.zeros(setting.dimension)
     canary[[0, *accumulate(setting.layers[:-1])]] = _LONG * setting.clip
     direction = canary / np.linalg.norm(canary)
-    return _pair(setting, told, _nothing(setting, setting.records - 1), canary, direction)
+    return _pair(setting, words, _nothing(setting, setting.records - 1), canary, direction)
 
 
-def _mates(setting: Setting) -> StepPair:
-    told = (
+def _mates(setting: StepSetting) -> StepPair:
+    words = (
         "canary against its mates",
         "one very long gradient against the direction of all others, which are long",
         "means or sums of several gradients clipped together: micro-batches, or accumulation "
@@ -118,10 +122,10 @@ def _mates(setting: Setting) -> StepPair:
     axis = setting.axis()
     others = np.tile(_LONG * setting.clip * axis, (setting.records - 1, 1))
     canary = -(_LONG**2) * setting.records * setting.clip * axis
-    return _pair(setting, told, others, canary, -axis)
+    return _pair(setting, words, others, canary, -axis)
 
 
-def _zeros(setting: Setting) -> StepPair:
+def _zeros(setting: StepSetting) -> StepPair:
     return StepPair(
         "one record or two",
         "all gradients are zero, and there are two records in place of one",
@@ -132,12 +136,12 @@ def _zeros(setting: Setting) -> StepPair:
     )
 
 
-def _nan(setting: Setting) -> StepPair:
-    told = (
+def _nan(setting: StepSetting) -> StepPair:
+    words = (
         "canary that is not a number",
         "one gradient with a NaN in one coordinate; all others are zero",
         "NaN passes through clipping",
     )
     axis = setting.axis()
     canary = np.where(axis > 0, np.nan, 0.0)
-    return _pair(setting, told, _nothing(setting, setting.records - 1), canary, axis)
+    return _pair(setting, words, _nothing(setting, setting.records - 1), canary, axis)

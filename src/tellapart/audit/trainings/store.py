@@ -1,4 +1,4 @@
-"""A folder that keeps every finished model's scores, so that a killed game goes on."""
+"""The store of a membership game: every finished model's scores, so that a killed game goes on."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, _files
+from tellapart import _files
 from tellapart._checks import Array
-from tellapart.data import duck, npz, sources
+from tellapart.audit.manifest import MANIFEST, opened_folder
+from tellapart.data import duck, npz
 from tellapart.data.sources import Source
 from tellapart.errors import InvalidArgument, TellapartError, TrainingStopped, Unsupported
 
-MANIFEST = "manifest.json"
 COLUMNS = ("example", "member", "seed", "score", "seconds")
-# What the manifest notes without comparing: files of another version are still the same scores.
-_NOTED = ("format", "versions")
 _COPY = (
     "copy (select example::bigint as example, member::boolean as member, seed::bigint as seed, "
     "score, seconds from kept) to $1 (format parquet)"
@@ -34,7 +32,7 @@ _READ = "select * from read_parquet(?, file_row_number=true) order by file_row_n
 
 
 @dataclass(frozen=True)
-class Kept:
+class ModelStore:
     """Where finished models lie: one file each, and a manifest that names the game.
 
     Files are written under another name and renamed when whole, so a file that is there is whole;
@@ -45,24 +43,15 @@ class Kept:
     format: str  # "parquet" or "npy"
 
     @classmethod
-    def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> Kept:
+    def opened(cls, folder: str | os.PathLike[str], game: Mapping[str, Any]) -> ModelStore:
         """The folder of this game, begun or gone on with; that of another is refused."""
-        _checks.instance(str | os.PathLike, "a path", folder=folder)
-        where = Path(folder).absolute()  # workers may have been started elsewhere
+        form = "parquet" if importlib.util.find_spec("duckdb") else "npy"
         try:
-            where.mkdir(parents=True, exist_ok=True)
-            _files.sweep(where)
-            known = where / MANIFEST
-            if known.exists():
-                return cls(where, _same(where, known, game))
-            if any(not one.name.startswith(".") for one in where.iterdir()):
-                _checks.refuse("folder", "be empty or that of a game", str(where))
-            form = "parquet" if importlib.util.find_spec("duckdb") else "npy"
-            text = json.dumps({**game, "format": form}, indent=1)
-            _files.whole(known, lambda part: part.write_text(text, encoding="utf-8"))
+            where, known = opened_folder(folder, {**game, "format": form}, "game")
         except OSError as error:
+            where = Path(folder).absolute()
             raise TrainingStopped(f"nothing can be kept in {where}: {error}") from error
-        return cls(where, form)
+        return cls(where, form if known is None else _format(where, known))
 
     def path(self, model: int) -> Path:
         """The file of one model."""
@@ -89,39 +78,15 @@ class Kept:
             return None
 
 
-def same_manifest(
-    where: Path, known: Path, asked: Mapping[str, Any], what: str
-) -> Mapping[str, Any]:
-    """The manifest of a folder, which must name what is asked: a game, or a probe."""
-    try:
-        found = json.loads(sources.text(known))
-        if not isinstance(found, dict):
-            raise TypeError("it holds no names")
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidArgument(f"{known} must be the manifest of a {what}: {error}") from error
-    wanted = json.loads(json.dumps(asked))
-    for name in wanted:
-        if name not in _NOTED and found.get(name) != wanted[name]:
-            raise InvalidArgument(
-                f"folder must be of this {what}, and {where} is of another: its {name} is "
-                f"{_short(found.get(name))}, not {_short(wanted[name])}"
-            )
-    return found
-
-
-def _same(where: Path, known: Path, game: Mapping[str, Any]) -> str:
-    """The format of a folder whose manifest names this game."""
-    form = same_manifest(where, known, game, "game").get("format")
+def _format(where: Path, manifest: Mapping[str, Any]) -> str:
+    """The format that a folder's manifest names, if it can be read here."""
+    form = manifest.get("format")
     if form not in ("parquet", "npy"):
+        known = where / MANIFEST
         raise InvalidArgument(f"{known} must name the format parquet or npy, got {form!r}")
     if form == "parquet" and importlib.util.find_spec("duckdb") is None:
         raise Unsupported(f"reading what {where} keeps needs: pip install 'tellapart[files]'")
     return str(form)
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 @cache
@@ -160,5 +125,5 @@ def _said(message: str) -> str:
 def _load_parquet(file: Path) -> Array:
     source = Source(file)
     with _database(os.getpid()).cursor() as ask, source.named() as path:
-        found = duck.arrays(ask, duck.File(source, path), _READ)
-    return np.column_stack([np.asarray(found[name], dtype=np.float64) for name in COLUMNS])
+        columns = duck.arrays(ask, duck.File(source, path), _READ)
+    return np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in COLUMNS])

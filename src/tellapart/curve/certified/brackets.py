@@ -1,4 +1,4 @@
-"""Two curves between which the truth lies: compositions with every error on a known side.
+"""Certified brackets of privacy loss distributions (PLD): curves on both sides of a composition.
 
 δ(ε) is the mean of (1 − e^(ε − loss))⁺ under h1. From above it comes from losses that rounding
 only raised (`Pieces.stronger`), from below from an attacker who rounds losses and adds them up
@@ -18,20 +18,19 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart._numeric.convolution import Part as Masses
-from tellapart._numeric.convolution import Sum, composed
+from tellapart._numeric.convolution import GridMasses, TiltedSum, composed
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.discretise import (
-    Pieces,
+    DiscretisedLoss,
+    discretised,
     from_points_of_two,
     from_two_profiles,
-    in_pieces,
 )
 from tellapart.curve.certified.tilts import Guide
-from tellapart.curve.composition.compose import Part, kept_by_all, together
-from tellapart.curve.composition.infinite_loss import revealing
+from tellapart.curve.composition.compose import PrivacyLoss, together, total_finite_mass
+from tellapart.curve.composition.infinite_loss import with_infinite_loss
 from tellapart.curve.composition.loss_laws import AtomicLoss, LossLaw, Swapped
 from tellapart.curve.guarantees import from_profile, nothing
 from tellapart.errors import NotCertified
@@ -67,24 +66,24 @@ class Bracket(NamedTuple):
 class Ordered:
     """One order of all steps on a grid: bounds on what any attacker, and some attacker, does."""
 
-    pieces: tuple[tuple[Pieces, int], ...]
+    pieces: tuple[tuple[DiscretisedLoss, int], ...]
     mesh: float
     tilts: tuple[float, ...]
     delta: float
     gap: float
 
     @cached_property
-    def _leaks(self) -> tuple[list[Sum], float]:
-        found = [piece.stronger(count) for piece, count in self.pieces]
-        parts, revealed = zip(*found, strict=True)
+    def _leaks(self) -> tuple[list[TiltedSum], float]:
+        stronger = [piece.stronger(count) for piece, count in self.pieces]
+        parts, revealed = zip(*stronger, strict=True)
         return [self._sum(parts, tilt) for tilt in self.tilts], sum(revealed)
 
     @cached_property
-    def _attacks(self) -> list[tuple[Sum, Sum]]:
+    def _attacks(self) -> list[tuple[TiltedSum, TiltedSum]]:
         absent, present = zip(*(piece.rounded(n) for piece, n in self.pieces), strict=True)
         return [(self._sum(absent, tilt + 1), self._sum(present, tilt)) for tilt in self.tilts]
 
-    def _sum(self, parts: Sequence[Masses], tilt: float) -> Sum:
+    def _sum(self, parts: Sequence[GridMasses], tilt: float) -> TiltedSum:
         """What is left out of the window costs far less than the gap."""
         return composed(parts, self.mesh, tilt, outside=_WINDOW - math.log(min(self.gap, 1.0)))
 
@@ -104,7 +103,7 @@ class Ordered:
 
     def points(self) -> tuple[Array, Array]:
         """FPR and TPR of attacks of all sizes, all of them near the best at the asked δ."""
-        at = np.unique(_around([one for _, one in self._attacks]))
+        at = np.unique(_around([attack for _, attack in self._attacks]))
         for _ in range(_CLOSER):
             fpr, tpr = self.attacks(at)
             with np.errstate(all="ignore"):
@@ -117,21 +116,21 @@ class Ordered:
         """δ at these multiples of the mesh (plus the slip), from above."""
         sums, revealed = self._leaks
         with np.errstate(all="ignore"):
-            found = np.min([one.most_excess(at) for one in sums], axis=0) + revealed
-        return np.minimum(np.where(np.isnan(found), 1.0, found) * (1 + _ROOM), 1.0)
+            delta = np.min([total.most_excess(at) for total in sums], axis=0) + revealed
+        return np.minimum(np.where(np.isnan(delta), 1.0, delta) * (1 + _ROOM), 1.0)
 
     def attacks(self, at: Array) -> tuple[Array, Array]:
         """FPR from above and TPR from below of accusing where the rounded loss exceeds these."""
         with np.errstate(all="ignore"):
-            fpr = np.min([one.most_above(at) for one, _ in self._attacks], axis=0)
-            tpr = np.max([one.least_above(at) for _, one in self._attacks], axis=0)
+            fpr = np.min([absent.most_above(at) for absent, _ in self._attacks], axis=0)
+            tpr = np.max([present.least_above(at) for _, present in self._attacks], axis=0)
         fpr, tpr = np.where(np.isnan(fpr), 1.0, fpr), np.where(np.isnan(tpr), 0.0, tpr)
         return np.minimum(fpr * (1 + _ROOM), 1.0), np.minimum(tpr * (1 - _ROOM), 1.0)
 
 
-def _around(sums: Sequence[Sum]) -> Array:
+def _around(sums: Sequence[TiltedSum]) -> Array:
     """Grid points about the bulk of some sums."""
-    rows = [np.rint(one.mean + one.spread * np.linspace(-8.0, 8.0, 401)) for one in sums]
+    rows = [np.rint(total.mean + total.spread * np.linspace(-8.0, 8.0, 401)) for total in sums]
     return np.concatenate(rows)
 
 
@@ -141,23 +140,28 @@ def _between(grid: Array, first: int, last: int) -> Array:
     return np.arange(low - 2, high + 3, max(1, math.ceil((high - low) / _STRIDES)))
 
 
-def bracketed_parts(
-    parts: Sequence[tuple[Part, int]], delta: float, gap: float, ordered: bool
+def bracketed_losses(
+    parts: Sequence[tuple[PrivacyLoss, int]], delta: float, gap: float, ordered: bool
 ) -> Bracket:
     """As `bracketed`, for steps some of which may reveal all: both curves are wrapped alike."""
-    kept = kept_by_all(parts)
-    if kept.shift and not ordered:
-        swapped = [(Part(one.law.swapped(), one.kept.swapped()), n) for one, n in parts]
-        orders = [bracketed_parts(one, delta, gap, ordered=True) for one in (parts, swapped)]
+    finite_mass = total_finite_mass(parts)
+    if finite_mass.shift and not ordered:
+        swapped = [
+            (PrivacyLoss(loss.law.swapped(), loss.finite_mass.swapped()), n) for loss, n in parts
+        ]
+        orders = [bracketed_losses(each, delta, gap, ordered=True) for each in (parts, swapped)]
         return _in_order(_either(*orders), delta)
-    sure = kept.sure[1]
+    sure = finite_mass.delta_infinity[1]
     if not delta > sure:
         _checks.refuse("delta", f"exceed {sure:g}, the chance that all is revealed", delta)
     # What is left of δ, and of a gap that is relative to an ε which the shift may lower.
-    left, width = (delta - sure) / math.exp(kept.present), gap / (1 + abs(kept.shift))
-    steps = [(one.law, count) for one, count in parts]
+    left, width = (delta - sure) / math.exp(finite_mass.present), gap / (1 + abs(finite_mass.shift))
+    steps = [(loss.law, count) for loss, count in parts]
     lower, upper = bracketed(steps, min(left, 1 - 1e-16), width, ordered)
-    return _in_order(Bracket(revealing(lower, kept), revealing(upper, kept)), delta)
+    return _in_order(
+        Bracket(with_infinite_loss(lower, finite_mass), with_infinite_loss(upper, finite_mass)),
+        delta,
+    )
 
 
 def _in_order(bracket: Bracket, delta: float) -> Bracket:
@@ -176,15 +180,19 @@ def _in_order(bracket: Bracket, delta: float) -> Bracket:
 
 def _either(ahead: Bracket, back: Bracket) -> Bracket:
     """Around both orders, from a bracket of each in its own order."""
-    lower = [one.lower for one in (ahead, back)]
-    ends = [one._largest_loss() for one in lower]
-    lines = [one.losses[np.isfinite(one.losses)] for one in lower if isinstance(one, AtomicCurve)]
+    lower = [bracket.lower for bracket in (ahead, back)]
+    ends = [curve._largest_loss() for curve in lower]
+    lines = [
+        curve.losses[np.isfinite(curve.losses)] for curve in lower if isinstance(curve, AtomicCurve)
+    ]
     epsilons = np.unique(np.maximum(np.concatenate([*lines, ends]), 0.0))
-    deltas = np.minimum(np.max([one.delta(epsilons) for one in lower], axis=0) * (1 + _ROOM), 1.0)
+    deltas = np.minimum(
+        np.max([curve.delta(epsilons) for curve in lower], axis=0) * (1 + _ROOM), 1.0
+    )
     attacks = [ahead.upper, back.upper]
     return Bracket(
         from_profile(epsilons, deltas),
-        worst_case([*attacks, *(one.mirrored() for one in attacks)]),
+        worst_case([*attacks, *(curve.mirrored() for curve in attacks)]),
     )
 
 
@@ -200,23 +208,23 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
     guides = [Guide(steps, delta, tail)]
     if not all(law.swapped() is law for law, _ in steps):
         guides.append(Guide([(law.swapped(), count) for law, count in steps], delta, tail))
-    binding = guides[0] if ordered else max(guides, key=lambda one: one.epsilon)
+    binding = guides[0] if ordered else max(guides, key=lambda guide: guide.epsilon)
     mesh, lattice = _aligned(steps, binding.mesh(gap))
     largest = [math.fsum(n * law.largest for law, n in steps)]
     largest.append(-math.fsum(n * law.least for law, n in steps))
     for turn in range(_ROUNDS):
         deadline.check()
-        pieces = tuple((in_pieces(law, mesh, tail), count) for law, count in steps)
-        reflected = tuple((one.reflected(), count) for one, count in pieces)
+        pieces = tuple((discretised(law, mesh, tail), count) for law, count in steps)
+        reflected = tuple((step.reflected(), count) for step, count in pieces)
         orders = [
             Ordered(each, mesh, tuple({min(tilt, 20 / mesh) for tilt in guide.tilts}), delta, gap)
             for each, guide in zip((pieces, reflected), guides, strict=False)
         ]
-        found = _curves(orders, ordered, largest)
-        most, least = (float(curve.epsilon(delta)) for curve in found)
+        bracket = _curves(orders, ordered, largest)
+        most, least = (float(curve.epsilon(delta)) for curve in bracket)
         allowed = gap * max(1.0, least)
         if most - least <= allowed:
-            return found
+            return bracket
         if least > _BEYOND:
             break
         if turn or most - least > 2 * allowed:  # a near miss asks for a finer mesh alone
@@ -258,7 +266,7 @@ def _common_unit(losses: Array) -> float:
 
 def _curves(orders: list[Ordered], ordered: bool, largest: Sequence[float]) -> Bracket:
     """Lines and points of both orders on one grid; beyond its largest loss an order has δ = 0."""
-    grid = np.unique(np.concatenate([one.grid() for one in orders]))
+    grid = np.unique(np.concatenate([order.grid() for order in orders]))
     slip = orders[0].slip()
     # Where all losses may have slipped, δ(ε + slip) is known; at 0 that is δ(0) less the slip.
     epsilons = grid * orders[0].mesh + np.where(grid > 0, slip, 0.0)
@@ -269,9 +277,9 @@ def _curves(orders: list[Ordered], ordered: bool, largest: Sequence[float]) -> B
         np.where(
             lines >= end + slip,
             0.0,
-            np.append(np.minimum(one.most_delta(grid) + spent, 1.0), np.ones(tops.size)),
+            np.append(np.minimum(order.most_delta(grid) + spent, 1.0), np.ones(tops.size)),
         )
-        for one, end in ((orders[0], largest[0]), (orders[-1], largest[-1]))
+        for order, end in ((orders[0], largest[0]), (orders[-1], largest[-1]))
     )
     points, mirrored = orders[0].points(), orders[-1].points()
     if not ordered:

@@ -1,4 +1,4 @@
-"""One step on a grid: its outcomes in pieces, from which both sides of a bracket are made.
+"""Connect the dots: one step's privacy loss discretised on a grid, pessimistic and optimistic.
 
 A piece holds the outcomes whose losses lie between two neighbouring multiples of mesh/2, with
 their masses under h0 and h1 and how wrong each may be. Two grids come from the same pieces:
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import hull
-from tellapart._numeric.convolution import MOST_POINTS, Part
+from tellapart._numeric.convolution import MOST_POINTS, GridMasses
 from tellapart._numeric.safe import log_ratio
 from tellapart.curve.atomic import AtomicCurve, from_atoms, from_corners
 from tellapart.curve.base import Bound
@@ -32,7 +32,7 @@ Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pieces:
+class DiscretisedLoss:
     """The outcomes of one step by half cells: piece k has losses in [k, k + 1]·mesh/2.
 
     ``outside`` has four bounds on mass beyond the pieces: h0 and h1 below, h0 and h1 above.
@@ -48,10 +48,10 @@ class Pieces:
     outside: tuple[float, float, float, float]
     slip: float
 
-    def reflected(self) -> Pieces:
+    def reflected(self) -> DiscretisedLoss:
         """The same step with the hypotheses exchanged."""
         below, below_present, above, above_present = self.outside
-        return Pieces(
+        return DiscretisedLoss(
             self.mesh,
             -self.half[::-1] - 1,
             self.present[::-1],
@@ -62,7 +62,7 @@ class Pieces:
             self.slip,
         )
 
-    def stronger(self, count: int) -> tuple[Part, float]:
+    def stronger(self, count: int) -> tuple[GridMasses, float]:
         """Masses under h1 of a step that leaks no less, and what counts as fully revealing."""
         cell = self.half // 2
         low = cell * self.mesh
@@ -77,9 +77,9 @@ class Pieces:
         masses += np.bincount(cell + 1 - first, up, size)
         masses[0] += self.outside[1]  # what lies below is moved up to the grid
         whole = np.asarray(masses * self._sums_up(), dtype=float)
-        return Part(first, whole, count), count * self.outside[3]
+        return GridMasses(first, whole, count), count * self.outside[3]
 
-    def rounded(self, count: int) -> tuple[Part, Part]:
+    def rounded(self, count: int) -> tuple[GridMasses, GridMasses]:
         """Masses of the rounded loss: under h0 no less, under h1 no more than they are."""
         nearest = (self.half + 1) // 2
         # Losses so large that h0 hardly has them: the attacker takes them all for the first one.
@@ -93,8 +93,8 @@ class Pieces:
         absent[-1] += self.outside[2]
         present = np.bincount(nearest - first, least, size)
         up = self._sums_up()
-        masses = (np.asarray(one, dtype=float) for one in (absent * up, present / up))
-        most_absent, least_present = (Part(first, one, count) for one in masses)
+        masses = (np.asarray(column, dtype=float) for column in (absent * up, present / up))
+        most_absent, least_present = (GridMasses(first, column, count) for column in masses)
         return most_absent, least_present
 
     def _grid(self, low: Index, high: Index) -> tuple[int, int]:
@@ -108,10 +108,10 @@ class Pieces:
         return 1 + _U * (16 + 2 * int(np.bincount(self.half - self.half.min()).max()))
 
 
-def in_pieces(law: LossLaw, mesh: float, tail: float) -> Pieces:
+def discretised(law: LossLaw, mesh: float, tail: float) -> DiscretisedLoss:
     """The pieces of a step; beyond them lies less than ``tail`` on either side."""
     if isinstance(law, Swapped):
-        return in_pieces(law.law, mesh, tail).reflected()
+        return discretised(law.law, mesh, tail).reflected()
     if isinstance(law, AtomicLoss):
         return _from_atoms(law, mesh, tail)
     first, last = _ends(law, mesh, tail)
@@ -125,10 +125,10 @@ def in_pieces(law: LossLaw, mesh: float, tail: float) -> Pieces:
     outside = (below, below_present, above, above_present)
     slip = _slip(law, mesh * max(abs(first), abs(last)))
     errors = absent_error, present_error
-    return Pieces(mesh, edges[:-1], absent, present, *errors, outside, slip)
+    return DiscretisedLoss(mesh, edges[:-1], absent, present, *errors, outside, slip)
 
 
-def _from_atoms(law: AtomicLoss, mesh: float, tail: float) -> Pieces:
+def _from_atoms(law: AtomicLoss, mesh: float, tail: float) -> DiscretisedLoss:
     """All atoms; where the rarest, less than ``tail`` on either side, reach far, without them."""
     order = np.argsort(law.losses, kind="stable")
     losses, absent, present = law.losses[order], law.absent[order], law.present[order]
@@ -140,15 +140,17 @@ def _from_atoms(law: AtomicLoss, mesh: float, tail: float) -> Pieces:
         ]
         below, below_present, above, above_present = (float(x) * (1 + 1e-9) for x in ends)
         inner = AtomicLoss(losses[first:last], absent[first:last])
-        found = _from_atoms(inner, mesh, 0.0)
-        return replace(found, outside=(below, below_present, above, above_present))
+        outside = below, below_present, above, above_present
+        return replace(_from_atoms(inner, mesh, 0.0), outside=outside)
     half = np.floor(law.losses / (mesh / 2)).astype(np.int64)
     order = np.argsort(half, kind="stable")
     wrong = 4 * _U * (4 + np.abs(law.losses[order]))
     absent, present = law.absent[order], law.present[order]
     slip = _slip(law, law.size)
     none = (0.0, 0.0, 0.0, 0.0)
-    return Pieces(mesh, half[order], absent, present, wrong * absent, wrong * present, none, slip)
+    return DiscretisedLoss(
+        mesh, half[order], absent, present, wrong * absent, wrong * present, none, slip
+    )
 
 
 def _slip(law: LossLaw, reach: float) -> float:
@@ -216,7 +218,7 @@ def from_two_profiles(epsilons: Array, ahead: Array, back: Array) -> AtomicCurve
     """
     # δ(0) is the same for both: it is the largest advantage.
     ahead, back = (np.where(epsilons == 0, np.minimum(ahead, back), x) for x in (ahead, back))
-    left, right = _Chain(epsilons, ahead), _Chain(epsilons, back)
+    left, right = _Envelope(epsilons, ahead), _Envelope(epsilons, back)
     while True:
         deadline.check()
         (e, d), (f, g) = left.last(), right.last()
@@ -245,7 +247,7 @@ def from_two_profiles(epsilons: Array, ahead: Array, back: Array) -> AtomicCurve
     )
 
 
-class _Chain:
+class _Envelope:
     """Lines, steepest first, that make up a maximum, and TPR where each hands over to the next."""
 
     def __init__(self, epsilons: Array, deltas: Array) -> None:

@@ -1,6 +1,7 @@
-"""Where to look: tilts and a mesh for a bracket, from a sketch of the losses. No bound needs them.
+"""Exponential tilts (Chernoff, saddle points) and a mesh for a bracket, from a sketch of losses.
 
-Everything here may be wrong without harm: a poor tilt or mesh only makes a bracket wide.
+No bound needs them: everything here may be wrong without harm, as a poor tilt or mesh only makes
+a bracket wide.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Guide:
 
     def _cumulants(self, s: Array) -> tuple[Array, Array, Array]:
         """The logarithm of E e^(s·sum), its mean and its variance if so tilted."""
-        found = np.zeros((3, s.size))
+        sums = np.zeros((3, s.size))
         for losses, masses, count in self._steps:
             logs = np.multiply.outer(s, losses) + np.log(masses)
             top = logs.max(axis=1)
@@ -63,8 +64,8 @@ class Guide:
             total = weight.sum(axis=1)
             mean = (weight * losses).sum(axis=1) / total
             square = (weight * (losses - mean[:, None]) ** 2).sum(axis=1) / total
-            found += count * np.stack([np.log(total) + top, mean, square])
-        return found[0], found[1], found[2]
+            sums += count * np.stack([np.log(total) + top, mean, square])
+        return sums[0], sums[1], sums[2]
 
     def _log_delta(self, s: Array) -> tuple[Array, Array, Array]:
         """Chernoff's log δ at the tilts s, the saddle point's, and the mean."""
@@ -76,17 +77,17 @@ class Guide:
     def _saddle(self, wanted: float) -> tuple[float, float]:
         """The tilt whose saddle point has this log δ, and about where."""
         s = self._scale * 1e-4 * 1.25 ** np.arange(94.0)
-        chernoff, found, mean = self._log_delta(np.asarray(s, dtype=float))
+        chernoff, log_delta, mean = self._log_delta(np.asarray(s, dtype=float))
         # Where it stands still the tilted sum sits on its largest value: no tilt goes further.
         still = np.flatnonzero((chernoff[6:-6] - chernoff[12:] < 1) & (s[6:-6] > self._scale))
         last = int(still[0]) + 6 if still.size else s.size - 1
-        k = min(int(np.argmax(found <= wanted)) if (found <= wanted).any() else last, last)
-        if k == 0 or found[k] > wanted:
+        k = min(int(np.argmax(log_delta <= wanted)) if (log_delta <= wanted).any() else last, last)
+        if k == 0 or log_delta[k] > wanted:
             return float(s[k]), float(mean[k])
         for _ in range(3):
             s = np.linspace(float(s[k - 1]), float(s[k]), 9)
-            _, found, mean = self._log_delta(s)
-            k = max(1, int(np.argmax(found <= wanted)))
+            _, log_delta, mean = self._log_delta(s)
+            k = max(1, int(np.argmax(log_delta <= wanted)))
         return float(s[k]), float(mean[k - 1])
 
     def _best(self, epsilon: float) -> float:

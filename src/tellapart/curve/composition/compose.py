@@ -1,4 +1,4 @@
-"""From steps to the curve of all of them: exact shortcuts first, the contour engine otherwise."""
+"""Composition: from steps to the curve of all, by exact shortcuts or by the contour engine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,17 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.discretise import from_two_profiles
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.composition.contour import ComposedCurve
-from tellapart.curve.composition.infinite_loss import NOTHING_SURE, Kept, kept_of, revealing
-from tellapart.curve.composition.laplace_convolution import MOST_FOLDS, laplace_folds, laplace_two
+from tellapart.curve.composition.infinite_loss import (
+    ALL_FINITE,
+    FiniteMass,
+    finite_mass_of,
+    with_infinite_loss,
+)
+from tellapart.curve.composition.laplace_convolution import (
+    MOST_REPEATED,
+    repeated_laplace,
+    two_laplace,
+)
 from tellapart.curve.composition.laplace_loss import BoundedLoss
 from tellapart.curve.composition.loss_laws import (
     AtomicLoss,
@@ -50,14 +59,14 @@ _ROOM = 1e-8
 _WIDEST = 1e4
 
 
-class Part(NamedTuple):
+class PrivacyLoss(NamedTuple):
     """One step: the law of its finite losses, and how likely it is to show one."""
 
     law: LossLaw
-    kept: Kept = NOTHING_SURE
+    finite_mass: FiniteMass = ALL_FINITE
 
 
-def part_of(curve: TradeoffCurve) -> tuple[Part, Bound]:
+def privacy_loss_of(curve: TradeoffCurve) -> tuple[PrivacyLoss, Bound]:
     """The step behind one ordered curve, and the side of it; from below by lines of its profile."""
     make = _PARTS.get(type(curve))
     if make is not None:
@@ -75,7 +84,7 @@ def _from_profile(curve: TradeoffCurve) -> AtomicCurve:
     lines = np.concatenate([[0.0], np.geomspace(1e-7 * top, top, _LINES), top * _EVENLY])
     lines = np.unique(np.minimum(lines, top))
     profiles = [np.asarray(order._delta(lines)) * (1 + _ROOM) for order in orders]
-    return from_two_profiles(lines, *(np.clip(one, 0.0, 1.0) for one in profiles))
+    return from_two_profiles(lines, *(np.clip(profile, 0.0, 1.0) for profile in profiles))
 
 
 def _steepest(curve: TradeoffCurve) -> float:
@@ -91,26 +100,30 @@ def _steepest(curve: TradeoffCurve) -> float:
     return _STEEPEST
 
 
-def _atoms(curve: AtomicCurve) -> Part:
+def _atoms(curve: AtomicCurve) -> PrivacyLoss:
     """Losses whose masses a double hardly holds count as revealing, which helps an attacker."""
     both = np.isfinite(curve.losses) & (np.minimum(curve.absent, curve.present) > _FAINTEST)
     if not both.any():
-        return Part(_SILENT, Kept(-math.inf, -math.inf))
-    kept = kept_of(curve.absent, curve.present, both)
-    losses = curve.losses[both] - kept.shift
-    return Part(AtomicLoss(losses, curve.absent[both] / math.exp(kept.absent)), kept)
+        return PrivacyLoss(_SILENT, FiniteMass(-math.inf, -math.inf))
+    finite_mass = finite_mass_of(curve.absent, curve.present, both)
+    losses = curve.losses[both] - finite_mass.shift
+    return PrivacyLoss(
+        AtomicLoss(losses, curve.absent[both] / math.exp(finite_mass.absent)), finite_mass
+    )
 
 
-def _promise(curve: GuaranteeCurve) -> Part:
+def _promise(curve: GuaranteeCurve) -> PrivacyLoss:
     """All that (ε, δ) allows is randomised response that reveals all with chance δ."""
     e, d = curve.claimed_epsilon, curve.claimed_delta
     left = math.log1p(-d) if d < 1 else -math.inf
     if e > _STEEPEST:  # the rarer answer is hardly a double: it counts as revealing
-        return Part(_SILENT, Kept(-math.inf, -math.inf))
-    return Part(AtomicLoss(np.array([e, -e]), expit(np.array([-e, e]))), Kept(left, left))
+        return PrivacyLoss(_SILENT, FiniteMass(-math.inf, -math.inf))
+    return PrivacyLoss(
+        AtomicLoss(np.array([e, -e]), expit(np.array([-e, e]))), FiniteMass(left, left)
+    )
 
 
-def _discrete(curve: DiscreteGaussianCurve) -> Part:
+def _discrete(curve: DiscreteGaussianCurve) -> PrivacyLoss:
     if curve.sigma > _WIDEST:
         raise Unsupported(
             f"discrete Gaussian steps are composed up to sigma = {_WIDEST:g}; beyond it the "
@@ -119,73 +132,77 @@ def _discrete(curve: DiscreteGaussianCurve) -> Part:
     return _atoms(curve.table())
 
 
-def _cut_off(curve: TruncatedLaplaceCurve) -> Part:
+def _cut_off(curve: TruncatedLaplaceCurve) -> PrivacyLoss:
     m, c, leak = curve.shift, curve.cutoff, curve.delta(math.inf)
     left = math.log1p(-leak)
     if m == 0:
-        return Part(_SILENT)
+        return PrivacyLoss(_SILENT)
     if c <= m:  # no output lies beyond both centres
-        return Part(BoundedLoss(2 * c - m, 0.0), Kept(left, left))
-    return Part(BoundedLoss(m, -math.expm1(m - c)), Kept(left, left))
+        return PrivacyLoss(BoundedLoss(2 * c - m, 0.0), FiniteMass(left, left))
+    return PrivacyLoss(BoundedLoss(m, -math.expm1(m - c)), FiniteMass(left, left))
 
 
 _SILENT = AtomicLoss(np.zeros(1), np.ones(1))
 
-_PARTS: dict[type[TradeoffCurve], Callable[[Any], Part]] = {
-    GaussianCurve: lambda curve: Part(GaussianLoss(curve.mu)),
-    LaplaceCurve: lambda curve: Part(LaplaceLoss(curve.shift)),
+_PARTS: dict[type[TradeoffCurve], Callable[[Any], PrivacyLoss]] = {
+    GaussianCurve: lambda curve: PrivacyLoss(GaussianLoss(curve.mu)),
+    LaplaceCurve: lambda curve: PrivacyLoss(LaplaceLoss(curve.shift)),
     AtomicCurve: _atoms,
     GuaranteeCurve: _promise,
     DiscreteGaussianCurve: _discrete,
-    LogisticCurve: lambda curve: Part(BoundedLoss(curve.shift, 0.0) if curve.shift else _SILENT),
+    LogisticCurve: lambda curve: PrivacyLoss(
+        BoundedLoss(curve.shift, 0.0) if curve.shift else _SILENT
+    ),
     TruncatedLaplaceCurve: _cut_off,
 }
 
 
-def sampled_part(part: Part, rate: float) -> Part:
+def subsampled_loss(part: PrivacyLoss, rate: float) -> PrivacyLoss:
     """The step taken on a Poisson sample: h1 is the mixture (1 − rate)·P + rate·Q."""
     if rate == 1:
         return part
     if rate == 0:
-        return Part(_SILENT)
-    law, kept = part
+        return PrivacyLoss(_SILENT)
+    law, finite_mass = part
     if isinstance(law, AtomicLoss):
-        return _sampled_atoms(law, kept, rate)
+        return _sampled_atoms(law, finite_mass, rate)
     if isinstance(law, LaplaceLoss):
         law = BoundedLoss(law.shift, 1.0)
-    if isinstance(law, BoundedLoss) and law.rate == 1 and not kept.shift:
-        leak = kept.sure[1]
-        return Part(replace(law, rate=rate, leak=leak), Kept(0.0, math.log1p(-rate * leak)))
-    if kept != NOTHING_SURE:
+    if isinstance(law, BoundedLoss) and law.rate == 1 and not finite_mass.shift:
+        leak = finite_mass.delta_infinity[1]
+        return PrivacyLoss(
+            replace(law, rate=rate, leak=leak), FiniteMass(0.0, math.log1p(-rate * leak))
+        )
+    if finite_mass != ALL_FINITE:
         raise Unsupported(f"a {type(law).__name__} step that may reveal all cannot be sampled yet")
     if isinstance(law, BoundedLoss):
-        return Part(replace(law, rate=law.rate * rate))
+        return PrivacyLoss(replace(law, rate=law.rate * rate))
     if isinstance(law, GaussianLoss):
-        return Part(MixtureLoss(law.mu, (1 - rate, rate)))
+        return PrivacyLoss(MixtureLoss(law.mu, (1 - rate, rate)))
     if isinstance(law, MixtureLoss):
         thinner = tuple(rate * weight for weight in law.weights)
-        return Part(MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:])))
+        return PrivacyLoss(MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:])))
     raise Unsupported(f"a {type(law).__name__} step cannot be sampled yet")
 
 
-def replaced_part(part: Part, rate: float) -> Part:
+def subsampled_replacing(part: PrivacyLoss, rate: float) -> PrivacyLoss:
     """The step on a sample, of any scheme, where neighbours replace a record: for both orders.
 
     ``part`` must be the same in both orders.
     """
     if rate in (0, 1):
-        return sampled_part(part, rate)
-    law, kept = sampled_part(part, rate)
+        return subsampled_loss(part, rate)
+    law, finite_mass = subsampled_loss(part, rate)
     if isinstance(law, AtomicLoss):
-        return _replaced_atoms(law, kept)
-    if kept != NOTHING_SURE:
+        return _replaced_atoms(law, finite_mass)
+    if finite_mass != ALL_FINITE:
         raise Unsupported(f"a {type(law).__name__} step that may reveal all cannot be sampled yet")
-    return Part(replaced(law))
+    return PrivacyLoss(replaced(law))
 
 
-def _replaced_atoms(law: AtomicLoss, kept: Kept) -> Part:
+def _replaced_atoms(law: AtomicLoss, finite_mass: FiniteMass) -> PrivacyLoss:
     """Losses above 0, their mirror, and the rest at 0; what reveals all does so in both orders."""
-    losses, left = law.losses + kept.shift, math.exp(kept.present)
+    losses, left = law.losses + finite_mass.shift, math.exp(finite_mass.present)
     above = losses > 0
     losses, absent = losses[above], law.absent[above] / left
     present = times_exp(absent, losses)
@@ -193,34 +210,39 @@ def _replaced_atoms(law: AtomicLoss, kept: Kept) -> Part:
     both = np.concatenate([losses, -losses]), np.concatenate([absent, present])
     if still > 0:
         both = np.append(both[0], 0.0), np.append(both[1], still)
-    return Part(AtomicLoss(*both), Kept(kept.present, kept.present))
+    return PrivacyLoss(AtomicLoss(*both), FiniteMass(finite_mass.present, finite_mass.present))
 
 
-def _sampled_atoms(law: AtomicLoss, kept: Kept, rate: float) -> Part:
+def _sampled_atoms(law: AtomicLoss, finite_mass: FiniteMass, rate: float) -> PrivacyLoss:
     """What only h0 could show may now be h1 without the record; what only h1 could show remains."""
-    a, b = kept.sure
-    left = Kept(0.0, math.log1p(-rate * b))
-    absent = law.absent * math.exp(kept.absent)
+    a, b = finite_mass.delta_infinity
+    left = FiniteMass(0.0, math.log1p(-rate * b))
+    absent = law.absent * math.exp(finite_mass.absent)
     seen = absent > 0  # none, where each world shows what only it can
-    losses, absent = thinned(law.losses[seen] + kept.shift, rate) - left.present, absent[seen]
+    losses, absent = (
+        thinned(law.losses[seen] + finite_mass.shift, rate) - left.present,
+        absent[seen],
+    )
     if a > 0:
         losses = np.append(losses, math.log1p(-rate) - left.present)
         absent = np.append(absent, a)
-    return Part(AtomicLoss(losses, absent), left)
+    return PrivacyLoss(AtomicLoss(losses, absent), left)
 
 
-def composed_parts(parts: Iterable[tuple[Part, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:
+def composed_losses(
+    parts: Iterable[tuple[PrivacyLoss, int]], bound: Bound = Bound.EXACT
+) -> TradeoffCurve:
     """The curve of independent (or adaptively chosen) steps, some of which may reveal all."""
     listed = list(parts)
     rest = composed([(part.law, count) for part, count in listed], bound)
-    return revealing(rest, kept_by_all(listed))
+    return with_infinite_loss(rest, total_finite_mass(listed))
 
 
-def kept_by_all(parts: Iterable[tuple[Part, int]]) -> Kept:
+def total_finite_mass(parts: Iterable[tuple[PrivacyLoss, int]]) -> FiniteMass:
     """How likely all steps together are to leave a doubt."""
     listed = list(parts)
-    logs = (math.fsum(count * part.kept[k] for part, count in listed) for k in (0, 1))
-    return Kept(*logs)
+    logs = (math.fsum(count * part.finite_mass[k] for part, count in listed) for k in (0, 1))
+    return FiniteMass(*logs)
 
 
 def composed(steps: Iterable[tuple[LossLaw, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:
@@ -248,9 +270,9 @@ def _few_laplace(steps: Steps, bound: Bound) -> TradeoffCurve | None:
     if counts == [1]:
         return LaplaceCurve(shifts[0], bound)
     if counts == [1, 1]:
-        return laplace_two(shifts[0], shifts[1], bound)
-    if len(steps) == 1 and counts[0] <= MOST_FOLDS:
-        return laplace_folds(shifts[0], counts[0], bound)
+        return two_laplace(shifts[0], shifts[1], bound)
+    if len(steps) == 1 and counts[0] <= MOST_REPEATED:
+        return repeated_laplace(shifts[0], counts[0], bound)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The curve of many steps at once, from the moments of each: the contour engine."""
+"""Composition of many steps from their moments, by contour integrals (saddle-point method)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart._numeric.contour import REFUSED, Atlas, Line, Moments
+from tellapart._numeric.contour import REFUSED, Atlas, ContourLine, MomentFunction
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.composition.convolution import Folds, Reflected
+from tellapart.curve.composition.convolution import Convolution, ReflectedConvolution
 from tellapart.curve.composition.loss_laws import (
     Complex,
     Cumulants,
@@ -42,7 +42,7 @@ class Engine(Protocol):
 class Contour:
     """Tails from the moments of the sum: a few milliseconds, whatever the number of steps."""
 
-    def __init__(self, moments: Moments) -> None:
+    def __init__(self, moments: MomentFunction) -> None:
         self._atlas = Atlas(moments)
         self._ends = moments.least, moments.largest
 
@@ -76,7 +76,7 @@ class Contour:
     def deviation(self) -> float:
         return self._atlas.deviation
 
-    def _by_line(self, t: Array) -> list[tuple[Line, NDArray[np.intp]]]:
+    def _by_line(self, t: Array) -> list[tuple[ContourLine, NDArray[np.intp]]]:
         c, centres = self._atlas.rungs(float(t.min()), float(t.max()))
         right = np.clip(np.searchsorted(centres, t), 1, max(len(c) - 1, 1))
         if len(c) == 1:
@@ -137,7 +137,7 @@ class FirstToAnswer:
         raise NotCertified("there is no engine to ask")
 
 
-def _read(line: Line, t: Array) -> Tails:
+def _read(line: ContourLine, t: Array) -> Tails:
     """The rates from a line: those with small values directly, the others as complements."""
     sums, scale = line.sums(t), line.scale(t)
     with np.errstate(over="ignore"):
@@ -156,7 +156,7 @@ _FURTHEST = 1e300
 # What is usually asked: every question with numbers above these has an exact answer.
 _LEAST_DELTA, _LEAST_FPR = 1e-20, 1e-12
 _PROBES = 7
-# Folds of sampled Gaussian steps with less noise than this may refuse.
+# Convolutions of subsampled Gaussian steps with less noise than this may refuse.
 _STEEPEST = 8.0
 
 
@@ -171,7 +171,7 @@ class Total:
         self._parts: list[tuple[LossLaw | LaplaceSum, int]] = list(steps)
         if len(laplace) > 3:
             shifts, counts = np.array(laplace, dtype=float).T
-            self._parts = [one for one in steps if not isinstance(one[0], LaplaceLoss)]
+            self._parts = [step for step in steps if not isinstance(step[0], LaplaceLoss)]
             self._parts.append((LaplaceSum(shifts, counts), 1))
 
     def cumulants(self, c: Array) -> Cumulants:
@@ -204,16 +204,16 @@ class ComposedCurve(ThresholdCurve):
 
     @cached_property
     def _engine(self) -> FirstToAnswer:
-        """A contour; where its digits do not suffice, folds, for steps that have them."""
+        """A contour; where its digits do not suffice, a convolution, for steps that have one."""
         moments = Total(self.steps)
-        folds = self._folds
-        spare = [] if folds is None else [lambda: folds]
+        convolution = self._convolution
+        spare = [] if convolution is None else [lambda: convolution]
         return FirstToAnswer([lambda: Contour(moments), *spare])
 
     @property
     def has_digits(self) -> bool:
         """Whether every usual question has an exact answer."""
-        if self._folds is not None and all(_gentle(law) for law, _ in self.steps):
+        if self._convolution is not None and all(_gentle(law) for law, _ in self.steps):
             return True
         return self._contour_answers and self.mirrored()._contour_answers
 
@@ -243,14 +243,14 @@ class ComposedCurve(ThresholdCurve):
         return beneath(self.steps, ordered=True)
 
     @cached_property
-    def _folds(self) -> Engine | None:
+    def _convolution(self) -> Engine | None:
         """Those of one order serve the other."""
         laws = [(law, count) for law, count in self.steps if isinstance(law, MixtureLoss)]
         if len(laws) == len(self.steps):
-            return Folds(tuple(laws))
+            return Convolution(tuple(laws))
         if all(isinstance(law.swapped(), MixtureLoss) for law, _ in self.steps):
-            behind = self._mirror._folds
-            return Reflected(behind) if isinstance(behind, Folds) else None
+            behind = self._mirror._convolution
+            return ReflectedConvolution(behind) if isinstance(behind, Convolution) else None
         return None
 
     @cached_property
@@ -306,8 +306,8 @@ class ComposedCurve(ThresholdCurve):
 
 
 def _gentle(law: LossLaw) -> bool:
-    one = law.law if isinstance(law, Swapped) else law
-    return not isinstance(one, MixtureLoss) or one.mu <= _STEEPEST
+    forward = law.law if isinstance(law, Swapped) else law
+    return not isinstance(forward, MixtureLoss) or forward.mu <= _STEEPEST
 
 
 @dataclass(frozen=True)
@@ -337,7 +337,7 @@ class EitherOrder(ThresholdCurve):
         """At each slope the order with the larger profile; below 0 all is seen in the mirror."""
         size = np.abs(t)
         orders = (self.present, self.present.mirrored())
-        both = [np.stack(one._tails(size)) for one in orders]
+        both = [np.stack(order._tails(size)) for order in orders]
         fpr, tpr, fnr, tnr, delta, density = np.where(both[0][4] >= both[1][4], *both)
         back = t < 0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -355,37 +355,37 @@ class EitherOrder(ThresholdCurve):
         """Few false accusations by one order, many by its mirror, a line of slope −1 between."""
         start = self.present._tails(np.zeros(1))
         knots = sorted((float(start.fpr[0]), float(start.fnr[0])))
-        found = np.empty((len(Tails._fields), fpr.size))
+        tails = np.empty((len(Tails._fields), fpr.size))
         between = (fpr >= knots[0]) & (fpr <= knots[1])
         tpr = start.delta[0] + fpr[between]
-        found[:, between] = [fpr[between], tpr, 1 - tpr, 1 - fpr[between], tpr * 0, tpr * 0]
+        tails[:, between] = [fpr[between], tpr, 1 - tpr, 1 - fpr[between], tpr * 0, tpr * 0]
         few, many = fpr < knots[0], fpr > knots[1]
         beaten = np.zeros(fpr.shape, dtype=bool)
         if few.any():
-            found[:, few], beaten[few] = self._by_present(fpr[few], off_fpr(fpr[few]))
+            tails[:, few], beaten[few] = self._by_present(fpr[few], off_fpr(fpr[few]))
         if many.any():
             # In the mirror the FNR is what was the FPR.
             seen, beaten[many] = self._by_present(fpr[many], off_tpr(1 - fpr[many], fpr[many]))
-            found[:, many] = seen[[2, 3, 0, 1, 4, 5]]
+            tails[:, many] = seen[[2, 3, 0, 1, 4, 5]]
         if beaten.any():
-            found[:, beaten] = super()._solved_fpr(fpr[beaten])
-        return found
+            tails[:, beaten] = super()._solved_fpr(fpr[beaten])
+        return tails
 
     def _by_present(self, fpr: Array, off: Off) -> tuple[Array, NDArray[np.bool_]]:
         """By the order that usually leaks more, and where it does not."""
         present, mirror = self.present, self.present.mirrored()
         guess, top = present._guess_fpr(np.minimum(fpr, 1 - fpr)), self._largest_loss()
-        t, found, _ = present._newton(off, guess, 0.0, top)
-        return found, mirror._tails(t).delta > found[4] * (1 + 1e-12)
+        t, tails, _ = present._newton(off, guess, 0.0, top)
+        return tails, mirror._tails(t).delta > tails[4] * (1 + 1e-12)
 
     def _exact_epsilon(self, delta: Array) -> Array:
         """That of one order, unless the other has a larger δ there."""
         present, mirror = self.present, self.present.mirrored()
-        found = np.asarray(present._exact_epsilon(delta))
-        beaten = np.flatnonzero(np.ravel(mirror._tails(found).delta > delta))
+        epsilon = np.asarray(present._exact_epsilon(delta))
+        beaten = np.flatnonzero(np.ravel(mirror._tails(epsilon).delta > delta))
         if beaten.size:
-            found.ravel()[beaten] = mirror._exact_epsilon(np.ravel(delta)[beaten])
-        return found
+            epsilon.ravel()[beaten] = mirror._exact_epsilon(np.ravel(delta)[beaten])
+        return epsilon
 
     def _guess_fpr(self, fpr: Array) -> Array:
         return self.present._guess_fpr(fpr)

@@ -1,4 +1,4 @@
-"""Tails of many sampled Gaussian steps from the density of their sum, folded step by step.
+"""Convolution of privacy losses: tails of subsampled Gaussian steps from the density of their sum.
 
 Slower than a contour, a tenth of a second to a few, but it answers where a contour cannot: few
 steps, or rare large losses beside many small ones.
@@ -27,7 +27,7 @@ Indices = NDArray[np.intp]
 # How far off the logarithm of a density may be, from log u and that logarithm: above 1, anything.
 Tolerance = Callable[[Array, Array], Array]
 
-_REFUSED = "these losses are too rough to fold; ask mechanism.bracket(delta)"
+_REFUSED = "these losses are too rough to convolve; ask mechanism.bracket(delta)"
 # Chebyshev points of a panel; the matrices turn values there into coefficients.
 _POINTS = 14
 _ANGLES = np.pi * (np.arange(_POINTS) + 0.5) / _POINTS
@@ -55,7 +55,7 @@ _AT_ONCE = 1 << 11
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class LogDensity:
     """The logarithm of a density on (0, ∞) at u = e^v: a polynomial on each of some panels of v."""
 
     edges: Array
@@ -76,25 +76,25 @@ class Law:
 
     def panel(self, v: Array) -> Indices:
         """The panel in which each v lies, the nearest for those beyond the ends."""
-        found = np.searchsorted(self.edges, v, side="right") - 1
-        return np.asarray(np.clip(found, 0, self._middles.size - 1))
+        panel = np.searchsorted(self.edges, v, side="right") - 1
+        return np.asarray(np.clip(panel, 0, self._middles.size - 1))
 
     def at(self, panel: Indices, v: Array) -> Array:
         """The logarithm of the density at columns of v, each column within one panel."""
         here = (v - self._middles[panel]) / self._halves[panel]
         columns = self.coefficients[:, panel]
-        found = columns[-1] * here
+        logs = columns[-1] * here
         for column in columns[-2:0:-1]:
-            found += column
-            found *= here
-        found += columns[0]
-        return np.asarray(found)
+            logs += column
+            logs *= here
+        logs += columns[0]
+        return np.asarray(logs)
 
-    def lifted(self, by: float) -> Law:
+    def lifted(self, by: float) -> LogDensity:
         """The same shape, its logarithm higher."""
         columns = self.coefficients.copy()
         columns[0] += by
-        return Law(self.edges, columns)
+        return LogDensity(self.edges, columns)
 
     def pieces(self, low: Array, high: Array) -> tuple[Array, Array, Indices]:
         """Points v, the log of density times weight there, and whose interval of v they are in."""
@@ -111,7 +111,9 @@ class Law:
         return float(np.exp(self.pieces(self.edges[:1], self.edges[-1:])[1]).sum())
 
 
-def law(log_density: Callable[[Array], Array], edges: Array, tolerance: Tolerance) -> Law:
+def in_panels(
+    log_density: Callable[[Array], Array], edges: Array, tolerance: Tolerance
+) -> LogDensity:
     """Panels fine enough for a log-density of v, between these ends."""
     low, high = edges[:-1], edges[1:]
     kept: list[tuple[Array, Array, Array]] = []
@@ -140,40 +142,40 @@ def law(log_density: Callable[[Array], Array], edges: Array, tolerance: Toleranc
     starts, ends, rows = starts[order], ends[order], rows[order]
     if low.size or not starts.size or np.any(starts[1:] != ends[:-1]):
         raise NotCertified(_REFUSED)
-    return Law(np.append(starts, ends[-1]), np.ascontiguousarray(rows.T))
+    return LogDensity(np.append(starts, ends[-1]), np.ascontiguousarray(rows.T))
 
 
-def fold(one: Law, other: Law, tolerance: Tolerance) -> Law:
+def convolved(density: LogDensity, other: LogDensity, tolerance: Tolerance) -> LogDensity:
     """The law of an independent sum of two."""
 
     def log_density(v: Array) -> Array:
         u = np.exp(v)
-        first = _below_half(one, other, u)
-        second = first if other is one else _below_half(other, one, u)
+        first = _below_half(density, other, u)
+        second = first if other is density else _below_half(other, density, u)
         return np.asarray(np.logaddexp(first, second))
 
-    wide = one if one.ends[-1] >= other.ends[-1] else other
-    low, high = np.log(one.ends[[0, -1]] + other.ends[[0, -1]])
-    shift = np.log1p(min(one.ends[-1], other.ends[-1]) / wide.ends[-1])
+    wide = density if density.ends[-1] >= other.ends[-1] else other
+    low, high = np.log(density.ends[[0, -1]] + other.ends[[0, -1]])
+    shift = np.log1p(min(density.ends[-1], other.ends[-1]) / wide.ends[-1])
     inside = wide.edges + shift
     inside = inside[(inside > low + 1e-12) & (inside < high - 1e-12)]
-    return law(log_density, np.concatenate([[low], inside, [high]]), tolerance)
+    return in_panels(log_density, np.concatenate([[low], inside, [high]]), tolerance)
 
 
-def _below_half(one: Law, other: Law, u: Array) -> Array:
+def _below_half(density: LogDensity, other: LogDensity, u: Array) -> Array:
     """The logarithm of ∫ one(w)·other(u − w) dw over w ≤ u/2, in the variable log w."""
-    parts = np.array_split(u, -(-u.size * one.edges.size // _AT_ONCE))
-    return np.concatenate([_some_below_half(one, other, part) for part in parts])
+    parts = np.array_split(u, -(-u.size * density.edges.size // _AT_ONCE))
+    return np.concatenate([_some_below_half(density, other, part) for part in parts])
 
 
-def _some_below_half(one: Law, other: Law, u: Array) -> Array:
+def _some_below_half(density: LogDensity, other: LogDensity, u: Array) -> Array:
     with np.errstate(divide="ignore"):
         mirrored = np.log(np.maximum(u[:, None] - other.ends, 0.0))
-    high = np.minimum(np.minimum(np.log(u / 2), one.edges[-1]), mirrored[:, 0])
-    high = np.maximum(high, one.edges[0])
-    low = np.minimum(np.maximum(one.edges[0], mirrored[:, -1]), high)
+    high = np.minimum(np.minimum(np.log(u / 2), density.edges[-1]), mirrored[:, 0])
+    high = np.maximum(high, density.edges[0])
+    low = np.minimum(np.maximum(density.edges[0], mirrored[:, -1]), high)
     # Between neighbouring ends of either law's panels both are smooth.
-    edges = np.broadcast_to(one.edges, (u.size, one.edges.size))
+    edges = np.broadcast_to(density.edges, (u.size, density.edges.size))
     cuts = np.concatenate([edges, mirrored, np.log(u / 2)[:, None] - _NEAR_HALF], axis=1)
     cuts = np.sort(np.clip(cuts, low[:, None], high[:, None]), axis=1)
     row, column = np.nonzero(np.diff(cuts, axis=1) > 0)
@@ -181,12 +183,12 @@ def _some_below_half(one: Law, other: Law, u: Array) -> Array:
         return np.full(u.shape, -np.inf)
     left, right = cuts[row, column], cuts[row, column + 1]
     middle, half, rest = (left + right) / 2, (right - left) / 2, u[row]
-    here, there = one.panel(middle), other.panel(np.log(rest - np.exp(middle)))
+    here, there = density.panel(middle), other.panel(np.log(rest - np.exp(middle)))
 
     def logs(some: Any, points: Array) -> Array:
         v = middle[some] + np.multiply.outer(points, half[some])
         beyond = np.log(rest[some] - np.exp(v))
-        return np.asarray(one.at(here[some], v) + other.at(there[some], beyond) + v)
+        return np.asarray(density.at(here[some], v) + other.at(there[some], beyond) + v)
 
     size = np.log(half)
     about = logs(slice(None), np.array([-1.0, 0.0, 1.0])).max(axis=0) + size
@@ -194,9 +196,9 @@ def _some_below_half(one: Law, other: Law, u: Array) -> Array:
     np.maximum.at(top, row, about)
     alive = np.flatnonzero(about > top[row] - _NEGLIGIBLE)
     row = row[alive]
-    found = _WEIGHTS @ np.exp(logs(alive, _INNER) + (size[alive] - top[row]))
+    masses = _WEIGHTS @ np.exp(logs(alive, _INNER) + (size[alive] - top[row]))
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.bincount(row, weights=found, minlength=u.size)) + top)
+        return np.asarray(np.log(np.bincount(row, weights=masses, minlength=u.size)) + top)
 
 
 Steps = tuple[tuple[MixtureLoss, int], ...]
@@ -208,10 +210,10 @@ _MARGIN = 33.0
 _RESOLVED = 2e-13
 # By so much, in deviations of the sum, may its masses miss 1: as far may ε be off, about.
 _MASS = 1e-10
-_FOLDS_AT_ONCE = 200
+_THRESHOLDS_AT_ONCE = 200
 
 
-class Folds:
+class Convolution:
     """The tails of a sum of losses, each with its own digits however small it is."""
 
     def __init__(self, steps: Steps) -> None:
@@ -226,17 +228,17 @@ class Folds:
         out = np.empty((2, len(Tails._fields), t.size))
         todo = np.arange(t.size)
         # The least deep that is there serves what it can; others are made when they are needed.
-        for depth in [one for one in _DEPTHS if one <= max(self._sums, default=1.0)]:
-            found = self._sum(depth).both_ways(t[todo])
-            out[:, :, todo] = found
-            todo = todo[np.minimum(found[0, 1], found[0, 3]) < depth]
+        for depth in [size for size in _DEPTHS if size <= max(self._sums, default=1.0)]:
+            tails = self._sum(depth).both_ways(t[todo])
+            out[:, :, todo] = tails
+            todo = todo[np.minimum(tails[0, 1], tails[0, 3]) < depth]
             if not todo.size:
                 break
         return Tails(*out[0]), Tails(*out[1])
 
     def known(self, size: float) -> tuple[Array, Tails, Tails]:
         """Some thresholds and their tails both ways, down to about this size."""
-        return self._sum(next((one for one in _DEPTHS if one <= size), _DEPTHS[-1])).known
+        return self._sum(next((depth for depth in _DEPTHS if depth <= size), _DEPTHS[-1])).known
 
     def guess_fpr(self, fpr: Array) -> Array:
         t, tails, _ = self.known(float(np.minimum(fpr, 1 - fpr).min()))
@@ -255,10 +257,10 @@ class Folds:
         return self._sums[depth]
 
 
-class Reflected:
-    """The tails of a folded sum with the hypotheses exchanged."""
+class ReflectedConvolution:
+    """The tails of a convolution with the hypotheses exchanged."""
 
-    def __init__(self, behind: Folds) -> None:
+    def __init__(self, behind: Convolution) -> None:
         self._behind = behind
 
     def tails(self, t: Array) -> Tails:
@@ -276,10 +278,10 @@ class Reflected:
         return self._behind.deviation()
 
 
-class _Part(NamedTuple):
+class _PartialSum(NamedTuple):
     """The law of some of the steps' losses, above their least sum."""
 
-    law: Law
+    density: LogDensity
     steps: int
     least: float
 
@@ -291,18 +293,18 @@ class _Sum:
         self._depth = math.log(depth)
         spread = _deviation(steps)
         if not 0 < spread < math.inf:
-            raise NotCertified("losses beyond what doubles hold cannot be folded")
+            raise NotCertified("losses beyond what doubles hold cannot be convolved")
         self._off = _MASS / min(1.0, spread)
         self._total = sum(count for _, count in steps)
-        whole, _, self._least = self._joined([self._power(one, count) for one, count in steps])
-        self._law = whole
+        whole, _, self._least = self._joined([self._power(loss, count) for loss, count in steps])
+        self._density = whole
         v, logs, _ = whole.pieces(whole.edges[:1], whole.edges[-1:])
         lifted = float(np.exp(logs + self._least + np.exp(v)).sum())
         self._check_mass(lifted)
 
-    def _power(self, one: MixtureLoss, count: int) -> _Part:
+    def _power(self, loss: MixtureLoss, count: int) -> _PartialSum:
         """One step taken so often, by its binary digits."""
-        doubled, parts = _Part(self._single(one), 1, one.least), []
+        doubled, parts = _PartialSum(self._single(loss), 1, loss.least), []
         while True:
             deadline.check()
             if count & doubled.steps:
@@ -311,22 +313,28 @@ class _Sum:
                 return self._joined(parts)
             doubled = self._joined([doubled, doubled])
 
-    def _joined(self, parts: list[_Part]) -> _Part:
+    def _joined(self, parts: list[_PartialSum]) -> _PartialSum:
         """Independent parts together, with mass 1."""
         so_far = parts[0]
         for part in parts[1:]:
             deadline.check()
             steps, least = so_far.steps + part.steps, so_far.least + part.least
-            so_far = _Part(self._fold(so_far.law, part.law, steps, least), steps, least)
+            so_far = _PartialSum(
+                self._convolved(so_far.density, part.density, steps, least), steps, least
+            )
         return so_far
 
-    def _single(self, one: MixtureLoss) -> Law:
+    def _single(self, loss: MixtureLoss) -> LogDensity:
         reach = math.sqrt(2 * (_MARGIN - self._depth + math.log(self._total)))
-        top = one.mu * (len(one.weights) - 1)
-        ends = one.above_least(np.linspace(-reach, reach + top, 13))
-        return law(one.log_density_above_least, ends, lambda v, _: np.full(v.shape, _RESOLVED))
+        top = loss.mu * (len(loss.weights) - 1)
+        ends = loss.above_least(np.linspace(-reach, reach + top, 13))
+        return in_panels(
+            loss.log_density_above_least, ends, lambda v, _: np.full(v.shape, _RESOLVED)
+        )
 
-    def _fold(self, one: Law, other: Law, steps: int, least: float) -> Law:
+    def _convolved(
+        self, density: LogDensity, other: LogDensity, steps: int, least: float
+    ) -> LogDensity:
         """Both laws' sum, which stands for so many steps, with mass 1."""
         share = self._depth + math.log(steps / self._total)
 
@@ -335,23 +343,23 @@ class _Sum:
             size = logs + v + np.maximum(least + np.exp(v), 0.0)
             return np.asarray(_RESOLVED * np.exp(np.clip(share - size, 0.0, _MARGIN)))
 
-        both = fold(one, other, tolerance)
+        both = convolved(density, other, tolerance)
         mass = both.mass()
         self._check_mass(mass)
         return both.lifted(-math.log(mass))
 
     def _check_mass(self, mass: float) -> None:
         if not abs(mass - 1) < self._off:
-            off = f"folded losses came out with mass 1{mass - 1:+.1e}"
+            off = f"convolved losses came out with mass 1{mass - 1:+.1e}"
             raise NotCertified(f"{off}; mechanism.bracket(delta) may answer")
 
     def both_ways(self, t: Array) -> Array:
         """The tails at t, and at −t with the hypotheses exchanged."""
-        parts = np.array_split(t, -(-t.size // _FOLDS_AT_ONCE))
+        parts = np.array_split(t, -(-t.size // _THRESHOLDS_AT_ONCE))
         return np.concatenate([self._both_ways(part) for part in parts], axis=-1)
 
     def _both_ways(self, t: Array) -> Array:
-        edges = self._law.edges
+        edges = self._density.edges
         with np.errstate(divide="ignore"):
             v = np.clip(np.log(t - self._least), edges[0], edges[-1])
         ends = np.full(t.shape, edges[0]), np.full(t.shape, edges[-1])
@@ -359,7 +367,7 @@ class _Sum:
         tnr, fnr, back = self._beyond(t, ends[0], v, -1)
         inside = (v > edges[0]) & (v < edges[-1])
         with np.errstate(divide="ignore"):
-            log = np.where(inside, self._law.at(self._law.panel(v), v), -np.inf)
+            log = np.where(inside, self._density.at(self._density.panel(v), v), -np.inf)
         density, lifted = np.exp(log), np.exp(log + t)
         there = np.stack([fpr, tpr, fnr, tnr, delta, density])
         return np.stack([there, np.stack([fnr, tnr, fpr, tpr, back, lifted])])
@@ -369,18 +377,18 @@ class _Sum:
 
         On the other side the mean is under the other hypothesis.
         """
-        v, logs, row = self._law.pieces(low, high)
+        v, logs, row = self._density.pieces(low, high)
         s = self._least + np.exp(v)
         absent, present = np.exp(logs), np.exp(logs + s)
         gain = -np.expm1(side * (t[row] - s)) * (present if side > 0 else absent)
         sums = (x.sum(axis=0) for x in (absent, present, np.maximum(gain, 0.0)))
-        found = np.stack([np.bincount(row, weights=x, minlength=t.size) for x in sums])
-        return found[0], found[1], found[2]
+        masses = np.stack([np.bincount(row, weights=x, minlength=t.size) for x in sums])
+        return masses[0], masses[1], masses[2]
 
     @cached_property
     def known(self) -> tuple[Array, Tails, Tails]:
         """Some thresholds and their tails both ways."""
-        edges = self._law.edges
+        edges = self._density.edges
         v = np.unique(np.concatenate([edges[:-1] + k / 4 * np.diff(edges) for k in range(4)]))
         t = self._least + np.exp(v[1:])
         there, back = self.both_ways(t)
@@ -389,7 +397,7 @@ class _Sum:
 
 def _deviation(steps: Steps) -> float:
     """Of the sum, tilted half way between the hypotheses."""
-    parts = (n * float(one.cumulants(np.array([0.5])).variance[0]) for one, n in steps)
+    parts = (n * float(loss.cumulants(np.array([0.5])).variance[0]) for loss, n in steps)
     return math.sqrt(sum(parts))
 
 

@@ -1,4 +1,4 @@
-"""What several neighbours in a row allow: each step along the chain is one test.
+"""Group privacy: what several neighbours in a row allow, each step along the chain one test.
 
 If no attack on one step has TPR above g(FPR), none on k steps has it above g∘…∘g (Dong, Roth and
 Su 2022, Theorem 2.14). Any tangents TPR ≤ δ_i + e^(ℓ_i)·FPR of g, put into one another, give a line
@@ -25,7 +25,7 @@ _RAREST = 1e-30
 _ROOM = 1e-12
 
 
-def chained(test: TradeoffCurve, length: int) -> AtomicCurve:
+def group_curve(test: TradeoffCurve, length: int) -> AtomicCurve:
     """The curve, from below, of so many steps along a chain of neighbours in one order."""
     ahead, back = _lines(test, length), _lines(test.mirrored(), length)
     none, other = np.ones(ahead[0].size), np.ones(back[0].size)
@@ -60,7 +60,7 @@ def _grid(test: TradeoffCurve) -> Array:
         finite = test.losses[np.isfinite(test.losses)][::-1]
         if finite.size:
             return finite
-    low, high = (_end(one) for one in (test.mirrored(), test))
+    low, high = (_end(order) for order in (test.mirrored(), test))
     return np.unique(np.concatenate([np.linspace(-low, high, 4001), [0.0]]))
 
 
@@ -97,10 +97,10 @@ class OneStep(TradeoffCurve):
     def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
         flat = np.ravel(threshold).astype(float)
         far = np.abs(flat) > _FURTHEST
-        found = np.stack(self.law.rates(np.where(far, 0.0, flat)))
-        found[:, flat > _FURTHEST] = np.array([0.0, 0.0, 1.0, 1.0])[:, None]
-        found[:, flat < -_FURTHEST] = np.array([1.0, 1.0, 0.0, 0.0])[:, None]
-        fpr, tpr, fnr, tnr = found.reshape(4, *np.shape(threshold))
+        rates = np.stack(self.law.rates(np.where(far, 0.0, flat)))
+        rates[:, flat > _FURTHEST] = np.array([0.0, 0.0, 1.0, 1.0])[:, None]
+        rates[:, flat < -_FURTHEST] = np.array([1.0, 1.0, 0.0, 0.0])[:, None]
+        fpr, tpr, fnr, tnr = rates.reshape(4, *np.shape(threshold))
         return fpr, tpr, fnr, tnr
 
     def _largest_loss(self) -> float:

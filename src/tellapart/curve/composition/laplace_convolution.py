@@ -1,4 +1,4 @@
-"""A few Laplace steps, exactly: their loss has atoms that no contour resolves.
+"""Convolution of a few Laplace steps, exactly: their loss has atoms that no contour resolves.
 
 The measure √(dP·dQ) of the loss of one Laplace step of shift m is e^(−m/2) times two halves at ±m
 and a density of 1/4 between them. Products of steps convolve it: into atoms, and a polynomial on
@@ -20,8 +20,8 @@ from tellapart._numeric import hull
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import SymmetricCurve
 
-# Beyond this many folds the polynomials of a panel lose digits, and contours do not.
-MOST_FOLDS = 10
+# Beyond this many steps the polynomials of a panel lose digits, and contours do not.
+MOST_REPEATED = 10
 LogWeight = Callable[[Array], Array]
 # An area is taken at so many thresholds, most of them where the losses nearly all are.
 _AREA_POINTS, _NEAR, _STEEPEST = 1 << 12, 20.0, 600.0
@@ -91,10 +91,10 @@ class PanelsCurve(SymmetricCurve):
         inside = self.places > edge if strict else self.places >= edge
         with np.errstate(all="ignore"):
             atoms = self.atoms * np.exp(tilt * self.places - self.top / 2)
-            found = np.where(inside, atoms, 0.0).sum(axis=-1)
+            from_atoms = np.where(inside, atoms, 0.0).sum(axis=-1)
         panel = np.clip(np.searchsorted(self.edges, t, side="right") - 1, 0, len(self.powers) - 1)
         start = np.clip(t, self.edges[panel], self.edges[panel + 1])
-        mass = found + self._in_panel(panel, start, tilt) + beyond[panel + 1]
+        mass = from_atoms + self._in_panel(panel, start, tilt) + beyond[panel + 1]
         return np.asarray(np.minimum(mass, 1.0))
 
     def _profile(self, epsilon: Array) -> Array:
@@ -105,8 +105,8 @@ class PanelsCurve(SymmetricCurve):
         def log_gain(x: Array) -> Array:
             return np.asarray(x / 2 + np.log(-np.expm1(np.minimum(inside - x, -0.0))))
 
-        found = np.minimum(self._above(np.minimum(at, self.top), log_gain), 1.0)
-        return np.where(at >= self.top, 0.0, found)
+        delta = np.minimum(self._above(np.minimum(at, self.top), log_gain), 1.0)
+        return np.where(at >= self.top, 0.0, delta)
 
     def _above(self, t: Array, log_weight: LogWeight) -> Array:
         """The weighted mass of losses above t."""
@@ -114,7 +114,7 @@ class PanelsCurve(SymmetricCurve):
         inside = self.places > edge
         with np.errstate(all="ignore"):
             logs = log_weight(self.places + 0 * edge) - self.top / 2
-            found = np.where(inside, self.atoms * np.exp(logs), 0.0).sum(axis=-1)
+            total = np.where(inside, self.atoms * np.exp(logs), 0.0).sum(axis=-1)
             mirrored = self.powers[::-1]
             for low, high, powers in zip(self.edges[:-1], self.edges[1:], mirrored, strict=True):
                 start = np.clip(edge, low, high)
@@ -122,8 +122,8 @@ class PanelsCurve(SymmetricCurve):
                 density = np.polynomial.polynomial.polyval((high - x) / (high - low), powers)
                 logs = log_weight(x) - self.top / 2
                 part = weights * density * np.exp(logs)
-                found = found + np.where(start[..., 0] < high, part.sum(axis=-1), 0.0)
-        return np.asarray(found)
+                total = total + np.where(start[..., 0] < high, part.sum(axis=-1), 0.0)
+        return np.asarray(total)
 
     def _largest_loss(self) -> float:
         return self.top
@@ -156,13 +156,13 @@ def _points(start: Array, end: Array, tilt: float) -> tuple[Array, Array]:
     cuts = np.minimum(np.append(0.0, doubled), width)
     half = np.diff(cuts)[..., None] / 2
     away = cuts[..., :-1, None] + half * (1 + _NODES)
-    away, weights = (one.reshape(*width.shape[:-1], -1) for one in (away, half * _WEIGHTS))
+    away, weights = (column.reshape(*width.shape[:-1], -1) for column in (away, half * _WEIGHTS))
     return (end - away if tilt > 0 else start + away), weights
 
 
-def laplace_folds(shift: float, folds: int, bound: Bound = Bound.EXACT) -> PanelsCurve:
+def repeated_laplace(shift: float, count: int, bound: Bound = Bound.EXACT) -> PanelsCurve:
     """Laplace noise seen so many times, each time ``shift`` apart in units of its scale."""
-    k, m = folds, shift
+    k, m = count, shift
     places = m * (2 * np.arange(k + 1.0) - k)
     atoms = np.array([math.comb(k, i) for i in range(k + 1)]) / 2.0**k
     powers = np.zeros((k, k))
@@ -177,9 +177,9 @@ def laplace_folds(shift: float, folds: int, bound: Bound = Bound.EXACT) -> Panel
     return PanelsCurve(k * m, places, atoms, places, powers, bound)
 
 
-def laplace_two(one: float, other: float, bound: Bound = Bound.EXACT) -> PanelsCurve:
+def two_laplace(shift: float, other_shift: float, bound: Bound = Bound.EXACT) -> PanelsCurve:
     """Two Laplace steps of different shifts."""
-    small, large = sorted((one, other))
+    small, large = sorted((shift, other_shift))
     top, knee = small + large, large - small
     edges = np.array([-top, -knee, knee, top])
     flat = 0.25 + small / 8
@@ -192,6 +192,6 @@ def _next_box(box: Array) -> Array:
     grown = np.zeros((box.shape[0], box.shape[1] + 1))
     grown[:, 1:] = box / np.arange(1, box.shape[1] + 1)
     before = np.vstack([np.zeros(grown.shape[1]), grown[:-1]])
-    found = grown - before
-    found[1:, 0] += grown.sum(axis=1)[:-1]
-    return np.asarray(found[:, :-1])
+    wider = grown - before
+    wider[1:, 0] += grown.sum(axis=1)[:-1]
+    return np.asarray(wider[:, :-1])

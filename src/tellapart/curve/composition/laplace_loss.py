@@ -1,4 +1,4 @@
-"""Laplace, logistic and cut-off Laplace noise, on all of the data or on a sample of it."""
+"""Privacy losses of Laplace, logistic and truncated Laplace noise, subsampled or not."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class BoundedLoss(Outcomes, SmoothLoss):
             near = np.log1p(np.expm1(np.minimum(at, 40.0)) / q)
             low = np.log((np.exp(np.minimum(at, 0.0)) - (1 - q)) / q)
             high = at - math.log(q) + np.log1p(-(1 - q) * np.exp(-at))
-        found = np.where(at > 30, high, np.where(at < -0.5, low, near))
-        return np.where(np.isnan(found), -np.inf, found)
+        base = np.where(at > 30, high, np.where(at < -0.5, low, near))
+        return np.where(np.isnan(base), -np.inf, base)
 
     @property
     def least(self) -> float:  # type: ignore[override]
@@ -93,12 +93,12 @@ class BoundedLoss(Outcomes, SmoothLoss):
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
         w, left = self.reach, 1 - self.leak
-        found = [(self.least, self.leak)] if self.leak > 0 else []
+        atoms = [(self.least, self.leak)] if self.leak > 0 else []
         if self.edge > 0:
             low, high = (float(self._ahead(np.array(x))) for x in (-w, w))
-            found += [(low, left * self.edge / self._whole)]
-            found += [(high, left * self.edge * math.exp(-w) / self._whole)]
-        return tuple(found)
+            atoms += [(low, left * self.edge / self._whole)]
+            atoms += [(high, left * self.edge * math.exp(-w) / self._whole)]
+        return tuple(atoms)
 
     def spread(self, x: Array) -> Spread:
         logs = -(x + self.reach) / 2 + math.log((1 - self.leak) / (2 * self._whole))

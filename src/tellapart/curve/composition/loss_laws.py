@@ -1,4 +1,4 @@
-"""Laws of the privacy loss of one step, by their moments: what a composition needs to know.
+"""Privacy loss distributions (PLD) of one step, by their moments: all that a composition needs.
 
 A step is a pair of laws P (record absent) and Q (record present); its loss is log dQ/dP. The
 moment function M(z) = E_P exp(z·loss) multiplies under composition, M(0) and M(1) are the masses
@@ -260,12 +260,12 @@ class AtomicLoss(LossLaw):
     def rates(self, t: Array) -> FourRates:
         order = np.argsort(self.losses)
         at = np.searchsorted(self.losses[order], t, side="right")
-        found = []
+        tails = []
         for mass in (self.absent[order], self.present[order]):
             below = np.concatenate([[0.0], np.cumsum(mass)])[at]
             above = np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]])[at]
-            found.append((np.minimum(above, 1.0), np.minimum(below, 1.0)))
-        (fpr, tnr), (tpr, fnr) = found
+            tails.append((np.minimum(above, 1.0), np.minimum(below, 1.0)))
+        (fpr, tnr), (tpr, fnr) = tails
         return fpr, tpr, fnr, tnr
 
     def cumulants(self, c: Array) -> Cumulants:
@@ -305,13 +305,13 @@ class LaplaceSum:
 
     def along(self, c: float, y: Array) -> Complex:
         """As `LaplaceLoss.along`, for all shifts at once."""
-        found = np.empty(y.shape, dtype=complex)
+        logs = np.empty(y.shape, dtype=complex)
         rows = max(1, _MOST // self._shifts.size)
         for start in range(0, y.size, rows):
             part = slice(start, start + rows)
             table = LaplaceLoss(self._shifts).along(c, y[part, None])  # type: ignore[arg-type]
-            found[part] = table @ self._counts
-        return found
+            logs[part] = table @ self._counts
+        return logs
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The same on a mesh."""

@@ -1,4 +1,4 @@
-"""Laws of losses with atoms and a density between them, by Gauss-Legendre sums over outputs."""
+"""Privacy losses with atoms and a density between, by Gauss-Legendre quadrature over outputs."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Nodes(NamedTuple):
             return complex_log1p(excess - z * (np.expm1(self.loss) @ mass))[:points]
         top = float((self.base.real + c * self.loss.real).max())
         outer = np.exp(np.multiply.outer(starts, self.loss) + self.base - top)
-        found = (outer @ (1 + inner).T).ravel()
-        return np.asarray((np.log(found) + top)[:points])
+        moments = (outer @ (1 + inner).T).ravel()
+        return np.asarray((np.log(moments) + top)[:points])
 
     def _near_one(self, c: float, furthest: float) -> bool:
         """Whether M stays so near 1 that the part of the sum with mean 0 is better left out."""
@@ -171,8 +171,8 @@ class SmoothLoss(LossLaw):
         flat = np.ravel(c).astype(float)
         with np.errstate(all="ignore"):
             rows = [self._cumulants(part) for part in np.array_split(flat, -(-flat.size // 8))]
-            found = np.concatenate(rows, axis=1)
-        return Cumulants(*found.reshape(3, *np.shape(c)))
+            cumulants = np.concatenate(rows, axis=1)
+        return Cumulants(*cumulants.reshape(3, *np.shape(c)))
 
     def _cumulants(self, c: Array) -> Array:
         loss, base = self.points(np.array([c.min(), c.max()]), 0.0)
@@ -192,10 +192,10 @@ class SmoothLoss(LossLaw):
         return np.stack([value, mean, square])
 
     def along(self, c: float, y: Array) -> Complex:
-        found = np.empty(y.shape, dtype=complex)
+        logs = np.empty(y.shape, dtype=complex)
         for part in dyadic(y):
-            found[part] = self._nodes(c, float(y[part].max())).moments(c, y[part])
-        return found
+            logs[part] = self._nodes(c, float(y[part].max())).moments(c, y[part])
+        return logs
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         return self._nodes(c, step * points).moments_on_mesh(c, step, points)
@@ -234,10 +234,10 @@ def _near_pairs(sorted_losses: Array, weight: Array, apart: Array) -> Array:
     """E[Δ²; |Δ| ≤ apart] for the difference Δ of two of these losses."""
     sums = np.zeros((3, weight.size + 1))
     sums[:, 1:] = np.cumsum(weight * sorted_losses ** np.arange(3)[:, None], axis=1)
-    found = np.zeros(apart.shape)
+    squares = np.zeros(apart.shape)
     for k, width in enumerate(apart):
         first = np.searchsorted(sorted_losses, sorted_losses - width)
-        zero, one, two = sums[:, :-1] - sums[:, first]
-        terms = sorted_losses**2 * zero - 2 * sorted_losses * one + two
-        found[k] = 2 * (weight * np.maximum(terms, 0.0)).sum()
-    return found
+        mass, mean, square = sums[:, :-1] - sums[:, first]
+        terms = sorted_losses**2 * mass - 2 * sorted_losses * mean + square
+        squares[k] = 2 * (weight * np.maximum(terms, 0.0)).sum()
+    return squares

@@ -1,4 +1,4 @@
-"""Lines that no attack on a composition crosses: always there, however rough its steps are.
+"""Moments accountant (Rényi, Chernoff): lines that no attack on a composition crosses.
 
 Two sources, every line of which holds on its own:
 
@@ -20,9 +20,9 @@ import numpy as np
 
 from tellapart import deadline
 from tellapart._checks import Array
-from tellapart._numeric.convolution import Sum, composed
+from tellapart._numeric.convolution import TiltedSum, composed
 from tellapart.curve.atomic import AtomicCurve
-from tellapart.curve.certified.discretise import from_two_profiles, in_pieces, sketched
+from tellapart.curve.certified.discretise import discretised, from_two_profiles, sketched
 from tellapart.curve.certified.tilts import Guide
 from tellapart.curve.composition.loss_laws import LossLaw
 from tellapart.errors import NotCertified
@@ -51,13 +51,13 @@ def beneath(steps: Steps, ordered: bool) -> AtomicCurve:
     if any(new is not old for (new, _), (old, _) in zip(swapped, steps, strict=True)):
         orders.append(_Order(swapped))
     grids = _grids(orders)
-    ends = [one.largest for one in orders if math.isfinite(one.largest)]
-    lines = _apart(np.concatenate([one.lines() for one in grids or orders]), ends)
-    profiles = [np.where(lines >= one.largest, 0.0, one.by_moments(lines)) for one in orders]
+    ends = [order.largest for order in orders if math.isfinite(order.largest)]
+    lines = _apart(np.concatenate([grid.lines() for grid in grids or orders]), ends)
+    profiles = [np.where(lines >= order.largest, 0.0, order.by_moments(lines)) for order in orders]
     for k, grid in enumerate(grids):
         profiles[k] = np.minimum(profiles[k], grid.most_delta(lines))
     most = _largest_advantage(orders[0].steps, lines, profiles)
-    ahead, back = (np.minimum(one * (1 + _ROOM), most) for one in (profiles[0], profiles[-1]))
+    ahead, back = (np.minimum(deltas * (1 + _ROOM), most) for deltas in (profiles[0], profiles[-1]))
     if not ordered:
         ahead = back = np.maximum(ahead, back)
     return from_two_profiles(lines, ahead, back)
@@ -69,7 +69,7 @@ def _largest_advantage(steps: Steps, lines: Array, profiles: list[Array]) -> flo
     TPR ≤ δ + e^ε·FPR leaves an advantage of 1 − (1 − δ)·e^(−ε) where it reaches 1. And steps that
     are coupled as well as each can be differ in none of them with probability Π (1 − TV)^count.
     """
-    by_lines = min(float((1 - (1 - one) * np.exp(-lines)).min()) for one in profiles)
+    by_lines = min(float((1 - (1 - deltas) * np.exp(-lines)).min()) for deltas in profiles)
     fpr, tpr, fnr, tnr = np.array([law.rates(np.zeros(1)) for law, _ in steps])[:, :, 0].T
     # Each difference is as sharp as its terms are small.
     apart = np.minimum(tpr - fpr + 1e-14 * tpr, tnr - fnr + 1e-14 * tnr) * (1 + _MOMENTS)
@@ -98,15 +98,15 @@ class _Order:
     @cached_property
     def _bounds(self) -> tuple[Array, Array]:
         """Tilts s and numbers b, so that log δ(ε) ≤ b − s·ε for each: none beyond doubles."""
-        s, found = np.zeros(0), [np.zeros(0)]
+        s, parts = np.zeros(0), [np.zeros(0)]
         try:
             deviation = math.sqrt(float(self._moments(np.ones(1))[1][0]))
             s = np.geomspace(1e-2, 1e3, 64) / min(max(deviation, 1e-9), 1e9)
             for some in np.split(s, 8):  # the larger, the more points they need
-                found.append(self._moments(1 + some)[0])
+                parts.append(self._moments(1 + some)[0])
         except NotCertified:
             pass
-        moments = np.concatenate(found)
+        moments = np.concatenate(parts)
         s = s[: moments.size]
         bound = moments + s * np.log(s) - (1 + s) * np.log1p(s)
         known = np.isfinite(bound)
@@ -115,7 +115,7 @@ class _Order:
     def by_moments(self, epsilons: Array) -> Array:
         """The least of Chernoff's bounds on δ."""
         log = np.zeros(epsilons.size)
-        for tilt, bound in zip(*(one.tolist() for one in self._bounds), strict=True):
+        for tilt, bound in zip(*(column.tolist() for column in self._bounds), strict=True):
             log = np.minimum(log, bound - tilt * epsilons)
         return np.asarray(np.exp(log))
 
@@ -130,10 +130,10 @@ class _Order:
         value, variance = np.zeros(c.size), np.zeros(c.size)
         with np.errstate(all="ignore"):
             for law, count in self.steps:
-                one = law.cumulants(c)
-                rounding = 1e-14 * (1 + np.abs(c) * law.size) + _MOMENTS * np.abs(one.value)
-                value = value + count * (one.value + rounding)
-                variance = variance + count * one.variance
+                step = law.cumulants(c)
+                rounding = 1e-14 * (1 + np.abs(c) * law.size) + _MOMENTS * np.abs(step.value)
+                value = value + count * (step.value + rounding)
+                variance = variance + count * step.variance
         return value, variance
 
 
@@ -141,7 +141,7 @@ class _Order:
 class _Grid:
     """All steps in one order on a grid, none of their losses smaller than it was."""
 
-    sums: tuple[Sum, ...]
+    sums: tuple[TiltedSum, ...]
     revealed: float
     slip: float
 
@@ -151,7 +151,7 @@ class _Grid:
 
     def lines(self) -> Array:
         """Values of ε above 0, to where nothing more is seen."""
-        last = max(one.end for one in self.sums)
+        last = max(total.end for total in self.sums)
         rough = np.unique(np.rint(np.linspace(0, max(last, 1), 512)))
         deltas = self._most_delta(rough)
         seen = np.flatnonzero(deltas > max(2 * self.revealed, _TAIL))
@@ -164,20 +164,20 @@ class _Grid:
     def most_delta(self, epsilons: Array) -> Array:
         """δ at any ε, from above: at the grid point below it, less the slip."""
         at = np.floor((epsilons - self.slip) / self.mesh)
-        found = self._most_delta(np.maximum(at, 0.0))
-        return np.where(at < 0, np.minimum(found + self.slip, 1.0), found)
+        delta = self._most_delta(np.maximum(at, 0.0))
+        return np.where(at < 0, np.minimum(delta + self.slip, 1.0), delta)
 
     def _most_delta(self, at: Array) -> Array:
         with np.errstate(all="ignore"):
-            found = np.min([one.most_excess(at) for one in self.sums], axis=0) + self.revealed
-        return np.where(np.isnan(found), 1.0, np.minimum(found, 1.0))
+            delta = np.min([total.most_excess(at) for total in self.sums], axis=0) + self.revealed
+        return np.where(np.isnan(delta), 1.0, np.minimum(delta, 1.0))
 
 
 def _grids(orders: list[_Order]) -> list[_Grid]:
     """Every order on the finest grid that is worth its time; none where no grid holds a step."""
     try:
-        mesh = min(guide.mesh(_GAP) for one in orders for guide in one.guides)
-        tilts = [_tilts(one.guides) for one in orders]
+        mesh = min(guide.mesh(_GAP) for order in orders for guide in order.guides)
+        tilts = [_tilts(order.guides) for order in orders]
         mesh = _aligned(orders[0].steps, max(mesh, _widest(orders[0].steps) / _MOST_POINTS))
     except NotCertified:
         return []
@@ -192,12 +192,12 @@ def _grids(orders: list[_Order]) -> list[_Grid]:
 
 def _on_mesh(orders: list[_Order], mesh: float, tilts: list[list[float]]) -> list[_Grid]:
     steps = orders[0].steps
-    pieces = [(in_pieces(law, mesh, _tail(steps)), count) for law, count in steps]
+    pieces = [(discretised(law, mesh, _tail(steps)), count) for law, count in steps]
     slip = sum(count * piece.slip for piece, count in pieces) * (1 + 1e-9)
     grids = []
     for k, some in enumerate(tilts):
-        turned = [(one.reflected() if k else one, count) for one, count in pieces]
-        parts, revealed = zip(*(one.stronger(count) for one, count in turned), strict=True)
+        turned = [(piece.reflected() if k else piece, count) for piece, count in pieces]
+        parts, revealed = zip(*(piece.stronger(count) for piece, count in turned), strict=True)
         sums = [composed(parts, mesh, min(tilt, 20 / mesh), _MOST_POINTS) for tilt in some]
         grids.append(_Grid(tuple(sums), sum(revealed), slip))
     return grids

@@ -13,18 +13,23 @@ from typing import ClassVar
 from tellapart._checks import Array
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.composition.compose import Part, composed_parts, kept_by_all, together
+from tellapart.curve.composition.compose import (
+    PrivacyLoss,
+    composed_losses,
+    together,
+    total_finite_mass,
+)
 from tellapart.curve.composition.contour import ComposedCurve
-from tellapart.curve.composition.infinite_loss import RevealingCurve, revealing
+from tellapart.curve.composition.infinite_loss import InfiniteLossCurve, with_infinite_loss
 from tellapart.curve.composition.moment_bounds import beneath
 
-Parts = tuple[tuple[Part, int], ...]
+Parts = tuple[tuple[PrivacyLoss, int], ...]
 
 
-def composed_or_enclosed(parts: Sequence[tuple[Part, int]], bound: Bound) -> TradeoffCurve:
+def composed_or_enclosed(parts: Sequence[tuple[PrivacyLoss, int]], bound: Bound) -> TradeoffCurve:
     """The curve of all steps, exact where an engine answers for it, else from below."""
-    curve = composed_parts(parts, bound)
-    rest = curve.rest if isinstance(curve, RevealingCurve) else curve
+    curve = composed_losses(parts, bound)
+    rest = curve.rest if isinstance(curve, InfiniteLossCurve) else curve
     if isinstance(rest, ComposedCurve) and not rest.has_digits:
         return EnclosedCurve(tuple(parts))
     return curve
@@ -41,17 +46,23 @@ class EnclosedCurve(TradeoffCurve):
 
     @cached_property
     def _polygon(self) -> TradeoffCurve:
-        kept, steps = kept_by_all(self.parts), together((one.law, n) for one, n in self.parts)
-        if self.ordered or not kept.shift:
-            return revealing(beneath(steps, self.ordered), kept)
+        finite_mass, steps = (
+            total_finite_mass(self.parts),
+            together((loss.law, n) for loss, n in self.parts),
+        )
+        if self.ordered or not finite_mass.shift:
+            return with_infinite_loss(beneath(steps, self.ordered), finite_mass)
         # Each order is normalised by what it reveals for sure.
-        ahead = revealing(beneath(steps, ordered=True), kept)
+        ahead = with_infinite_loss(beneath(steps, ordered=True), finite_mass)
         return worst_case([ahead, ahead.mirrored()])
 
     def mirrored(self) -> EnclosedCurve:
         if not self.ordered:
             return self
-        swapped = ((Part(one.law.swapped(), one.kept.swapped()), n) for one, n in self.parts)
+        swapped = (
+            (PrivacyLoss(loss.law.swapped(), loss.finite_mass.swapped()), n)
+            for loss, n in self.parts
+        )
         return EnclosedCurve(tuple(swapped))
 
     def symmetrised(self) -> EnclosedCurve:

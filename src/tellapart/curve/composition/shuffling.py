@@ -1,4 +1,4 @@
-"""What is left of a local answer once it hides among those of many others.
+"""Amplification by shuffling: what is left of a local answer once it hides among many others.
 
 A local ε₀-randomiser sends one of two messages, the likelier with odds e^ε₀ (Kairouz, Oh and
 Viswanath 2015); each other person sends one of the same two, at random, with some chance: a clone.
@@ -28,7 +28,7 @@ _OUTCOMES = 1e6
 _FAR = 15.0
 
 
-def clones(epsilon: float, others: int, chance: float) -> AtomicCurve:
+def shuffled_curve(epsilon: float, others: int, chance: float) -> AtomicCurve:
     """The curve, from below, where each of the others is a clone with this chance."""
     losses, masses = [], []
     chance = min(chance, 1 - 1e-15)

@@ -1,4 +1,4 @@
-"""Gaussian steps on a random part of the data: the loss of a mixture, by its moments."""
+"""The subsampled Gaussian mechanism (DP-SGD): the privacy loss of a mixture, by its moments."""
 
 from __future__ import annotations
 
@@ -152,11 +152,11 @@ class MixtureLoss(LossLaw):
         # Further out than this no double holds a probability.
         near = c * self.mu * (len(self.weights) - 1) < 4000
         if not near.all():
-            found = [np.full(c.shape, x) for x in (math.inf, math.nan, math.nan)]
+            columns = [np.full(c.shape, x) for x in (math.inf, math.nan, math.nan)]
             if near.any():
-                for column, value in zip(found, self.cumulants(c[near]), strict=True):
+                for column, value in zip(columns, self.cumulants(c[near]), strict=True):
                     column[near] = value
-            return Cumulants(*found)
+            return Cumulants(*columns)
         loss, base = _outputs(self, _bucket(float(-c.min())), _bucket(float(c.max())))
         tilted = np.multiply.outer(c, loss)
         top = (tilted + base).max(axis=-1, keepdims=True)
@@ -173,11 +173,11 @@ class MixtureLoss(LossLaw):
         return Cumulants(value, mean, square)
 
     def along(self, c: float, y: Array) -> Complex:
-        found = np.empty(y.shape, dtype=complex)
+        logs = np.empty(y.shape, dtype=complex)
         for part in dyadic(y):
             line = self._line(c, float(y[part].max()))
-            found[part] = line.moments(c, y[part])
-        return found
+            logs[part] = line.moments(c, y[part])
+        return logs
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
         return self._line(c, step * points).moments_on_mesh(c, step, points)
@@ -260,7 +260,7 @@ class _BoundedAbove(Outcomes):
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
-        return tuple(one for one in self.law.atoms if one[0] > 0)
+        return tuple(atom for atom in self.law.atoms if atom[0] > 0)
 
     def spread(self, x: Array) -> Spread:
         return self.law.spread(x)
@@ -322,7 +322,7 @@ class ReplacedLoss(SmoothLoss):
         return np.concatenate(losses), np.concatenate(masses)
 
     def rough(self, c: float, top: float) -> tuple[float, float]:
-        parts = [self._above.rough(one, top) for one in (c, 1 - c)]
+        parts = [self._above.rough(tilt, top) for tilt in (c, 1 - c)]
         still = self._still * math.exp(-top)
         return still + parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
 

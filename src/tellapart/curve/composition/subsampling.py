@@ -1,4 +1,4 @@
-"""A test of which the attacker sees the interesting outcome only some of the time."""
+"""Amplification by subsampling: the attacker sees the interesting outcome only sometimes."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class SampledCurve(TradeoffCurve):
         return self.rate * self.base._tpr(fpr) + (1 - self.rate) * fpr
 
     def _delta(self, epsilon: Array) -> Array:
-        found = self.rate * self.base._delta(self._behind(epsilon))
-        return np.where(epsilon < math.log1p(-self.rate), -np.expm1(epsilon), found)
+        delta = self.rate * self.base._delta(self._behind(epsilon))
+        return np.where(epsilon < math.log1p(-self.rate), -np.expm1(epsilon), delta)
 
     def _largest_loss(self) -> float:
         return self._ahead(self.base._largest_loss())
@@ -106,8 +106,8 @@ class UnsampledCurve(TradeoffCurve):
         q = self.sampled.rate
         left = -np.expm1(np.minimum(epsilon + math.log1p(-q), 0.0))
         behind = epsilon + math.log(q) - np.log(left)
-        found = left * self.sampled.base.mirrored()._delta(np.where(left > 0, behind, 0.0))
-        return np.where(left > 0, found, 0.0)
+        delta = left * self.sampled.base.mirrored()._delta(np.where(left > 0, behind, 0.0))
+        return np.where(left > 0, delta, 0.0)
 
     def _largest_loss(self) -> float:
         base = self.sampled.base

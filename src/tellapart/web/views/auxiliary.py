@@ -6,11 +6,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.scale import Scale
+from tellapart.mechanisms.catalogue import PrivateSide
+from tellapart.risk.catalogue import FPR
 from tellapart.web import _controls
 from tellapart.web._answer import Answer
-from tellapart.web._controls import Choice, Control, Dial, Group, Kept, Private, Scale
+from tellapart.web._controls import Choice, Control, Dial, Group, Kept
 from tellapart.web._view import View
-from tellapart.web.views import _chain, _coefficients, explore
+from tellapart.web.views import _chain, _coefficients
 
 _ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
 _SHOWN = {
@@ -69,14 +72,14 @@ def _of_coefficients(state: State) -> list[Group]:
     )
     names = [(key, one[0]) for key, one in _coefficients.MEASURES.items()]
     who = [(key, one[0]) for key, one in _coefficients.FAMILIES.items()]
-    smaller = Private.SMALLER
+    smaller = PrivateSide.SMALLER
     accepted: list[Dial | Choice] = [
         Choice("measure", "risk that is limited", state.measure, names),
         Dial("bound", "the most that is accepted", state.bound, 0.5, 1, Scale.LINEAR, smaller),
         Choice("mechanism", "ε of", state.mechanism, who),
     ]
     if state.measure == "ppv":
-        accepted.insert(2, explore.fpr_dial(state.fpr))
+        accepted.insert(2, _controls.attacker_dial(FPR, state.fpr))
     return [known, Group("What is accepted", tuple(accepted))]
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, make_dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tellapart import _checks, risk
 from tellapart.choose import Choice as Chosen
 from tellapart.choose import Frontier, Infeasible, Limit
 from tellapart.choose import named_limits as answering
-from tellapart.choose.named_limits import ACCEPTED
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
-from tellapart.mechanisms.catalogue import NamedFamily
+from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
 from tellapart.mechanisms.subject import curve_of
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, arguments, limited
 from tellapart.web import _controls, _families, _pictures
 from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace
 from tellapart.web._controls import (
@@ -23,69 +24,60 @@ from tellapart.web._controls import (
     Control,
     Dial,
     Group,
-    Private,
-    Scale,
     Tick,
     at_delta_option,
     told_at,
 )
 from tellapart.web._view import View
-from tellapart.web.views.explore import fpr_dial, prior_dial
 
 
 @dataclass(frozen=True)
-class State:
+class ChooseState:
     """A mechanism, of each limit whether it is on and where it lies, and the attacker."""
 
     mechanism: str = "laplace:sensitivity=1"
     parameter: str = ""  # the one that is chosen usually
-    on_max_advantage: bool = True
-    max_advantage: float = 0.1
-    on_max_tpr: bool = False
-    max_tpr: float = 0.02
-    on_max_ppv: bool = False
-    max_ppv: float = 0.6
-    on_max_precision: bool = False
-    max_precision: float = 0.6
-    on_max_f_score: bool = False
-    max_f_score: float = 0.7
-    on_max_posterior: bool = False
-    max_posterior: float = 0.7
-    on_max_success: bool = False
-    max_success: float = 0.6
-    on_max_auc: bool = False
-    max_auc: float = 0.6
-    on_max_epsilon: bool = False
-    max_epsilon: float = 1.0
-    on_min_bayes_error: bool = False
-    min_bayes_error: float = 0.4
-    prior: float = 0.5
-    fpr: float = 0.01
-    recall: float = 0.5
-    weight: float = 1.0
-    at_delta: float = 1e-5
+    at_delta: float = DELTA.default
     certified: bool = False
     picture: str = "cost"
 
     @property
     def bounds(self) -> dict[str, float]:
         """The limits that are on."""
-        return {key: getattr(self, key) for key in ACCEPTED if getattr(self, f"on_{key}")}
+        return {key: getattr(self, key) for key in limited() if getattr(self, f"on_{key}")}
+
+    @property
+    def about(self) -> dict[str, float]:
+        """The attacker, but for the δ of every ε."""
+        return {key: getattr(self, key) for key in arguments() if key != DELTA.key}
 
     @property
     def attacker(self) -> dict[str, float]:
         """What the risks are about, in the words of `risk.summary`."""
-        about = {key: getattr(self, key) for key in ("prior", "fpr", "recall", "weight")}
-        return {**about, "delta": told_at(self.mechanism, self.at_delta)}
+        return {**self.about, DELTA.key: told_at(self.mechanism, self.at_delta)}
+
+
+if TYPE_CHECKING:
+    State = ChooseState
+else:  # with fields for each limit, of which the first is on, and for each argument of a measure
+    _LIMITS = [(key, accepted) for key, (_, accepted) in limited().items()]
+    State = make_dataclass(
+        "State",
+        [
+            *((f"on_{key}", bool, key == _LIMITS[0][0]) for key, _ in _LIMITS),
+            *((key, float, accepted.start) for key, accepted in _LIMITS),
+            *((key, float, one.default) for key, one in arguments().items() if one is not DELTA),
+        ],
+        bases=(ChooseState,),
+        frozen=True,
+        namespace={"__doc__": ChooseState.__doc__, "__module__": __name__},
+    )
 
 
 def command_of(state: State, family: NamedFamily) -> str:
     """The command that makes this choice, and certifies it where it can."""
     limits = [f"--{key.replace('_', '-')} {bound!r}" for key, bound in state.bounds.items()]
-    attacker = [
-        f"--{key.replace('_', '-')} {getattr(state, key)!r}"
-        for key in ("prior", "fpr", "recall", "weight")
-    ]
+    attacker = [f"--{key.replace('_', '-')} {value!r}" for key, value in state.about.items()]
     where = at_delta_option(state.mechanism, state.at_delta)
     start = f"tellapart choose {shlex.quote(state.mechanism)} --parameter {family.parameter}"
     return " ".join([start, *limits, *attacker]) + where
@@ -154,7 +146,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
     placed = sorted((at, row) for at, row in rows if at)
     if len(placed) < 2:
         return None
-    label = _controls.label_of(around.parameter)
+    label = PARAMETERS[around.parameter].label
     if noisy:
         label = "error: 95 % of the noise lies within ± this"
     traces = [_limit_line(placed[0][0], placed[-1][0])]
@@ -236,54 +228,33 @@ def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
     return None
 
 
-# What is accepted: in words, the ends of its dial, and how the way between is divided.
-_LOG, _EVEN = Scale.LOG, Scale.LINEAR
-LIMITS: dict[str, tuple[str, float, float, Scale]] = {
-    "max_advantage": ("advantage: accused members less accused others (TPR − FPR)", 1e-3, 1, _LOG),
-    "max_tpr": ("members found at the FPR below", 1e-3, 1, _LOG),
-    "max_ppv": ("accusations that are right, at the FPR", 1e-3, 1, _LOG),
-    "max_precision": ("accusations that are right, at a recall", 1e-3, 1, _LOG),
-    "max_f_score": ("F-score: best mix of precision and recall", 0.01, 1, _EVEN),
-    "max_posterior": (
-        "belief in membership: the strongest that an output leads to",
-        0.01,
-        1,
-        _EVEN,
-    ),
-    "max_success": ("how often the attacker is right", 0.5, 1, _EVEN),
-    "max_auc": ("AUC: how often a member looks more suspicious than another", 0.5, 1, _EVEN),
-    "max_epsilon": ("ε at a δ", 0.01, 20, _LOG),
-    "min_bayes_error": ("how often the attacker is wrong", 0.01, 0.5, _EVEN),
-}
-
-
 def _limit_controls(state: State) -> Group:
-    found: list[Tick | Dial] = []
-    for key, (words, low, high, scale) in LIMITS.items():
+    ticks: list[Tick | Dial] = []
+    for key, (measure, accepted) in limited().items():
         on, value = getattr(state, f"on_{key}"), getattr(state, key)
-        short = words.partition(":")[0]
-        found.append(Tick(f"on_{key}", words, on))
-        if on and key.startswith("min"):
-            found.append(Dial(key, f"{short}, at least", value, low, high, scale, Private.LARGER))
-        elif on:
-            found.append(Dial(key, f"{short}, at most", value, low, high, scale, Private.SMALLER))
-    return Group("Risks you accept", tuple(found))
+        ticks.append(Tick(f"on_{key}", accepted.label, on))
+        if not on:
+            continue
+        least = measure.smaller_is_worse
+        label = f"{accepted.label.partition(':')[0]}, at {'least' if least else 'most'}"
+        private = PrivateSide.LARGER if least else PrivateSide.SMALLER
+        ends = accepted.low, accepted.high
+        ticks.append(Dial(key, label, value, *ends, accepted.scale, private))
+    return Group("Risks you accept", tuple(ticks))
 
 
 def _attacker_controls(state: State) -> Group:
     """Prior and FPR always; the rest where a limit asks for it."""
-    found = [prior_dial(state.prior), fpr_dial(state.fpr)]
-    if state.on_max_precision:
-        label, ends = "recall: share of members found", ("few of them", "all of them")
-        found.append(Dial("recall", label, state.recall, 1e-3, 1, ends=ends))
-    if state.on_max_f_score:
-        label = "how much more recall counts in the F-score"
-        ends = ("precision counts", "recall counts")
-        found.append(Dial("weight", label, state.weight, 0.1, 10, ends=ends))
-    if state.on_max_epsilon:
+    asked = {one.key for key in state.bounds for one in limited()[key][0].arguments}
+    dials = [
+        _controls.attacker_dial(argument, state.about[key])
+        for key, argument in arguments().items()
+        if argument in (PRIOR, FPR) or (key in asked and argument is not DELTA)
+    ]
+    if DELTA.key in asked:
         label = "δ at which ε is limited"
-        found.extend(_controls.delta_dials(label, state.mechanism, state.at_delta))
-    return Group("Attacker", tuple(found))
+        dials.extend(_controls.delta_dials(label, state.mechanism, state.at_delta))
+    return Group("Attacker", tuple(dials))
 
 
 def _controls_of(state: State) -> list[Control]:
@@ -302,7 +273,7 @@ def _controls_of(state: State) -> list[Control]:
 
 def _answer(state: State) -> Answer:
     family = _families.family(state.mechanism, state.parameter)
-    _checks.inside_unit(prior=state.prior)
+    _checks.inside_unit(prior=state.about[PRIOR.key])
     if not state.bounds:
         return Answer("Switch on a limit", ("Say which risk you accept, and how much of it.",))
     limits = answering.accepted(state.bounds, state.attacker)
@@ -398,7 +369,7 @@ def _drawing(
         if drawn is not None:
             return drawn
     kind = "roc" if state.picture == "cost" else state.picture
-    return curve_picture(kind, state.mechanism, curve, limits, state.prior)
+    return curve_picture(kind, state.mechanism, curve, limits, state.about[PRIOR.key])
 
 
 VIEW = View(

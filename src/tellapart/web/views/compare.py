@@ -12,14 +12,14 @@ from tellapart import _checks, risk
 from tellapart.choose import Comparison, Pair
 from tellapart.choose.comparison import GAPS, VERBS, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
-from tellapart.mechanisms.catalogue import NAMED, named, terms
+from tellapart.mechanisms.catalogue import KINDS, REPETITION, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import Reading
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
 from tellapart.web._controls import Choice, Control, Group, Line, Tick
 from tellapart.web._view import View
-from tellapart.web.views.explore import fpr_dial, prior_dial
 
 MOST = 5  # more curves than there are inks would look alike
 PLACES = tuple(range(1, MOST + 1))
@@ -40,9 +40,9 @@ class State:
     d3: str = ""
     d4: str = ""
     d5: str = ""
-    prior: float = 0.5
-    fpr: float = 0.01
-    at_delta: float = 1e-5
+    prior: float = PRIOR.default
+    fpr: float = FPR.default
+    at_delta: float = DELTA.default
     pairs: bool = True
     picture: str = "roc"
 
@@ -128,15 +128,17 @@ def _controls_of(state: State) -> list[Control]:
     deployed = [_picked(k, *one) for k, one in picked]
     if len(slots) + len(deployed) < MOST:
         more = next(f"m{k}" for k in PLACES if f"m{k}" not in state.mechanisms)
-        slots.append(Choice(more, "Add a mechanism", "", [("", "none"), *_starts()]))
+        slots.append(
+            Choice(more, "Add a mechanism", "", [("", "none"), *_controls.mechanism_choices()])
+        )
         more = next(f"d{k}" for k in PLACES if f"d{k}" not in state.deployments)
         deployed.append(Choice(more, "Add a published deployment", "", _registry("none")))
     attacker = Group(
         "Attacker",
         (
-            prior_dial(state.prior),
-            fpr_dial(state.fpr),
-            _controls.delta_dial("δ at which ε is told", state.at_delta),
+            _controls.attacker_dial(PRIOR, state.prior),
+            _controls.attacker_dial(FPR, state.fpr),
+            _controls.delta_dial(DELTA.label, state.at_delta),
         ),
     )
     published = [Group("Published deployments", tuple(deployed))] if deployed else []
@@ -145,11 +147,6 @@ def _controls_of(state: State) -> list[Control]:
         label = "Work out who leaks more (takes seconds for compositions)"
         found.append(Tick("pairs", label, state.pairs))
     return [*found, Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)]
-
-
-def _starts() -> list[tuple[str, str]]:
-    every = _controls.STARTS.items()
-    return [(start, _controls.title_of(name)) for name, start in every if name in NAMED]
 
 
 def _registry(none: str) -> list[tuple[str, str]]:
@@ -164,12 +161,12 @@ def _picked(number: int, field: str, one: Deployment) -> Choice:
 def _slot(number: int, field: str, text: str) -> Control:
     """One mechanism: which, its numbers, and as text."""
     found = _controls.known_terms(text)
-    starts = _starts()
+    starts = _controls.mechanism_choices()
     names = {start.split(":")[0]: start for start, _ in starts}
     if len(found) > 1:
         starts.append((text, "several, one after another"))
     chosen = text if len(found) > 1 else names[found[0].name]
-    title = " + ".join(_controls.title_of(one.name) for one in found)
+    title = " + ".join(KINDS[term.name].words for term in found)
     which = Choice(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
     dials = [
         _controls.parameter(f"{field}.{place}.{key}", key, value)
@@ -182,7 +179,7 @@ def _slot(number: int, field: str, text: str) -> Control:
 def _composed(text: str) -> bool:
     found = terms(text)
     return len(found) > 1 or any(
-        one.name == "dpsgd" or {"sampled", "repeated"} & set(one.values) for one in found
+        KINDS[term.name].composition or set(REPETITION) & set(term.values) for term in found
     )
 
 

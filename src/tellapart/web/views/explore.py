@@ -9,9 +9,10 @@ from tellapart import _checks, report, risk
 from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of, scope
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Choice, Control, Dial, Group
+from tellapart.web._controls import Choice, Control, Group
 from tellapart.web._view import View
 
 
@@ -20,9 +21,9 @@ class State:
     """What the view shows."""
 
     mechanism: str = "laplace:epsilon=1"
-    prior: float = 0.5
-    fpr: float = 0.01
-    at_delta: float = 1e-5
+    prior: float = PRIOR.default
+    fpr: float = FPR.default
+    at_delta: float = DELTA.default
     picture: str = "roc"
 
     @property
@@ -31,37 +32,13 @@ class State:
         return _controls.told_at(self.mechanism, self.at_delta)
 
 
-def prior_dial(value: float) -> Dial:
-    """How likely membership is before the attacker looks."""
-    return Dial(
-        "prior",
-        "prior: how likely membership is before the attacker looks",
-        value,
-        1e-6,
-        0.5,
-        ends=("rare", "every other person"),
-    )
-
-
-def fpr_dial(value: float) -> Dial:
-    """How many of the others an attacker accuses."""
-    return Dial(
-        "fpr",
-        "FPR: share of the others it accuses",
-        value,
-        1e-6,
-        0.5,
-        ends=("careful attacker", "reckless attacker"),
-    )
-
-
 def _controls_of(state: State) -> list[Control]:
     attacker = Group(
         "Attacker",
         (
-            prior_dial(state.prior),
-            fpr_dial(state.fpr),
-            *_controls.delta_dials("δ at which ε is told", state.mechanism, state.at_delta),
+            _controls.attacker_dial(PRIOR, state.prior),
+            _controls.attacker_dial(FPR, state.fpr),
+            *_controls.delta_dials(DELTA.label, state.mechanism, state.at_delta),
         ),
     )
     picture = Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tellapart import audit, risk
 from tellapart._checks import refuse
+from tellapart._numeric.scale import Scale
 from tellapart._numeric.text import fixed
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.curve.base import TradeoffCurve
@@ -16,7 +17,7 @@ from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
-from tellapart.web._controls import Choice, Control, Dial, Group, Scale
+from tellapart.web._controls import Choice, Control, Dial, Group
 from tellapart.web._view import View
 from tellapart.web.views._attack import Sample, Seen, allowed, each_confidence, failures, seen
 

@@ -128,7 +128,7 @@ def test_the_bound_by_scores_is_the_naive_one(counts, delta, forms):
 
 def test_the_chance_of_a_region_is_the_double_sum():
     counts = Counts(20, 25, 3, 40)
-    rule = outcome_orders.by_box(counts, 1e-3, 0.05, Forms.BOTH)
+    rule = outcome_orders.clopper_pearson_order(counts, 1e-3, 0.05, Forms.BOTH)
     region = exact_tails.region(25, 40, rule, exact_tails.Span(), 0.05)
     fpr = np.linspace(0, 1, 33)
     tpr = ta.guarantee(1.0, 1e-3).tpr(fpr)
@@ -141,7 +141,7 @@ def test_the_chance_of_a_region_is_the_double_sum():
 def test_blocks_only_make_a_region_likelier_and_hardly():
     n = 20_000
     counts = Counts(9_000, n, 6_000, n)
-    rule = outcome_orders.by_box(counts, 0.0, 0.05, Forms.BOTH)
+    rule = outcome_orders.clopper_pearson_order(counts, 0.0, 0.05, Forms.BOTH)
     span = exact_tails.Span(0.28, 0.32)
     blocks = exact_tails.region(n, n, rule, span, 0.05)
     every = np.arange(n + 1.0)

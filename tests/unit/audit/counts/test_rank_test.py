@@ -10,13 +10,14 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 import tellapart as ta
-from tellapart.audit.counts.rank_test import Looked, upper_p_values
-from tellapart.audit.evidence.claim_families import (
+from tellapart.audit.counts.rank_test import (
+    RankCounts,
     deltas,
     epsilons,
     gaussians,
     largest_refuted,
     p_values,
+    upper_p_values,
 )
 from tellapart.curve.guarantees import gaussian
 
@@ -30,7 +31,7 @@ SETTINGS = [
 
 
 def _look(*rows):
-    return Looked(*np.array(rows, dtype=float).T)
+    return RankCounts(*np.array(rows, dtype=float).T)
 
 
 def _integral(look, roc, inverse, kinks=()):

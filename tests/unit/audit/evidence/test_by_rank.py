@@ -213,8 +213,8 @@ def test_a_split_does_not_set_the_same_ranks_aside_for_all_data():
     looks = set()
     for _ in range(20):
         scores = audit.Scores(draw.normal(0, 1, 40), draw.normal(0, 1, 40))
-        aside = many_run_audit._drawn(scores, 0)
+        aside = many_run_audit.split_seed(scores, 0)
         looks.add(aside)
-        assert aside == many_run_audit._drawn(scores, 0)
-        assert aside != many_run_audit._drawn(scores, 1)
+        assert aside == many_run_audit.split_seed(scores, 0)
+        assert aside != many_run_audit.split_seed(scores, 1)
     assert len(looks) == 20

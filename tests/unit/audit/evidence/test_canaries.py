@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from tellapart.audit.counts.one_run_guesses import Guesses
-from tellapart.audit.evidence.guess import Ranking, fair_coins, guess
+from tellapart.audit.evidence.guess import RankedCanaries, fair_coins, guess
 from tellapart.errors import InvalidArgument
 
 scores = st.lists(st.integers(0, 3), max_size=5)
@@ -69,8 +69,8 @@ def test_infinite_scores_are_scores():
 def test_the_order_of_rows_says_nothing():
     rng = np.random.default_rng(1)
     members, others = rng.integers(0, 5, 100), rng.integers(0, 4, 110)
-    one = Ranking.of(members, others).divided(0.3, seed=7)
-    two = Ranking.of(rng.permutation(members), rng.permutation(others)).divided(0.3, seed=7)
+    one = RankedCanaries.of(members, others).divided(0.3, seed=7)
+    two = RankedCanaries.of(rng.permutation(members), rng.permutation(others)).divided(0.3, seed=7)
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a.scores, b.scores)
         np.testing.assert_array_equal(a.members_below, b.members_below)
@@ -80,7 +80,7 @@ def test_the_order_of_rows_says_nothing():
 def test_two_parts_hold_every_canary_once(members, others, share, seed):
     if len(members) + len(others) < 2:
         return
-    whole = Ranking.of(members, others)
+    whole = RankedCanaries.of(members, others)
     first, rest = whole.divided(share, seed)
     assert first.canaries + rest.canaries == whole.canaries
     assert not set(first.scores) & set(rest.scores)  # equal scores stay together
@@ -94,7 +94,7 @@ def test_two_parts_hold_every_canary_once(members, others, share, seed):
 
 def test_every_canary_is_as_likely_in_the_first_part():
     # 4000 draws of a part of 3 of 10: each canary in 1200 of them, give or take 5.5 deviations.
-    whole = Ranking.of(range(5), range(5, 10))
+    whole = RankedCanaries.of(range(5), range(5, 10))
     drawn = np.zeros(10)
     for seed in range(4000):
         drawn[whole.divided(0.3, seed)[0].scores.astype(int)] += 1
@@ -113,7 +113,7 @@ def test_coins_are_refused_as_an_exact_test_refuses_them(canaries):
 
 def test_unfair_canaries_are_refused():
     with pytest.raises(InvalidArgument, match=r"own fair coin\), got 100$"):
-        Ranking.of(np.arange(100.0), np.arange(300.0))
+        RankedCanaries.of(np.arange(100.0), np.arange(300.0))
 
 
 def test_too_many_guesses_are_refused():

@@ -11,17 +11,22 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit.counts.buehler import buehler_p_value
 from tellapart.audit.counts.confidence_band import fpr_upper_above, tpr_lower
-from tellapart.audit.counts.rank_test import Cells, Looked, masses
-from tellapart.audit.evidence.claim_families import epsilons, gaussians, p_values
-from tellapart.audit.evidence.held_out_rank import best_rank
-from tellapart.audit.evidence.thresholds import End
+from tellapart.audit.counts.rank_test import (
+    RankCounts,
+    RateCells,
+    epsilons,
+    gaussians,
+    masses,
+    p_values,
+)
+from tellapart.audit.evidence.thresholds import End, best_rank
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import InvalidArgument, Unsupported
 
 
 def _looks(counts):
     rows = [(k, 500, c, 400) for k, c in counts]
-    return Looked(*np.array(rows, dtype=float).T)
+    return RankCounts(*np.array(rows, dtype=float).T)
 
 
 LOOKS = _looks([(1, 5), (9, 40), (81, 150), (243, 300)])
@@ -37,7 +42,7 @@ LEVELS = np.array([0.01, 0.01, 1e-4, 1e-6])
     ],
 )
 def test_cells_enclose_every_chance(family, at, curve):
-    cells = Cells.of(LOOKS, LEVELS)
+    cells = RateCells.of(LOOKS, LEVELS)
     roc = curve.tpr(cells.cuts)
     exact = p_values(LOOKS, family, np.full(4, at))
     least, most = cells.least(LOOKS.beyond, roc), cells.most(LOOKS.beyond, roc)
@@ -48,12 +53,12 @@ def test_cells_enclose_every_chance(family, at, curve):
 
 @pytest.mark.parametrize("at", [0.0, 0.5, 2.0])
 def test_critical_counts_refute_and_are_close_to_the_least_that_do(at):
-    needed = Cells.of(LOOKS, LEVELS).critical(
-        ta.guarantee(epsilon=at).tpr(Cells.of(LOOKS, LEVELS).cuts)
+    needed = RateCells.of(LOOKS, LEVELS).critical(
+        ta.guarantee(epsilon=at).tpr(RateCells.of(LOOKS, LEVELS).cuts)
     )
     for k, count in enumerate(needed):
         counts = np.arange(401.0)
-        same = Looked(*(np.full(401, column[k]) for column in LOOKS))._replace(beyond=counts)
+        same = RankCounts(*(np.full(401, column[k]) for column in LOOKS))._replace(beyond=counts)
         refuting = counts[p_values(same, epsilons(0.0), np.full(401, at)) <= LEVELS[k]]
         least = refuting.min(initial=401.0)
         assert least <= count <= least + 12
@@ -128,7 +133,7 @@ def test_the_law_behind_a_look(rank):
     others = np.sort(draw.random((20_000, 60)), axis=1)
     rates = 1 - others[:, -rank]
     counts = (draw.random((20_000, 40)) < rates[:, None]).sum(axis=1)
-    look = Looked(*np.array([[rank, 60, c, 40] for c in range(41)], dtype=float).T)
+    look = RankCounts(*np.array([[rank, 60, c, 40] for c in range(41)], dtype=float).T)
     tails = p_values(look, epsilons(0.0), np.zeros(41))
     seen = (counts[:, None] >= np.arange(41)).sum(axis=0)
     # 123 tails in all, each off with probability below 1e-9.

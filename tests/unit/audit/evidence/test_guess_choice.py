@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.audit.counts.guessed_curve import gaussian_epsilon_lower, mu_lower
+from tellapart.audit.counts.one_run_curves import gaussian_epsilon_lower, mu_lower
 from tellapart.audit.counts.one_run_guesses import epsilon_lower
 from tellapart.audit.evidence import guess as choice
-from tellapart.audit.evidence.guess import Ranking, Side, family, fixed, read_off
+from tellapart.audit.evidence.guess import GuessedSide, RankedCanaries, family, fixed, read_off
 from tellapart.errors import InvalidArgument, Unsupported
 
 
@@ -19,20 +19,20 @@ def gaussian_scores(canaries, mu, seed=0):
     rng = np.random.default_rng(seed)
     inside = rng.random(canaries) < 0.5
     scores = rng.normal(size=canaries) + mu * inside
-    return Ranking.of(scores[inside], scores[~inside])
+    return RankedCanaries.of(scores[inside], scores[~inside])
 
 
 @pytest.mark.parametrize("canaries", [1, 2, 5, 16, 17, 100, 10**6])
-@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("side", GuessedSide)
 def test_a_family_fits_its_canaries(canaries, side):
     numbers = family(canaries, side)
     assert 1 <= len(numbers) <= 6
     assert len(set(numbers)) == len(numbers)
     for k_in, k_out in numbers:
         assert k_in + k_out <= canaries
-        assert k_in == k_out or side is not Side.BOTH
-        assert side is not Side.IN or k_out == 0
-        assert side is not Side.OUT or k_in == 0
+        assert k_in == k_out or side is not GuessedSide.BOTH
+        assert side is not GuessedSide.IN or k_out == 0
+        assert side is not GuessedSide.OUT or k_in == 0
 
 
 def test_a_chosen_attack_speaks_at_its_own_level():
@@ -68,8 +68,8 @@ def test_reading_off_sees_on_which_side_the_attack_is_strong():
     inside = rng.random(4000) < 0.5
     scores = rng.normal(size=4000)
     scores[inside & (rng.random(4000) < 0.2)] += 20  # some members give themselves away
-    ranking = Ranking.of(scores[inside], scores[~inside])
-    found = read_off(ranking, 0.0, 0.05, sides=tuple(Side))
+    ranking = RankedCanaries.of(scores[inside], scores[~inside])
+    found = read_off(ranking, 0.0, 0.05, sides=tuple(GuessedSide))
     assert found.guesses_out == 0
     assert found.epsilon_lower(0) > 3
 
@@ -101,7 +101,7 @@ def test_geometric_numbers_rise_and_end_where_they_must():
         (lambda r: read_off(r, 0, 0.05, share=1), "share"),
         (lambda r: read_off(r, 0, 0.05, seed=-1), "seed"),
         (lambda r: read_off(r, 0, 0.05, sides=()), "sides"),
-        (lambda r: read_off(Ranking.of([1], [0]), 0, 0.05), "canaries"),
+        (lambda r: read_off(RankedCanaries.of([1], [0]), 0, 0.05), "canaries"),
         (lambda r: family(0), "canaries"),
         (lambda r: family(10, "in"), "side"),
     ],
@@ -113,5 +113,5 @@ def test_arguments_are_checked(call, named):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_one_score_for_all_leaves_nothing_to_choose_by(seed):
-    found = read_off(Ranking.of([1.0] * 50, [1.0] * 50), 0.0, 0.05, seed=seed)
+    found = read_off(RankedCanaries.of([1.0] * 50, [1.0] * 50), 0.0, 0.05, seed=seed)
     assert (found.guesses.made, found.aside, found.epsilon_lower(0.0)) == (100, 0, 0.0)

@@ -5,7 +5,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.audit import Pairs, Wager
-from tellapart.audit.evidence.e_process_power import planned, wager_power
+from tellapart.audit.evidence.sequential_test import planned, wager_power
 
 CALLS = 600
 BATCHES = tuple(planned(32, CALLS))

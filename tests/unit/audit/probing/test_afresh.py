@@ -10,8 +10,8 @@ from scipy import stats
 
 import tellapart as ta
 from tellapart.audit import probe
-from tellapart.audit.probing.calling.fresh_calls import unlikely
 from tellapart.audit.probing.calling.outputs import joined, packed
+from tellapart.audit.probing.exchangeability import unlikely
 from tellapart.audit.probing.features.extract import learn
 from tellapart.errors import Unsupported
 

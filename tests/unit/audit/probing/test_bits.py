@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tellapart.audit.probing.doubles import NO_BITS, bits
+from tellapart.audit.probing.float_samplers import NO_BITS, bits
 
 
 def naive(value):

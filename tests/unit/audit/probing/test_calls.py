@@ -20,7 +20,7 @@ from tellapart import run
 from tellapart.audit.probing.calling import calls
 from tellapart.audit.probing.calling.caller import Caller, Size, asked_for
 from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered, refuse_if_all_broke
-from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.guarded import guarded, sealed
 from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, Outputs, joined, packed
 from tellapart.audit.probing.calling.traces import traced
@@ -44,7 +44,7 @@ def global_noise(data):
 
 
 def outputs_of(mechanism, count=50, data=D0, seed=(3, 0), **options):
-    caller = settle(mechanism, D0, D1, **options)
+    caller = detect_convention(mechanism, D0, D1, **options)
     return draw(caller, data, count, seed).listed()
 
 
@@ -89,21 +89,21 @@ def test_a_size_that_is_no_number_of_outputs_is_left_alone():
     def histogram(data, rng, size=4):
         return rng.random(4)
 
-    caller = settle(histogram, D0, D1)
+    caller = detect_convention(histogram, D0, D1)
     assert caller.size is Size.UNASKED
     assert draw(caller, D0, 20, 0).values.shape == (20, 4)
 
 
 def test_a_size_that_is_needed_and_ignored_is_told_of():
     with pytest.raises(InvalidArgument) as caught:
-        settle(lambda data, size: [1, 2, 3], D0, D1)
+        detect_convention(lambda data, size: [1, 2, 3], D0, D1)
     assert str(caught.value) == (
         "mechanism must return 7 outputs when asked for size=7, got [1, 2, 3]"
     )
 
 
 def test_text_is_no_batch():
-    caller = settle(lambda data, size=1: "a" * size, D0, D1)
+    caller = detect_convention(lambda data, size=1: "a" * size, D0, D1)
     assert caller.size is Size.UNASKED
 
 
@@ -113,7 +113,7 @@ def test_a_batch_that_raises_at_once_is_called_singly():
             raise ValueError("unlucky")
         return rng.random(size)
 
-    caller = settle(raises, D0, D1)
+    caller = detect_convention(raises, D0, D1)
     assert caller.size is Size.ONE
     found = draw(caller, D0, 200, 0).listed()
     broken = [one for one in found if one == Broken("raises ValueError")]
@@ -130,7 +130,7 @@ def test_a_batch_that_raises_later_is_told_of():
         return [0.5] * size
 
     with pytest.raises(Unsupported) as caught:
-        draw(settle(raises, D0, D1), D0, 200, 0)
+        draw(detect_convention(raises, D0, D1), D0, 200, 0)
     assert str(caught.value) == (
         "mechanism broke off a batch of 200 calls (raises ValueError: too many), and which of "
         "them did it cannot be told; give it without its parameter size"
@@ -142,7 +142,7 @@ def test_a_batch_of_another_length_later_is_told_of():
         return np.zeros(min(size, 100))
 
     with pytest.raises(InvalidArgument, match="must return 200 outputs when asked for size=200"):
-        draw(settle(short, D0, D1), D0, 200, 0)
+        draw(detect_convention(short, D0, D1), D0, 200, 0)
 
 
 # -- blocks --------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_a_batch_of_another_length_later_is_told_of():
 @pytest.mark.parametrize("mechanism", [noisy_sum, noisy_sums, global_noise])
 def test_blocks_are_the_same_in_processes(mechanism):
     count = 2 * BLOCK + 5
-    caller = settle(mechanism, D0, D1)
+    caller = detect_convention(mechanism, D0, D1)
     here = draw(caller, D0, count, (3, 1))
     with joblib.parallel_config(backend="loky", n_jobs=2):
         there = draw(caller, D0, count, (3, 1))
@@ -162,28 +162,28 @@ def test_blocks_are_the_same_in_processes(mechanism):
 
 @pytest.mark.parametrize("mechanism", [noisy_sum, noisy_sums])
 def test_blocks_are_the_same_in_threads(mechanism):
-    caller = settle(mechanism, D0, D1)
+    caller = detect_convention(mechanism, D0, D1)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         there = draw(caller, D0, 2 * BLOCK, (3, 1))
     assert np.array_equal(draw(caller, D0, 2 * BLOCK, (3, 1)).values, there.values)
 
 
 def test_more_calls_begin_with_the_same_blocks():
-    caller = settle(noisy_sum, D0, D1)
+    caller = detect_convention(noisy_sum, D0, D1)
     few, many = draw(caller, D0, BLOCK, 4), draw(caller, D0, BLOCK + 1, 4)
     assert len(many) == BLOCK + 1
     assert np.array_equal(few.values, many.values[:BLOCK])
 
 
 def test_only_what_a_block_is_reduced_to_comes_back():
-    caller = settle(noisy_sums, D0, D1)
+    caller = detect_convention(noisy_sums, D0, D1)
     counts = gathered(caller, D0, BLOCK + 10, 4, lambda block: (len(block), block.values.sum()))
     whole = draw(caller, D0, BLOCK + 10, 4).values
     assert counts == [(BLOCK, whole[:BLOCK].sum()), (10, whole[BLOCK:].sum())]
 
 
 def test_many_blocks_a_task_have_the_same_numbers(monkeypatch):
-    caller, count = settle(noisy_sums, D0, D1), 4 * BLOCK + 10
+    caller, count = detect_convention(noisy_sums, D0, D1), 4 * BLOCK + 10
     whole = draw(caller, D0, count, 4).values
     monkeypatch.setattr(calls, "_MOST_TASKS", 2)
     assert np.array_equal(draw(caller, D0, count, 4).values, whole)
@@ -194,7 +194,7 @@ def test_many_blocks_a_task_have_the_same_numbers(monkeypatch):
 
 
 def test_threads_take_turns_with_the_global_generators():
-    caller = settle(global_noise, D0, D1)
+    caller = detect_convention(global_noise, D0, D1)
     here = draw(caller, D0, 3 * BLOCK, 4).values
     with joblib.parallel_config(backend="threading", n_jobs=3):
         there = draw(caller, D0, 3 * BLOCK, 4).values
@@ -220,7 +220,7 @@ def test_a_mechanism_that_spoils_its_input_gets_copies():
         return len(data)
 
     data = list(D0)
-    caller = settle(popping, data, D1)
+    caller = detect_convention(popping, data, D1)
     assert caller.spoils
     assert caller.changes
     assert draw(caller, data, 100, 0).listed() == [3] * 100
@@ -228,7 +228,7 @@ def test_a_mechanism_that_spoils_its_input_gets_copies():
 
 
 def test_one_that_reads_an_iterator_gets_copies():
-    caller = settle(sum, iter([1, 2]), iter([1, 2, 3]))
+    caller = detect_convention(sum, iter([1, 2]), iter([1, 2, 3]))
     assert caller.spoils
     assert draw(caller, iter([1, 2]), 10, 0).listed() == [3] * 10
 
@@ -243,7 +243,7 @@ def test_one_that_spoils_its_input_later_is_told_of():
         return data[0]
 
     data = list(D0)
-    caller = settle(later, data, D1)
+    caller = detect_convention(later, data, D1)
     with pytest.raises(InvalidArgument) as caught:
         draw(caller, data, 100, 0)
     assert str(caught.value) == (
@@ -255,21 +255,21 @@ def test_one_that_spoils_its_input_later_is_told_of():
 
 def test_arrays_and_frames_that_are_only_read_are_not_copied():
     pandas = pytest.importorskip("pandas")
-    assert not settle(lambda data: data.sum(), np.arange(3), np.arange(4)).spoils
+    assert not detect_convention(lambda data: data.sum(), np.arange(3), np.arange(4)).spoils
     frame = pandas.DataFrame({"a": [1, 2]})
-    assert not settle(lambda data: data["a"].sum(), frame, frame).spoils
-    assert settle(lambda data: data.__setitem__("a", 0), frame, frame).spoils
+    assert not detect_convention(lambda data: data["a"].sum(), frame, frame).spoils
+    assert detect_convention(lambda data: data.__setitem__("a", 0), frame, frame).spoils
 
 
 def test_data_that_cannot_be_seen_through_are_copied_each_time():
-    caller = settle(lambda data: data[0](1), [lambda x: x], [lambda x: x])
+    caller = detect_convention(lambda data: data[0](1), [lambda x: x], [lambda x: x])
     assert caller.spoils
     assert not caller.changes  # as far as can be seen
 
 
 def test_data_that_cannot_be_copied_are_told_of():
     with pytest.raises(InvalidArgument) as caught:
-        settle(sum, (x for x in D0), D1)
+        detect_convention(sum, (x for x in D0), D1)
     assert str(caught.value) == (
         "data must be something that can be copied: cannot pickle 'generator' object"
     )
@@ -312,7 +312,7 @@ def test_if_every_call_breaks_the_first_message_is_told():
     def needs_more(data, epsilon):
         return epsilon
 
-    caller = settle(needs_more, D0, D1)
+    caller = detect_convention(needs_more, D0, D1)
     first, second = draw(caller, D0, 10, (0, 0)), draw(caller, D1, 10, (0, 1))
     with pytest.raises(InvalidArgument) as caught:
         refuse_if_all_broke(traced(first), traced(second))
@@ -510,7 +510,7 @@ def test_an_output_that_cannot_travel_is_told_of():
 def test_what_is_wrong_is_said(arguments, message):
     mechanism = arguments.pop("mechanism", sum)
     with pytest.raises(InvalidArgument) as caught:
-        settle(mechanism, D0, D1, **arguments)
+        detect_convention(mechanism, D0, D1, **arguments)
     assert str(caught.value) == message
 
 
@@ -544,7 +544,7 @@ def test_buffers_inside_outputs_are_kept_as_they_were():
         rows[0][0] = float(buffer[0])
         return {"v": buffer, "w": (rows, 1)}
 
-    found = draw(settle(refilling, D0), D0, 20, 1).listed()
+    found = draw(detect_convention(refilling, D0), D0, 20, 1).listed()
     assert len({float(one["v"][0]) for one in found}) == 20
     assert [one["w"][0][0][0] for one in found] == [float(one["v"][0]) for one in found]
 

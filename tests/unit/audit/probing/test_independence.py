@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tellapart.audit.probing.calling import kept_noise as kept_noise_module
+from tellapart.audit.probing import exchangeability
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.calls import BLOCK, draw
-from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.independence import (
     _at_most,
     _stretches,
@@ -22,9 +22,9 @@ from tellapart.audit.probing.calling.independence import (
     signature,
     signing,
 )
-from tellapart.audit.probing.calling.kept_noise import kept_noise
 from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
 from tellapart.audit.probing.calling.traces import codes_of, joined_traces, traced
+from tellapart.audit.probing.exchangeability import kept_noise
 
 pytestmark = pytest.mark.usefixtures("by_value")
 
@@ -113,7 +113,7 @@ def test_one_noise_for_a_whole_batch_is_found():
     def lazy(data, rng, size):
         return np.full(size, data[0] + rng.laplace())
 
-    caller = settle(lazy, D0, D1)
+    caller = detect_convention(lazy, D0, D1)
     assert caller.size is Size.MANY
     first, second = draw(caller, D0, 5 * BLOCK, (0, 0)), draw(caller, D1, 5 * BLOCK, (0, 1))
     assert dependence(first, second) is not None
@@ -158,7 +158,7 @@ def kept(draw_noise, takes_rng):
 
 
 def asked(mechanism):
-    caller = settle(mechanism, D0, D1)
+    caller = detect_convention(mechanism, D0, D1)
     outputs = draw(caller, D0, 20, (0, 0)), draw(caller, D1, 20, (0, 1))
     assert all(never_changes(one) for one in outputs)
     return kept_noise(caller, (D0, D1), outputs)
@@ -167,7 +167,7 @@ def asked(mechanism):
 @pytest.fixture
 def few_forks(monkeypatch):
     """Enough where noise is of real numbers, or there is none."""
-    monkeypatch.setattr(kept_noise_module, "_FORKS", 4)
+    monkeypatch.setattr(exchangeability, "_FORKS", 4)
 
 
 @pytest.mark.parametrize("takes_rng", [False, True])

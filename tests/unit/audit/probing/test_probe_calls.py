@@ -8,20 +8,19 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.evidence.e_process_power import Batch
+from tellapart.audit.evidence.sequential_test import Batch
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.probing import events as _events
 from tellapart.audit.probing import probe_run, remote_counts
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import packed
-from tellapart.audit.probing.events import Event, Seeker
-from tellapart.audit.probing.evidence_of_calls import of_calls
+from tellapart.audit.probing.events import Event, EventSearch
 from tellapart.audit.probing.features.columns import Column, What
 from tellapart.audit.probing.features.extract import Encoding
-from tellapart.audit.probing.readings import OfColumn
-from tellapart.audit.probing.scorers import ByCell, Plain
+from tellapart.audit.probing.probe_run import of_calls
+from tellapart.audit.probing.scorers import CellScorer, OfColumn, PlainScorer
 from tellapart.audit.searching.domains import Examples
 
 CLAIM = ta.guarantee(epsilon=1)
@@ -59,12 +58,12 @@ def test_the_event_is_that_of_the_calls_set_aside(monkeypatch, at_home, aside, m
     monkeypatch.setattr(probe_run, "refuse_if_calls_share", lambda *_, **__: None)
     events = []
 
-    class Watched(Seeker):
+    class Watched(EventSearch):
         def __call__(self, *given):
             events.append(super().__call__(*given))
             return events[-1]
 
-    monkeypatch.setattr(probe_run, "Seeker", Watched)
+    monkeypatch.setattr(probe_run, "EventSearch", Watched)
     found = [
         audit.probe(_turning(aside, turned, make), D0, D1, claim=CLAIM, samples=SAMPLES)
         for turned in (False, True)
@@ -98,13 +97,13 @@ def test_scores_are_weighed_on_calls_they_were_not_learnt_on(monkeypatch):
             yield made
 
     def fitted(_, *sides):
-        made = Plain(OfColumn(0, NUMBER))
+        made = PlainScorer(OfColumn(0, NUMBER))
         learnt[id(made)] = rows(*sides)
         kept.append(made)
         return made
 
     def events(scorer, known, weigh):
-        few = isinstance(scorer, ByCell) and len(scorer.ratios) <= _events._FEW_CELLS
+        few = isinstance(scorer, CellScorer) and len(scorer.ratios) <= _events._FEW_CELLS
         if id(scorer) in learnt and not few:
             weighed.append((type(scorer).__name__, not learnt[id(scorer)] & rows(*known)))
         return _found(scorer, known, weigh)
@@ -116,8 +115,10 @@ def test_scores_are_weighed_on_calls_they_were_not_learnt_on(monkeypatch):
     monkeypatch.setattr(_events, "_events", events)
     rng = np.random.default_rng(0)
     sides = tuple(packed(rng.normal(shift, 1, (500, 2))) for shift in (0.0, 1.0))
-    Seeker(0.0, classifier="tree")(sides, 0.05, 1_000)
-    assert {"ByCell", "Additive", "Linear", "Plain"} <= {name for name, _ in weighed}
+    EventSearch(0.0, classifier="tree")(sides, 0.05, 1_000)
+    assert {"CellScorer", "AdditiveScorer", "LinearScorer", "PlainScorer"} <= {
+        name for name, _ in weighed
+    }
     assert [name for name, apart in weighed if not apart] == []
 
 
@@ -213,7 +214,7 @@ def test_hope_is_of_the_pairs_since_the_event_was_found(monkeypatch):
 
 
 def _event(clears, by_rank=True):
-    scorer = Plain(OfColumn(0, NUMBER))
+    scorer = PlainScorer(OfColumn(0, NUMBER))
     return Event(1.0, scorer, True, 2.0, 0.25, by_rank, clears, READ)
 
 
@@ -255,7 +256,7 @@ def test_words_name_the_input_that_was_counted(monkeypatch, at_home, step, up):
         return np.round(found / step) * step if step else found
 
     verdict = audit.probe(mechanism, D0, D1, claim=CLAIM, samples=SAMPLES)
-    caller, aside = settle(mechanism, D0, D1), SAMPLES // 10 if at_home > SAMPLES else 50
+    caller, aside = detect_convention(mechanism, D0, D1), SAMPLES // 10 if at_home > SAMPLES else 50
     sides = {
         name: draw(caller, data, SAMPLES, (0, k)).values[aside:]
         for k, (name, data) in enumerate((("d0", D0), ("d1", D1)))

@@ -18,7 +18,7 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit.probing.calling.caller import Size
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import REPEATS, settle
+from tellapart.audit.probing.calling.conventions import REPEATS, detect_convention
 from tellapart.audit.probing.calling.outputs import HANGS, Broken
 from tellapart.audit.probing.calling.program import BadProgram, Program
 from tellapart.errors import InvalidArgument, Unsupported
@@ -140,7 +140,7 @@ def test_what_it_tells_people_does_not_hold_it_up():
 def test_it_travels_and_gives_the_same_wherever_it_is_run():
     made = program(NOISY)
     assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301
-    caller = settle(made, [1], [1, 2])
+    caller = detect_convention(made, [1], [1, 2])
     assert caller.size is Size.MANY
     expected = draw(caller, [1], 9000, 5).values
     for backend in ("threading", "loky"):
@@ -244,7 +244,7 @@ def test_data_that_json_cannot_hold_are_told_of():
 def test_what_goes_wrong_is_no_output():
     """A mechanism's own exceptions are outputs; that a program cannot be asked is not."""
     with pytest.raises(BadProgram, match="got 'Loading'"):
-        settle(program("print('Loading')\n" + NOISY), [1], [2])
+        detect_convention(program("print('Loading')\n" + NOISY), [1], [2])
     late = "for k, line in enumerate(sys.stdin):\n    print(random.random() if k < 500 else 'oops')"
     with pytest.raises(BadProgram, match="got 'oops'"):
         audit.probe(program(late), 0, 1, claim=ta.guarantee(1), samples=600)
@@ -272,7 +272,7 @@ def test_calls_that_hang_or_die_are_outputs_and_another_process_goes_on():
 
 
 def test_the_timeout_of_a_probe_is_its_own():
-    caller = settle(program(NOISY), [1], [2], timeout=20)
+    caller = detect_convention(program(NOISY), [1], [2], timeout=20)
     assert (caller.timeout, caller.mechanism.timeout) == (None, 20)
 
 
@@ -280,7 +280,7 @@ def test_the_timeout_of_a_probe_is_its_own():
 def test_one_that_always_hangs_or_buffers_is_told_to_flush(code):
     begin = time.monotonic()
     with pytest.raises(InvalidArgument) as caught:
-        settle(program(code, flush=False), [1], [2], timeout=0.2)
+        detect_convention(program(code, flush=False), [1], [2], timeout=0.2)
     assert time.monotonic() - begin < 30
     assert str(caught.value) == (
         "mechanism must end: none of 3 trial calls on each input did in time (a program must "
@@ -291,7 +291,7 @@ def test_one_that_always_hangs_or_buffers_is_told_to_flush(code):
 
 def test_a_function_that_always_hangs_is_told_of_at_once():
     with pytest.raises(InvalidArgument) as caught:
-        settle(lambda data: time.sleep(60), [1], [2], timeout=0.1)
+        detect_convention(lambda data: time.sleep(60), [1], [2], timeout=0.1)
     assert str(caught.value) == (
         "mechanism must end: none of 3 trial calls on each input did in time"
     )
@@ -299,7 +299,7 @@ def test_a_function_that_always_hangs_is_told_of_at_once():
 
 def test_one_that_hangs_on_one_input_alone_is_judged():
     code = LOOP + "time.sleep(60 if call['data'] else 0); print(1)"
-    caller = settle(program(code), 0, 1, timeout=0.5)
+    caller = detect_convention(program(code), 0, 1, timeout=0.5)
     assert draw(caller, 0, 3, 0).listed() == [1] * 3
     assert draw(caller, 1, 3, 0).listed() == [HANGS] * 3
 
@@ -323,7 +323,7 @@ def test_one_that_repeats_itself_is_not_judged(seed, timeout):
 )
 def test_one_that_does_not_is(expression):
     """Coins agree 256 times with probability 1e-77."""
-    assert settle(answering(expression), 0, 1).size is Size.MANY
+    assert detect_convention(answering(expression), 0, 1).size is Size.MANY
 
 
 def test_one_that_draws_its_noise_once_a_start_is_not_judged():

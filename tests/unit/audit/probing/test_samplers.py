@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from tellapart.audit.probing.doubles import (
+from tellapart.audit.probing.float_samplers import (
     GAUSSIAN,
     LAPLACE,
     SAMPLERS,

@@ -18,7 +18,7 @@ from tellapart import audit
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.probing import probe_run
 from tellapart.audit.probing.calling.calls import BLOCK, draw
-from tellapart.audit.probing.calling.conventions import settle
+from tellapart.audit.probing.calling.conventions import detect_convention
 
 distributed = pytest.importorskip("distributed")
 
@@ -95,7 +95,7 @@ def test_counts_are_those_of_the_outputs(monkeypatch):
     """Each count again, from outputs that all came home."""
     monkeypatch.setattr(probe_run, "AT_HOME", BLOCK)
     verdict = audit.probe(noisy_count, D0, D1, claim=CLAIM, samples=SAMPLES, seed=3)
-    caller, aside = settle(noisy_count, D0, D1, seed=3), BLOCK // 10
+    caller, aside = detect_convention(noisy_count, D0, D1, seed=3), BLOCK // 10
     absent, present = (
         draw(caller, data, SAMPLES, (3, k)).values[aside:] for k, data in enumerate((D0, D1))
     )

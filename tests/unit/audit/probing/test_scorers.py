@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from tellapart.audit.probing import readings, scorers
+from tellapart.audit.probing import scorers
 from tellapart.audit.probing.calling.outputs import packed
-from tellapart.audit.probing.events import Seeker
+from tellapart.audit.probing.classifiers import AdditiveScorer, combined, logistic
+from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.features.columns import Column, What
 from tellapart.audit.probing.features.extract import Features
-from tellapart.audit.probing.linear_scorer import Additive, combined, logistic
 from tellapart.audit.probing.scorers import by_cell, plain
 
 X, Y = Column(What.VALUE, (0,)), Column(What.VALUE, (1,))
@@ -23,7 +23,7 @@ def features(*columns, kinds=None):
 
 
 def reading(place=0):
-    return list(readings.readings((X, Y)))[place]
+    return list(scorers.readings((X, Y)))[place]
 
 
 def test_a_number_that_is_missing_comes_first_or_last_and_is_said():
@@ -108,13 +108,13 @@ def test_many_weak_numbers_add_up():
     one, two = (features(*rng.normal(shift, 1, (2, 20_000))) for shift in (0.0, 1.0))
     cells = [by_cell(reading(place), one, two) for place in range(2)]
     found = list(combined(cells, one, two))
-    assert [type(each).__name__ for each in found] == ["Additive", "Linear"]
+    assert [type(each).__name__ for each in found] == ["AdditiveScorer", "LinearScorer"]
     best = two.matrix.sum(axis=1)
     for scorer in found:
         ranks = np.argsort(np.argsort(scorer(two)))
         assert np.corrcoef(ranks, np.argsort(np.argsort(best)))[0, 1] > 0.98
     additive = found[0]
-    assert isinstance(additive, Additive)
+    assert isinstance(additive, AdditiveScorer)
     parts = zip(additive.weights, additive.parts, strict=True)
     assert np.allclose(additive(two), sum(weight * part(two) for weight, part in parts))
     assert "output[0]" in additive.name
@@ -134,7 +134,7 @@ def test_numbers_that_say_nothing_are_left_out():
 def test_a_plain_event_is_preferred_where_it_says_as_much():
     rng = np.random.default_rng(4)
     first, second = (packed(rng.laplace(shift, 1, 8_000)) for shift in (0.0, 1.0))
-    event = Seeker(delta=0.0)((first, second), 0.05, 80_000)
+    event = EventSearch(delta=0.0)((first, second), 0.05, 80_000)
     assert event.scorer.name == "output"
     assert event.by_rank
     assert 0.5 < event.promise < 1.2

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from tellapart import audit
-from tellapart.audit.probing import code_identity
-from tellapart.audit.trainings import playing as _playing
-from tellapart.audit.trainings import store
+from tellapart.audit import fingerprints
+from tellapart.audit.trainings import shadow_models, store
 from tellapart.errors import InvalidArgument, TrainingStopped, Unsupported
 
 SCRIPT = """
@@ -61,7 +60,7 @@ def form(request, monkeypatch):
 
 def test_workers_that_were_started_elsewhere_find_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = store.Kept.opened("kept", {"game": 1})
+    found = store.ModelStore.opened("kept", {"game": 1})
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     found.write(0, np.zeros((1, 5)))
@@ -121,13 +120,13 @@ def test_half_a_file_is_none(form, tmp_path):
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
     sizes = {file.stat().st_size for file in files(tmp_path)}
     assert min(sizes) > 0
-    assert store.Kept(tmp_path, form).read(2) is not None
+    assert store.ModelStore(tmp_path, form).read(2) is not None
 
 
 def test_a_file_of_other_coins_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
     one = next(k for k in range(10) if first.inclusion[k] != first.inclusion[0])
-    kept = store.Kept(tmp_path, form)
+    kept = store.ModelStore(tmp_path, form)
     kept.path(0).write_bytes(kept.path(one).read_bytes())
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
 
@@ -136,14 +135,14 @@ def test_a_file_of_another_model_with_the_same_coins_is_none(form, tmp_path):
     """Counted twice, a score would be no independent one."""
     first = game().play(train, folder=tmp_path)
     one = next(k for k in range(1, 10) if first.inclusion[k] == first.inclusion[0])
-    kept = store.Kept(tmp_path, form)
+    kept = store.ModelStore(tmp_path, form)
     kept.path(0).write_bytes(kept.path(one).read_bytes())
     assert np.array_equal(game().play(train, folder=tmp_path).raw, first.raw)
 
 
 def test_a_file_of_something_else_is_none(form, tmp_path):
     first = game().play(train, folder=tmp_path)
-    kept = store.Kept(tmp_path, form)
+    kept = store.ModelStore(tmp_path, form)
     if form == "parquet":
         duckdb = pytest.importorskip("duckdb")
         kept.path(3).unlink()
@@ -278,15 +277,17 @@ def test_another_setting_makes_it_another_function(make, tmp_path):
 def test_functions_that_call_each_other_have_a_name():
     made = {"__name__": "made"}
     exec("def odd(n): return even(n)\ndef even(n): return odd(n)", made)  # noqa: S102
-    assert code_identity.code(made["odd"]) != code_identity.code(made["even"])
-    assert code_identity.code(len) == ""
+    assert fingerprints.code_fingerprint(made["odd"]) != fingerprints.code_fingerprint(made["even"])
+    assert fingerprints.code_fingerprint(len) == ""
 
 
 def test_after_a_worker_died_only_what_is_missing_is_trained(tmp_path):
     first = game().play(train, folder=tmp_path)
-    playing = _playing.Playing(game(), train, None, store.Kept.opened(tmp_path, {}))
+    training = shadow_models.ShadowTraining(
+        game(), train, None, store.ModelStore.opened(tmp_path, {})
+    )
     CALLS.clear()
-    assert np.array_equal(playing.block([1, 2], None)[:, :-1], first.raw[1:3])
+    assert np.array_equal(training.block([1, 2], None)[:, :-1], first.raw[1:3])
     assert CALLS == []
 
 

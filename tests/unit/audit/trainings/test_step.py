@@ -7,8 +7,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, zoo
-from tellapart.audit.trainings.step_pairs import Setting, family
-from tellapart.audit.trainings.step_scores import Look, Watched, flat, rows
+from tellapart.audit.trainings.step_audit import ScoredStep, StepScores, flat, rows
+from tellapart.audit.trainings.step_pairs import StepSetting, family
 from tellapart.errors import Unsupported
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
@@ -143,7 +143,7 @@ def test_the_same_seed_gives_the_same_numbers():
 
 
 def setting(layers=(3, 2), public_size=False, nan=True):
-    return Setting(layers, 2.0, 4, public_size, nan)
+    return StepSetting(layers, 2.0, 4, public_size, nan)
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -175,7 +175,7 @@ def test_one_layer_has_no_pair_of_layers():
 
 def test_scores_are_what_their_names_say():
     """Against a loop over outputs, releases and coordinates."""
-    look = Look(np.array([0.6, 0.8]), noise=1.5, rate=0.25, unit=2.0)
+    look = StepScores(np.array([0.6, 0.8]), noise=1.5, rate=0.25, unit=2.0)
     releases = np.random.default_rng(3).normal(size=(5, 3, 2))
     found = look(releases)
     assert found.shape == (5, len(look.names(3)))
@@ -197,10 +197,10 @@ def test_scores_are_what_their_names_say():
 
 
 def test_many_outputs_are_scored_as_one_by_one():
-    look = Look(np.eye(1, 6)[0], noise=1.0, rate=0.5, unit=1.0)
+    look = StepScores(np.eye(1, 6)[0], noise=1.0, rate=0.5, unit=1.0)
     outputs = np.random.default_rng(4).normal(size=(7, 2, 6))
-    batch = Watched(lambda data, size: outputs, look)(np.zeros((1, 6)), size=7)
-    single = [Watched(lambda data, one=one: one, look)(np.zeros((1, 6))) for one in outputs]
+    batch = ScoredStep(lambda data, size: outputs, look)(np.zeros((1, 6)), size=7)
+    single = [ScoredStep(lambda data, one=one: one, look)(np.zeros((1, 6))) for one in outputs]
     assert np.array_equal(batch, single)
 
 
@@ -264,19 +264,19 @@ def test_what_is_no_step_is_refused():
 
 
 def test_what_is_not_a_number_does_not_hide_the_rest():
-    look = Look(np.array([1.0, 0.0]), noise=1.0, rate=1.0, unit=1.0)
+    look = StepScores(np.array([1.0, 0.0]), noise=1.0, rate=1.0, unit=1.0)
     found = dict(zip(look.names(1), look(np.array([[[np.nan, 3.0]]]))[0], strict=True))
     assert found["mean square"] == 4.5
     assert np.isnan(found["sum along the canary"])
 
 
 def test_releases_are_read_in_units_of_what_one_gradient_adds(monkeypatch):
-    units, look = [], sys.modules["tellapart.audit.trainings.step_audit"].Look
+    units, look = [], sys.modules["tellapart.audit.trainings.step_audit"].StepScores
 
     def noted(direction, noise, rate, unit):
         units.append(unit)
         return look(direction, noise, rate, unit)
 
-    monkeypatch.setattr("tellapart.audit.trainings.step_audit.Look", noted)
+    monkeypatch.setattr("tellapart.audit.trainings.step_audit.StepScores", noted)
     audited(KNOWN["flat"].step, 60, clip=6.0, expected_batch=4.0, only=["canary at the clip"])
     assert units == [1.5]

@@ -1,4 +1,4 @@
-"""A mechanism and how it wants to be called, on inputs it may not spoil."""
+"""Black-box access: a mechanism and its calling convention, on inputs it may not spoil."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tellapart.audit.probing.calling.child import leave_unless
 from tellapart.audit.probing.calling.guarded import guarded
 from tellapart.audit.probing.calling.inputs import changed, copied, fingerprint, own_globals
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, packed
-from tellapart.audit.probing.calling.program import BadProgram, Program
-from tellapart.errors import LimitReached, Unsupported
+from tellapart.audit.probing.calling.program import Program
+from tellapart.errors import BadProgram, LimitReached, Unsupported
 
 # Of how many outputs one is kept where each is to be of a batch of its own.
 _SOME = 7
@@ -41,7 +41,7 @@ class Size(Enum):
 
 @dataclass(frozen=True)
 class Caller:
-    """A mechanism and how it wants to be called; `settle` finds that out."""
+    """A mechanism and how it wants to be called; `detect_convention` finds that out."""
 
     mechanism: Callable[..., Any]
     timeout: float | None = None
@@ -56,31 +56,31 @@ class Caller:
         if self.size is Size.MANY:
             return self._batch(data, count, rng)
         extra: dict[str, Any] = {"size": 1} if self.size is Size.ONE else {}
-        found = self.calls(data, count, extra, rng)
+        values = self.calls(data, count, extra, rng)
         if self.size is Size.ONE:
-            found = [one if isinstance(one, Broken) else rows(one, 1)[0] for one in found]
-        return packed(found)
+            values = [value if isinstance(value, Broken) else rows(value, 1)[0] for value in values]
+        return packed(values)
 
     def apart(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
         """The outputs of so many calls, each of a batch of its own where batches are asked for."""
         if self.size is not Size.MANY or isinstance(self.mechanism, Program):
             return self.block(data, count, rng)
-        found = self.calls(data, count, {"size": _SOME}, rng)
+        batches = self.calls(data, count, {"size": _SOME}, rng)
         return packed(
             [
-                one if isinstance(one, Broken) else packed(rows(one, _SOME)).listed()[0]
-                for one in found
+                batch if isinstance(batch, Broken) else packed(rows(batch, _SOME)).listed()[0]
+                for batch in batches
             ]
         )
 
     def _batch(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
-        (found,) = self.calls(data, 1, {"size": count}, rng)
-        if isinstance(found, Broken):
+        (batch,) = self.calls(data, 1, {"size": count}, rng)
+        if isinstance(batch, Broken):
             raise Unsupported(
-                f"mechanism broke off a batch of {count} calls ({found}), and which of them did "
+                f"mechanism broke off a batch of {count} calls ({batch}), and which of them did "
                 "it cannot be told; give it without its parameter size"
             )
-        return packed(rows(found, count))
+        return packed(rows(batch, count))
 
     def calls(
         self, data: Any, count: int, extra: dict[str, Any], rng: np.random.Generator
@@ -136,28 +136,28 @@ def _own(value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if kind in (list, tuple, dict) and depth < _DEEPEST_COPY:
         if kind is dict:
-            return {key: _own(one, depth + 1) for key, one in value.items()}
-        return kind([_own(one, depth + 1) for one in value])
+            return {key: _own(item, depth + 1) for key, item in value.items()}
+        return kind([_own(item, depth + 1) for item in value])
     keep = _COPIES.get(kind)
     return keep(value) if keep else value
 
 
-def length(found: Any) -> int | None:
+def length(batch: Any) -> int | None:
     """How many outputs a batch holds; None if it is none."""
-    if isinstance(found, str | bytes | dict | set) or not hasattr(found, "__len__"):
+    if isinstance(batch, str | bytes | dict | set) or not hasattr(batch, "__len__"):
         return None
-    return None if isinstance(found, np.ndarray) and found.ndim == 0 else len(found)
+    return None if isinstance(batch, np.ndarray) and batch.ndim == 0 else len(batch)
 
 
-def rows(found: Any, count: int) -> Any:
+def rows(batch: Any, count: int) -> Any:
     """The outputs of a batch."""
-    if length(found) != count:
-        _not_so_many(found, count)
-    return found if isinstance(found, np.ndarray) else list(found)
+    if length(batch) != count:
+        _not_so_many(batch, count)
+    return batch if isinstance(batch, np.ndarray) else list(batch)
 
 
-def _not_so_many(found: Any, count: int) -> NoReturn:
-    _checks.refuse("mechanism", f"return {count} outputs when asked for size={count}", found)
+def _not_so_many(batch: Any, count: int) -> NoReturn:
+    _checks.refuse("mechanism", f"return {count} outputs when asked for size={count}", batch)
 
 
 _Parameter = inspect.Parameter
@@ -184,4 +184,8 @@ def _beside_the_input(mechanism: Callable[..., Any]) -> Mapping[str, inspect.Par
     if parameters and parameters[0].kind is not _Parameter.KEYWORD_ONLY:
         parameters = parameters[1:]
     bound = mechanism.keywords if isinstance(mechanism, functools.partial) else {}
-    return {one.name: one for one in parameters if one.kind in _BY_NAME and one.name not in bound}
+    return {
+        parameter.name: parameter
+        for parameter in parameters
+        if parameter.kind in _BY_NAME and parameter.name not in bound
+    }

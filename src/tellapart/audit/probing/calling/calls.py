@@ -1,4 +1,4 @@
-"""Calling a mechanism that one knows nothing of, often, and wherever there are workers.
+"""Black-box queries: many independent calls of a mechanism, wherever there are workers.
 
 A mechanism is called as ``mechanism(data)``. One with a parameter ``rng`` is handed a NumPy
 generator, one with a parameter ``size`` is asked for many independent outputs at once. How it
@@ -26,7 +26,7 @@ from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
 from tellapart.audit.probing.calling.outputs import HANGS, Outputs, joined
 from tellapart.audit.probing.calling.program import Program
-from tellapart.audit.probing.calling.traces import Trace
+from tellapart.audit.probing.calling.traces import CallTrace
 from tellapart.errors import InvalidArgument
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ def gathered(
     # Many blocks a task where there are many: schedulers mind numbers of tasks, not their size.
     together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
     tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
-    return [one for part in run.map(task, tasks, seed, progress) for one in part]
+    return [result for part in run.map(task, tasks, seed, progress) for result in part]
 
 
 def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) -> list[Outputs]:
@@ -85,15 +85,15 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
     count = _MOST_APART if batches else min(max(beside // 8, _LEAST_APART), _MOST_APART)
     # Where each turn is a process of its own, one is enough.
     turns = _TURNS if caller.timeout is None and not isinstance(caller.mechanism, Program) else 1
-    found: list[list[Outputs]] = [[] for _ in inputs]
+    outputs: list[list[Outputs]] = [[] for _ in inputs]
     for turn in range(turns):
         for k, data in enumerate(inputs):
             rng = run.generator((*run.checked_seed(seed), k, turn))
-            found[k].append(caller.apart(data, count // turns, rng))
-    return [joined(parts) for parts in found]
+            outputs[k].append(caller.apart(data, count // turns, rng))
+    return [joined(parts) for parts in outputs]
 
 
-def refuse_if_all_broke(first: Trace, second: Trace) -> None:
+def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
     """Where no call on either input gave a value, the mechanism was called wrongly."""
     broken, other = first.broken, second.broken
     if broken is None or other is None:
@@ -119,8 +119,8 @@ class _Blocks:
     kept: KeptCalls | None
 
     def __call__(self, blocks: list[tuple[int, int]], rng: np.random.Generator) -> list[Any]:
-        found = (self._one(place, count) for place, count in blocks)
-        return list(found) if self.merge is None else [functools.reduce(self.merge, found)]
+        results = (self._one(place, count) for place, count in blocks)
+        return list(results) if self.merge is None else [functools.reduce(self.merge, results)]
 
     def _one(self, place: int, count: int) -> Any:
         key = (*self.seed, place)

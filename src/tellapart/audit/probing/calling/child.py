@@ -1,4 +1,4 @@
-"""The other end of a call that may hang: a process that calls a mechanism and writes each output.
+"""The subprocess of a call that may time out: it calls a mechanism and writes each output.
 
 Run by path, so that it starts without the rest of the package. Messages on both pipes are pickles
 behind their length. What the mechanism prints goes nowhere.

@@ -1,4 +1,4 @@
-"""How a mechanism wants to be called, from a few calls whose outputs are thrown away.
+"""The calling convention (rng, size) of a mechanism, from trial calls whose outputs are dropped.
 
 Were it decided from outputs that are kept, those would no longer be a fair sample.
 """
@@ -35,7 +35,7 @@ REPEATS = (
 )
 
 
-def settle(
+def detect_convention(
     mechanism: Callable[..., Any], *inputs: Any, timeout: float | None = None, seed: int = 0
 ) -> Caller:
     """How this mechanism wants to be called, from a few calls on each input."""
@@ -51,11 +51,13 @@ def settle(
     if takes_size and size is Size.UNASKED:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
     extra = {"size": 1} if size is not Size.UNASKED else {}
-    seen = {_spoils(plain, one, extra, rng) for one in inputs} if size is not Size.MANY else set()
+    seen = {_spoils(plain, data, extra, rng) for data in inputs} if size is not Size.MANY else set()
     settled = replace(plain, size=size, spoils=seen - {False} != set(), changes=True in seen)
     if (mechanism.timeout if isinstance(mechanism, Program) else limit) is not None:
         _refuse_if_hopeless(settled, inputs, rng)
-    if isinstance(mechanism, Program) and any(mechanism.repeats_itself(one, rng) for one in inputs):
+    if isinstance(mechanism, Program) and any(
+        mechanism.repeats_itself(data, rng) for data in inputs
+    ):
         raise Unsupported(REPEATS)
     return settled
 
@@ -63,10 +65,10 @@ def settle(
 def _sealed(mechanism: Callable[..., Any]) -> bytes | None:
     """The mechanism as it is before its first call, unless it is large or cannot travel."""
     try:
-        found = sealed(mechanism)
+        pickled = sealed(mechanism)
     except Unsupported:
         return None
-    return found if len(found) <= _LARGE else None
+    return pickled if len(pickled) <= _LARGE else None
 
 
 def _trial_of_batches(
@@ -74,12 +76,12 @@ def _trial_of_batches(
 ) -> Size:
     for data in inputs:
         for count in _TRIAL_SIZES:
-            (found,) = plain.calls(data, 1, {"size": count}, rng)
-            if isinstance(found, Broken):
+            (batch,) = plain.calls(data, 1, {"size": count}, rng)
+            if isinstance(batch, Broken):
                 return Size.ONE if needs_size else Size.UNASKED
             if needs_size:
-                rows(found, count)
-            elif length(found) != count:
+                rows(batch, count)
+            elif length(batch) != count:
                 return Size.UNASKED
     return Size.MANY
 
@@ -109,15 +111,15 @@ def _spoils(
 
 def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.Generator) -> None:
     """Refuse at once what never ends: each call that is cut off costs its time and a process."""
-    found = [caller.block(data, _TRIAL_CALLS, rng).first_broken() for data in inputs]
-    if any(one not in (HANGS, GONE) for one in found):
+    failures = [caller.block(data, _TRIAL_CALLS, rng).first_broken() for data in inputs]
+    if any(failure not in (HANGS, GONE) for failure in failures):
         return
-    told = f"mechanism must end: none of {_TRIAL_CALLS} trial calls on each input did in time"
-    if found[0] == GONE:
-        told = f"mechanism must return: each of {_TRIAL_CALLS} trial calls {GONE}"
+    why = f"mechanism must end: none of {_TRIAL_CALLS} trial calls on each input did in time"
+    if failures[0] == GONE:
+        why = f"mechanism must return: each of {_TRIAL_CALLS} trial calls {GONE}"
     elif isinstance(caller.mechanism, Program):
-        told += (
+        why += (
             " (a program must flush its output after every answer, and the timeout of its first "
             "answer includes its start)"
         )
-    raise InvalidArgument(told)
+    raise InvalidArgument(why)

@@ -1,4 +1,4 @@
-"""Calls in a process of their own, so that one which never ends can be cut off."""
+"""Calls with a timeout, in a subprocess of their own: one that never ends can be cut off."""
 
 from __future__ import annotations
 
@@ -119,14 +119,14 @@ def _ready(answers: Answers) -> None:
 def _until_broken(answers: Answers, rounds: int, timeout: float | None) -> Iterator[Any]:
     for _ in range(rounds):
         try:
-            found = answers(timeout)
+            answer = answers(timeout)
         except Empty:
             yield HANGS
             return
-        if found is None:
+        if answer is None:
             yield GONE
             return
-        kind, content = found
+        kind, content = answer
         if kind == "unsendable":
             raise Unsupported(f"an output cannot be sent between processes: {content}")
         yield Broken(*content) if kind == "broken" else content

@@ -1,4 +1,4 @@
-"""Whether calls share noise: then no count of them says anything of a single call.
+"""Tests of independence between calls: where they share noise, no count of them says anything.
 
 Three tests, on outputs as they came. Each has a level so small that calls which are independent
 fail any of them with probability below 1e-8, whatever the law of the outputs, discrete or not:
@@ -11,8 +11,8 @@ fail any of them with probability below 1e-8, whatever the law of the outputs, d
   for the signs about a threshold taken from outputs that are not tested).
 
 Outputs that never change pass: a mechanism may be deterministic, and then it is judged as such.
-Noise that is drawn once and kept looks the same from within one process. `kept_noise`,
-elsewhere, asks processes in which the mechanism was never called.
+Noise that is drawn once and kept looks the same from within one process. `exchangeability`
+asks processes in which the mechanism was never called.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tellapart import run
 from tellapart._checks import Array
 from tellapart.audit.probing.calling.calls import BLOCK
 from tellapart.audit.probing.calling.outputs import Outputs
-from tellapart.audit.probing.calling.traces import Codes, Trace, codes_of, traced
+from tellapart.audit.probing.calling.traces import CallTrace, Codes, codes_of, traced
 
 _LEVEL = 1e-10  # of each bound; fewer than 100 are used
 _LAGS = (1, 2, 3, BLOCK)
@@ -52,13 +52,13 @@ class Dependence:
         return f"calls are not independent, cannot judge: {self.reason}"
 
 
-def dependence(first: Outputs | Trace, second: Outputs | Trace) -> Dependence | None:
+def dependence(first: Outputs | CallTrace, second: Outputs | CallTrace) -> Dependence | None:
     """How calls on two inputs, or on one of them, depend on each other; None if nothing shows."""
-    traces = [one if isinstance(one, Trace) else traced(one) for one in (first, second)]
-    codes, sizes = [one.codes for one in traces], [one.sizes for one in traces]
+    traces = [side if isinstance(side, CallTrace) else traced(side) for side in (first, second)]
+    codes, sizes = [trace.codes for trace in traces], [trace.sizes for trace in traces]
     reasons = chain(_recurring(codes), _agreeing(codes), _shifted(*sizes), _following(*sizes))
-    found = next(reasons, None)
-    return None if found is None else Dependence(found)
+    reason = next(reasons, None)
+    return None if reason is None else Dependence(reason)
 
 
 def never_changes(outputs: Outputs) -> bool:
@@ -66,9 +66,9 @@ def never_changes(outputs: Outputs) -> bool:
     return traced(outputs).constant
 
 
-def signing(first: Trace, second: Trace, blocks: int) -> int | None:
+def signing(first: CallTrace, second: CallTrace, blocks: int) -> int | None:
     """How many outputs at its start tell a block from all others; None if none would do."""
-    agree = max(_agreement(one.codes, one.codes) for one in (first, second))
+    agree = max(_agreement(trace.codes, trace.codes) for trace in (first, second))
     length = _telling(agree, blocks * blocks)
     return None if length is None or length > BLOCK else length
 
@@ -91,16 +91,16 @@ def signature(outputs: Outputs, length: int) -> bytes | None:
 
 
 def _recurring(codes: list[Codes]) -> Iterator[str]:
-    agree = max(_agreement(one, one) for one in codes)
-    length = _telling(agree, 2 * sum(len(one) for one in codes) * _REFERENCES)
-    if length is None or any(len(one) < 2 * length for one in codes):
+    agree = max(_agreement(side, side) for side in codes)
+    length = _telling(agree, 2 * sum(len(side) for side in codes) * _REFERENCES)
+    if length is None or any(len(side) < 2 * length for side in codes):
         return
-    stretches = [_stretches(one, length) for one in codes]
+    stretches = [_stretches(side, length) for side in codes]
     for here, others in enumerate(codes):
         places = np.arange(0, len(others) - length, BLOCK)[-_REFERENCES:]
-        for there, found in enumerate(stretches):
+        for there, windows in enumerate(stretches):
             for place in places:
-                hits = np.flatnonzero(found == stretches[here][place])
+                hits = np.flatnonzero(windows == stretches[here][place])
                 if there == here:
                     hits = hits[np.abs(hits - place) >= length]
                 asked = codes[here][place : place + length]
@@ -133,10 +133,10 @@ def _stretches(codes: Codes, length: int) -> Codes:
 # -- outputs that agree more often than chance has it ---------------------------------------------
 
 
-def _agreement(one: Codes, other: Codes) -> float:
+def _agreement(first: Codes, second: Codes) -> float:
     """At most this is the probability that two independent outputs agree (Clopper-Pearson)."""
-    left, right = _at_random(min(len(one), len(other)))
-    return _at_most(int(np.count_nonzero(one[left] == other[right])), len(left))
+    left, right = _at_random(min(len(first), len(second)))
+    return _at_most(int(np.count_nonzero(first[left] == second[right])), len(left))
 
 
 @lru_cache(maxsize=4)
@@ -154,12 +154,12 @@ def _at_most(happened: int, count: int) -> float:
 
 
 def _agreeing(codes: list[Codes]) -> Iterator[str]:
-    for one in codes:
-        limit = _agreement(one, one)
+    for side in codes:
+        limit = _agreement(side, side)
         for lag in _LAGS:
-            if len(one) > lag and _too_often(one[:-lag] == one[lag:], lag, limit):
+            if len(side) > lag and _too_often(side[:-lag] == side[lag:], lag, limit):
                 yield f"outputs {lag} calls apart agree too often"
-    count = min(len(one) for one in codes)
+    count = min(len(side) for side in codes)
     together = codes[0][:count] == codes[1][:count]
     if _above(together, _agreement(codes[0], codes[1])):
         yield "outputs of both inputs at the same call agree too often"
@@ -200,13 +200,13 @@ def _shifted(first: Array | None, second: Array | None) -> Iterator[str]:
 
 
 def _following(first: Array | None, second: Array | None) -> Iterator[str]:
-    signs = [_signs(one) for one in (first, second) if one is not None]
-    for one in signs:
+    signs = [_signs(sizes) for sizes in (first, second) if sizes is not None]
+    for side in signs:
         for lag in _LAGS:
-            if len(one) > 2 * lag and _tells(one[:-lag], one[lag:], classes=2):
+            if len(side) > 2 * lag and _tells(side[:-lag], side[lag:], classes=2):
                 yield f"an output tells whether the one {lag} calls later is large"
     if len(signs) == 2:
-        count = min(len(one) for one in signs)
+        count = min(len(side) for side in signs)
         if _tells(signs[0][:count], signs[1][:count], classes=1):
             yield "an output tells whether the other input's at the same call is large"
 
@@ -222,15 +222,15 @@ def _signs(sizes: Array) -> Array:
     return np.where(sizes[part:] > threshold, 1.0, -1.0)
 
 
-def _tells(one: Array, other: Array, classes: int) -> bool:
+def _tells(first: Array, second: Array, classes: int) -> bool:
     """Whether signs go together more than independent ones do, or less.
 
     Pairs that overlap fall into two classes of pairs that do not; each mean is within its own
     Hoeffding bound, and so are the means of the signs.
     """
-    log, count = math.log(2 / _LEVEL), len(one)
+    log, count = math.log(2 / _LEVEL), len(first)
     if not count:
         return False
     pairs = math.sqrt(2 * log * classes / count)
     single = math.sqrt(2 * log / count)
-    return abs(float((one * other).mean() - one.mean() * other.mean())) > pairs + 2 * single
+    return abs(float((first * second).mean() - first.mean() * second.mean())) > pairs + 2 * single

@@ -1,4 +1,4 @@
-"""Inputs that a mechanism may not spoil, and the global generators it may use."""
+"""Neighbouring inputs, copied so that calls cannot spoil them, and the global generators."""
 
 from __future__ import annotations
 

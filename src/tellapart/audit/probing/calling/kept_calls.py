@@ -1,14 +1,24 @@
-"""A folder that keeps the outputs of finished calls, so that a killed probe goes on.
+"""Checkpoints of calls: a folder keeps finished ones, so that a killed probe goes on.
 
 Outputs are kept as they are, in some hundred calls a file, whatever they say: what is left out is
 a matter of when a run was stopped, never of what it found. Files hold numbers and plain values
 alone; reading them runs nothing.
+
+A probe that goes on is the same probe. What it will call was settled before its first call, by the
+seed and each call's place, and its manifest names everything that the verdict rests on: whoever
+stops it, looks and goes on cannot ask for more calls, another claim or another confidence, so the
+level holds as if nobody had looked. Code that draws noise of its own gives new outputs for calls
+that were not kept, as independent of the others as all calls are.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Sequence
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +26,11 @@ from typing import Any
 import numpy as np
 
 from tellapart import _files, run
+from tellapart.audit import fingerprints
+from tellapart.audit.manifest import opened_folder
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
+from tellapart.audit.probing.calling.program import Program
 from tellapart.errors import Unsupported
 
 # So many calls are lost at most, of mechanisms that are called one by one.
@@ -62,15 +75,15 @@ class KeptCalls:
     def _read(self, key: tuple[int, ...], count: int) -> Outputs | None:
         """What is kept of these calls; None where there is nothing that can be read."""
         try:
-            found = json.loads(self._path(key).read_text(encoding="utf-8"))
-            outputs = _outputs(found["outputs"])
+            record = json.loads(self._path(key).read_text(encoding="utf-8"))
+            outputs = _outputs(record["outputs"])
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
         return outputs if len(outputs) == count else None
 
 
-def _outputs(found: Any) -> Outputs:
-    values = _read(found)
+def _outputs(record: Any) -> Outputs:
+    values = _read(record)
     if not isinstance(values, np.ndarray | list):
         raise TypeError("outputs are an array or a list")
     return Outputs(values)
@@ -84,9 +97,9 @@ def _written(value: Any) -> Any:
     if value is None or kind in (bool, int, float, str):
         return value
     if kind in _CONTAINERS:
-        return {kind.__name__: [_written(one) for one in value]}
+        return {kind.__name__: [_written(item) for item in value]}
     if kind is dict:
-        return {"dict": [[_written(key), _written(one)] for key, one in value.items()]}
+        return {"dict": [[_written(key), _written(item)] for key, item in value.items()]}
     if kind is bytes:
         return {"bytes": value.hex()}
     if kind is Broken:
@@ -102,19 +115,19 @@ def _written(value: Any) -> Any:
     )
 
 
-def _read(found: Any) -> Any:
-    if isinstance(found, dict):
-        ((kind, value),) = found.items()
+def _read(record: Any) -> Any:
+    if isinstance(record, dict):
+        ((kind, value),) = record.items()
         return _READ[kind](value)
-    if found is None or type(found) in (bool, int, float, str):
-        return found
+    if record is None or type(record) in (bool, int, float, str):
+        return record
     raise TypeError("a value is plain or has a type")
 
 
 def _items(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError("a container holds a list")
-    return [_read(one) for one in value]
+    return [_read(item) for item in value]
 
 
 def _array(value: Any) -> Any:
@@ -124,8 +137,8 @@ def _array(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     name, content = value
-    (found,) = np.frombuffer(bytes.fromhex(content), dtype=_plain(name))
-    return found
+    (number,) = np.frombuffer(bytes.fromhex(content), dtype=_plain(name))
+    return number
 
 
 def _plain(name: Any) -> np.dtype[Any]:
@@ -142,7 +155,7 @@ _CONTAINERS: dict[type, Callable[[list[Any]], Any]] = {
     frozenset: frozenset,
 }
 _READ: dict[str, Callable[[Any], Any]] = {
-    "dict": lambda pairs: {_read(key): _read(one) for key, one in pairs},
+    "dict": lambda pairs: {_read(key): _read(item) for key, item in pairs},
     "bytes": bytes.fromhex,
     "broken": lambda both: Broken(str(both[0]), str(both[1])),
     "array": _array,
@@ -151,3 +164,49 @@ _READ: dict[str, Callable[[Any], Any]] = {
     kind.__name__: (lambda items, make=make: make(_items(items)))
     for kind, make in _CONTAINERS.items()
 }
+
+
+def opened_calls(
+    folder: str | os.PathLike[str],
+    mechanism: Callable[..., Any],
+    inputs: tuple[Any, Any],
+    asked: Mapping[str, Any],
+) -> KeptCalls:
+    """The folder of this probe, begun or gone on with; that of another is refused."""
+    where, _ = opened_folder(folder, {**_manifest(mechanism, inputs), **asked}, "probe")
+    return KeptCalls(where)
+
+
+def _manifest(mechanism: Callable[..., Any], inputs: tuple[Any, Any]) -> dict[str, Any]:
+    from tellapart import __version__
+
+    return {
+        "probe": "calls",
+        "mechanism": fingerprints.function_name(mechanism),
+        "code": _program_fingerprint(mechanism)
+        if isinstance(mechanism, Program)
+        else _whole(mechanism),
+        "d0": fingerprints.data_fingerprint(inputs[0]),
+        "d1": fingerprints.data_fingerprint(inputs[1]),
+        "versions": {
+            "tellapart": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _whole(mechanism: Callable[..., Any]) -> str:
+    """Code with all that is in its files: calls are made again more quickly than models trained."""
+    return fingerprints.code_fingerprint(mechanism, whole_files=True)
+
+
+def _program_fingerprint(mechanism: Program) -> str:
+    """A command, and what is in the files that it names; the program may lie on the path."""
+    digest = hashlib.sha256(repr(mechanism.words).encode())
+    program, *arguments = mechanism.words
+    for word in (shutil.which(program) or program, *arguments):
+        if Path(word).is_file():
+            digest.update(Path(word).read_bytes())
+            digest.update(fingerprints.contents(fingerprints.files_of_script(Path(word))))
+    return digest.hexdigest()[:32]

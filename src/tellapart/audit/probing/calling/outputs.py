@@ -1,4 +1,4 @@
-"""What calls of a mechanism gave: arrays where they are numbers, a list where they are not.
+"""Samples of a mechanism's outputs: arrays where they are numbers, a list where they are not.
 
 Nothing is dropped. A call that raised, hung or ended its process gave an output too, `Broken`.
 """
@@ -71,7 +71,7 @@ class Outputs:
         if isinstance(self.values, np.ndarray) or not self.values:
             return None
         first = self.values[0]
-        whole = all(isinstance(one, Broken) for one in self.values)
+        whole = all(isinstance(value, Broken) for value in self.values)
         return first if whole and isinstance(first, Broken) else None
 
 
@@ -97,16 +97,16 @@ def looking() -> Iterator[None]:
         ) from error
 
 
-def _packed(found: list[Any]) -> Outputs:
-    kinds = {type(one) for one in found}
+def _packed(values: list[Any]) -> Outputs:
+    kinds = {type(value) for value in values}
     if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
-        array = _array(found)
-        return Outputs(found if array is None else array)
+        array = _array(values)
+        return Outputs(values if array is None else array)
     # What a mask hides would show in an array, and not beside outputs of other kinds.
     masked = any(issubclass(kind, np.ma.MaskedArray) for kind in kinds)
     if not masked and kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
-        return _stacked(found)
-    return Outputs(found)
+        return _stacked(values)
+    return Outputs(values)
 
 
 def joined(parts: Sequence[Outputs]) -> Outputs:
@@ -115,7 +115,7 @@ def joined(parts: Sequence[Outputs]) -> Outputs:
     shapes = {(array.shape[1:], array.dtype.kind == "b") for array in arrays}
     if arrays and len(arrays) == len(parts) and len(shapes) == 1 and _alike(arrays):
         return Outputs(np.concatenate(arrays))
-    return Outputs([one for part in parts for one in _objects(part.values)])
+    return Outputs([value for part in parts for value in _objects(part.values)])
 
 
 def _alike(arrays: Sequence[NDArray[Any]]) -> bool:
@@ -138,13 +138,13 @@ def _all_numbers(kinds: set[type]) -> bool:
     )
 
 
-def _array(found: list[Any]) -> NDArray[Any] | None:
+def _array(values: list[Any]) -> NDArray[Any] | None:
     """Numbers in one array; None where whole numbers fit none to the last digit."""
     try:
-        array = np.asarray(found)
+        array = np.asarray(values)
     except OverflowError:
         return None
-    if array.dtype.kind == "f" and any(_lost(one) for one in found):
+    if array.dtype.kind == "f" and any(_lost(value) for value in values):
         return None
     return array if array.dtype.kind in "biuf" else None
 
@@ -161,17 +161,25 @@ def beyond_doubles(values: NDArray[Any]) -> bool:
     return bool(values.max() > EXACT or values.min() < -EXACT)
 
 
-def _stacked(found: list[Any]) -> Outputs:
+def _stacked(vectors: list[Any]) -> Outputs:
     """Vectors as rows, if all are of one length and hold numbers only, or flags only."""
-    if len({np.shape(one) if isinstance(one, np.ndarray) else len(one) for one in found}) != 1:
-        return Outputs(found)
-    if all(isinstance(one, np.ndarray) for one in found):
-        flags = {one.dtype.kind for one in found}
-        if flags == {"b"} or (flags <= set("iuf") and _alike(found)):
-            return Outputs(np.stack([np.asarray(one) for one in found]))
-        return Outputs(found)
-    inner = {type(entry) for one in found for entry in one}
+    if (
+        len(
+            {
+                np.shape(vector) if isinstance(vector, np.ndarray) else len(vector)
+                for vector in vectors
+            }
+        )
+        != 1
+    ):
+        return Outputs(vectors)
+    if all(isinstance(vector, np.ndarray) for vector in vectors):
+        flags = {vector.dtype.kind for vector in vectors}
+        if flags == {"b"} or (flags <= set("iuf") and _alike(vectors)):
+            return Outputs(np.stack([np.asarray(vector) for vector in vectors]))
+        return Outputs(vectors)
+    inner = {type(entry) for vector in vectors for entry in vector}
     if not (_all_numbers(inner) or (inner and inner <= _FLAGS)):
-        return Outputs(found)
-    array = _array([entry for one in found for entry in one])
-    return Outputs(found if array is None else array.reshape(len(found), -1))
+        return Outputs(vectors)
+    array = _array([entry for vector in vectors for entry in vector])
+    return Outputs(vectors if array is None else array.reshape(len(vectors), -1))

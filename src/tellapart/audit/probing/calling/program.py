@@ -30,7 +30,7 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart.audit.probing.calling.outputs import HANGS, Broken
-from tellapart.errors import InvalidArgument
+from tellapart.errors import BadProgram, InvalidArgument
 
 # A line longer than this is no answer.
 LONGEST = 1 << 26
@@ -107,9 +107,9 @@ class Running:
         """The next line it prints, None if there is none; `queue.Empty` after so many seconds."""
         if self._said_all:
             return None
-        found = deadline.waited(self._lines, wait)
-        self._said_all = found is None
-        return found
+        line = deadline.waited(self._lines, wait)
+        self._said_all = line is None
+        return line
 
     @property
     def has_more(self) -> bool:
@@ -185,10 +185,6 @@ _AFTER = 0.25
 _LONGEST = 80
 
 
-class BadProgram(InvalidArgument):
-    """Says what a program did instead of answering every line with one line of JSON."""
-
-
 class _Odd(Exception):
     """What was expected and what came instead."""
 
@@ -216,7 +212,7 @@ class Program:
         """The program and its arguments."""
         if not isinstance(self.command, str):
             if not isinstance(self.command, Sequence) or not all(
-                isinstance(one, str) for one in self.command
+                isinstance(word, str) for word in self.command
             ):
                 _checks.refuse("command", "be a text or a list of words", self.command)
             return tuple(self.command)
@@ -233,8 +229,8 @@ class Program:
         """One output, or a list of so many."""
         count = 1 if size is None else _checks.whole(1, size=size)
         lines = _lines(data, count, np.random.default_rng() if rng is None else rng)
-        found = self._at_once(lines) if self.timeout is None else self._one_by_one(lines)
-        return found[0] if size is None else found
+        answers = self._at_once(lines) if self.timeout is None else self._one_by_one(lines)
+        return answers[0] if size is None else answers
 
     def repeats_itself(self, data: Any, rng: np.random.Generator) -> bool:
         """Whether starts give the same outputs, call by call, although these vary.
@@ -244,7 +240,7 @@ class Program:
         count = _CALLS if self.timeout is None else _SLOW_CALLS
         asked = (_lines(data, count, rng) for _ in range(_STARTS))
         starts = [tuple(map(repr, self._by_one_process(lines))) for lines in asked]
-        whole = [one for one in starts if len(one) == count and len(set(one)) > 1]
+        whole = [answers for answers in starts if len(answers) == count and len(set(answers)) > 1]
         return len(set(whole)) < len(whole)
 
     def _by_one_process(self, lines: _Lines) -> list[Any]:
@@ -307,8 +303,10 @@ class Program:
             yield process
         except _Odd as odd:
             process.stop()
-            told = f"; its standard error ends: {process.complaints}" if process.complaints else ""
-            raise BadProgram(f"command {self._shown} must {odd}{told}") from None
+            complaint = (
+                f"; its standard error ends: {process.complaints}" if process.complaints else ""
+            )
+            raise BadProgram(f"command {self._shown} must {odd}{complaint}") from None
         finally:
             process.stop()
 

@@ -1,4 +1,4 @@
-"""What is left of outputs to tell whether calls share noise: a code, and a size, for each.
+"""Hashes of outputs, from which to tell whether calls share noise: a code, and a size, for each.
 
 Equal outputs have equal codes whatever they were packed with, so that traces of blocks that were
 run apart can be joined.
@@ -24,7 +24,7 @@ _ODD = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class CallTrace:
     """A code for each call, a number where outputs are numbers, and the break if all broke."""
 
     codes: Codes
@@ -37,16 +37,16 @@ class Trace:
         return bool((self.codes == self.codes[0]).all())
 
 
-def traced(outputs: Outputs) -> Trace:
+def traced(outputs: Outputs) -> CallTrace:
     """The trace of these outputs."""
-    return Trace(codes_of(outputs), _sized(outputs), outputs.first_broken())
+    return CallTrace(codes_of(outputs), _sized(outputs), outputs.first_broken())
 
 
-def joined_traces(parts: Sequence[Trace]) -> Trace:
+def joined_traces(parts: Sequence[CallTrace]) -> CallTrace:
     """Traces one after the other."""
     sizes = [part.sizes for part in parts if part.sizes is not None]
     broken = [part.broken for part in parts]
-    return Trace(
+    return CallTrace(
         np.concatenate([part.codes for part in parts]),
         np.concatenate(sizes) if len(sizes) == len(parts) else None,
         None if None in broken else broken[0],
@@ -58,33 +58,33 @@ def codes_of(outputs: Outputs) -> Codes:
     values = outputs.values
     if isinstance(values, np.ndarray):
         return _of_numbers(values)
-    found = np.empty(len(values), dtype=np.uint64)
-    plain = np.array([type(one) in (float, int) for one in values], dtype=bool)
+    codes = np.empty(len(values), dtype=np.uint64)
+    plain = np.array([type(value) in (float, int) for value in values], dtype=bool)
     numbers = packed([values[place] for place in np.flatnonzero(plain)])
     if isinstance(numbers.values, np.ndarray):
-        found[plain] = _of_numbers(numbers.values)
+        codes[plain] = _of_numbers(numbers.values)
     else:
         plain[:] = False
     with looking():
         for place in np.flatnonzero(~plain):
-            found[place] = _code(values[place])
-    return found
+            codes[place] = _code(values[place])
+    return codes
 
 
 def _of_numbers(values: NDArray[Any]) -> Codes:
     rows = values.reshape(len(values), -1)
-    found = np.zeros(len(rows), dtype=np.uint64)
+    codes = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
         bits = np.ascontiguousarray(column.astype(np.float64) + 0.0).view(np.uint64)
-        found = _mixed(found * np.uint64(_ODD) + bits + _rest(column))
-    return found
+        codes = _mixed(codes * np.uint64(_ODD) + bits + _rest(column))
+    return codes
 
 
 def _rest(column: NDArray[Any]) -> Codes | np.uint64:
     """What the nearest doubles leave out of whole numbers."""
     if not beyond_doubles(column):
         return np.uint64(0)
-    left = ((one - int(float(one))) % 2**64 for one in column.tolist())
+    left = ((value - int(float(value))) % 2**64 for value in column.tolist())
     return np.fromiter(left, dtype=np.uint64, count=len(column))
 
 

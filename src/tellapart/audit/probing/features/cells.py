@@ -1,4 +1,4 @@
-"""Places of outputs as arrays: codes of kinds, numbers, and rows of sequences."""
+"""Feature arrays by place in an output: codes of categories, numbers, and rows of sequences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNREAD = Broken("")  # stands where a list does, until that is read
 MISSING_CODE, NUMBER_CODE, NAN_CODE, UNSEEN_CODE, FALSE_CODE, TRUE_CODE = range(6)
 
 
-class Words:
+class KindCodes:
     """Kinds and their codes, as they turn up."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class FeatureCells:
     """One place of all outputs, or all elements of the sequences there, one row a call."""
 
     codes: Codes
@@ -53,7 +53,7 @@ class Cells:
 class Sequences:
     """The elements of sequences at one place; rows end where the sequence does."""
 
-    cells: Cells
+    cells: FeatureCells
     lengths: Array  # NaN where there is no sequence
 
 
@@ -61,20 +61,20 @@ class Sequences:
 class Frame:
     """All outputs, place by place."""
 
-    words: Words
-    leaves: dict[Path, Cells]
+    words: KindCodes
+    leaves: dict[Path, FeatureCells]
     sequences: dict[Path, Sequences]
 
 
-def leaves_of(values: Iterable[Any], words: Words) -> Cells:
+def leaves_of(values: Iterable[Any], words: KindCodes) -> FeatureCells:
     """The code and the number of each of these, of which none is a container."""
-    codes, found = list[int](), list[float]()
+    codes, numbers = list[int](), list[float]()
     known: dict[Any, tuple[int, float]] = {}
     for value in values:
         kind = type(value)
         if (kind is float and value == value) or (kind is int and abs(value) <= EXACT):
             codes.append(NUMBER_CODE)
-            found.append(value)
+            numbers.append(value)
             continue
         key = (kind, value)
         if key not in known:
@@ -82,14 +82,14 @@ def leaves_of(values: Iterable[Any], words: Words) -> Cells:
             known[key] = words.code(read_off.words), read_off.number
         code, number = known[key]
         codes.append(code)
-        found.append(number)
-    return Cells(np.array(codes, dtype=np.int32), np.array(found, dtype=np.float64))
+        numbers.append(number)
+    return FeatureCells(np.array(codes, dtype=np.int32), np.array(numbers, dtype=np.float64))
 
 
-def fractions_in(cells: Cells) -> NDArray[np.bool_]:
+def fractions_in(cells: FeatureCells) -> NDArray[np.bool_]:
     """Which are numbers, not texts of numbers, that are not whole."""
-    found = cells.numbers
-    whole = ~np.isfinite(found) | (found == np.trunc(found))
+    numbers = cells.numbers
+    whole = ~np.isfinite(numbers) | (numbers == np.trunc(numbers))
     return np.asarray(~whole & (cells.codes == NUMBER_CODE))
 
 
@@ -103,7 +103,7 @@ def row_width(longest: int, count: int) -> int:
     return min(longest, max(MOST_COMPONENTS, _MOST_CELLS // max(count, 1)))
 
 
-def padded(elements: Cells, lengths: NDArray[Any]) -> Cells:
+def padded(elements: FeatureCells, lengths: NDArray[Any]) -> FeatureCells:
     """Rows of equal width: those of shorter lists end with what is missing."""
     count = len(lengths)
     width = row_width(int(lengths.max(initial=0)), count)
@@ -112,10 +112,10 @@ def padded(elements: Cells, lengths: NDArray[Any]) -> Cells:
     places = np.arange(len(rows)) - np.repeat(starts, lengths)
     inside = places < width
     codes = np.full((count, width), MISSING_CODE, dtype=np.int32)
-    found = np.full((count, width), math.nan)
+    numbers = np.full((count, width), math.nan)
     codes[rows[inside], places[inside]] = elements.codes[inside]
-    found[rows[inside], places[inside]] = elements.numbers[inside]
-    return Cells(codes, found)
+    numbers[rows[inside], places[inside]] = elements.numbers[inside]
+    return FeatureCells(codes, numbers)
 
 
 def is_scalar(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One number read off every output, and how to say in words what it is compared with."""
+"""Feature columns: one number read off every output, and how to say it in words."""
 
 from __future__ import annotations
 

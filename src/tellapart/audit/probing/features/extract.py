@@ -1,4 +1,4 @@
-"""From outputs of any kind to columns of numbers, in which events are then sought.
+"""Feature extraction: from outputs of any kind to columns of numbers, in which events are sought.
 
 Which columns there are is learnt from a part of the outputs, of both inputs together, and fixed:
 what is certified later is read off in the same way, output by output. Numbers are read as they
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.audit.probing.calling.outputs import Broken, Outputs
-from tellapart.audit.probing.features.cells import Cells, Frame, Sequences
+from tellapart.audit.probing.features.cells import FeatureCells, Frame, Sequences
 from tellapart.audit.probing.features.columns import MISSING, NUMBER, UNSEEN, Column, Path, What
 from tellapart.audit.probing.features.frames import framed
 from tellapart.errors import Unsupported
@@ -36,15 +36,15 @@ def evaluated(column: Column, frame: Frame, count: int) -> Array:
         return np.full(count, math.nan) if cells is None else cells.numbers
     if column.what is What.CATEGORY:
         return _categories(column, frame, count)
-    found = frame.sequences.get(column.path)
-    if found is None:
+    sequences = frame.sequences.get(column.path)
+    if sequences is None:
         return np.full(count, math.nan)
-    if found.cells.codes.shape[1] == 0:
+    if sequences.cells.codes.shape[1] == 0:
         # All are empty: of each there is a length, and it holds none of anything.
-        told = column.what in (What.LENGTH, What.COUNT)
-        return found.lengths if told else np.full(count, math.nan)
+        known = column.what in (What.LENGTH, What.COUNT)
+        return sequences.lengths if known else np.full(count, math.nan)
     with np.errstate(all="ignore"):
-        return np.where(np.isnan(found.lengths), math.nan, _summary(column, frame, found))
+        return np.where(np.isnan(sequences.lengths), math.nan, _summary(column, frame, sequences))
 
 
 def _categories(column: Column, frame: Frame, count: int) -> Array:
@@ -56,12 +56,12 @@ def _categories(column: Column, frame: Frame, count: int) -> Array:
     return np.asarray(table[cells.codes])
 
 
-def _summary(column: Column, frame: Frame, found: Sequences) -> Array:
+def _summary(column: Column, frame: Frame, sequences: Sequences) -> Array:
     if column.what is What.LENGTH:
-        return found.lengths
+        return sequences.lengths
     if column.what in (What.COUNT, What.FIRST):
-        return _sought(column, frame, found.cells)
-    numbers = found.cells.numbers
+        return _sought(column, frame, sequences.cells)
+    numbers = sequences.cells.numbers
     absent = np.isnan(numbers)
     summary = _of_numbers(column.what, numbers, absent)
     return np.where(absent.all(axis=1), math.nan, summary)
@@ -84,7 +84,7 @@ def _of_numbers(what: What, numbers: Array, absent: NDArray[np.bool_]) -> Array:
     return np.where((~absent).sum(axis=1) < 2, math.nan, second)
 
 
-def _sought(column: Column, frame: Frame, cells: Cells) -> Array:
+def _sought(column: Column, frame: Frame, cells: FeatureCells) -> Array:
     there = cells.codes == frame.words.code(column.of)
     if column.what is What.COUNT:
         return np.asarray(there.sum(axis=1), dtype=np.float64)
@@ -127,7 +127,10 @@ class Encoding:
 
     def __call__(self, outputs: Outputs) -> Features:
         """The numbers of these outputs."""
-        frame, own = framed(outputs), [one for one in self.columns if one.what is not What.USER]
+        frame, own = (
+            framed(outputs),
+            [column for column in self.columns if column.what is not What.USER],
+        )
         deadline.check_memory(8.0 * len(outputs) * len(self.columns))
         matrix = np.empty((len(outputs), len(self.columns)), order="F")
         for place, column in enumerate(own):
@@ -173,25 +176,25 @@ def _at_places(frames: tuple[Frame, ...], counts: tuple[int, ...]) -> Iterator[C
             yield Column(What.VALUE, path)
         words = _category_features(kinds, once=any(path in frame.sequences for frame in frames))
         # That a list is too short is said by its length.
-        told = {NUMBER, MISSING} if path and isinstance(path[-1], int) else {NUMBER}
-        if len(kinds) > 1 and not set(kinds) <= told and len(words) > 1:
+        unremarkable = {NUMBER, MISSING} if path and isinstance(path[-1], int) else {NUMBER}
+        if len(kinds) > 1 and not set(kinds) <= unremarkable and len(words) > 1:
             yield Column(What.CATEGORY, path, words)
 
 
 def _kinds(path: Path, frames: tuple[Frame, ...], counts: tuple[int, ...]) -> Counter[str]:
     """How often each kind lies at a place."""
-    found: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
     for frame, count in zip(frames, counts, strict=True):
         cells = frame.leaves.get(path)
-        found += _count(cells, frame) if cells is not None else Counter({MISSING: count})
-    return found
+        kinds += _count(cells, frame) if cells is not None else Counter({MISSING: count})
+    return kinds
 
 
-def _has_numbers(cells: Cells | None) -> bool:
+def _has_numbers(cells: FeatureCells | None) -> bool:
     return cells is not None and not np.isnan(cells.numbers).all()
 
 
-def _count(cells: Cells, frame: Frame) -> Counter[str]:
+def _count(cells: FeatureCells, frame: Frame) -> Counter[str]:
     tally = np.bincount(cells.codes.ravel())
     words = frame.words.all
     return Counter({words[code]: int(tally[code]) for code in np.flatnonzero(tally)})
@@ -214,8 +217,8 @@ def _category_features(kinds: Counter[str], once: bool = False) -> tuple[str, ..
 def _of_sequences(frames: tuple[Frame, ...]) -> Iterator[Column]:
     places = list(dict.fromkeys(path for frame in frames for path in frame.sequences))
     for path in places[:_MOST_PLACES]:
-        found = [frame.sequences[path] for frame in frames if path in frame.sequences]
-        lengths = np.unique(np.concatenate([one.lengths for one in found]))
+        sequences = [frame.sequences[path] for frame in frames if path in frame.sequences]
+        lengths = np.unique(np.concatenate([elements.lengths for elements in sequences]))
         varies = np.count_nonzero(~np.isnan(lengths)) > 1
         if varies:
             yield Column(What.LENGTH, path)
@@ -225,7 +228,7 @@ def _of_sequences(frames: tuple[Frame, ...]) -> Iterator[Column]:
         for frame in frames:
             if path in frame.sequences:
                 kinds += _count(frame.sequences[path].cells, frame)
-        numbers = any(_has_numbers(one.cells) for one in found)
+        numbers = any(_has_numbers(elements.cells) for elements in sequences)
         if numbers:
             yield from (Column(what, path) for what in SUMMARIES)
         if numbers and varies:
@@ -244,9 +247,9 @@ def _sought_features(kinds: Counter[str]) -> list[str]:
 
 
 def _user_names(user: UserFeatures, first: Outputs, second: Outputs) -> list[str]:
-    for one in (*first.values, *second.values):
-        if not isinstance(one, Broken):
-            return list(_named(_asked(user, one)))
+    for output in (*first.values, *second.values):
+        if not isinstance(output, Broken):
+            return list(_named(_asked(user, output)))
     return []
 
 
@@ -277,11 +280,11 @@ def _named(result: Any) -> dict[str, float]:
 
 def _user_rows(user: UserFeatures, outputs: Outputs, names: list[str]) -> Array:
     rows = np.full((len(outputs), len(names)), math.nan)
-    for place, one in enumerate(outputs.values):
-        if isinstance(one, Broken):
+    for place, output in enumerate(outputs.values):
+        if isinstance(output, Broken):
             continue
-        found = _named(_asked(user, one))
-        if list(found) != names:
-            _checks.refuse("features", f"always return {', '.join(names)}", list(found))
-        rows[place] = list(found.values())
+        numbers = _named(_asked(user, output))
+        if list(numbers) != names:
+            _checks.refuse("features", f"always return {', '.join(names)}", list(numbers))
+        rows[place] = list(numbers.values())
     return rows

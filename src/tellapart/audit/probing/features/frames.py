@@ -1,4 +1,4 @@
-"""Outputs side by side: at each place, the number and the kind that every call gave.
+"""Outputs side by side: at each place, the number and the category that every call gave.
 
 Four ways to one result: arrays of numbers at the speed of arrays, scalars and flat lists in one
 pass over their elements, nested ones shape by shape, and everything else output by output.
@@ -24,11 +24,11 @@ from tellapart.audit.probing.features.cells import (
     TRUE_CODE,
     UNREAD,
     UNSEEN_CODE,
-    Cells,
     Codes,
+    FeatureCells,
     Frame,
+    KindCodes,
     Sequences,
-    Words,
     fractions_in,
     is_scalar,
     item,
@@ -77,9 +77,9 @@ def _shape(value: Any, held: list[Any]) -> Hashable:
     """Which containers lie where; what they hold is added to a list. None if it has no shape."""
     kind = type(value)
     if kind in _SEQUENCES:
-        parts, steps = [_shape(one, held) for one in value], None
+        parts, steps = [_shape(part, held) for part in value], None
     elif kind is dict:
-        parts, steps = [_shape(one, held) for one in value.values()], tuple(value)
+        parts, steps = [_shape(part, held) for part in value.values()], tuple(value)
     elif is_scalar(value):
         held.append(value)
         return _SCALAR
@@ -93,9 +93,9 @@ class _Reader:
     """A frame as it fills up, group of outputs by group."""
 
     values: list[Any]
-    words: Words = field(default_factory=Words)
-    leaves: dict[Path, Cells] = field(default_factory=dict)
-    sequences: dict[Path, list[tuple[Rows, list[Cells]]]] = field(default_factory=dict)
+    words: KindCodes = field(default_factory=KindCodes)
+    leaves: dict[Path, FeatureCells] = field(default_factory=dict)
+    sequences: dict[Path, list[tuple[Rows, list[FeatureCells]]]] = field(default_factory=dict)
 
     def read(self, shape: Any, rows: Rows, held: list[list[Any]]) -> None:
         """All outputs of one shape."""
@@ -105,8 +105,8 @@ class _Reader:
             self.leaves[()].codes[rows] = self._whole(rows, columns)
 
     def _walk(
-        self, shape: Any, path: Path, rows: Rows, columns: Iterator[Cells], shown: bool
-    ) -> Cells:
+        self, shape: Any, path: Path, rows: Rows, columns: Iterator[FeatureCells], shown: bool
+    ) -> FeatureCells:
         """One place and all below it; what the place is as an element of what it lies in."""
         if shape == _SCALAR:
             cells = next(columns)
@@ -115,7 +115,7 @@ class _Reader:
             return cells
         kind, steps, parts = shape
         code = self.words.code(f"is a {kind.__name__}")
-        cells = Cells(np.full(len(rows), code, np.int32), np.full(len(rows), math.nan))
+        cells = FeatureCells(np.full(len(rows), code, np.int32), np.full(len(rows), math.nan))
         if shown:
             self._put(path, rows, cells)
         elements = [
@@ -132,31 +132,31 @@ class _Reader:
             self.sequences.setdefault(path, []).append((rows, elements))
         return cells
 
-    def _put(self, path: Path, rows: Rows, cells: Cells) -> None:
+    def _put(self, path: Path, rows: Rows, cells: FeatureCells) -> None:
         if path not in self.leaves:
             count = len(self.values)
-            self.leaves[path] = Cells(
+            self.leaves[path] = FeatureCells(
                 np.full(count, MISSING_CODE, dtype=np.int32), np.full(count, math.nan)
             )
         self.leaves[path].codes[rows] = cells.codes
         self.leaves[path].numbers[rows] = cells.numbers
 
-    def _whole(self, rows: Rows, columns: list[Cells]) -> Codes:
+    def _whole(self, rows: Rows, columns: list[FeatureCells]) -> Codes:
         """The codes of whole outputs, where these are short and without fractions."""
-        found = np.full(len(rows), UNSEEN_CODE, dtype=np.int32)
+        codes = np.full(len(rows), UNSEEN_CODE, dtype=np.int32)
         if len(columns) > MOST_COMPONENTS:
-            return found
+            return codes
         fractions = np.zeros(len(rows), dtype=bool)
-        for one in columns:
-            fractions |= fractions_in(one)
+        for cells in columns:
+            fractions |= fractions_in(cells)
         known: dict[bytes | None, int] = {}
         for place in np.flatnonzero(~fractions):
             value = self.values[rows[place]]
             key = fingerprint(value)
             if key is None or key not in known:
                 known[key] = self.words.code(f"is {shown(value)}")
-            found[place] = known[key]
-        return found
+            codes[place] = known[key]
+        return codes
 
     def frame(self) -> Frame:
         """All that was read."""
@@ -166,7 +166,7 @@ class _Reader:
             {path: self._side_by_side(parts) for path, parts in self.sequences.items()},
         )
 
-    def _side_by_side(self, parts: list[tuple[Rows, list[Cells]]]) -> Sequences:
+    def _side_by_side(self, parts: list[tuple[Rows, list[FeatureCells]]]) -> Sequences:
         count = len(self.values)
         width = row_width(max(len(elements) for _, elements in parts), count)
         codes = np.full((count, width), MISSING_CODE, dtype=np.int32)
@@ -175,7 +175,7 @@ class _Reader:
             lengths[rows] = len(elements)
             for place, cells in enumerate(elements[:width]):
                 codes[rows, place], numbers[rows, place] = cells.codes, cells.numbers
-        return Sequences(Cells(codes, numbers), lengths)
+        return Sequences(FeatureCells(codes, numbers), lengths)
 
 
 def framed(outputs: Outputs, slowly: bool = False) -> Frame:
@@ -187,8 +187,8 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
     if isinstance(values, np.ndarray):
         return _of_scalars(values) if values.ndim == 1 else _of_rows(values)
     with looking():
-        flat = [one.tolist() if _is_vector(one) else one for one in values]
-        if all(_is_flat(one) for one in flat):
+        flat = [value.tolist() if _is_vector(value) else value for value in values]
+        if all(_is_flat(value) for value in flat):
             return _of_lists(flat)
         return by_shape(values) or _one_by_one(values)
 
@@ -196,46 +196,48 @@ def framed(outputs: Outputs, slowly: bool = False) -> Frame:
 # -- arrays --------------------------------------------------------------------------------------
 
 
-def _cells(values: NDArray[Any], words: Words) -> Cells:
+def _cells(values: NDArray[Any], words: KindCodes) -> FeatureCells:
     if values.dtype.kind == "b":
         codes = np.where(values, np.int32(TRUE_CODE), np.int32(FALSE_CODE))
-        return Cells(codes, np.broadcast_to(math.nan, values.shape))
+        return FeatureCells(codes, np.broadcast_to(math.nan, values.shape))
     if beyond_doubles(values):
         flat = leaves_of(values.ravel().tolist(), words)
-        return Cells(flat.codes.reshape(values.shape), flat.numbers.reshape(values.shape))
+        return FeatureCells(flat.codes.reshape(values.shape), flat.numbers.reshape(values.shape))
     numbers = values.astype(np.float64, copy=False)
     absent = np.isnan(numbers)
     if not absent.any():
-        return Cells(np.broadcast_to(np.int32(NUMBER_CODE), values.shape), numbers)
-    return Cells(np.where(absent, np.int32(NAN_CODE), np.int32(NUMBER_CODE)), numbers)
+        return FeatureCells(np.broadcast_to(np.int32(NUMBER_CODE), values.shape), numbers)
+    return FeatureCells(np.where(absent, np.int32(NAN_CODE), np.int32(NUMBER_CODE)), numbers)
 
 
 def _of_scalars(values: NDArray[Any]) -> Frame:
-    words = Words()
+    words = KindCodes()
     return Frame(words, {(): _cells(values, words)}, {})
 
 
 def _of_rows(values: NDArray[Any]) -> Frame:
-    words, count = Words(), len(values)
+    words, count = KindCodes(), len(values)
     rows = values.reshape(count, math.prod(values.shape[1:]))
     # Cut off where lists are: rows may lie beside lists on one input alone.
     cells = _cells(rows[:, : row_width(rows.shape[1], count)], words)
     steps: list[Any] = list(np.ndindex(values.shape[1:]))[:MOST_COMPONENTS]
     if values.ndim == 2:
         steps = [place for (place,) in steps]
-    leaves: dict[Path, Cells] = {(): Cells(_whole_rows(values, words), np.full(count, math.nan))}
+    leaves: dict[Path, FeatureCells] = {
+        (): FeatureCells(_whole_rows(values, words), np.full(count, math.nan))
+    }
     for place, step in enumerate(steps):
-        leaves[(step,)] = Cells(cells.codes[:, place], cells.numbers[:, place])
+        leaves[(step,)] = FeatureCells(cells.codes[:, place], cells.numbers[:, place])
     width = np.full(count, float(rows.shape[1]))
     return Frame(words, leaves, {(): Sequences(cells, width)})
 
 
-def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
+def _whole_rows(values: NDArray[Any], words: KindCodes) -> Codes:
     """The codes of whole rows, where these are short and without fractions."""
     rows = values.reshape(len(values), -1)
-    found = np.full(len(rows), UNSEEN_CODE, dtype=np.int32)
+    codes = np.full(len(rows), UNSEEN_CODE, dtype=np.int32)
     if rows.shape[1] > MOST_COMPONENTS:
-        return found
+        return codes
     known: dict[bytes, int] = {}
     fractions = np.isfinite(rows) & (rows != np.trunc(rows)) if rows.dtype.kind == "f" else None
     able = range(len(rows)) if fractions is None else np.flatnonzero(~fractions.any(axis=1))
@@ -243,8 +245,8 @@ def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
         key = rows[place].tobytes()
         if key not in known:
             known[key] = words.code(f"is {shown(values[place].tolist())}")
-        found[place] = known[key]
-    return found
+        codes[place] = known[key]
+    return codes
 
 
 # -- scalars and flat lists ----------------------------------------------------------------------
@@ -252,7 +254,7 @@ def _whole_rows(values: NDArray[Any], words: Words) -> Codes:
 
 def _is_flat(output: Any) -> bool:
     if type(output) in (list, tuple):
-        return all(is_scalar(one) for one in output)
+        return all(is_scalar(part) for part in output)
     return is_scalar(output)
 
 
@@ -261,56 +263,56 @@ def _is_vector(output: Any) -> bool:
 
 
 def _of_lists(values: list[Any]) -> Frame:
-    words = Words()
-    is_list = np.array([type(one) in (list, tuple) for one in values], dtype=bool)
+    words = KindCodes()
+    is_list = np.array([type(value) in (list, tuple) for value in values], dtype=bool)
     lists = [values[place] for place in np.flatnonzero(is_list)]
-    root = leaves_of((UNREAD if type(one) in (list, tuple) else one for one in values), words)
+    root = leaves_of((UNREAD if type(value) in (list, tuple) else value for value in values), words)
     if not lists:
         return Frame(words, {(): root}, {})
     lengths = np.zeros(len(values), dtype=np.int64)
-    lengths[is_list] = [len(one) for one in lists]
-    elements = leaves_of((one for row in lists for one in row), words)
+    lengths[is_list] = [len(row) for row in lists]
+    elements = leaves_of((element for row in lists for element in row), words)
     cells = padded(elements, lengths)
     root.codes[is_list] = _whole_lists(lists, _with_fractions(elements, lengths[is_list]), words)
-    leaves: dict[Path, Cells] = {(): root}
+    leaves: dict[Path, FeatureCells] = {(): root}
     for place in range(min(cells.codes.shape[1], MOST_COMPONENTS)):
-        leaves[(place,)] = Cells(cells.codes[:, place], cells.numbers[:, place])
+        leaves[(place,)] = FeatureCells(cells.codes[:, place], cells.numbers[:, place])
     return Frame(words, leaves, {(): Sequences(cells, np.where(is_list, lengths, math.nan))})
 
 
-def _with_fractions(elements: Cells, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _with_fractions(elements: FeatureCells, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which lists hold a number that is not whole."""
     rows = np.repeat(np.arange(len(lengths)), lengths)
     return np.bincount(rows[fractions_in(elements)], minlength=len(lengths)) > 0
 
 
-def _whole_lists(lists: list[Any], fractions: NDArray[np.bool_], words: Words) -> list[int]:
+def _whole_lists(lists: list[Any], fractions: NDArray[np.bool_], words: KindCodes) -> list[int]:
     known: dict[bytes | None, int] = {}
-    found = []
-    for one, no_word in zip(lists, fractions.tolist(), strict=True):
-        key = None if no_word else fingerprint(one)
+    codes = []
+    for row, no_word in zip(lists, fractions.tolist(), strict=True):
+        key = None if no_word else fingerprint(row)
         code = UNSEEN_CODE if no_word else known.get(key)
         if code is None:
-            code = words.code(whole(one, (leaf(item(part)) for part in one)))
+            code = words.code(whole(row, (leaf(item(part)) for part in row)))
             if key is not None:
                 known[key] = code
-        found.append(code)
-    return found
+        codes.append(code)
+    return codes
 
 
 # -- everything else -----------------------------------------------------------------------------
 
 
 def _one_by_one(values: list[Any]) -> Frame:
-    words, count = Words(), len(values)
+    words, count = KindCodes(), len(values)
     nodes = _all_read(values)
-    leaves: dict[Path, Cells] = {}
+    leaves: dict[Path, FeatureCells] = {}
     elements: dict[Path, list[list[Leaf] | None]] = {}
-    for row, found in enumerate(nodes):
-        for path, node in found.items():
+    for row, places in enumerate(nodes):
+        for path, node in places.items():
             if path not in leaves:
                 empty = np.full(count, MISSING_CODE, dtype=np.int32), np.full(count, math.nan)
-                leaves[path] = Cells(*empty)
+                leaves[path] = FeatureCells(*empty)
             leaves[path].codes[row] = words.code(node.leaf.words)
             leaves[path].numbers[row] = node.leaf.number
             if node.elements is not None:
@@ -321,22 +323,22 @@ def _one_by_one(values: list[Any]) -> Frame:
 
 def _all_read(values: list[Any]) -> list[dict[Path, Node]]:
     known: dict[bytes, dict[Path, Node]] = {}
-    found = []
-    for one in values:
-        key = fingerprint(one)
+    nodes = []
+    for value in values:
+        key = fingerprint(value)
         if key is None or key not in known:
-            found.append(read(one))
+            nodes.append(read(value))
             if key is not None:
-                known[key] = found[-1]
+                known[key] = nodes[-1]
         else:
-            found.append(known[key])
-    return found
+            nodes.append(known[key])
+    return nodes
 
 
-def _sequences(rows: list[list[Leaf] | None], words: Words) -> Sequences:
-    flat = [one for row in rows for one in row or ()]
-    codes = np.array([words.code(one.words) for one in flat], dtype=np.int32)
-    found = np.array([one.number for one in flat], dtype=np.float64)
+def _sequences(rows: list[list[Leaf] | None], words: KindCodes) -> Sequences:
+    flat = [leaf_read for row in rows for leaf_read in row or ()]
+    codes = np.array([words.code(leaf_read.words) for leaf_read in flat], dtype=np.int32)
+    numbers = np.array([leaf_read.number for leaf_read in flat], dtype=np.float64)
     lengths = np.array([len(row or ()) for row in rows], dtype=np.int64)
     known = np.array([math.nan if row is None else len(row) for row in rows])
-    return Sequences(padded(Cells(codes, found), lengths), known)
+    return Sequences(padded(FeatureCells(codes, numbers), lengths), known)

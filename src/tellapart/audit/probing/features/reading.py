@@ -1,4 +1,4 @@
-"""Any output taken apart: numbers and categories, each at its place."""
+"""Parsing of any output: numbers and categories, each at its place."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ _LEAVES: dict[type, Leaf] = {kind: Leaf(f"is a {kind.__name__}") for kind in _LI
 
 def read(output: Any) -> dict[Path, Node]:
     """Every place of an output and what lies there."""
-    found: dict[Path, Node] = {}
-    _descend(output, (), found)
-    return found
+    nodes: dict[Path, Node] = {}
+    _descend(output, (), nodes)
+    return nodes
 
 
-def _descend(value: Any, path: Path, found: dict[Path, Node]) -> None:
+def _descend(value: Any, path: Path, nodes: dict[Path, Node]) -> None:
     value = _plain(value)
     children = _children(value)
     if children is None:
-        found[path] = Node(leaf(value))
+        nodes[path] = Node(leaf(value))
         return
     parts = list(children)
     elements = [leaf(_plain(child)) for _, child in parts]
     words = f"is a {type(value).__name__}" if path else whole(value, _all_leaves(value))
-    found[path] = Node(Leaf(words), elements if _is_sequence(value) else None)
+    nodes[path] = Node(Leaf(words), elements if _is_sequence(value) else None)
     if len(path) < DEEPEST:
         for step, child in parts[:MOST_COMPONENTS]:
-            _descend(child, (*path, step), found)
+            _descend(child, (*path, step), nodes)
 
 
 def whole(value: Any, elements: Iterable[Leaf]) -> str:
@@ -81,7 +81,7 @@ def whole(value: Any, elements: Iterable[Leaf]) -> str:
     A fraction in a text may have been rounded, and come again.
     """
     short = list(islice(elements, MOST_COMPONENTS + 1))
-    drawn = [one.number for one in short if one.words == NUMBER]
+    drawn = [part.number for part in short if part.words == NUMBER]
     finite = [number for number in drawn if math.isfinite(number)]
     if len(short) > MOST_COMPONENTS or any(math.fmod(number, 1) for number in finite):
         return UNSEEN
@@ -135,7 +135,7 @@ def _children(value: Any) -> Iterator[tuple[Any, Any]] | None:
         return None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
-        return ((Attribute(one.name), getattr(value, one.name)) for one in fields)
+        return ((Attribute(field.name), getattr(value, field.name)) for field in fields)
     if isinstance(value, Mapping):
         return iter(value.items())
     if isinstance(value, AbstractSet):
@@ -212,8 +212,8 @@ def shown(value: Any) -> str:
     if isinstance(value, AbstractSet):
         return "{" + ", ".join(sorted(map(shown, value))) + "}"
     if isinstance(value, Mapping):
-        pairs = sorted((shown(key), shown(one)) for key, one in value.items())
-        return "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+        pairs = sorted((shown(key), shown(item)) for key, item in value.items())
+        return "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
     if isinstance(value, np.ndarray):
         return shown(value.tolist())
     if _is_sequence(value):

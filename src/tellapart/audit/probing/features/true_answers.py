@@ -1,4 +1,4 @@
-"""Guesses at the true answers and the scale of the noise, from outputs and inputs.
+"""Estimates of the true query answers and the scale of the noise, from outputs and inputs.
 
 A wrong guess finds nothing and proves nothing: whatever comes of it is counted on other calls.
 """
@@ -48,8 +48,8 @@ def guesses(
     seen = finite[0], finite[1]
     for pair in [centres] if centres is not None else _centres(seen, inputs):
         for law in LAWS:
-            for one in [scale] if scale is not None else _scales(seen, pair, epsilon, law):
-                yield Guess(pair, one, law)
+            for width in [scale] if scale is not None else _scales(seen, pair, epsilon, law):
+                yield Guess(pair, width, law)
 
 
 # -- answers -------------------------------------------------------------------------------------
@@ -61,15 +61,15 @@ def _centres(outputs: Both, inputs: tuple[Any, Any]) -> Iterator[Both]:
         _ERRORS * np.median(np.abs(side - middle), axis=0) / math.sqrt(len(side))
         for side, middle in zip(outputs, middles, strict=True)
     ]
-    coarse = max(float(one.max()) for one in errors)
+    coarse = max(float(error.max()) for error in errors)
     # Decimals that the error leaves open would be drawn, not read.
     places = [place for place in range(_MOST_DECIMALS + 1) if 10.0**-place > coarse]
-    rounded = ([np.round(one, place) for one in middles] for place in places)
+    rounded = ([np.round(middle, place) for middle in middles] for place in places)
     seen = set()
     for first, second in itertools.chain(_read(inputs, len(middles[0])), rounded):
         near = all(
-            bool((np.abs(one - middle) <= error).all())
-            for one, middle, error in zip((first, second), middles, errors, strict=True)
+            bool((np.abs(centre - middle) <= error).all())
+            for centre, middle, error in zip((first, second), middles, errors, strict=True)
         )
         key = (*first.tolist(), *second.tolist())
         if near and key not in seen:
@@ -81,16 +81,16 @@ def _centres(outputs: Both, inputs: tuple[Any, Any]) -> Iterator[Both]:
 def _read(inputs: tuple[Any, Any], columns: int) -> Iterator[list[Array]]:
     """Answers that people ask for: the number itself, how many, the sum, the mean."""
     try:
-        first, second = (np.asarray(one, dtype=np.float64).ravel() for one in inputs)
+        first, second = (np.asarray(data, dtype=np.float64).ravel() for data in inputs)
     except (TypeError, ValueError):
         first = second = np.full(1, np.nan)
-    readings = [[first, second], [np.array([one.sum()]) for one in (first, second)]]
+    readings = [[first, second], [np.array([side.sum()]) for side in (first, second)]]
     if min(len(first), len(second)) > 0:
-        readings.append([np.array([one.mean()]) for one in (first, second)])
-    if all(hasattr(one, "__len__") for one in inputs):
-        readings.append([np.array([float(len(one))]) for one in inputs])
+        readings.append([np.array([side.mean()]) for side in (first, second)])
+    if all(hasattr(data, "__len__") for data in inputs):
+        readings.append([np.array([float(len(data))]) for data in inputs])
     for pair in readings:
-        if all(one.shape == (columns,) and np.isfinite(one).all() for one in pair):
+        if all(answer.shape == (columns,) and np.isfinite(answer).all() for answer in pair):
             yield pair
 
 
@@ -107,10 +107,10 @@ def _scales(outputs: Both, centres: Both, epsilon: float | None, law: str) -> It
         return
     error = _ERRORS / math.sqrt(off.size)
     moved = np.abs(centres[1] - centres[0])
-    asked = [one / epsilon for one in (moved.sum(), moved.max(), 1.0)] if epsilon else []
-    found = _decimals(about, error) + [1 / one for one in _decimals(1 / about, error)]
-    near = sorted(found, key=lambda one: abs(one - about))[:_MOST_SCALES]
-    likely = [float(one) for one in asked if abs(one / about - 1) < error]
+    asked = [width / epsilon for width in (moved.sum(), moved.max(), 1.0)] if epsilon else []
+    scales = _decimals(about, error) + [1 / rate for rate in _decimals(1 / about, error)]
+    near = sorted(scales, key=lambda scale: abs(scale - about))[:_MOST_SCALES]
+    likely = [float(scale) for scale in asked if abs(scale / about - 1) < error]
     yield from dict.fromkeys(likely + near)
 
 
@@ -118,4 +118,4 @@ def _decimals(about: float, error: float) -> list[float]:
     """Numbers of two digits about here."""
     step = math.floor(math.log10(about)) - 1
     low, high = (math.floor(about * (1 + way) / 10.0**step) for way in (-error, error))
-    return [float(f"{one}e{step}") for one in range(max(low, 1), high + 2)]
+    return [float(f"{digits}e{step}") for digits in range(max(low, 1), high + 2)]

@@ -1,4 +1,4 @@
-"""Which doubles a sampler can return: noise is a function of a uniform number on a grid.
+"""Floating-point samplers (Mironov 2012): which doubles noise from uniform numbers can reach.
 
 Whoever knows the true answer, the scale and the sampler asks of an output whether any uniform
 number gives it. Many doubles are given by none (Mironov 2012; Jin, McMurtry, Rubinstein and
@@ -33,7 +33,7 @@ _EVERY = frozenset(range(_RESIDUES))
 _EVEN = frozenset(range(0, _RESIDUES, 2))
 
 
-class Sampler(ABC):
+class FloatSampler(ABC):
     """Noise as a program makes it from uniform numbers, for ``takes`` outputs at a time."""
 
     name: str
@@ -46,7 +46,7 @@ class Sampler(ABC):
 
 
 @dataclass(frozen=True)
-class LogUniform(Sampler):
+class LogUniform(FloatSampler):
     """centre ± scale·log(u), u a multiple of 2^−bits in (0, 1]: Laplace noise.
 
     Whether noise is added to the centre or drawn around it comes to the same double. ``above``
@@ -72,12 +72,12 @@ class LogUniform(Sampler):
         drawn = np.where(below, _mask(self.below)[remainder], _mask(self.above)[remainder])
         uniform = steps * 2.0**-self.bits
         hit = drawn & (self._shifted(np.log(uniform), below, middle, scale) == given)
-        found = hit.any(axis=1)
+        reached = hit.any(axis=1)
         # NumPy's logarithm of arrays and the C library's, which its generators use, may differ.
-        rest = ~found
+        rest = ~reached
         again = self._shifted(_libm_log(uniform[rest]), below[rest], middle, scale) == given[rest]
-        found[rest] = (drawn[rest] & again).any(axis=1)
-        return np.asarray(found)
+        reached[rest] = (drawn[rest] & again).any(axis=1)
+        return np.asarray(reached)
 
     def _shifted(self, logs: Array, below: Reached, middle: float, scale: float) -> Array:
         noise = logs / _inverse(scale) if self.divides else scale * logs
@@ -85,7 +85,7 @@ class LogUniform(Sampler):
 
 
 def _mask(residues: frozenset[int]) -> Reached:
-    return np.array([one in residues for one in range(_RESIDUES)])
+    return np.array([residue in residues for residue in range(_RESIDUES)])
 
 
 def _inverse(scale: float) -> float:
@@ -94,11 +94,11 @@ def _inverse(scale: float) -> float:
 
 
 def _libm_log(values: Array) -> Array:
-    found = [math.log(one) for one in values.ravel().tolist()]
-    return np.array(found, dtype=np.float64).reshape(values.shape)
+    logs = [math.log(value) for value in values.ravel().tolist()]
+    return np.array(logs, dtype=np.float64).reshape(values.shape)
 
 
-class Pair(Sampler):
+class PairSampler(FloatSampler):
     """Two Gaussian numbers at a time from two uniform ones."""
 
     bits: int
@@ -113,13 +113,13 @@ class Pair(Sampler):
             box = sides * (doubt * 2.0**self.bits)[:, None]
         # What is no number is given by nothing.
         known = np.isfinite(places).all(axis=1) & np.isfinite(outputs).all(axis=1)
-        found = known & (box.max(axis=1) > _LONG) & (box.min(axis=1) < _SHORT)
+        reached = known & (box.max(axis=1) > _LONG) & (box.min(axis=1) < _SHORT)
         for step in product(_ASIDE_PAIR, repeat=2):
-            rest = known & ~found
+            rest = known & ~reached
             points = (places[rest] + np.array(step)) * 2.0**-self.bits
             for noise in self._noises(points):
-                found[rest] |= (centre + scale * noise == outputs[rest]).all(axis=1)
-        return np.asarray(found)
+                reached[rest] |= (centre + scale * noise == outputs[rest]).all(axis=1)
+        return np.asarray(reached)
 
     @abstractmethod
     def _inverted(self, rough: Array) -> tuple[Array, Array]:
@@ -131,7 +131,7 @@ class Pair(Sampler):
 
 
 @dataclass(frozen=True)
-class PolarPair(Pair):
+class PolarPair(PairSampler):
     """A point of the disc, stretched (Marsaglia), as NumPy's RandomState draws."""
 
     name: str
@@ -154,7 +154,7 @@ class PolarPair(Pair):
 
 
 @dataclass(frozen=True)
-class BoxMullerPair(Pair):
+class BoxMullerPair(PairSampler):
     """A radius and an angle, each from its own uniform number (Box and Muller)."""
 
     name: str
@@ -191,7 +191,7 @@ GAUSSIAN = (
     PolarPair("the polar method's Gaussian noise"),
     BoxMullerPair("Box and Muller's Gaussian noise"),
 )
-SAMPLERS: tuple[Sampler, ...] = LAPLACE + GAUSSIAN
+SAMPLERS: tuple[FloatSampler, ...] = LAPLACE + GAUSSIAN
 
 
 Exponents = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""What a function is called, and whether its code and what it was told are still the same."""
+"""Fingerprints of code and data: whether a run that goes on is still the same run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import hashlib
 import numbers
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -17,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.audit.trainings import datasets
+import tellapart
 
 _INSTALLED = {"site-packages", "dist-packages"}
-_PYTHON = tuple(Path(sysconfig.get_path(one)).resolve() for one in ("stdlib", "platstdlib"))
-_TELLAPART = Path(__file__).resolve().parents[1]
+_PYTHON = tuple(Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib"))
+_TELLAPART = Path(tellapart.__file__).resolve().parent
 
 Namespace = Mapping[str, Any]
 
 
 def files(spaces: Iterable[Namespace]) -> set[Path]:
     """The user's files that these namespaces of modules rest on, their own among them."""
-    found: set[Path] = set()
+    paths: set[Path] = set()
     seen: dict[int, Namespace] = {}  # kept, as a number may stand for another once one is gone
     todo = list(spaces)
     while todo:
@@ -37,26 +38,26 @@ def files(spaces: Iterable[Namespace]) -> set[Path]:
             continue
         seen[id(space)] = space
         path = file(space)
-        if path is not None and path not in found:
-            found.add(path)
+        if path is not None and path not in paths:
+            paths.add(path)
             todo += _written(path, str(space.get("__package__") or ""))
         if path is not None or _typed_in(space):
             todo += _held(space)
-    return found
+    return paths
 
 
 def files_of_script(script: Path) -> set[Path]:
     """The user's files that a script in Python comes to, beside which they lie."""
-    found: set[Path] = set()
+    paths: set[Path] = set()
     todo: list[Namespace] = [{"__file__": str(script)}]
     while todo:
         space = todo.pop()
         path = file(space)
-        if path is not None and path not in found:
-            found.add(path)
+        if path is not None and path not in paths:
+            paths.add(path)
             package = str(space.get("__package__") or "")
             todo += _written(path, package, [str(script.resolve().parent)])
-    return found
+    return paths
 
 
 def _typed_in(space: Namespace) -> bool:
@@ -70,7 +71,7 @@ def file(space: Namespace) -> Path | None:
         return None
     path = Path(named).resolve()
     away = _INSTALLED & set(path.parts) or any(
-        path.is_relative_to(one) for one in (*_PYTHON, _TELLAPART)
+        path.is_relative_to(folder) for folder in (*_PYTHON, _TELLAPART)
     )
     return path if not away and path.is_file() else None
 
@@ -97,13 +98,13 @@ def _written(path: Path, package: str, beside: list[str] | None = None) -> Itera
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for one in node.names:
-                yield from _named(one.name, beside)
+            for alias in node.names:
+                yield from _named(alias.name, beside)
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(package.split(".")[: len(package.split(".")) + 1 - node.level])
             start = ".".join(filter(None, (base if node.level else "", node.module)))
-            for one in node.names:
-                yield from _named(f"{start}.{one.name}", beside)
+            for alias in node.names:
+                yield from _named(f"{start}.{alias.name}", beside)
 
 
 def _named(name: str, beside: list[str] | None) -> Iterator[Namespace]:
@@ -137,14 +138,14 @@ def _unimported(spec: Any, whole: str) -> Namespace:
 _PLAIN = (str, bytes, numbers.Number, range, type(None))
 
 
-def name(function: Any) -> str:
+def function_name(function: Any) -> str:
     """The function's full name; that of its type where it has none."""
     bare = _bare(function)
     named = bare if hasattr(bare, "__qualname__") else type(bare)
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def code(function: Any, whole_files: bool = False) -> str:
+def code_fingerprint(function: Any, whole_files: bool = False) -> str:
     """A short name for the function's code and its settings; nothing where it has none.
 
     Settings are plain values and arrays: arguments bound to it, defaults, what it closes over,
@@ -154,13 +155,13 @@ def code(function: Any, whole_files: bool = False) -> str:
     """
     if function is None or _own(_bare(function)) is None:
         return ""
-    told, seen = hashlib.sha256(), _Seen()
-    _feed(told, function, seen)
+    digest, seen = hashlib.sha256(), _SeenCode()
+    _feed(digest, function, seen)
     paths = files(seen.spaces)
     if not whole_files:
         paths -= {file(space) for space in seen.spaces}
-    told.update(contents(paths))
-    return told.hexdigest()[:16]
+    digest.update(contents(paths))
+    return digest.hexdigest()[:16]
 
 
 def contents(paths: Iterable[Path]) -> bytes:
@@ -169,7 +170,7 @@ def contents(paths: Iterable[Path]) -> bytes:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SeenCode:
     """Code that is told, and the modules that it lies in."""
 
     codes: set[int] = field(default_factory=set)
@@ -186,51 +187,51 @@ def _own(bare: Any) -> CodeType | None:
     return getattr(bare, "__code__", None) or getattr(type(bare).__call__, "__code__", None)
 
 
-def _feed(told: Any, function: Any, seen: _Seen) -> None:
+def _feed(digest: Any, function: Any, seen: _SeenCode) -> None:
     while isinstance(function, functools.partial):
-        _settings(told, {"": function.args, **function.keywords}, seen)
+        _settings(digest, {"": function.args, **function.keywords}, seen)
         function = function.func
-    _settings(told, _holds(getattr(function, "__self__", None)), seen)
+    _settings(digest, _holds(getattr(function, "__self__", None)), seen)
     bare = getattr(function, "__func__", function)
     own = _own(bare)
     if own is None or id(own) in seen.codes:
         return
     seen.codes.add(id(own))
-    _feed_code(told, own)
+    _feed_code(digest, own)
     if not isinstance(bare, FunctionType):
-        _settings(told, _holds(bare), seen)
+        _settings(digest, _holds(bare), seen)
         bare = getattr(type(bare).__call__, "__func__", type(bare).__call__)
     if isinstance(bare, FunctionType):
         seen.spaces.append(bare.__globals__)
-        _settings(told, {"": bare.__defaults__, **(bare.__kwdefaults__ or {})}, seen)
-        _settings(told, _closed_over(bare), seen)
-        _settings(told, _name_in(bare, own), seen)
+        _settings(digest, {"": bare.__defaults__, **(bare.__kwdefaults__ or {})}, seen)
+        _settings(digest, _closed_over(bare), seen)
+        _settings(digest, _name_in(bare, own), seen)
 
 
-def _feed_code(told: Any, own: CodeType) -> None:
-    told.update(own.co_code)
-    told.update(repr((own.co_names, own.co_varnames, own.co_freevars)).encode())
-    for one in own.co_consts:
-        if isinstance(one, CodeType):
-            _feed_code(told, one)
-        elif isinstance(one, frozenset):  # in no order of its own
-            told.update(repr(sorted(one, key=repr)).encode())
+def _feed_code(digest: Any, own: CodeType) -> None:
+    digest.update(own.co_code)
+    digest.update(repr((own.co_names, own.co_varnames, own.co_freevars)).encode())
+    for constant in own.co_consts:
+        if isinstance(constant, CodeType):
+            _feed_code(digest, constant)
+        elif isinstance(constant, frozenset):  # in no order of its own
+            digest.update(repr(sorted(constant, key=repr)).encode())
         else:
-            told.update(repr(one).encode())
+            digest.update(repr(constant).encode())
 
 
-def _settings(told: Any, values: dict[str, Any], seen: _Seen) -> None:
+def _settings(digest: Any, values: dict[str, Any], seen: _SeenCode) -> None:
     for name, value in sorted(values.items()):
         if _plain(value) or isinstance(value, np.ndarray):
-            told.update(f"{name} {datasets.fingerprint(value)};".encode())
+            digest.update(f"{name} {data_fingerprint(value)};".encode())
         elif isinstance(value, FunctionType | functools.partial):
-            told.update(f"{name} {value.__class__.__name__};".encode())
-            _feed(told, value, seen)
+            digest.update(f"{name} {value.__class__.__name__};".encode())
+            _feed(digest, value, seen)
 
 
 def _plain(value: Any) -> bool:
     return isinstance(value, _PLAIN) or (
-        isinstance(value, tuple) and all(_plain(one) for one in value)
+        isinstance(value, tuple) and all(_plain(item) for item in value)
     )
 
 
@@ -245,10 +246,10 @@ def _closed_over(function: FunctionType) -> dict[str, Any]:
 
 def _name_in(function: FunctionType, own: CodeType) -> dict[str, Any]:
     """What a function finds in its module: plain values, and functions made there."""
-    found = {name: function.__globals__.get(name) for name in _names(own)}
+    values = {name: function.__globals__.get(name) for name in _names(own)}
     return {
         name: value
-        for name, value in found.items()
+        for name, value in values.items()
         if _plain(value)
         or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
     }
@@ -256,6 +257,55 @@ def _name_in(function: FunctionType, own: CodeType) -> dict[str, Any]:
 
 def _names(own: CodeType) -> Iterator[str]:
     yield from own.co_names
-    for one in own.co_consts:
-        if isinstance(one, CodeType):
-            yield from _names(one)
+    for constant in own.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def data_fingerprint(data: Any) -> str:
+    """A short name for the data: others have another, up to what cannot be read without calling.
+
+    Objects that are neither arrays, frames, nor made of lists and plain values count by their
+    type and length alone.
+    """
+    digest = hashlib.sha256()
+    _feed_data(digest, data)
+    return digest.hexdigest()[:32]
+
+
+def _feed_data(digest: Any, data: Any) -> None:
+    if hasattr(data, "tensors"):  # PyTorch's TensorDataset
+        data = data.tensors
+    if hasattr(data, "detach"):
+        data = data.detach().cpu().numpy()
+    if isinstance(data, np.ndarray) and data.dtype.kind != "O":
+        digest.update(f"array {data.dtype.str} {data.shape}".encode())
+        digest.update(np.ascontiguousarray(data).tobytes())
+    elif isinstance(data, str | bytes | numbers.Number | range | date | None):
+        digest.update(f"{type(data).__name__} {data!r};".encode())
+    elif isinstance(data, np.ndarray):
+        _feed_data(digest, data.tolist())
+    elif isinstance(data, set | frozenset):  # in no order of their own
+        _feed_data(digest, sorted(data_fingerprint(item) for item in data))
+    elif isinstance(data, Sequence):
+        digest.update(f"{type(data).__name__} {len(data)}".encode())
+        for item in data:
+            _feed_data(digest, item)
+    elif isinstance(data, dict):
+        _feed_data(digest, list(data.items()))
+    elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
+        for name in data.columns:
+            _feed_data(digest, name)
+            _feed_data(digest, data[name].to_numpy())
+    elif hasattr(data, "tocoo"):  # SciPy's sparse matrices
+        entries = data.tocoo()
+        _feed_data(digest, [data.shape, entries.row, entries.col, entries.data])
+    elif hasattr(data, "to_numpy"):
+        _feed_data(digest, data.to_numpy())
+    else:
+        kind = type(data)
+        length = len(data) if hasattr(data, "__len__") else 0
+        digest.update(f"{kind.__module__}.{kind.__qualname__} {length}".encode())

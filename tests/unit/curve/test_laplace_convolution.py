@@ -6,14 +6,14 @@ from scipy.integrate import quad
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.curve.composition.laplace_convolution import PanelsCurve, laplace_two
+from tellapart.curve.composition.laplace_convolution import PanelsCurve, two_laplace
 from tellapart.mechanisms.catalogue import named
 
 CURVES = {
     "two": lambda: named("laplace:epsilon=0.3,repeated=2").curve(),
     "ten": lambda: named("laplace:epsilon=1,repeated=10").curve(),
-    "unlike": lambda: laplace_two(0.5, 2.0),
-    "alike": lambda: laplace_two(1.0, 1.0),
+    "unlike": lambda: two_laplace(0.5, 2.0),
+    "alike": lambda: two_laplace(1.0, 1.0),
 }
 
 

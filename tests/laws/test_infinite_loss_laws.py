@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart.curve.closed import GaussianCurve
-from tellapart.curve.composition.infinite_loss import Kept, RevealingCurve, revealing
+from tellapart.curve.composition.infinite_loss import (
+    FiniteMass,
+    InfiniteLossCurve,
+    with_infinite_loss,
+)
 
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])
 LOSSES = np.concatenate([-np.arange(8.0, 0, -0.5), [0.0], np.arange(0.5, 9, 0.5)]) + 0.0123
@@ -55,7 +59,7 @@ def test_promises_compose_as_well_as_they_can(epsilon, delta, k):
 @quick
 @given(st.floats(0.05, 6), chances, chances)
 def test_around_a_bell_it_is_what_the_formula_says(mu, a, b):
-    curve = revealing(GaussianCurve(mu), Kept(np.log1p(-a), np.log1p(-b)))
+    curve = with_infinite_loss(GaussianCurve(mu), FiniteMass(np.log1p(-a), np.log1p(-b)))
     bell = GaussianCurve(mu)
     alpha = FPRS * (1 - a)
     np.testing.assert_allclose(curve.beta(alpha), (1 - b) * bell.beta(FPRS), rtol=1e-12, atol=1e-15)
@@ -78,7 +82,7 @@ def test_around_a_bell_it_is_what_the_formula_says(mu, a, b):
 @quick
 @given(st.floats(0.05, 6), chances, chances, st.floats(1e-9, 0.9))
 def test_epsilon_and_delta_are_inverse_where_there_is_an_epsilon(mu, a, b, delta):
-    curve = revealing(GaussianCurve(mu), Kept(np.log1p(-a), np.log1p(-b)))
+    curve = with_infinite_loss(GaussianCurve(mu), FiniteMass(np.log1p(-a), np.log1p(-b)))
     epsilon = curve.epsilon(delta)
     if delta < b:
         assert epsilon == np.inf
@@ -91,7 +95,7 @@ def test_epsilon_and_delta_are_inverse_where_there_is_an_epsilon(mu, a, b, delta
 @quick
 @given(st.floats(0.05, 6), chances, chances)
 def test_both_orders_together_are_the_worse_of_them(mu, a, b):
-    curve = revealing(GaussianCurve(mu), Kept(np.log1p(-a), np.log1p(-b)))
+    curve = with_infinite_loss(GaussianCurve(mu), FiniteMass(np.log1p(-a), np.log1p(-b)))
     both, orders = curve.symmetrised(), (curve, curve.mirrored())
     worse = np.maximum(*(one.delta(LOSSES) for one in orders))
     np.testing.assert_allclose(both.delta(LOSSES), worse, rtol=1e-12, atol=1e-15)
@@ -133,10 +137,10 @@ def test_brackets_hold_the_contour(sigma, rate, times, sure, part, order):
 
 
 def test_a_small_chance_and_what_is_left_of_a_large_one_keep_their_digits():
-    small = RevealingCurve(GaussianCurve(1), Kept(-1e-30, -1e-30))
+    small = InfiniteLossCurve(GaussianCurve(1), FiniteMass(-1e-30, -1e-30))
     assert small.delta(np.inf) == 1e-30
     assert small.delta(30.0) == pytest.approx(1e-30 + GaussianCurve(1).delta(30.0), rel=1e-12)
-    large = RevealingCurve(GaussianCurve(1), Kept(-100.0, -100.0))
+    large = InfiniteLossCurve(GaussianCurve(1), FiniteMass(-100.0, -100.0))
     assert large.beta(0.0) == pytest.approx(np.exp(-100), rel=1e-12)
     assert large.rates(0.0).fpr == pytest.approx(np.exp(-100) * GaussianCurve(1).rates(0.0).fpr)
 
@@ -174,7 +178,7 @@ def test_an_attack_is_no_step():
 def test_epsilon_is_found_between_zero_and_the_shift(mu, a, part, share):
     """The absent world reveals itself more often: normalising has taken something off each loss."""
     b = a * part
-    curve = revealing(GaussianCurve(mu), Kept(np.log1p(-a), np.log1p(-b)))
+    curve = with_infinite_loss(GaussianCurve(mu), FiniteMass(np.log1p(-a), np.log1p(-b)))
     shift = np.log1p(-b) - np.log1p(-a)
     want = share * shift
     delta = curve.delta(want)
@@ -195,11 +199,11 @@ def test_a_finite_test_that_may_reveal_all_has_the_epsilon_of_all_its_outcomes(p
     p, q = (0.9 * one + 0.1 / one.size for one in pair)
     assume(np.abs(p - q).max() > 1e-3)
     b = a * part
-    kept = Kept(np.log1p(-a), np.log1p(-b))
-    found = RevealingCurve(ta.from_pmfs(p, q), kept)
+    finite_mass = FiniteMass(np.log1p(-a), np.log1p(-b))
+    found = InfiniteLossCurve(ta.from_pmfs(p, q), finite_mass)
     absent, present = np.append((1 - a) * p, [a, 0.0]), np.append((1 - b) * q, [0.0, b])
     for share in (0.0, data.draw(st.floats(0.01, 0.99)), 1.5):
-        epsilon = share * kept.shift
+        epsilon = share * finite_mass.shift
         delta = float(np.maximum(present - np.exp(epsilon) * absent, 0).sum())
         assert found.delta(epsilon) == pytest.approx(delta, rel=1e-12)
         asked = min(delta * (1 + 1e-12), 1.0)
@@ -215,11 +219,11 @@ def test_a_finite_test_that_may_reveal_all_has_the_epsilon_of_all_its_outcomes(p
 @given(st.floats(0.05, 6), st.floats(0.01, 0.9), st.floats(0, 0.99), st.integers(-4, 4))
 def test_epsilon_is_found_also_at_the_shift_itself(mu, a, part, ulps):
     """Where one way to the answer ends and the other begins, to a rounding or two."""
-    kept = Kept(np.log1p(-a), np.log1p(-a * part))
-    curve = revealing(GaussianCurve(mu), kept)
-    delta = curve.delta(kept.shift)
+    finite_mass = FiniteMass(np.log1p(-a), np.log1p(-a * part))
+    curve = with_infinite_loss(GaussianCurve(mu), finite_mass)
+    delta = curve.delta(finite_mass.shift)
     asked = delta + ulps * np.spacing(delta)
     found = curve.epsilon(asked)
     assert curve.delta(found) <= asked * (1 + 1e-14)
-    slope = np.exp(kept.shift) * curve.rates(kept.shift).fpr
-    assert found == pytest.approx(kept.shift, abs=1e-12 + 1e-14 / slope)
+    slope = np.exp(finite_mass.shift) * curve.rates(finite_mass.shift).fpr
+    assert found == pytest.approx(finite_mass.shift, abs=1e-12 + 1e-14 / slope)

@@ -12,7 +12,7 @@ import pytest
 
 from tellapart.curve.atomic import from_atoms
 from tellapart.curve.base import Bound
-from tellapart.curve.composition.shuffling import _levels, _outcomes, clones
+from tellapart.curve.composition.shuffling import _levels, _outcomes, shuffled_curve
 
 # What logarithms of counts, and sums of a million terms, lose in doubles; nothing else is allowed.
 ROUNDING = 1e-11
@@ -60,7 +60,7 @@ def test_the_bound_is_never_below_the_sum_over_all_clones(others, local):
     for count, log_mass in enumerate(log_binomial(others, chance_of(local))):
         if log_mass > -700:
             want += math.exp(log_mass) * profile(local, count, epsilon)
-    curve = clones(local, others, chance_of(local))
+    curve = shuffled_curve(local, others, chance_of(local))
     for one in (curve, curve.mirrored()):
         found = one.delta(epsilon)
         assert np.all(found >= want * (1 - ROUNDING))

@@ -1,4 +1,4 @@
-"""Training the models of a game, wherever there are workers; what is finished is kept at once."""
+"""Shadow models: trained wherever there are workers, and what is finished is kept at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from tellapart import run
 from tellapart._checks import Array
 from tellapart.audit.trainings import datasets
-from tellapart.audit.trainings.store import Kept
+from tellapart.audit.trainings.store import ModelStore
 from tellapart.errors import BadScores, TrainingStopped
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ _BLOCKS = 200
 
 
 @dataclass(frozen=True)
-class Playing:
+class ShadowTraining:
     """All that a worker must know to train any model of the game."""
 
     game: MembershipGame
     train: Train
     score: Score | None
-    kept: Kept | None
+    kept: ModelStore | None
 
     def block(self, models: list[int], rng: np.random.Generator) -> Array:
         """Rows of several models; each depends on the game's seed and its own place alone."""
@@ -122,10 +122,10 @@ class Playing:
         return np.append(self.game.targets, np.array(self.game.population, dtype=np.intp))
 
     def _scored(self, places: Any, seed: int) -> Any:
-        found = self.train(datasets.take(self.game.data, places), seed)
+        trained = self.train(datasets.take(self.game.data, places), seed)
         if self.score is None:
-            return found
-        return self.score(found, datasets.take(self.game.data, self.asked))
+            return trained
+        return self.score(trained, datasets.take(self.game.data, self.asked))
 
     def _checked(self, given: Any, model: int) -> Array:
         """One finite number for each example that is scored, or an error that names the model."""
@@ -151,7 +151,7 @@ class Playing:
     def _rows(self, model: int, row: Array) -> Array:
         inside = np.append(self.game.coins(model), np.zeros(len(self.game.population), bool))
         seed, seconds = (
-            np.full(row.size - 1, one) for one in (self.game.training_seed(model), row[-1])
+            np.full(row.size - 1, value) for value in (self.game.training_seed(model), row[-1])
         )
         return np.column_stack([self.asked, inside, seed, row[:-1], seconds]).astype(np.float64)
 
@@ -180,27 +180,27 @@ class Playing:
         raise BadScores(f"scores of {self._who(model)} must {rule}; {self._safe()}")
 
 
-def played(
+def trained_rows(
     game: MembershipGame,
     train: Train,
     score: Score | None,
-    kept: Kept | None,
+    kept: ModelStore | None,
     progress: run.Progress | None,
 ) -> Array:
     """One row for each model: what is kept already, and the rest trained now."""
-    playing = Playing(game, train, score, kept)
-    found = {
-        model: row for model in range(game.models) if (row := playing.resumed(model)) is not None
+    training = ShadowTraining(game, train, score, kept)
+    known = {
+        model: row for model in range(game.models) if (row := training.resumed(model)) is not None
     }
-    todo = [model for model in range(game.models) if model not in found]
+    todo = [model for model in range(game.models) if model not in known]
     step = max(-(-len(todo) // _BLOCKS), 1)
     blocks = [todo[first : first + step] for first in range(0, len(todo), step)]
-    made = run.map(playing.block, blocks, game.seed, _onward(progress, len(found) / game.models))
+    made = run.map(training.block, blocks, game.seed, _onward(progress, len(known) / game.models))
     for block, rows in zip(blocks, made, strict=True):
-        found.update(zip(block, rows, strict=True))
+        known.update(zip(block, rows, strict=True))
     if progress is not None:
         progress(1.0)
-    return np.array([found[model] for model in range(game.models)])
+    return np.array([known[model] for model in range(game.models)])
 
 
 def _onward(progress: run.Progress | None, done: float) -> Callable[[float], None] | None:

@@ -1,7 +1,7 @@
-"""One training run, many canaries: what so many right guesses say about any trade-off curve.
+"""One-run auditing of f-DP (Mahloujifar et al. 2024): right guesses against any trade-off curve.
 
-The game is that of `_guesses`: m fair coins, c′ guesses of either kind fixed in number before
-the output was seen, c right. Let p_k be the chance of k right guesses, and
+The game is that of `one_run_guesses`: m fair coins, c′ guesses of either kind fixed in number
+before the output was seen, c right. Let p_k be the chance of k right guesses, and
 
     r_j = Σ_{k ≥ j} k·p_k/m   and   h_j = Σ_{k ≥ j} (c′ − k)·p_k/m.
 

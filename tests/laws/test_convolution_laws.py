@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart.curve.composition.contour import Contour, Total
-from tellapart.curve.composition.convolution import Folds, Reflected
+from tellapart.curve.composition.convolution import Convolution, ReflectedConvolution
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 
 FEW = settings(deadline=None, max_examples=examples(15))
@@ -34,11 +34,11 @@ def apart(one, other, epsilon):
 def test_contour_and_folds_tell_one_story(sigma, rate, count, delta, order):
     """Two engines with no step in common: where both answer, ε agrees to 1e-9·max(1, ε)."""
     law = MixtureLoss(1 / sigma, (1 - rate, rate))
-    folds = Folds(((law, count),))
+    folds = Convolution(((law, count),))
     if order is ta.Order.PRESENT:
         engine, contour = folds, Total(((law, count),))
     else:
-        engine, contour = Reflected(folds), Total(((law.swapped(), count),))
+        engine, contour = ReflectedConvolution(folds), Total(((law.swapped(), count),))
     try:
         epsilon = float(engine.guess_delta(np.log(np.array([delta])))[0])
         if not 0 < epsilon < contour.largest:
@@ -79,12 +79,12 @@ def test_brackets_hold_what_folds_and_contours_say(sigma, rate, count, delta):
 def test_folded_rates_and_profile_fit_together(sigma, rate, count, fpr):
     """δ(t) = TPR − e^t·FPR, the slope of log FPR is the density, complements are complements."""
     law = MixtureLoss(1 / sigma, (1 - rate, rate))
-    folds = Folds(((law, count),))
+    folds = Convolution(((law, count),))
     t = folds.guess_fpr(np.array([fpr]))
     found = folds.tails(t)
     assert found.fpr + found.tnr == pytest.approx(1.0, abs=1e-12)
     assert found.tpr + found.fnr == pytest.approx(1.0, abs=1e-12)
     assert found.delta == pytest.approx(found.tpr - np.exp(t) * found.fpr, abs=1e-12)
-    mirror = Reflected(folds).tails(-t)
+    mirror = ReflectedConvolution(folds).tails(-t)
     assert (mirror.fpr, mirror.tpr) == (found.fnr, found.tnr)
     assert mirror.delta == pytest.approx(found.tnr - np.exp(-t) * found.fnr, abs=1e-12)

@@ -1,0 +1,157 @@
+"""A measure or a mechanism is declared in one record: commands, page and report follow from it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# A measure of which less is worse, with an argument of its own; and a mechanism with a parameter
+# of its own. Nothing else says a word of either.
+DECLARED = """
+import tellapart as ta
+from tellapart._numeric.scale import Scale
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, Kind, Parameter, PrivateSide, Way
+from tellapart.risk.catalogue import MEASURES, Argument, LimitRange, Measure
+
+def overlooked(curve, *, alarms):
+    return 1 - curve.tpr(alarms)
+
+alarms = Argument(
+    "alarms", 0.05, label="alarms that are raised", low=1e-3, high=1, ends=("few", "many"),
+    option="Share of alarms.",
+)
+MEASURES["overlooked"] = Measure(
+    "overlooked", overlooked, "overlooked at {alarms:g}", "share of members it misses",
+    (alarms,), smaller_is_worse=True,
+    limit=LimitRange("Share of members missed.", "members missed", 0.9, 0.01, 1, Scale.LINEAR),
+)
+PARAMETERS["half"] = Parameter(
+    "half", "half of the scale", 0.1, 50, private_side=PrivateSide.LARGER, option="Half a scale."
+)
+KINDS["halved"] = Kind("halved", (Way(lambda half: ta.Laplace(2 * half), ("half",)),), "half=1")
+"""
+SHOWN = """
+import contextlib, io, json
+from tellapart.cli import main
+
+def run(line):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(line.split())
+    return code, out.getvalue()
+
+from tellapart.web._questions import Question, answer, report
+from dataclasses import asdict
+
+def page(view, changed=None, **values):
+    told = answer(Question(view, values, changed))
+    return {"controls": told.controls, "query": told.query, "problem": told.problem,
+            "answer": asdict(told.answer)}
+
+chosen = {"mechanism": "halved", "on_overlooked": "yes"}
+print(json.dumps({
+    "help": run("choose --help"),
+    "risk help": run("risk --help"),
+    "risk": run("risk halved --half 1 --alarms 0.1 --json"),
+    "table": run("risk halved --half 1"),
+    "chosen": run("choose halved --min-overlooked 0.8 --alarms 0.1 --json"),
+    "same": run("choose laplace --parameter scale --max-tpr 0.2 --fpr 0.1 --json"),
+    "told": run("choose laplace --min-overlooked 0.9 --alarms 0.02"),
+    "refused": run("choose laplace --min-overlooked 1.5"),
+    "compared": run("compare halved:half=1 laplace:epsilon=1 --alarms 0.2 --json"),
+    "explore": page("/", mechanism="halved:half=1"),
+    "choose": page("/choose", mechanism="halved", on_min_overlooked="yes", on_max_advantage="no",
+                   alarms="0.02"),
+    "turned": page("/choose", "mechanism.0.half", mechanism="halved:half=1"),
+    "report": report(Question("/", {"mechanism": "halved:half=1"})),
+    "filed": run("report halved --half 1 --json"),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Everything in a process of its own, which knows the two from its start on."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", DECLARED + SHOWN], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def values(readings):
+    return {one["key"]: one for one in readings}
+
+
+def controls(shown):
+    for one in shown["controls"]:
+        yield from one.get("controls", [one])
+
+
+def tables(answer):
+    return {one["title"]: one["rows"] for one in answer["parts"] if "rows" in one}
+
+
+def test_the_measure_is_in_every_table_on_its_own_side(seen):
+    code, told = seen["risk"]
+    reading = values(json.loads(told)["readings"])["overlooked"]
+    assert code == 0
+    assert reading["name"] == "overlooked at 0.1"
+    assert reading["meaning"] == "share of members it misses"
+    assert "overlooked at 0.05" in seen["table"][1]
+    compared = json.loads(seen["compared"][1])["mechanisms"]
+    assert [values(one["readings"])["overlooked"]["name"] for one in compared] == [
+        "overlooked at 0.2"
+    ] * 2
+    # Of an error, less is worse: a promise says no attacker has less.
+    (promised,) = (row for row in seen["told"][1].splitlines() if "overlooked at 0.02" in row)
+    assert "≈ 0.89" in promised or "≈ 0.9" in promised
+
+
+def test_the_measure_is_a_limit_on_the_command_line(seen):
+    code, told = seen["help"]
+    assert code == 0
+    assert {"--min-overlooked", "--alarms", "--half"} <= set(told.replace("│", " ").split())
+    assert "Share of members missed." in told
+    assert {"--alarms", "--half"} <= set(seen["risk help"][1].replace("│", " ").split())
+    data, same = (json.loads(seen[key][1]) for key in ("chosen", "same"))
+    assert data["parameter"] == "half"
+    assert data["binding"] == "overlooked(alarms=0.1) ≥ 0.8"
+    assert data["rounded"] == "up"  # more of it is more private
+    assert data["unrounded"] == pytest.approx(same["unrounded"] / 2, rel=1e-9)
+    assert seen["refused"][0] == 2
+
+
+def test_the_measure_is_a_limit_on_the_page(seen):
+    shown = seen["choose"]
+    fields = {one["field"]: one for one in controls(shown)}
+    assert fields["min_overlooked"]["label"] == "members missed, at least"
+    assert fields["min_overlooked"]["private"] == "larger"
+    assert fields["alarms"]["label"] == "alarms that are raised"
+    assert fields["alarms"]["value"] == 0.02
+    assert shown["problem"] == ""
+    assert shown["answer"]["headline"].startswith("half = ")
+    ((limit, *_),) = tables(shown["answer"])["Your limits"]
+    assert limit == "overlooked(alarms=0.02) ≥ 0.9"
+    assert "--min-overlooked 0.9" in shown["answer"]["command"]
+    assert "--alarms 0.02" in shown["answer"]["command"]
+    assert "on_min_overlooked=yes" in shown["query"]
+
+
+def test_the_mechanism_is_on_the_page(seen):
+    shown = seen["explore"]
+    which = next(one for one in controls(shown) if one["field"] == "mechanism")
+    assert ["halved:half=1", "Halved"] in [list(one) for one in which["options"]]
+    dial = next(one for one in controls(shown) if one["field"] == "mechanism.0.half")
+    assert (dial["label"], dial["private"]) == ("half of the scale", "larger")
+    rows = {row[0]: row[1] for row in tables(shown["answer"])["In numbers"]}
+    assert rows["overlooked at 0.05"].startswith("≈ ")
+    assert seen["turned"]["problem"]  # nothing of it is left open
+
+
+def test_both_are_in_the_report(seen):
+    assert "overlooked at 0.05" in seen["report"]
+    assert "halved:half=1" in seen["report"]
+    filed = json.loads(seen["filed"][1])
+    assert "overlooked at 0.05" in json.dumps(filed)
