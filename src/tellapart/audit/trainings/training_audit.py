@@ -126,8 +126,7 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
 
 def enough_models(claim: Subject, models: int, aside: int, confidence: float, prior: float) -> None:
     """Raise where not even an attack that never errs could refute the claim."""
-    share = _checks.inside_unit(prior=prior)
-    if _refutable(claim, models - aside, share, 1 - confidence):
+    if _refutable(claim, models - aside, prior, 1 - confidence):
         return
     needed = fewest_models(claim, confidence, prior)
     total = -(-needed * models // max(models - aside, 1))
