@@ -19,7 +19,6 @@ MOVED = {
     "tellapart.audit.intervals": "tellapart.audit.counts.intervals",
     "tellapart.mechanisms.named": "tellapart.mechanisms.catalogue",
     "tellapart.worlds.fitting": "tellapart.worlds",
-    "tellapart.worlds.models": "tellapart.worlds",
     "tellapart.worlds.quilts": "tellapart.worlds",
     "tellapart.worlds.streams": "tellapart.worlds.markov.streams",
 }

@@ -1,12 +1,20 @@
-"""What tellapart raises, and when.
+"""Exceptions: the whole tree of what tellapart raises, and when.
 
 TellapartError
 ├── InvalidArgument (ValueError)   the call is wrong: the message names argument, rule and value
-│   └── BadScores                  a table of attack scores is wrong: names file, row and rule
+│   ├── BadScores                  a table of attack scores is wrong: names file, row and rule
+│   │   └── NoColumn               a table or a file lacks a column; names those it has
+│   ├── BadProgram                 a program under audit did not answer in JSON, line by line
+│   └── ImpossibleSecret           a secret, or what is known, has probability 0 in the data model
 ├── Unsupported                    the question has no answer for this object; says what does
+│   └── UnreadableEvent            an event of dp_accounting has no counterpart here
 ├── NotCertified                   the asked precision cannot be reached; no number is returned
+├── Infeasible                     no parameter keeps the limit, as perfect privacy does not
 ├── LimitReached                   the answer takes more time or memory than was allowed
 └── TrainingStopped                a model could not be trained or kept; says which and what is kept
+
+The page and the command line have exceptions of their own for requests, processes and pipes,
+which end there: nobody who calls the library meets one.
 """
 
 from __future__ import annotations
@@ -17,19 +25,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dp_accounting.dp_event import DpEvent
+
 # Characters that show nothing and may move a cursor, change a colour or turn a line round.
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def visible(
-    text: str, keep: str = "", spelt: Callable[[str], str] = lambda one: repr(one)[1:-1]
+    text: str, keep: str = "", spelt: Callable[[str], str] = lambda character: repr(character)[1:-1]
 ) -> str:
     """Text as it may stand on a terminal: what would steer it is spelt out."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        spelt(one) if one not in keep and unicodedata.category(one) in _UNSEEN else one
-        for one in text
+        spelt(sign) if sign not in keep and unicodedata.category(sign) in _UNSEEN else sign
+        for sign in text
     )
 
 
@@ -49,12 +59,39 @@ class BadScores(InvalidArgument):
     """Says where a table of attack scores breaks which rule: file, row and value."""
 
 
+class NoColumn(BadScores):
+    """Says which column a table or a file lacks, and which it has."""
+
+
+class BadProgram(InvalidArgument):
+    """Says what a program did instead of answering every line with one line of JSON."""
+
+
+class ImpossibleSecret(InvalidArgument):
+    """Says that a secret, or what the adversary knows, has probability 0 under the model."""
+
+
 class Unsupported(TellapartError):
     """Says that this object cannot answer this question, and what to ask instead."""
 
 
+class UnreadableEvent(Unsupported):
+    """Says which event of a tree has no counterpart here, and why."""
+
+    def __init__(self, event: DpEvent, message: str) -> None:
+        super().__init__(event, message)
+        self.event = event
+
+    def __str__(self) -> str:
+        return visible(self.args[1], keep="\n")
+
+
 class NotCertified(TellapartError):
     """Says that a number could not be computed to the precision promised, so none is given."""
+
+
+class Infeasible(TellapartError):
+    """Says that no parameter keeps the limit, because perfect privacy does not."""
 
 
 class LimitReached(TellapartError):

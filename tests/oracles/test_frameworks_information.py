@@ -7,6 +7,7 @@ import pytest
 from stored_frameworks import BY_ID, table_of
 
 import tellapart as ta
+from tellapart.reproduce.framework_orderings import COUNTEREXAMPLES
 from tellapart.worlds import (
     Channel,
     Independent,
@@ -17,7 +18,6 @@ from tellapart.worlds import (
     tell_apart,
 )
 from tellapart.worlds.frameworks import (
-    COUNTEREXAMPLES,
     ProductPriors,
     inferential,
     membership,

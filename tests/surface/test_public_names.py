@@ -238,6 +238,7 @@ def test_the_names_for_deployments_are_these():
     fields = [
         "name",
         "curator",
+        "published",
         "variant",
         "model",
         "unit",

@@ -19,7 +19,7 @@ sys.path.pop(0)
 
 # Packages that people reach through others: their names are those of `tellapart` and `audit`,
 # and the command line is told in the README.
-BEHIND = {"blackbox", "cli", "curve", "data", "errors", "mechanisms"}
+BEHIND = {"cli", "curve", "data", "errors", "mechanisms"}
 # Accountants for other packages are imported by their full names, so that neither is loaded.
 BY_NAME = {"tellapart.accountants.dp_accounting", "tellapart.accountants.opacus"}
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from tellapart import _checks
 from tellapart.accountants import _spent
-from tellapart.accountants.events import UnreadableEvent, from_dp_event
+from tellapart.accountants.events import from_dp_event
 from tellapart.curve.base import TradeoffCurve
-from tellapart.errors import Unsupported
+from tellapart.errors import UnreadableEvent, Unsupported
 from tellapart.mechanisms.base import Mechanism
 
 try:

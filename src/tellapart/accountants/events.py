@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tellapart import _checks
 from tellapart.curve.base import Bound
 from tellapart.curve.guarantees import everything, nothing
-from tellapart.errors import Unsupported
+from tellapart.errors import UnreadableEvent
 from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import compose
@@ -27,14 +27,6 @@ from tellapart.mechanisms.noise import Gaussian, Laplace
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
     from dp_accounting.privacy_accountant import NeighboringRelation
-
-
-class UnreadableEvent(Unsupported):
-    """Says which event of a tree has no counterpart here, and why."""
-
-    def __init__(self, event: DpEvent, message: str) -> None:
-        super().__init__(message)
-        self.event = event
 
 
 class _Relation(Enum):

@@ -10,7 +10,7 @@ who say ``assume=ta.Sampling.POISSON``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -57,6 +57,17 @@ _ORDERS: dict[type, str] = {
 _Step = tuple[float, float]
 
 
+class _CountedSampler(UniformWithReplacementSampler):  # type: ignore[misc]
+    """A Poisson sampler that counts its batches, to be compared with the steps taken."""
+
+    drawn = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in super().__iter__():
+            self.drawn += 1
+            yield batch
+
+
 def accountant(*, assume: Sampling | None = None) -> str:
     """The name by which Opacus makes this accountant: ``PrivacyEngine(accountant=accountant())``.
 
@@ -94,6 +105,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         self.history: list[tuple[float, float, int]] = []
         self.assume = _assumed(assume)
         self.sampling = _SEEN.get()
+        self._samplers: list[_CountedSampler] = []
+        self._steps_seen = 0
 
     @classmethod
     def mechanism(cls) -> str:
@@ -110,10 +123,14 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         seen, self.sampling = self.sampling, None
         found = _sampling_of(loader, self.assume)
         self.sampling = found if seen is not None or len(self) == 0 else None
+        if found is not None and loader.batch_sampler not in self._samplers:
+            loader.batch_sampler.__class__ = _CountedSampler
+            self._samplers.append(loader.batch_sampler)
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """One step more, counted with the last if it is like it."""
         step = _step(noise_multiplier, sample_rate)
+        self._steps_seen += 1
         if self.history and tuple(self.history[-1][:2]) == step:
             self.history[-1] = (*step, self.history[-1][2] + 1)
         else:
@@ -141,6 +158,13 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             raise Unsupported(
                 "no data loader was seen, and ε depends on how batches are drawn: call "
                 f"make_private on this engine; or, if they are Poisson samples, {_SAY_SO}"
+            )
+        drawn = sum(sampler.drawn for sampler in self._samplers)
+        if self._samplers and self.assume is None and self._steps_seen > drawn:
+            raise Unsupported(
+                f"{self._steps_seen:,} steps were taken on {drawn:,} batches of the loader that "
+                "make_private returned, so that others came from elsewhere: train on that loader; "
+                f"or, if all were Poisson samples, {_SAY_SO}"
             )
         return compose([dp_sgd(*step) for step in taken])
 
@@ -187,7 +211,7 @@ def _sampling_of(loader: Any, assume: Sampling | None) -> Sampling | None:
     """How a loader draws its batches: as Poisson samples, or (where that is assumed) unknown."""
     batches: Any = getattr(loader, "batch_sampler", None)
     order = type(getattr(batches, "sampler", None))
-    if type(batches) is UniformWithReplacementSampler:
+    if type(batches) in (UniformWithReplacementSampler, _CountedSampler):
         _check_rate(batches.sample_rate, len(loader))
         return Sampling.POISSON
     if type(batches) is torch_data.BatchSampler and order in _ORDERS:

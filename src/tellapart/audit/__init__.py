@@ -7,7 +7,8 @@
 >>> audit.judge(ta.guarantee(epsilon=1.5, delta=1e-4), evidence).refuted
 True
 
-- `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges;
+- `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges,
+  `summary` puts it into words;
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;

@@ -1,4 +1,4 @@
-"""The multiple-testing budget (Bonferroni): where an audit's chance of a false claim was spent."""
+"""Whoever looks twice pays here: where an audit's chance of a false claim was spent."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class SummedEntries:
+    """Entries of a ledger that are too many to be listed, summed up."""
+
+    kinds: int
+    looks: int
+    spent: float
+
+
+@dataclass(frozen=True)
 class Ledger:
     """How an audit's whole chance of a false claim was divided among everything it looked at.
 
@@ -55,6 +64,14 @@ class Ledger:
         entries = tuple(replace(entry, level=entry.level * factor) for entry in self.entries)
         return replace(self, level=level, entries=entries)
 
+    def abridged(self, most: int) -> tuple[tuple[Entry, ...], SummedEntries | None]:
+        """The first entries, and the sum of those beyond ``most``; None where there are no more."""
+        rest = self.entries[most:]
+        if not rest:
+            return self.entries, None
+        looks, spent = sum(entry.looks for entry in rest), sum(entry.spent for entry in rest)
+        return self.entries[:most], SummedEntries(len(rest), looks, spent)
+
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]
-        return "\n".join(lines + [f"free: {entry}" for entry in self.free])
+        return "\n".join(lines + [f"free: {what}" for what in self.free])

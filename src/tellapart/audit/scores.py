@@ -215,6 +215,7 @@ class Scores:
         >>> Scores.from_table(table).others.count
         2
         """
+        Names(score, member, run, group)
         values = columns.scores(score, frames.column(table, score))
         inside = columns.truths(member, frames.column(table, member))
         runs, groups = (

@@ -240,10 +240,16 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The verdict in one line."""
+        outcome, how = self.outcome
+        return f"{outcome}: the claim {self.name}, {how}"
+
+    @property
+    def outcome(self) -> tuple[str, str]:
+        """Whether the claim is refuted, and how surely: in words, without the claim."""
         if not self.evidence.can_refute:
-            return f"NOT REFUTED: the claim {self.name}, by a bound that can refute nothing"
-        said = "REFUTED" if self.refuted else "NOT REFUTED"
-        return f"{said}: the claim {self.name}, at {percent(self.confidence)} confidence"
+            return "NOT REFUTED", "by a bound that can refute nothing"
+        outcome = "REFUTED" if self.refuted else "NOT REFUTED"
+        return outcome, f"at {percent(self.confidence)} confidence"
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""

@@ -6,7 +6,7 @@ from tellapart.choose.frontiers import Frontier, FrontierRow, frontier
 from tellapart.choose.limit import FROM_MODEL, Limit, at_least, at_most
 from tellapart.choose.noise_choice import NoiseChoice, noise
 from tellapart.choose.noise_tables import NoiseRow, NoiseTable, noise_table
-from tellapart.choose.search import Infeasible
+from tellapart.errors import Infeasible
 
 __all__ = [
     "FROM_MODEL",

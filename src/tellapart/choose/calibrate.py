@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from tellapart import _checks
 from tellapart._numeric.text import to_decimals, to_digits
 from tellapart.choose.limit import FORMULAS, Limit
-from tellapart.choose.search import Family, Infeasible, Search, noiseless, real
+from tellapart.choose.search import Family, Search, noiseless, real
 from tellapart.choose.search import whole as whole_number
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.errors import NotCertified
+from tellapart.errors import Infeasible, NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import Reading, summary

@@ -11,9 +11,8 @@ from tellapart._numeric.text import fixed, to_digits
 from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.frontiers import Frontier, frontier
 from tellapart.choose.limit import Limit, Measure, at_least, at_most
-from tellapart.choose.search import Infeasible
 from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument, NotCertified, Unsupported
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of

@@ -15,9 +15,8 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.choose.limit import FROM_MODEL, Limit, at_most
-from tellapart.choose.search import Infeasible
 from tellapart.curve.base import TradeoffCurve
-from tellapart.errors import NotCertified, Unsupported
+from tellapart.errors import Infeasible, NotCertified, Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.risk.rates import epsilon as epsilon_of
 from tellapart.worlds.frameworks.pufferfish_privacy import pufferfish

@@ -15,7 +15,7 @@ from tellapart._numeric import solve
 from tellapart.choose.limit import BRACKETS, FORMULAS, Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument, NotCertified, TellapartError
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Sampled, parts_of
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -36,10 +36,6 @@ _STEPS = [0.5] * 4 + [2.0**k for k in range(7)]
 _SIZES: list[int] = [2**k for k in range(41)]
 # Where curves end, a search for one that still answers goes on to this relative width.
 _NARROW = 1e-3
-
-
-class Infeasible(TellapartError):
-    """Says that no parameter keeps the limit, because perfect privacy does not."""
 
 
 class Trial(NamedTuple):

@@ -30,6 +30,7 @@ from tellapart.audit import (
     one_run,
 )
 from tellapart.audit.attack_metrics import why_no_epsilon
+from tellapart.audit.summary import AuditResult
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
 from tellapart.cli.options import (
@@ -45,11 +46,10 @@ from tellapart.cli.options import (
 )
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import paths
-from tellapart.data.frames import NoColumn
-from tellapart.errors import BadScores, InvalidArgument, Unsupported
+from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
 from tellapart.report import DESIGNS
-from tellapart.report.model import Found
+from tellapart.report.building import summary_of
 
 
 @Parameter(name="*", group=Group("What the files hold", sort_key=2))
@@ -219,8 +219,8 @@ def audit(
     if not files:
         raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
     if design is None:
-        told = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
-        raise InvalidArgument(f"--design must say how the scores came about: {told}")
+        known = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
+        raise InvalidArgument(f"--design must say how the scores came about: {known}")
     claim, name, deltas = _claim(mechanism, values, at_delta, design)
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
@@ -231,19 +231,25 @@ def audit(
         scores = columns.read(files, progress)
     with terminal.working("looking"):
         found = _found(scores, design, claim, name, deltas, columns, looking)
-        told_all = reporting.of(
-            found,
-            scores=scores,
-            files=paths.found(files)[1],
-            seed=looking.seed if looking.method == "split" else None,
-            command=shlex.join(["tellapart", *typed.get()]),
-            brief=page is None and not output.as_json,
-            unit=filing.unit,
-            prior=prior,
-            delta=deltas.asked,
-            answers=answers,
-        )
-    return report_text.give(told_all, page, output, lambda: _picture(found))
+        filed = None
+        if page is not None or output.as_json:
+            filed = reporting.of(
+                found,
+                scores=scores,
+                files=paths.found(files)[1],
+                seed=looking.seed if looking.method == "split" else None,
+                command=shlex.join(["tellapart", *typed.get()]),
+                unit=filing.unit,
+                prior=prior,
+                delta=deltas.asked,
+                answers=answers,
+            )
+        summary = None if filed is None else filed.summary
+        if summary is None:
+            summary = summary_of(
+                found, scores=scores, deltas=deltas.asked, unit=filing.unit, answers=answers
+            )
+    return report_text.give(summary, filed, page, output, lambda: _picture(found))
 
 
 def _claim(
@@ -266,7 +272,7 @@ def _found(
     deltas: Deltas,
     columns: Columns,
     looking: Looking,
-) -> Found:
+) -> AuditResult:
     grouped = columns.each_group is not None
     if grouped and design != "many-runs":
         refuse("--each-group", f"be left out with --design {design}", columns.each_group)
@@ -286,7 +292,7 @@ def _found(
     return judge(claim, evidence, name=None if plain else name)
 
 
-def _picture(found: Found) -> Any:
+def _picture(found: AuditResult) -> Any:
     from tellapart import plot
 
     return None if isinstance(found, Metrics) else plot.audit(found)

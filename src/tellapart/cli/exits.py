@@ -11,8 +11,7 @@ from types import FrameType
 
 from cyclopts import CycloptsError
 
-from tellapart.choose import Infeasible
-from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.errors import Infeasible, InvalidArgument, TellapartError
 
 
 class Exit(IntEnum):

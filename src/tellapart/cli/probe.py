@@ -6,6 +6,7 @@ import importlib
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,6 +34,7 @@ from tellapart.cli.options import (
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
+from tellapart.report.building import summary_of
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
 
@@ -99,6 +101,15 @@ def _names(module: ModuleType) -> str:
     return ", ".join(own[:8]) + (", ..." if len(own) > 8 else "") if own else "no functions"
 
 
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys differ: of two values of one key, JSON would drop the first."""
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice!r} stands there twice")
+    return held
+
+
 def load_value(option: str, text: str | None) -> tuple[Any, list[str]]:
     """An input that was given as JSON, or as @ and a file of it; and the file, if there is one."""
     if text is None:
@@ -109,7 +120,7 @@ def load_value(option: str, text: str | None) -> tuple[Any, list[str]]:
     files = [text[1:]] if text.startswith("@") else []
     try:
         held = sources.text(files[0]) if files else text
-        return json.loads(held), files
+        return json.loads(held, object_pairs_hook=_named_once), files
     except (ValueError, RecursionError) as error:  # no JSON, or no text at all, or too deep
         shown = text if len(text) <= 80 else f"{text[:77]}..."
         raise InvalidArgument(
@@ -247,18 +258,22 @@ def probe(
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
         verdict = replace(verdict, name=name)
     with terminal.working("judging"):
-        told = reporting.of(
-            verdict,
-            files=one + two,
-            seed=calling.seed,
-            command=shlex.join(["tellapart", *typed.get()]),
-            brief=page is None and not output.as_json,
-            unit=filing.unit,
-            prior=prior,
-            delta=deltas.asked,
-            answers=answers,
-        )
-    return report_text.give(told, page, output, lambda: _picture(verdict))
+        filed = None
+        if page is not None or output.as_json:
+            filed = reporting.of(
+                verdict,
+                files=one + two,
+                seed=calling.seed,
+                command=shlex.join(["tellapart", *typed.get()]),
+                unit=filing.unit,
+                prior=prior,
+                delta=deltas.asked,
+                answers=answers,
+            )
+        summary = None if filed is None else filed.summary
+        if summary is None:
+            summary = summary_of(verdict, deltas=deltas.asked, unit=filing.unit, answers=answers)
+    return report_text.give(summary, filed, page, output, lambda: _picture(verdict))
 
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:

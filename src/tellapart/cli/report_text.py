@@ -1,4 +1,4 @@
-"""A report on the terminal: what an audit or a probe found."""
+"""An audit on the terminal: verdict, bounds, error budget and assumptions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tellapart.audit import Ledger
 from tellapart.audit.bounds import percent
+from tellapart.audit.summary import AuditSummary
 from tellapart.cli import exits, terminal
 from tellapart.cli.options import Output
 from tellapart.report import Report, write
@@ -21,53 +22,59 @@ if TYPE_CHECKING:
 _LINES = 12
 
 
-def give(told: Report, page: Path | None, output: Output, picture: Callable[[], Figure]) -> int:
+def give(
+    summary: AuditSummary,
+    report: Report | None,
+    page: Path | None,
+    output: Output,
+    picture: Callable[[], Figure],
+) -> int:
     """Answer, then write the page and the picture asked for; the exit code is the verdict's."""
-    output.say(told.data(), lambda console: text(console, told))
-    written(told, page, output)
+    output.say({} if report is None else report.data(), lambda console: text(console, summary))
+    if report is not None:
+        written(report, page, output)
     output.draw(picture)
     # A belief can refute nothing, so that its silence is no answer.
-    return exits.verdict(None if told.bayesian else told.refuted)
+    return exits.verdict(None if summary.bayesian else summary.refuted)
 
 
-def written(told: Report, page: Path | None, output: Output) -> None:
+def written(report: Report, page: Path | None, output: Output) -> None:
     """Write the page if one was asked for, and say where it is."""
     if page is None:
         return
     with terminal.working("writing"):
-        write(told, page)
+        write(report, page)
     output.tell(f"Report: {page} and {page.with_suffix('.json')}")
 
 
-def text(console: Console, told: Report) -> None:
+def text(console: Console, summary: AuditSummary) -> None:
     """The verdict first, then what it cost and what it rests on."""
-    terminal.title(console, told.headline)
-    for sentence in told.reasons:
+    terminal.title(console, summary.headline)
+    for sentence in summary.reasons:
         terminal.line(console, sentence)
-    if told.refuted is None:
+    if summary.refuted is None:
         console.print()
-        described = told.ledger is None
+        described = summary.ledger is None
         head = ("", "value", "where") if described else ("", "at least", "basis")
-        terminal.table(console, [head, *((one.what, one.words, one.basis) for one in told.shown)])
-    if told.ledger is not None and not told.bayesian:
+        rows = ((row.what, row.words, row.basis) for row in summary.shown)
+        terminal.table(console, [head, *rows])
+    if summary.ledger is not None and not summary.bayesian:
         console.print()
-        spent = f"How the {percent(told.ledger.level)} were spent"
+        spent = f"How the {percent(summary.ledger.level)} were spent"
         terminal.title(console, spent, "(the chance of any false claim)")
-        for line in _ledger(told.ledger):
+        for line in _ledger(summary.ledger):
             terminal.item(console, line)
     console.print()
-    terminal.title(console, "What this rests on", f"{told.design}, {told.counted}")
-    if told.sample is not None:
-        terminal.line(console, f"{told.sample[0].upper()}{told.sample[1:]}.")
-    for sentence in told.assumptions:
+    terminal.title(console, "What this rests on", f"{summary.design}, {summary.counted}")
+    terminal.line(console, f"{summary.sample[0].upper()}{summary.sample[1:]}.")
+    for sentence in summary.assumptions:
         terminal.item(console, sentence)
 
 
 def _ledger(ledger: Ledger) -> list[str]:
     """Every look with its share; many of them summed up."""
-    shown, rest = ledger.entries[:_LINES], ledger.entries[_LINES:]
-    lines = [str(entry) for entry in shown]
-    if rest:
-        looks, spent = sum(one.looks for one in rest), sum(one.spent for one in rest)
-        lines.append(f"and {looks:,} looks more, {spent:.3g} together")
-    return [*lines, *(f"free: {one}" for one in ledger.free)]
+    entries, rest = ledger.abridged(_LINES)
+    lines = [str(entry) for entry in entries]
+    if rest is not None:
+        lines.append(f"and {rest.looks:,} looks more, {rest.spent:.3g} together")
+    return [*lines, *(f"free: {what}" for what in ledger.free)]

@@ -238,5 +238,5 @@ def _middle(low: Array, high: Array) -> Array:
     """Between two ends, either of which may be infinite."""
     with np.errstate(invalid="ignore"):
         middle = (low + high) / 2
-    one = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
+        one = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
     return np.where(np.isfinite(middle), middle, np.where(np.isfinite(one), one, 0.0))

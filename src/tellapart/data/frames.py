@@ -10,13 +10,9 @@ import numpy as np
 
 from tellapart.data import columns
 from tellapart.data.ranked import Mask
-from tellapart.errors import BadScores, InvalidArgument
+from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
 _RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
-
-
-class NoColumn(BadScores):
-    """Says which column a table or a file lacks, and which it has."""
 
 
 def no_column(where: object, name: str, there: list[str]) -> NoColumn:

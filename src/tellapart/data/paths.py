@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from tellapart.errors import BadScores, InvalidArgument
 
 # Longest first: a name may end in two of them.
 KINDS = {".csv.gz": "csv", ".csv": "csv", ".parquet": "parquet", ".npz": "npz"}
+
+# Shorter files may hold the same by chance, such as one score each.
+_SHORT = 1_000
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -57,6 +62,19 @@ def _once(files: list[Path]) -> None:
         first = seen.setdefault((status.st_dev, status.st_ino), file)
         if first is not file:
             raise BadScores(f"files must each be named once, got {first} and {file}")
+    sizes = Counter(file.stat().st_size for file in files)
+    contents: dict[bytes, Path] = {}
+    for file in files:
+        size = file.stat().st_size
+        if size < _SHORT or sizes[size] == 1:
+            continue
+        with file.open("rb") as stream:
+            first = contents.setdefault(hashlib.file_digest(stream, "blake2b").digest(), file)
+        if first is not file:
+            raise BadScores(
+                f"files must not be copies, which count as evidence twice: {first} and {file} "
+                "hold the same"
+            )
 
 
 def kind_of(file: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.data.ranked import Mask, Progress
 from tellapart.data.sources import Limits, Source
@@ -21,6 +22,13 @@ class Names:
     member: str = "member"
     run: str | None = None
     group: str | None = None
+
+    def __post_init__(self) -> None:
+        """Scores that are read off the column of members tell them apart whatever was trained."""
+        columns = list(self.wanted.values())
+        for part, name in self.wanted.items():
+            if columns.count(name) > 1:
+                _checks.refuse(part, "be a column of its own", name)
 
     @property
     def wanted(self) -> dict[str, str]:

@@ -81,8 +81,7 @@ class Combined(Mechanism):
 def _part(step: Mechanism) -> tuple[Part, Bound]:
     if isinstance(step, Ready):
         return step.part()
-    test = step._present_test()
-    return part_of(test), test.bound
+    return part_of(step._present_test())
 
 
 def _side(sides: Iterable[Bound]) -> Bound:
@@ -162,9 +161,8 @@ class Sampled(Ready):
         rate = self.rate
         while isinstance(inner, Sampled):  # a sample of a sample is a sample
             rate, inner = rate * inner.rate, inner.base
-        test = inner._present_test().symmetrised()
-        bound = test.bound if rate == 1 else Bound.LOWER
-        return replaced_part(part_of(test), rate), bound
+        part, bound = part_of(inner._present_test().symmetrised())
+        return replaced_part(part, rate), bound if rate == 1 else Bound.LOWER
 
 
 def _sampled_parts(mechanism: Mechanism) -> tuple[Mechanism, ...]:

@@ -53,7 +53,7 @@ class Group(Ready):
         found = self._mixture()
         if found is not None:
             return found, self._bound(found)
-        return part_of(self._present_test()), Bound.LOWER
+        return part_of(self._present_test())[0], Bound.LOWER
 
     def _bound(self, found: Part) -> Bound:
         return Bound.EXACT if found.kept == Kept() else Bound.LOWER

@@ -148,7 +148,7 @@ class MatrixMechanism(Ready):
 
     def part(self) -> tuple[Part, Bound]:
         """The training, for a composition with others."""
-        return part_of(self._present_test()), Bound.EXACT
+        return part_of(self._present_test())
 
     def _present_test(self) -> TradeoffCurve:
         return self.base._present_test()

@@ -58,9 +58,7 @@ def audit(
     few = "few false alarms" if evidence.design is Design.CALLS else "few false accusations"
     right.set_title(few, fontsize=10)
     if verdict is not None:
-        said = "REFUTED" if verdict.refuted else "NOT REFUTED"
-        words = f"{said} at {percent(verdict.confidence)} confidence"
-        figure.suptitle(words, fontsize=11, fontweight="bold")
+        figure.suptitle(" ".join(verdict.outcome), fontsize=11, fontweight="bold")
     legend_below(figure, entries)
     return figure
 

@@ -5,10 +5,10 @@ a web page that needs nothing else (extra ``report``), with the same data as JSO
 ``page`` gives the page as text.
 """
 
+from tellapart.audit.summary import DESIGNS, DesignWords, Shown
 from tellapart.report.building import of
 from tellapart.report.checklist import QUESTIONS, Question
-from tellapart.report.designs import DESIGNS, DesignWords
-from tellapart.report.model import Input, Item, Made, Meaning, Report, Shown, Traced
+from tellapart.report.model import Input, Item, Made, Meaning, Report, Traced
 from tellapart.report.writing import page, target, write
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -11,20 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from tellapart import _checks
-from tellapart.audit.attack_metrics import Metrics, attacked, why_no_epsilon
-from tellapart.audit.bounds import percent
-from tellapart.audit.evidence.base import Design, Evidence
+from tellapart.audit.attack_metrics import Metrics
+from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.scores import Scores
-from tellapart.audit.verdict import REFUTES_NOTHING, Verdict, describe
+from tellapart.audit.summary import AuditResult, AuditSummary, summarise
+from tellapart.audit.verdict import Verdict, describe
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
-from tellapart.report import checklist, curve_points, shown
+from tellapart.report import checklist, curve_points
 from tellapart.report.checklist import Known
-from tellapart.report.designs import DESIGNS
-from tellapart.report.meaning import Asked, Told, promised, told, unit_words
-from tellapart.report.model import Found, Input, Made, Report, Shown, Traced
+from tellapart.report.meaning import ClaimReading, ReportOptions, promised, read_claim, unit_words
+from tellapart.report.model import Input, Made, Report, Traced
 
 _NO_EVIDENCE = (
     "This says what is claimed and what that means. It holds no evidence that any code keeps the "
@@ -38,11 +38,11 @@ class _Filed:
 
     unit: str
     answers: Mapping[str, str]
-    asked: Asked
+    options: ReportOptions
 
 
 def of(
-    found: Found | Subject,
+    found: AuditResult | Subject,
     *,
     name: str = "",
     unit: str = "",
@@ -70,20 +70,38 @@ def of(
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)
-    asked = Asked(prior, fpr, _several(delta), out_of).checked()
-    filed = _Filed(unit.strip(), checklist.checked(answers or {}), asked)
+    options = ReportOptions(prior, fpr, _several(delta), out_of).checked()
+    filed = _Filed(unit.strip(), checklist.checked(answers or {}), options)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, _versions())
     if isinstance(found, Mechanism | TradeoffCurve):
         return _claimed(found, name.strip(), made, filed)
-    if isinstance(found, Metrics):
-        return _finished(_described(found, made), None, Known(), filed)
-    evidence = found.evidence if isinstance(found, Verdict) else found
-    rule = "a verdict, evidence or metrics of audit, a mechanism or a promise"
-    _checks.instance(Evidence, rule, found=evidence)
-    if isinstance(found, Verdict):
-        return _judged(found, scores, made, filed, brief)
-    return _finished(_unjudged(evidence, scores, made, asked), None, Known(), filed)
+    if not isinstance(found, Metrics):
+        evidence = found.evidence if isinstance(found, Verdict) else found
+        rule = "a verdict, evidence or metrics of audit, a mechanism or a promise"
+        _checks.instance(Evidence, rule, found=evidence)
+    summary = summarise(found, scores, options.deltas)
+    if not isinstance(summary.result, Verdict):
+        report = replace(_short(summary, made), curves=_curves(summary.result), shown=summary.shown)
+        return _finished(report, None, Known(), filed)
+    if brief:
+        return _with_unit(_short(summary, made), _neighbours(summary.result.claim, filed), filed)
+    return _judged(summary, summary.result, made, filed)
+
+
+def summary_of(
+    result: AuditResult,
+    *,
+    scores: Scores | None = None,
+    deltas: Sequence[float] | None = None,
+    unit: str = "",
+    answers: Mapping[str, str] | None = None,
+) -> AuditSummary:
+    """What a report would say of an audit in words, and no more."""
+    summary = summarise(result, scores, deltas or ())
+    claim = result.claim if isinstance(result, Verdict) else None
+    filed = _Filed(unit.strip(), answers or {}, ReportOptions())
+    return summary.adding(*unit_words(filed.unit, _neighbours(claim, filed)))
 
 
 def _several(delta: float | Sequence[float] | None) -> tuple[float, ...]:
@@ -106,130 +124,111 @@ def _versions() -> dict[str, str]:
 def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
     if curve_of(subject).bound is Bound.UPPER:
         _checks.refuse("found", "be a claim, not what an attack has shown (Bound.UPPER)", subject)
-    found = told(subject, filed.asked)
+    reading = read_claim(subject, filed.options)
     called = name or describe(subject).removeprefix("of ")
-    promise = found.promise()
-    drawn = {called: found.curve}
+    promise = reading.promise()
+    drawn = {called: reading.curve}
     if promise is not None:
         drawn[f"all that keeps {describe(promise)}"] = promise
     report = Report(
         headline=f"CLAIM: {called}, with no evidence for or against it",
         reasons=(
-            f"{'' if found.budget == called else f'{found.budget}. '}"
-            f"These numbers hold {found.meaning.holds}.",
+            f"{'' if reading.budget == called else f'{reading.budget}. '}"
+            f"These numbers hold {reading.meaning.holds}.",
             _NO_EVIDENCE,
         ),
         made=made,
         curves=curve_points.claimed(
-            found.curve, found.meaning.errs, promise, describe(promise) if promise else ""
+            reading.curve, reading.meaning.errs, promise, describe(promise) if promise else ""
         ),
         claim=called,
-        meaning=found.meaning,
-        found=subject,
+        meaning=reading.meaning,
         traced=drawn,
     )
-    return _finished(report, subject, _known(subject, found), filed)
+    return _finished(report, subject, _known(subject, reading), filed)
 
 
-def _judged(
-    verdict: Verdict, scores: Scores | None, made: Made, filed: _Filed, brief: bool
-) -> Report:
-    power, detectable = shown.power(verdict)
-    found, untold = (None, ()) if brief else _told(verdict.claim, filed.asked)
-    if filed.asked.deltas:
-        verdict = replace(verdict, at=filed.asked.deltas[0])
-    more = [one for one in filed.asked.deltas if one != verdict.delta]
-    rows = {verdict.delta, *more, *shown.DELTAS}
-    curve = curve_of(verdict.claim) if found is None else found.curve
-    report = Report(
-        headline=verdict.headline,
-        reasons=(
-            *verdict.reasons(),
-            *shown.besides(verdict.evidence, more),
-            *(() if verdict.refuted else shown.against(scores)),
-            *untold,
-        ),
-        made=made,
-        curves={} if brief else curve_points.traced(verdict.evidence, None if untold else curve),
-        claim=verdict.name,
-        meaning=None if found is None else found.meaning,
-        refuted=verdict.refuted,
-        shown=() if brief else shown.bounds(verdict.evidence, rows),
-        finding=verdict.finding,
-        power=power,
-        detectable=detectable,
-        samples_needed=shown.needed(verdict),
-        found=verdict,
-        traced={} if untold else {f"the claim: {verdict.name}": curve},
-        **shown.common(verdict.evidence, scores),
+def _judged(summary: AuditSummary, verdict: Verdict, made: Made, filed: _Filed) -> Report:
+    reading, unread = _read(verdict.claim, filed.options)
+    curve = curve_of(verdict.claim) if reading is None else reading.curve
+    report = replace(
+        _short(summary.adding(*unread), made),
+        curves=curve_points.traced(verdict.evidence, None if unread else curve),
+        shown=summary.shown,
+        meaning=None if reading is None else reading.meaning,
+        traced={} if unread else {f"the claim: {verdict.name}": curve},
     )
-    if brief:
-        return _with_unit(report, _neighbours(verdict.claim), filed)
-    return _finished(report, verdict.claim, _known(verdict.claim, found), filed)
+    return _finished(report, verdict.claim, _known(verdict.claim, reading), filed)
 
 
-def _told(claim: Subject, asked: Asked) -> tuple[Told | None, tuple[str, ...]]:
+def _read(claim: Subject, options: ReportOptions) -> tuple[ClaimReading | None, tuple[str, ...]]:
     """What a claim means; or why nobody can say, which changes no verdict."""
     try:
-        return told(claim, asked), ()
+        return read_claim(claim, options), ()
     except (NotCertified, Unsupported) as error:
         return None, (f"What the claim means is not told: {error}.",)
 
 
-def _unjudged(evidence: Evidence, scores: Scores | None, made: Made, asked: Asked) -> Report:
-    sure = f"at {percent(evidence.confidence)} confidence"
-    reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
-    if not evidence.can_refute:
-        sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
-    samples = "outputs" if evidence.design is Design.CALLS else "scores"
-    return Report(
-        headline=f"NO CLAIM: what the {samples} show, {sure}",
-        reasons=(*reasons, *shown.against(scores)),
-        made=made,
-        curves=curve_points.traced(evidence, None),
-        shown=shown.bounds(evidence, {*asked.deltas, *shown.DELTAS}),
-        found=evidence,
-        **shown.common(evidence, scores),
-    )
-
-
-def _described(metrics: Metrics, made: Made) -> Report:
-    beyond = f"{metrics.direction.value} scores accuse"
-    rows = [Shown("AUC", metrics.auc, f"{metrics.auc:.4f}", beyond)]
-    for most, at in metrics.at_fpr.items():
-        words = f"{at.tpr:.4f}"
-        rows.append(Shown(f"TPR at FPR ≤ {most:g}", at.tpr, words, f"FPR {at.fpr:.4g}"))
-    at = metrics.largest_advantage
-    rates = f"TPR {at.tpr:.4g} at FPR {at.fpr:.4g}"
-    rows.append(Shown("largest TPR − FPR", metrics.advantage, f"{metrics.advantage:.4f}", rates))
-    why, single = why_no_epsilon(metrics.models), (metrics.models or 1) == 1
-    looked = ("The direction of the scores was chosen after looking both ways.",)
+def _curves(result: Evidence | Metrics) -> Mapping[str, Traced]:
+    if isinstance(result, Evidence):
+        return curve_points.traced(result, None)
     errs = "rates of this attack on these scores: nothing follows for any other"
+    return {"attack": Traced("the attack, as measured", "measured", errs, result.roc)}
+
+
+def _short(summary: AuditSummary, made: Made) -> Report:
+    """The summary's words, without what takes long to compute."""
+    evidence = summary.evidence
+    verdict = summary.result if isinstance(summary.result, Verdict) else None
+    power, detectable = (None, None) if verdict is None else _power(verdict)
     return Report(
-        headline=f"NO VERDICT: one attack on {attacked(metrics.models)}, described",
-        reasons=(
-            f"{why[0].upper()}{why[1:]}.",
-            *(looked if metrics.looked_both_ways else ()),
-        ),
+        headline=summary.headline,
+        reasons=summary.reasons,
+        refuted=summary.refuted,
+        claim=None if verdict is None else verdict.name,
+        design=summary.design,
+        sample=summary.sample,
+        members=summary.members,
+        others=summary.others,
+        calls=summary.calls,
+        confidence=None if evidence is None else evidence.confidence,
+        method=None if evidence is None else evidence.method,
+        finding=None if verdict is None else verdict.finding,
+        ledger=summary.ledger,
+        power=power,
+        detectable=detectable,
+        samples_needed=None if verdict is None else _samples_needed(verdict),
+        assumptions=summary.assumptions,
+        curves={},
         made=made,
-        curves={"attack": Traced("the attack, as measured", "measured", errs, metrics.roc)},
-        design="one-model" if single else "several models",
-        sample=DESIGNS["one-model"].sample,
-        members=metrics.members,
-        others=metrics.others,
-        shown=tuple(rows),
-        found=metrics,
+        summary=summary,
     )
 
 
-def _known(subject: Subject, found: Told | None) -> Known:
+def _power(verdict: Verdict) -> tuple[str | None, float | None]:
+    """What would have been found; nothing where the evidence cannot say."""
+    if not verdict.evidence.can_refute:
+        return None, None
+    with suppress(Unsupported):
+        return verdict.power, verdict.detectable
+    return None, None
+
+
+def _samples_needed(verdict: Verdict) -> float | None:
+    try:
+        return verdict.samples_needed
+    except (Unsupported, NotCertified):  # the evidence cannot say
+        return None
+
+
+def _known(subject: Subject, reading: ClaimReading | None) -> Known:
     """What the claim itself says of the checklist."""
     stated = checklist.described(subject)
-    if found is None:
+    if reading is None:
         return Known(stated=stated)
     if promised(subject):
-        return Known(stated={**stated, "epsilon": f"Promised: {found.budget}."})
-    computed = f"Computed from the mechanism as described: {found.budget}."
+        return Known(stated={**stated, "epsilon": f"Promised: {reading.budget}."})
+    computed = f"Computed from the mechanism as described: {reading.budget}."
     return Known({"epsilon": computed, **checklist.error_of(subject)}, stated=stated)
 
 
@@ -244,14 +243,17 @@ def _finished(report: Report, subject: Subject | None, known: Known, filed: _Fil
     elif report.design is not None:  # nothing that could have spoken against a claim
         stated["tested"] = _tested(report)
     listed = checklist.items(Known(established, refuted, stated), filed.answers)
-    neighbours = _neighbours(subject) or filed.answers.get("neighbours")
-    return replace(_with_unit(report, neighbours, filed), checklist=listed)
+    return replace(_with_unit(report, _neighbours(subject, filed), filed), checklist=listed)
 
 
 def _with_unit(report: Report, neighbours: str | None, filed: _Filed) -> Report:
     """With what is protected, whom that sets apart, and whether the two are the same thing."""
-    reasons = (*report.reasons, *unit_words(filed.unit, neighbours))
-    return replace(report, unit=filed.unit or None, neighbours=neighbours, reasons=reasons)
+    sentences = unit_words(filed.unit, neighbours)
+    summary = None if report.summary is None else report.summary.adding(*sentences)
+    reasons = (*report.reasons, *sentences)
+    return replace(
+        report, unit=filed.unit or None, neighbours=neighbours, reasons=reasons, summary=summary
+    )
 
 
 def _tested(report: Report) -> str:
@@ -261,5 +263,7 @@ def _tested(report: Report) -> str:
     return f"{report.headline} (design {report.design}{counted}).{proof}"
 
 
-def _neighbours(subject: Subject | None) -> str | None:
-    return subject.neighbours.value if isinstance(subject, Mechanism) else None
+def _neighbours(subject: Subject | None, filed: _Filed) -> str | None:
+    if isinstance(subject, Mechanism):
+        return subject.neighbours.value
+    return filed.answers.get("neighbours")

@@ -11,25 +11,24 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont
-from matplotlib.ft2font import FT2Font
+from tellapart.errors import NotCertified, Unsupported
+
+try:
+    from jinja2 import Environment, StrictUndefined, Template
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import findfont
+    from matplotlib.ft2font import FT2Font
+except ImportError as missing:
+    raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
 from tellapart import plot
 from tellapart._numeric.text import fixed
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
-from tellapart.errors import NotCertified, Unsupported
 from tellapart.report.curve_points import TOLD
 from tellapart.report.model import Item, Report, Traced
-
-try:
-    import matplotlib as _matplotlib  # noqa: F401
-    from jinja2 import Environment, StrictUndefined, Template
-except ImportError as missing:
-    raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
 # More lines of a ledger than these are summed up; all of them are in the data.
 _LINES = 24
@@ -40,6 +39,7 @@ _MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"
 
 def page(report: Report) -> str:
     """The whole page as text, every word of it escaped."""
+    entries, more = ((), None) if report.ledger is None else report.ledger.abridged(_LINES)
     return _template().render(
         report=report,
         state={None: "none", True: "refuted", False: "standing"}[report.refuted],
@@ -47,8 +47,8 @@ def page(report: Report) -> str:
         rates=_rates(report.curves),
         layers=_layers(report.checklist),
         marks=_MARKS,
-        entries=() if report.ledger is None else report.ledger.entries[:_LINES],
-        more=() if report.ledger is None else report.ledger.entries[_LINES:],
+        entries=entries,
+        more=more,
     )
 
 
@@ -71,7 +71,7 @@ def _visible(value: Any) -> Any:
 
 def _rates(curves: Mapping[str, Traced]) -> list[tuple[str, list[str]]]:
     """What the picture shows, in numbers: the TPR of each curve at a few rates."""
-    held = [(dict(one.points), one.side) for one in curves.values()]
+    held = [(dict(curve.points), curve.side) for curve in curves.values()]
     if any(rate not in points for points, _ in held for rate in TOLD):
         return []
     return [
@@ -104,17 +104,17 @@ def picture(report: Report) -> Markup | None:
 
 
 def _figure(report: Report) -> Figure | None:
-    found = report.found
+    result = None if report.summary is None else report.summary.result
     try:
-        if "evidence" in report.curves and isinstance(found, Verdict):
+        if "evidence" in report.curves and isinstance(result, Verdict):
             if not report.traced:
-                return plot.audit(found.evidence)
+                return plot.audit(result.evidence)
             (claim,) = report.traced.values()  # the curve that all numbers were read off
-            return plot.audit(replace(found, name=_short(found.name), claim=claim))
-        if "evidence" in report.curves and isinstance(found, Evidence):
-            return plot.audit(found)
+            return plot.audit(replace(result, name=_short(result.name), claim=claim))
+        if "evidence" in report.curves and isinstance(result, Evidence):
+            return plot.audit(result)
         if report.traced:
-            return plot.compare({_short(name): one for name, one in report.traced.items()})
+            return plot.compare({_short(name): curve for name, curve in report.traced.items()})
     except (NotCertified, Unsupported):  # a curve that has no digits where it would be drawn
         return None
     return None
@@ -123,7 +123,7 @@ def _figure(report: Report) -> Figure | None:
 def _short(name: str) -> str:
     """A name in letters that the picture's font has."""
     known = _letters()
-    shown = "".join(one if ord(one) in known or one == "\n" else "□" for one in name)
+    shown = "".join(letter if ord(letter) in known or letter == "\n" else "□" for letter in name)
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 

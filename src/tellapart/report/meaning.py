@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tellapart import _checks, risk
 from tellapart._numeric.text import fixed
+from tellapart.audit.summary import Shown
 from tellapart.audit.verdict import describe
 from tellapart.choose.limit import FORMULAS
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -18,7 +19,7 @@ from tellapart.mechanisms.combine import Combined, Sampled, parts_of
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.report.curve_points import ERRS, RATES
-from tellapart.report.model import Meaning, Shown
+from tellapart.report.model import Meaning
 
 # The δ at which ε is told besides the one asked for, where it is finite.
 _DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
@@ -66,7 +67,7 @@ def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """What a reader wants to know of a claim: at which prior, FPR and δ, of how many people.
 
     The first of ``deltas`` is that of every ε; at the others ε is told besides.
@@ -77,9 +78,9 @@ class Asked:
     deltas: tuple[float, ...] = ()
     out_of: int = 1_000
 
-    def checked(self) -> Asked:
+    def checked(self) -> ReportOptions:
         """The same, refused where it makes no sense."""
-        return Asked(
+        return ReportOptions(
             _checks.inside_unit(prior=self.prior),
             _checks.inside_unit(fpr=self.fpr),
             tuple(_checks.probability(delta=one) for one in self.deltas),
@@ -98,7 +99,7 @@ class Asked:
         return "δ = 1e-5 (default)" if nobody else f"δ = {self.delta_of(curve):g}"
 
 
-class Told(NamedTuple):
+class ClaimReading(NamedTuple):
     """A claim that could be read: its curve, what it means, and the δ of most interest."""
 
     curve: TradeoffCurve
@@ -121,17 +122,17 @@ class Told(NamedTuple):
         return GuaranteeCurve(float(fixed(epsilon, up=True)), self.delta)
 
 
-def told(subject: Subject, asked: Asked) -> Told:
+def read_claim(subject: Subject, options: ReportOptions) -> ClaimReading:
     """What the claim means; by a certified curve from below where the plain one refuses."""
     curve = curve_of(subject)
-    delta = asked.delta_of(curve)
+    delta = options.delta_of(curve)
     try:
-        return Told(curve, _meaning(subject, curve, asked, delta), delta)
+        return ClaimReading(curve, _meaning(subject, curve, options, delta), delta)
     except NotCertified:
         if not isinstance(subject, Mechanism):
             raise
         sure = subject.bracket(delta if 0 < delta < 1 else _USUAL).lower
-        return Told(sure, _meaning(subject, sure, asked, delta), delta)
+        return ClaimReading(sure, _meaning(subject, sure, options, delta), delta)
 
 
 def promised(subject: Subject) -> bool:
@@ -139,18 +140,20 @@ def promised(subject: Subject) -> bool:
     return not isinstance(subject, Mechanism) or isinstance(subject, Promise)
 
 
-def _meaning(subject: Subject, curve: TradeoffCurve, asked: Asked, delta: float) -> Meaning:
+def _meaning(
+    subject: Subject, curve: TradeoffCurve, options: ReportOptions, delta: float
+) -> Meaning:
     curve.tpr(RATES)  # refuses here rather than halfway through a picture
-    readings = risk.summary(curve, prior=asked.prior, fpr=asked.fpr, delta=delta)
-    words = risk.words(curve, prior=asked.prior, out_of=asked.out_of, fpr=asked.fpr)
+    readings = risk.summary(curve, prior=options.prior, fpr=options.fpr, delta=delta)
+    words = risk.words(curve, prior=options.prior, out_of=options.out_of, fpr=options.fpr)
     return Meaning(
         mechanism=None if promised(subject) else repr(subject),
         holds=scope(subject),
         side=curve.bound.value,
         errs=_errs(curve),
         certified=_certified(subject, curve, delta),
-        prior=asked.prior,
-        budgets=_budgets(curve, delta, asked),
+        prior=options.prior,
+        budgets=_budgets(curve, delta, options),
         risks=tuple(
             Shown(one.name, one.value, one.shown, one.meaning)
             for one in readings
@@ -167,16 +170,16 @@ def _errs(curve: TradeoffCurve) -> str:
     return ERRS[curve.bound]
 
 
-def _budgets(curve: TradeoffCurve, delta: float, asked: Asked) -> tuple[Shown, ...]:
+def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tuple[Shown, ...]:
     """ε at the δ of most interest, where else it was asked for, and at others that have one."""
     relation = "=" if curve.bound is Bound.EXACT else "≤"
     rows: list[Shown] = []
-    for one in dict.fromkeys((delta, *asked.deltas, 0.0, *_DELTAS)):
+    for one in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(one))
         shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
         new = epsilon < _MOST and shown not in [row.words for row in rows]
-        if one == delta or one in asked.deltas or new:
-            at = asked.words(curve) if one == delta else f"δ = {one:g}"
+        if one == delta or one in options.deltas or new:
+            at = options.words(curve) if one == delta else f"δ = {one:g}"
             rows.append(Shown(f"ε at {at}", epsilon, shown, "read off the curve"))
     return tuple(rows)
 

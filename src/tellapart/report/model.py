@@ -8,22 +8,10 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from tellapart.audit import Metrics
-from tellapart.audit.evidence.base import Evidence, Finding
+from tellapart.audit.evidence.base import Finding
 from tellapart.audit.ledger import Ledger
-from tellapart.audit.verdict import Verdict
+from tellapart.audit.summary import AuditSummary, Shown
 from tellapart.curve.base import TradeoffCurve
-from tellapart.mechanisms.subject import Subject
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One number, with the side it errs on in words."""
-
-    what: str
-    value: float
-    words: str
-    basis: str
 
 
 @dataclass(frozen=True)
@@ -86,9 +74,6 @@ class Item:
     state: str
 
 
-Found = Verdict | Evidence | Metrics
-
-
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What is claimed and what it means, what an audit says of it, and what that rests on.
@@ -123,40 +108,37 @@ class Report:
     curves: Mapping[str, Traced] = field(repr=False)
     made: Made
     # What it was made from, for a picture; not part of its data.
-    found: Found | Subject | None = field(default=None, repr=False, compare=False)
+    summary: AuditSummary | None = field(default=None, repr=False, compare=False)
     traced: Mapping[str, TradeoffCurve] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def bayesian(self) -> bool:
         """Whether all it shows rests on a prior, so that no chance of a false claim was spent."""
-        evidence = self.found.evidence if isinstance(self.found, Verdict) else self.found
-        return isinstance(evidence, Evidence) and not evidence.can_refute
+        return self.summary is not None and self.summary.bayesian
 
     @property
     def counted(self) -> str:
         """How many samples there were, in words; nothing where nobody said."""
-        if self.calls is not None:
-            return f"{self.calls:,} calls on each input"
-        if self.members is None or self.others is None:
-            return ""
-        return f"{self.members:,} members and {self.others:,} others"
+        return "" if self.summary is None else self.summary.counted
 
     def data(self) -> dict[str, Any]:
         """The report as JSON can hold it."""
-        kept = (one.name for one in fields(self) if one.name not in ("found", "traced"))
-        return {name: plain(getattr(self, name)) for name in kept}
+        names = (part.name for part in fields(self))
+        return {
+            name: plain(getattr(self, name)) for name in names if name not in ("summary", "traced")
+        }
 
 
 def plain(value: Any) -> Any:
     """A value as JSON can hold it; JSON has no infinity, so that is written as a word."""
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, Enum):
         return value.value
     if hasattr(value, "__dataclass_fields__"):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, float) and not math.isfinite(value):
         return "inf" if value > 0 else "-inf"
     return value

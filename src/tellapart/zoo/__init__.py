@@ -6,6 +6,10 @@
 'The scale is half of what ε needs.'
 >>> bug.claimed, bug.truth
 (1.0, 2.0)
+
+Every function stands under its facts: `additive` noise, `choice` (selections), `sparse` (vector
+technique), `local` randomisers, `summaries` of tables, `steps` of DP-SGD; `training` for
+`audit.step`; `specimen` is what all of them are.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from __future__ import annotations
 import difflib
 
 from tellapart import _checks
-from tellapart.zoo import _choices, _numbers, _records, _steps
-from tellapart.zoo._training import TRAINING, Training
+from tellapart.zoo import additive, choice, local, sparse, steps, summaries
 from tellapart.zoo.specimen import Flaw, Release, Specimen
+from tellapart.zoo.training import TRAINING, Training
 
 __all__ = [
     "SPECIMENS",
@@ -30,7 +34,12 @@ __all__ = [
 ]
 
 SPECIMENS: tuple[Specimen, ...] = (
-    _numbers.SPECIMENS + _choices.SPECIMENS + _records.SPECIMENS + _steps.SPECIMENS
+    additive.SPECIMENS
+    + choice.SPECIMENS
+    + sparse.SPECIMENS
+    + local.SPECIMENS
+    + summaries.SPECIMENS
+    + steps.SPECIMENS
 )
 
 
@@ -40,7 +49,7 @@ def find(name: str) -> Specimen:
     >>> find("laplace").words
     'An answer with Laplace noise of scale 1/ε.'
     """
-    known = {one.name: one for one in SPECIMENS}
+    known = {specimen.name: specimen for specimen in SPECIMENS}
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
@@ -50,9 +59,9 @@ def find(name: str) -> Specimen:
 
 def correct() -> tuple[Specimen, ...]:
     """The specimens whose claim holds: an audit must leave them in peace."""
-    return tuple(one for one in SPECIMENS if one.correct)
+    return tuple(specimen for specimen in SPECIMENS if specimen.correct)
 
 
 def buggy() -> tuple[Specimen, ...]:
     """The specimens whose claim fails: an audit should find out."""
-    return tuple(one for one in SPECIMENS if not one.correct)
+    return tuple(specimen for specimen in SPECIMENS if not specimen.correct)

@@ -7,6 +7,7 @@ The numbers are those of Lyu, Su and Li (2017), figure 1; ε is 1.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -15,13 +16,20 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart.zoo.specimen import batched
+from tellapart.zoo.specimen import FOLKLORE, SUPPORT, declared_in, specimen
 
 Answers = NDArray[np.int64]
 # Queries are compared with this number.
 THRESHOLD = 1.0
 # How often the second variant and the numerical one say "above" before they stop.
 TWICE = 2
+
+_LYU = "Lyu, Su and Li 2017, algorithm "
+_LAST = ((*(0.0,) * 9, 1.0), (*(1.0,) * 9, 0.0))
+_LAST_TWO = ((*(0.0,) * 8, 1.0, 1.0), (*(1.0,) * 8, 0.0, 0.0))
+_HALVES = (((0.0,) * 5 + (1.0,) * 5), ((1.0,) * 5 + (0.0,) * 5))
+_LONGER_HALVES = (((0.0,) * 7 + (1.0,) * 7), ((1.0,) * 7 + (0.0,) * 7))
+_ALL_TEN = ((0.0,) * 10, (1.0,) * 10)
 
 
 def _queries(data: Any) -> Array:
@@ -41,7 +49,15 @@ def _above(data: Any, rng: Generator, size: int, rho: float, nu: float) -> NDArr
     return np.asarray(queries + rng.laplace(0.0, nu, (size, queries.size)) >= bar)
 
 
-@batched
+@specimen(
+    _LAST,
+    _HALVES,
+    _ALL_TEN,
+    truth=0.963997858,
+    flaw=None,
+    known="all outputs by quadrature over the threshold; 1 for ever more queries",
+    source=_LYU + "1",
+)
 def sparse_vector_1(data: Any, rng: Generator, size: int) -> Answers:
     """Half the budget for the threshold, half for the answers; stops after one "above"."""
     return _stopped(_above(data, rng, size, rho=2.0, nu=4.0), 1)
@@ -60,7 +76,15 @@ def _redrawn(noisy: Array, bars: Array) -> Answers:
     return answers
 
 
-@batched
+@specimen(
+    _LAST_TWO,
+    _HALVES,
+    _ALL_TEN,
+    truth=0.567059349,
+    flaw=None,
+    known="all outputs by quadrature over the thresholds",
+    source=_LYU + "2",
+)
 def sparse_vector_2(data: Any, rng: Generator, size: int) -> Answers:
     """The threshold's noise is drawn anew after each "above"; stops after two."""
     queries = _queries(data)
@@ -68,7 +92,13 @@ def sparse_vector_2(data: Any, rng: Generator, size: int) -> Answers:
     return _redrawn(queries + rng.laplace(0.0, 4.0 * TWICE, (size, queries.size)), bars)
 
 
-@batched
+@specimen(
+    _LAST,
+    _HALVES,
+    truth=4.5,
+    known="ratio of the densities of low values; grows with the number of queries",
+    source=_LYU + "3",
+)
 def sparse_vector_3(data: Any, rng: Generator, size: int) -> Array:
     """The noisy answer that was compared is shown; NaN stands for "below" and "not asked"."""
     queries = _queries(data)
@@ -77,13 +107,19 @@ def sparse_vector_3(data: Any, rng: Generator, size: int) -> Array:
     return np.where(_stopped(noisy >= bar, 1) == 1, noisy, np.nan)
 
 
-@batched
+@specimen(
+    _LAST,
+    _HALVES,
+    truth=1.727911931,
+    known="all outputs by quadrature over the threshold; 7/4 for ever more queries",
+    source=_LYU + "4",
+)
 def sparse_vector_4(data: Any, rng: Generator, size: int) -> Answers:
     """The answers' noise is too small for what an "above" reveals; stops after one."""
     return _stopped(_above(data, rng, size, rho=4.0, nu=4 / 3), 1)
 
 
-@batched
+@specimen(_HALVES, truth=math.inf, known=SUPPORT, source=_LYU + "5")
 def sparse_vector_5(data: Any, rng: Generator, size: int) -> Answers:
     """Only the threshold is noisy, and it never stops."""
     queries = _queries(data)
@@ -91,13 +127,26 @@ def sparse_vector_5(data: Any, rng: Generator, size: int) -> Answers:
     return np.asarray(queries >= bar).astype(np.int64)
 
 
-@batched
+@specimen(
+    _LONGER_HALVES,
+    _HALVES,
+    truth=5.744246515,
+    known="all outputs by quadrature over the threshold; grows with the number of queries",
+    source=_LYU + "6",
+)
 def sparse_vector_6(data: Any, rng: Generator, size: int) -> Answers:
     """It never stops, and the noise does not grow with the number of "above"."""
     return _above(data, rng, size, rho=2.0, nu=2.0).astype(np.int64)
 
 
-@batched
+@specimen(
+    _LAST_TWO,
+    _HALVES,
+    truth=None,
+    flaw=None,
+    known="at most 1, by theorem",
+    source="Dwork and Roth 2014, algorithm 3",
+)
 def numerical_sparse_vector(
     data: Any, rng: Generator, size: int
 ) -> list[tuple[tuple[int, float], ...]]:
@@ -113,9 +162,12 @@ def numerical_sparse_vector(
     return [tuple(shown[start:end]) for start, end in pairwise(ends)]
 
 
-@batched
+@specimen(((0.0, 3.0), (0.0, 4.0)), truth=math.inf, known=SUPPORT, source=FOLKLORE)
 def sparse_vector_true_value(data: Any, rng: Generator, size: int) -> Array:
     """As the first, but the answer found above is shown as it is, without noise."""
     queries = _queries(data)
     above = _stopped(_above(data, rng, size, rho=2.0, nu=4.0), 1) == 1
     return np.where(above.any(axis=1), queries[above.argmax(axis=1)], np.nan)
+
+
+SPECIMENS = declared_in(__name__)

@@ -11,10 +11,17 @@ from numpy.random import Generator
 
 from tellapart import _checks
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.guarantees import guarantee
+from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
 
 # Claims that name no δ, as those of Gaussian DP, are read at this one.
 USUAL_DELTA = 1e-5
+# What is claimed unless a specimen says otherwise.
+_ONE = guarantee(epsilon=1)
+# Where a mistake comes from, and how a truth is known, that many specimens have.
+FOLKLORE = "a common mistake"
+SUPPORT = "outputs that only one input can have"
 
 
 class Release(Protocol):
@@ -71,7 +78,10 @@ class Specimen:
         return curve_of(self.claim, "claim").epsilon(self.delta)
 
 
-def batched(draw: Callable[[Any, Generator, int], Any]) -> Release:
+Draw = Callable[[Any, Generator, int], Any]
+
+
+def batched(draw: Draw) -> Release:
     """A release from a function that draws many outputs at once."""
 
     def release(data: Any, rng: Generator, size: int | None = None) -> Any:
@@ -85,16 +95,38 @@ def batched(draw: Callable[[Any, Generator, int], Any]) -> Release:
     return release
 
 
+def named_and_described(release: Release) -> tuple[str, str]:
+    """What a release is called, and its docstring's first line."""
+    return release.__name__.replace("_", "-"), (release.__doc__ or "").partition("\n")[0]
+
+
+_DECLARED: list[Specimen] = []
+
+
 def specimen(
-    mechanism: Release,
     *pairs: tuple[Any, Any],
-    claim: Subject,
     truth: float | None,
     known: str,
     source: str,
+    claim: Subject = _ONE,
     flaw: Flaw | None = Flaw.LAW,
-) -> Specimen:
-    """A specimen named and described as its function is."""
-    name = mechanism.__name__.replace("_", "-")
-    words = (mechanism.__doc__ or "").partition("\n")[0]
-    return Specimen(name, mechanism, pairs, claim, truth, flaw, words, known, source)
+) -> Callable[[Draw], Release]:
+    """Declare a function that draws many outputs at once, with what is known of it."""
+
+    def declare(draw: Draw) -> Release:
+        release = batched(draw)
+        name, words = named_and_described(release)
+        _DECLARED.append(Specimen(name, release, pairs, claim, truth, flaw, words, known, source))
+        return release
+
+    return declare
+
+
+def declared_in(module: str) -> tuple[Specimen, ...]:
+    """The specimens that stand in one module, in their order."""
+    return tuple(kept for kept in _DECLARED if kept.mechanism.__module__ == module)
+
+
+def gaussian_epsilon(mu: float, delta: float = USUAL_DELTA) -> float:
+    """The exact ε of Gaussian noise whose means lie μ deviations apart."""
+    return Gaussian(1 / mu).curve().epsilon(delta)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from opacus.accountants import IAccountant, create_accountant
 from opacus.accountants.utils import get_noise_multiplier
+from opacus.utils.batch_memory_manager import BatchMemoryManager
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
 import tellapart as ta
@@ -39,13 +40,18 @@ def parts(**loading):
     }
 
 
-def train(engine, **options):
-    """One epoch of eight steps of a tiny model, with noise 1.1 and rate 1/8."""
-    model, optimizer, loader = engine.make_private(**parts(), noise_multiplier=1.1, **options)
+def epoch(model, optimizer, loader):
+    """A step on each batch of a loader."""
     for x, y in loader:
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
+
+
+def train(engine, **options):
+    """One epoch of eight steps of a tiny model, with noise 1.1 and rate 1/8."""
+    model, optimizer, loader = engine.make_private(**parts(), noise_multiplier=1.1, **options)
+    epoch(model, optimizer, loader)
     return model, optimizer
 
 
@@ -392,3 +398,27 @@ def test_after_a_loader_was_refused_nothing_is_taken_for_seen():
     engine.accountant.step(noise_multiplier=1.0, sample_rate=0.1)
     with pytest.raises(ta.Unsupported, match="no data loader was seen"):
         engine.get_epsilon(1e-5)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_steps_on_another_loader_than_the_one_returned_are_refused(workers):
+    """Whoever trains on the loader they gave gets shuffled batches under Poisson's number."""
+    given = parts(batch_size=8, shuffle=True, num_workers=workers)
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    model, optimizer, poisson = engine.make_private(**given, noise_multiplier=1.1)
+    epoch(model, optimizer, poisson)
+    assert engine.get_epsilon(1e-5) > 0
+    epoch(model, optimizer, given["data_loader"])
+    with pytest.raises(ta.Unsupported, match=r"16 steps were taken on 8 batches .* train on that"):
+        engine.get_epsilon(1e-5)
+
+
+def test_batches_split_to_fit_memory_are_seen_whole():
+    engine = opacus.PrivacyEngine(accountant="tellapart")
+    model, optimizer, loader = engine.make_private(**parts(), noise_multiplier=1.1)
+    with BatchMemoryManager(
+        data_loader=loader, max_physical_batch_size=4, optimizer=optimizer
+    ) as pieces:
+        epoch(model, optimizer, pieces)
+    assert len(engine.accountant) == len(loader)
+    assert engine.get_epsilon(1e-5) > 0

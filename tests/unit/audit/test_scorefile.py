@@ -182,8 +182,10 @@ def test_large_tables_stay_on_disk(tiny, tmp_path, temporary, monkeypatch):
     assert select.members.count + certify.members.count == scores.members.count
     assert seen[0] == ("opening", 1.0)
     assert seen[-1] == ("reading", 1.0)
+    named = {"score": [1.0, 0.0] * 9, "member": [True, False] * 9, "run": range(18)}
+    pq.write_table(pa.table(named), tmp_path / "runs.parquet")
     with pytest.raises(Unsupported) as refused:
-        Scores.read(path, run="member")
+        Scores.read(tmp_path / "runs.parquet", run="run")
     assert str(refused.value) == (
         "runs and groups of more than 10 rows are too many to hold; "
         "read some of the files at a time"
@@ -501,3 +503,28 @@ def test_no_row_is_read_twice(tmp_path):
     two.unlink()
     two.write_text(one.read_text())
     assert Scores.read(f"{tmp_path}/*.csv").members.count == 2
+
+
+def test_copies_of_a_file_are_not_twice_the_evidence(tmp_path):
+    rows = "".join(f"{k / 7},{k % 2}\n" for k in range(200))
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("score,member\n" + rows)
+    with pytest.raises(BadScores, match="must not be copies"):
+        Scores.read([tmp_path / "a.csv", tmp_path / "b.csv"])
+    with pytest.raises(BadScores, match="must not be copies"):
+        Scores.read(str(tmp_path / "*.csv"))
+    for name in ("one.csv", "two.csv"):  # so short that they may be alike by chance
+        (tmp_path / name).write_text("score,member\n1,1\n0,0\n")
+    assert Scores.read([tmp_path / "one.csv", tmp_path / "two.csv"]).members.count == 2
+
+
+@pytest.mark.parametrize(
+    "columns", [{"score": "member"}, {"run": "score"}, {"group": "member"}, {"member": "score"}]
+)
+def test_a_column_has_one_meaning(tmp_path, columns):
+    """Scores that are the members' own column would refute every claim."""
+    (tmp_path / "a.csv").write_text("score,member\n1,1\n0,0\n")
+    with pytest.raises(InvalidArgument, match="must be a column of its own"):
+        Scores.read(tmp_path / "a.csv", **columns)
+    with pytest.raises(InvalidArgument, match="must be a column of its own"):
+        Scores.from_table({"score": [1.0, 0.0], "member": [1, 0]}, **columns)

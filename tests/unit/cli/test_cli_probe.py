@@ -277,6 +277,11 @@ UNJUDGED = ("calls are not independent", "until_decided bets against")
             "--d0 must be JSON, such as '[3, 1]', '\"text\"' or @file.json, got [1 (Expecting ",
         ),
         ("probe release.py:coin --d0 1 --d1 Anna --epsilon 1", "--d1 must be JSON, such as "),
+        (
+            """probe release.py:coin --d0 '{"a":1,"a":2}' --d1 1 --epsilon 1""",
+            """--d0 must be JSON, such as '[3, 1]', '"text"' or @file.json, got {"a":1,"a":2} """
+            "(the key 'a' stands there twice)",
+        ),
         ("probe release.py:coin --d0 @no.json --d1 1 --epsilon 1", "No such file or directory: no"),
         (
             "probe release.py:coin --d0 @release.py --d1 1 --epsilon 1",

@@ -196,7 +196,7 @@ def test_where_doubles_overflow_there_is_an_answer(sigma, steps):
 )
 def test_atoms_that_come_back_are_not_smoothed_over(tree):
     """A lattice of losses looks smooth until its moments come back: from below, not guessed."""
-    (part, count), *_ = ((part_of(step._present_test()), n) for step, n in tree.steps())
+    (part, count), *_ = ((part_of(step._present_test())[0], n) for step, n in tree.steps())
     assert not ComposedCurve(((part.law, count),)).has_digits
     _encloses(tree.curve(), tree)
 
@@ -249,7 +249,7 @@ def test_steps_with_and_without_jumps_have_a_curve_from_below():
 )
 def test_a_law_that_ends_before_the_lines_do_comes_from_below(tree):
     """Near the largest loss no line lies beyond the pole at 1: nothing to start from."""
-    assert not composed((part_of(x._present_test()).law, n) for x, n in tree.steps()).has_digits
+    assert not composed((part_of(x._present_test())[0].law, n) for x, n in tree.steps()).has_digits
     assert tree.curve().bound is ta.Bound.LOWER
     lower, upper = tree.bracket(delta=1e-2)
     assert 0 < upper.epsilon(1e-2) <= tree.curve().epsilon(1e-2) < lower.epsilon(1e-2) + 1e-4

@@ -1,5 +1,6 @@
 """Reports: plain data, one page that needs nothing else, both files whole or neither."""
 
+import io
 import json
 import os
 import re
@@ -12,9 +13,12 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from parsed_page import Page
+from rich.console import Console
 
 import tellapart as ta
-from tellapart import audit, report
+from tellapart import audit, plot, report
+from tellapart.audit.summary import summarise
+from tellapart.cli import report_text
 from tellapart.report import html
 from tellapart.report.model import plain
 
@@ -79,6 +83,26 @@ def test_a_verdict_is_told_as_it_is():
     assert one.confidence == EVIDENCE.confidence
     assert one.data()["finding"]["where"] == REFUTED.finding.where
     assert report.of(STANDING).samples_needed == STANDING.samples_needed
+
+
+@pytest.mark.parametrize("verdict", [REFUTED, STANDING, PROBED])
+def test_terminal_report_and_picture_say_what_one_summary_says(verdict):
+    summary, made = summarise(verdict), report.of(verdict)
+    assert str(verdict).splitlines() == [summary.headline, *summary.reasons]
+    assert (made.headline, made.reasons, made.shown) == (
+        summary.headline,
+        summary.reasons,
+        summary.shown,
+    )
+    console = Console(file=io.StringIO(), width=10_000)
+    report_text.text(console, summary)
+    printed = console.file.getvalue()
+    for sentence in (summary.headline, *summary.reasons, *summary.assumptions):
+        assert sentence in printed
+    assert (
+        summary.headline == f"{verdict.outcome[0]}: the claim {verdict.name}, {verdict.outcome[1]}"
+    )
+    assert plot.audit(verdict).get_suptitle() == " ".join(verdict.outcome)
 
 
 def test_the_claims_own_delta_is_among_the_bounds():

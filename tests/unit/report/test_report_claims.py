@@ -131,7 +131,7 @@ def test_a_claim_that_cannot_be_read_changes_no_verdict(monkeypatch):
     def refuses(*_):
         raise ta.NotCertified("no digits")
 
-    monkeypatch.setattr(building, "told", refuses)
+    monkeypatch.setattr(building, "read_claim", refuses)
     told = report.of(REFUTED)
     assert told.refuted
     assert told.meaning is None

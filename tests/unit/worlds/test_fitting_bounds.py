@@ -18,9 +18,9 @@ from tellapart.worlds import (
     chain_log_mgf,
     chain_scale_bound,
 )
-from tellapart.worlds.markov.boxes import filled
-from tellapart.worlds.markov.message_passing import Box, one_side
-from tellapart.worlds.markov.step import Cone, points, potentials
+from tellapart.worlds.markov.bounds import one_side
+from tellapart.worlds.markov.chain_sets import filled
+from tellapart.worlds.markov.step import Box, Cone, pair_lifts, potentials
 
 P = [[0.9, 0.1], [0.4, 0.6]]
 BOX = ([[0.85, 0.05], [0.3, 0.5]], [[0.95, 0.15], [0.5, 0.7]])
@@ -137,7 +137,7 @@ def test_one_step_of_a_box_is_a_linear_programme_for_each_set(states):
     middle = rng.dirichlet(np.ones(states), states)
     low, high = middle * rng.uniform(0.2, 1, middle.shape), np.minimum(middle * 1.7, 1)
     alpha = 1.3
-    found = points(low, high)(alpha)
+    found = pair_lifts(low, high)(alpha)
     for x, y in itertools.permutations(range(states), 2):
         best = 0.0
         for chosen in itertools.product([0, 1], repeat=states):
@@ -146,7 +146,7 @@ def test_one_step_of_a_box_is_a_linear_programme_for_each_set(states):
             least = linprog(u, A_eq=np.ones((1, states)), b_eq=1, bounds=_ends(low, high, y)).fun
             best = max(best, np.log(most / least))
         assert found[x, y] == pytest.approx(best, abs=1e-9)
-    relaxed = points(np.pad(low, (0, 9 - states)), np.pad(high, (0, 9 - states)))(alpha)
+    relaxed = pair_lifts(np.pad(low, (0, 9 - states)), np.pad(high, (0, 9 - states)))(alpha)
     assert np.all(relaxed[:states, :states] >= found - 1e-12)
 
 
@@ -179,7 +179,7 @@ def test_a_step_with_a_limit_for_every_pair_is_a_linear_programme(states):
         )
         assert found[x, y] == pytest.approx(np.log(best), abs=1e-9)
     apart = ~np.eye(states, dtype=bool)
-    assert np.all(found[apart] <= points(low, high)(alpha.max())[apart] + 1e-9)
+    assert np.all(found[apart] <= pair_lifts(low, high)(alpha.max())[apart] + 1e-9)
 
 
 def test_all_trees_are_tried():
@@ -190,6 +190,23 @@ def test_all_trees_are_tried():
 def test_little_noise_on_three_states_that_never_meet():
     chain = MarkovChain([0.2, 0.3, 0.5], np.eye(3), 50, [0, 1, 5])
     np.testing.assert_allclose(chain_epsilon_bound(chain, 0.01), 50 * 5 / 0.01, rtol=1e-9)
+
+
+@pytest.mark.parametrize("states", [2, 3, 4, 5])
+@pytest.mark.parametrize("scale", [1e-4, 0.01, 0.02, 0.1])
+def test_little_noise_on_moves_that_cannot_be(states, scale):
+    """Likelihoods e^-900 apart, which no double holds: the tails are never above the bound."""
+    rng = np.random.default_rng(states)
+    for _ in range(8):
+        transition = rng.dirichlet(np.full(states, 0.7), states)
+        transition = np.where(rng.random(transition.shape) < 0.4, 0, transition)
+        transition += 1e-3 * np.eye(states)
+        transition /= transition.sum(axis=1, keepdims=True)
+        initial = rng.dirichlet(np.ones(states))
+        chain = MarkovChain(initial, transition, 30, rng.permutation(states))
+        logs = chain_log_mgf(chain, [1 / scale, -1 / scale])
+        shown = (np.nanmax(logs, axis=2) - np.nanmin(logs, axis=2)).max(axis=0)
+        assert np.all(chain_epsilon_bound(chain, scale) >= shown * (1 - 1e-12))
 
 
 def test_long_stretches_settle_where_single_steps_lead():

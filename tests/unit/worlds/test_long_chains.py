@@ -30,9 +30,8 @@ from tellapart.worlds.frameworks import (
     pufferfish,
 )
 from tellapart.worlds.frameworks.result import Side
-from tellapart.worlds.markov.beliefs import chain_beliefs
 from tellapart.worlds.markov.bounds import chain_log_ratio_bound
-from tellapart.worlds.markov.record_epsilons import ChainBounds
+from tellapart.worlds.markov.record_epsilons import ChainBounds, chain_beliefs
 
 ONE = ta.Laplace(1)
 STAYING = [[0.9, 0.1], [0.4, 0.6]]

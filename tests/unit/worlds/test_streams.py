@@ -10,8 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tellapart import InvalidArgument, Unsupported
-from tellapart.worlds.markov import directional as _directional
-from tellapart.worlds.markov import streams, temporal
+from tellapart.worlds.markov import step, streams
 
 INF = float("inf")
 STILL = [[0.8, 0.2], [0.1, 0.9]]
@@ -67,10 +66,7 @@ def test_one_number_and_every_pair_say_the_same():
     """The frontier of a matrix, against all prefixes of all pairs of rows."""
     for transition in (*chains(4, 6, 0.3), *dyadic(4, 4), np.eye(3)):
         for alpha in (0.0, 1e-12, 0.7, 20.0, 599.0, 601.0, INF):
-            everything = max(
-                float(temporal.ratios(*temporal.prefixes(row, transition), alpha, 6).max())
-                for row in transition
-            )
+            everything = step.pair_lifts(transition, transition)(alpha).max()
             assert streams.carried_over(transition, alpha) == pytest.approx(everything, rel=1e-13)
 
 
@@ -259,7 +255,7 @@ def test_any_flows_prove_a_bound():
         points = rng.normal(size=4)
         budgets = np.abs(points[:, None] - points[None, :])
         flow = rng.exponential(0.1, size=12) * rng.integers(2, size=12)
-        bound = _directional.proved(q, d, np.exp(budgets), np.argwhere(apart), flow)
+        bound = step.proved(q, d, np.exp(budgets), np.argwhere(apart), flow)
         best = best_ratio(q, d, budgets)
         assert bound >= best - 1e-8
         tight += bound < best + 1
@@ -270,7 +266,7 @@ def test_any_flows_prove_a_bound():
 def test_programmes_may_be_solved_in_parts(monkeypatch, rows):
     transition = chains(1, 5)[0]
     whole = streams.leakage(transition, None, 0.3, length=4, directional=True)
-    monkeypatch.setattr(_directional, "_ROWS", rows)
+    monkeypatch.setattr(step, "_ROWS", rows)
     parts = streams.leakage(transition, None, 0.3, length=4, directional=True)
     assert parts.backward == pytest.approx(whole.backward, rel=1e-9)
 
@@ -280,7 +276,7 @@ def test_a_solver_that_gives_up_leaves_the_scalar_recursion(monkeypatch):
         return types.SimpleNamespace(status=4)
 
     monkeypatch.setattr("scipy.optimize.linprog", fails)
-    transition = chains(1, 4)[0]
+    transition = chains(1, 5)[0]
     found = streams.leakage(transition, None, 0.3, length=4, directional=True)
     exact = streams.leakage(transition, None, 0.3, length=4)
     assert found.backward == pytest.approx(exact.backward, rel=1e-12)
@@ -482,13 +478,13 @@ def test_a_reversed_chain_is_the_law_of_the_past():
     joint = np.zeros((3, 3, 3, 3))
     for path in product(range(3), repeat=4):
         chance = initial[path[0]]
-        for step, (one, two) in zip(steps, pairwise(path), strict=True):
-            chance *= step[one, two]
+        for matrix, (before, after) in zip(steps, pairwise(path), strict=True):
+            chance *= matrix[before, after]
         joint[path] = chance
-    for step in range(3):
-        others = tuple(axis for axis in range(4) if axis not in (step, step + 1))
+    for t in range(3):
+        others = tuple(axis for axis in range(4) if axis not in (t, t + 1))
         pair = joint.sum(axis=others)
-        assert found[step] == pytest.approx((pair / pair.sum(axis=0)).T)
+        assert found[t] == pytest.approx((pair / pair.sum(axis=0)).T)
 
 
 def test_a_stationary_chain_has_the_same_past_at_all_times():

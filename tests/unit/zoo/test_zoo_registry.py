@@ -11,9 +11,9 @@ import pytest
 import tellapart as ta
 from tellapart import zoo
 from tellapart.mechanisms.subject import curve_of
-from tellapart.zoo import additive, choice, discrete, local, sparse, steps, summaries
+from tellapart.zoo import additive, choice, local, sparse, steps, summaries
 
-FAMILIES = (additive, choice, discrete, local, sparse, steps, summaries)
+FAMILIES = (additive, choice, local, sparse, steps, summaries)
 specimens = pytest.mark.parametrize("one", zoo.SPECIMENS, ids=lambda one: one.name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.certified.discretise import from_two_profiles
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.curve.composition.infinite_loss import NOTHING_SURE, Kept, kept_of, revealing
@@ -30,7 +32,7 @@ from tellapart.curve.composition.subsampled_gaussian import MixtureLoss, replace
 from tellapart.curve.discrete_gaussian import DiscreteGaussianCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
-from tellapart.errors import Unsupported
+from tellapart.errors import TellapartError, Unsupported
 
 Steps = tuple[tuple[LossLaw, int], ...]
 
@@ -39,6 +41,11 @@ _MOST_ATOMS = 300_000
 # Masses below this count as revealing all: composed, they would underflow.
 _FAINTEST = 1e-290
 _STEEPEST = 660.0
+# A step known by its curve alone: how many lines of its profile stand for it, what is left beyond
+# the steepest, and room for the rounding of each.
+_LINES, _EVENLY, _FLATTEST = 500, np.linspace(0.0, 1.0, 2_000), 1e-9
+_LEFT = (1e-28, 1e-24, 1e-20, 1e-16)
+_ROOM = 1e-8
 # The widest discrete Gaussian whose outputs are listed.
 _WIDEST = 1e4
 
@@ -50,13 +57,38 @@ class Part(NamedTuple):
     kept: Kept = NOTHING_SURE
 
 
-def part_of(curve: TradeoffCurve) -> Part:
-    """The step behind one ordered curve."""
+def part_of(curve: TradeoffCurve) -> tuple[Part, Bound]:
+    """The step behind one ordered curve, and the side of it; from below by lines of its profile."""
     make = _PARTS.get(type(curve))
-    if make is None:
-        kind = type(curve).__name__
-        raise Unsupported(f"steps with a {kind} cannot be composed yet")
-    return make(curve)
+    if make is not None:
+        return make(curve), curve.bound
+    return _atoms(_from_profile(curve)), curve.bound if curve.bound is Bound.UPPER else Bound.LOWER
+
+
+def _from_profile(curve: TradeoffCurve) -> AtomicCurve:
+    """A polygon that no attack on the curve crosses, such as a composition's that is then sampled.
+
+    Lines are tangents of the privacy profile in either order, so that each holds on its own.
+    """
+    orders = curve, curve.mirrored()
+    top = max(map(_steepest, orders))
+    lines = np.concatenate([[0.0], np.geomspace(1e-7 * top, top, _LINES), top * _EVENLY])
+    lines = np.unique(np.minimum(lines, top))
+    profiles = [np.asarray(order._delta(lines)) * (1 + _ROOM) for order in orders]
+    return from_two_profiles(lines, *(np.clip(one, 0.0, 1.0) for one in profiles))
+
+
+def _steepest(curve: TradeoffCurve) -> float:
+    """Where losses end, or next to nothing is left of them."""
+    if math.isfinite(largest := curve._largest_loss()):
+        return max(largest, _FLATTEST)
+    sure = curve._delta_at_infinity()
+    for left in _LEFT:
+        with contextlib.suppress(TellapartError):
+            epsilon = float(curve._epsilon(np.asarray(min(sure + left, 0.5))))
+            if math.isfinite(epsilon):
+                return max(epsilon, _FLATTEST)
+    return _STEEPEST
 
 
 def _atoms(curve: AtomicCurve) -> Part:

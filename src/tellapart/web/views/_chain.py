@@ -152,8 +152,7 @@ def _worst(chain: MarkovChain, scale: float) -> float:
 def _python(asked: Asked) -> str:
     return f"""\
 import tellapart as ta
-from tellapart.worlds import MarkovChain, Sum
-from tellapart.worlds.fitting import chain_scale_bound
+from tellapart.worlds import MarkovChain, Sum, chain_scale_bound
 from tellapart.worlds.frameworks import group_privacy, pufferfish
 
 epsilon, query = {asked.epsilon!r}, Sum()

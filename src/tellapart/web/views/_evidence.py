@@ -7,18 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.audit import Evidence, Metrics, Verdict
+from tellapart.audit import Ledger, Metrics, Verdict
 from tellapart.audit.attack_metrics import attacked
 from tellapart.audit.bounds import percent
+from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.report import Shown
-from tellapart.report.model import Found
-from tellapart.report.shown import DELTAS
 from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
 
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
@@ -35,7 +33,7 @@ _EVIDENCE = (
 _LINES = 12
 
 
-def picture(kind: str, found: Found) -> Drawing | None:
+def picture(kind: str, found: AuditResult) -> Drawing | None:
     """What some attacker reaches, against what none does if the claim is true."""
     if isinstance(found, Metrics):
         fpr, tpr = (tuple(side) for side in zip(*found.roc, strict=True))
@@ -89,33 +87,30 @@ def _drawn(kind: str, told: str, lines: Sequence[Trace]) -> Drawing:
     return Drawing("What an attacker finds", told, x, y, (guess, *lines))
 
 
-def numbers(found: Found, described: Sequence[Shown]) -> tuple[Table, ...]:
+def numbers(summary: AuditSummary) -> tuple[Table, ...]:
     """What the scores show in numbers, each on its safe side."""
-    if isinstance(found, Metrics):
-        told = tuple((one.what, one.words, one.basis) for one in described)
-        return (Table("In numbers", ("of this attack", "value", "where"), told),)
-    if not isinstance(found, Verdict):
+    if isinstance(summary.result, Metrics):
+        rates = tuple((row.what, row.words, row.basis) for row in summary.shown)
+        return (Table("In numbers", ("of this attack", "value", "where"), rates),)
+    if not isinstance(summary.result, Verdict):
         return ()
-    rows = tuple(
-        (f"ε at δ = {delta:g}", str(found.evidence.epsilon_lower(delta)))
-        for delta in sorted({found.delta, *DELTAS})
-    )
+    rows = tuple((what, str(bound)) for what, bound in summary.epsilons)
     return (Table("What any true promise must at least have", ("promise", "at least"), rows),)
 
 
-def spent(found: Found) -> tuple[Table | Words, ...]:
+def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
     """Where the chance of a false claim went."""
-    evidence = found.evidence if isinstance(found, Verdict) else found
-    if not isinstance(evidence, Evidence):
+    if ledger is None:
         return ()
-    ledger = evidence.ledger
-    few, rest = ledger.entries[:_LINES], ledger.entries[_LINES:]
-    rows = [(one.what, f"{one.looks:,}", f"{one.level:.3g}", f"{one.spent:.3g}") for one in few]
-    if rest:
-        looks, sum_ = sum(one.looks for one in rest), sum(one.spent for one in rest)
-        rows.append((f"{len(rest):,} more", f"{looks:,}", "", f"{sum_:.3g}"))
+    entries, rest = ledger.abridged(_LINES)
+    rows = [
+        (entry.what, f"{entry.looks:,}", f"{entry.level:.3g}", f"{entry.spent:.3g}")
+        for entry in entries
+    ]
+    if rest is not None:
+        rows.append((f"{rest.kinds:,} more", f"{rest.looks:,}", "", f"{rest.spent:.3g}"))
     rows.append(("together, at most", "", "", f"{ledger.level:.3g}"))
     head = ("look", "how many", "chance for each", "chance in all")
     title = f"How the {percent(ledger.level)} were spent"
-    note = " ".join(f"Free: {one}." for one in ledger.free)
+    note = " ".join(f"Free: {what}." for what in ledger.free)
     return (Table(title, head, tuple(rows), note),)

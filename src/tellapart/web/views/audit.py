@@ -10,14 +10,13 @@ from pathlib import Path
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
+from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.table import Names
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
-from tellapart.report.model import Found
-from tellapart.report.shown import DELTAS
 from tellapart.web import _controls, _scores
 from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
 from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Scale, Tick
@@ -135,17 +134,16 @@ def _answer(state: State, dropped: Dropped | None) -> Answer:
     scores = _read(state, held)
     if not state.design:
         return _described(state, scores, held.name)
-    found = _found(state, scores)
-    told = reporting.of(found, scores=scores, brief=True)
+    summary = summarise(_found(state, scores), scores)
     return Answer(
-        headline=told.headline,
-        sentences=told.reasons,
-        mark=Mark.BAD if told.refuted else Mark.PLAIN,  # not refuted is not proven
-        drawing=_evidence.picture(state.picture, found),
+        headline=summary.headline,
+        sentences=summary.reasons,
+        mark=Mark.BAD if summary.refuted else Mark.PLAIN,  # not refuted is not proven
+        drawing=_evidence.picture(state.picture, summary.result),
         parts=(
-            *_evidence.numbers(found, told.shown),
-            *_evidence.spent(found),
-            *_rests(state, told, held.name),
+            *_evidence.numbers(summary),
+            *_evidence.spent(summary.ledger),
+            *_rests(state, summary, held.name),
         ),
         python=_python(state, held),
         command=_command(state, held),
@@ -155,8 +153,7 @@ def _answer(state: State, dropped: Dropped | None) -> Answer:
 
 def _described(state: State, scores: Scores, name: str) -> Answer:
     """What these scores are, for whom they prove nothing yet."""
-    found = metrics(scores)
-    told = reporting.of(found, scores=scores, brief=True)
+    summary = summarise(metrics(scores), scores)
     return Answer(
         headline="NO VERDICT: say how the scores were made",
         sentences=(
@@ -164,11 +161,11 @@ def _described(state: State, scores: Scores, name: str) -> Answer:
             "scores: they bound no ε and refute no claim.",
             "Settle the score direction without regard to them, or choose to look both ways.",
         ),
-        drawing=_evidence.picture(state.picture, found),
+        drawing=_evidence.picture(state.picture, summary.result),
         parts=(
-            *_evidence.numbers(found, told.shown),
+            *_evidence.numbers(summary),
             _designs(),
-            Words("What was read", (_counted(state, told, name),)),
+            Words("What was read", (_counted(state, summary, name),)),
         ),
     )
 
@@ -201,7 +198,7 @@ def _read(state: State, held: Dropped) -> Scores:
     return _scores.read(held, names, Orientation(state.orientation))
 
 
-def _found(state: State, scores: Scores) -> Found:
+def _found(state: State, scores: Scores) -> AuditResult:
     if state.design == "one-model":
         return metrics(scores)
     audit = many_runs if state.design == "many-runs" else one_run
@@ -214,16 +211,16 @@ def _name(state: State) -> str | None:
     return None if plain else state.mechanism
 
 
-def _counted(state: State, told: Report, name: str) -> str:
-    return f"{name}: {told.counted}, {state.orientation} scores accuse."
+def _counted(state: State, summary: AuditSummary, name: str) -> str:
+    return f"{name}: {summary.counted}, {state.orientation} scores accuse."
 
 
-def _rests(state: State, told: Report, name: str) -> tuple[Words, ...]:
-    counted = _counted(state, told, name)
+def _rests(state: State, summary: AuditSummary, name: str) -> tuple[Words, ...]:
+    counted = _counted(state, summary, name)
     if state.design == "one-model":
         return (Words("What was read", (counted,)),)
     design = f"{state.design}: {DESIGNS[state.design].meaning}."
-    return (Words("What this rests on", (counted, design, *told.assumptions, _LOOKED)),)
+    return (Words("What this rests on", (counted, design, *summary.assumptions, _LOOKED)),)
 
 
 def _wanted(state: State) -> Answer:

@@ -18,9 +18,8 @@ from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.every_record import MOST_WORK, laws_by_kind, laws_work
 from tellapart.worlds.frameworks.result import Side, Standing, models_of
 from tellapart.worlds.frameworks.secret_pairs import check_length
-from tellapart.worlds.markov.beliefs import Believed, chain_beliefs
 from tellapart.worlds.markov.chain import MarkovChain
-from tellapart.worlds.markov.record_epsilons import ChainBounds
+from tellapart.worlds.markov.record_epsilons import Believed, ChainBounds, chain_beliefs
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Linear, Sum
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret

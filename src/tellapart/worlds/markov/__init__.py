@@ -1,10 +1,9 @@
 """Markov chains: correlated records in a row, and what noise on their sum gives away.
 
-- `chain` is the model; `transitions`, `known_reversal` and `segment_sums` are its parts;
-- `step`, `temporal`, `directional` and `message_passing` carry leakage over one transition;
-- `window_bound`, `partial_knowledge`, `given_neighbours`, `laplace_tails`, `record_epsilons` and
-  `beliefs` bound what an output tells of a record;
+- The engine: `chain` is the model, `transitions` the matrices as given, `marginals` the laws of its
+  records, `reversal` the chain run backwards, `step` leakage through one transition;
+- `bounds`, `window_bound`, `partial_knowledge`, `given_neighbours`, `laplace_tails` and
+  `record_epsilons` bound what an output tells of a record;
 - `quilts` sets noise by Markov quilts, `streams` adds up releases over time;
-- `sequences`, `fitting`, `chain_sets`, `boxes`, `bounds` and `least_noise` are for chains that are
-  known from data alone.
+- `sequences`, `fitting` and `chain_sets` are for chains that are known from data alone.
 """

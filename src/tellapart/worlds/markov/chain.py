@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart.worlds.markov.transitions import stationary_law
+from tellapart.worlds.markov.marginals import stationary_law, supports
 from tellapart.worlds.models.base import (
     Mask,
     SummedModel,
@@ -143,24 +143,6 @@ def _times_power(row: Array, matrix: Array, power: int) -> Array:
         if power:
             matrix = np.array([logpoly.apply(one, matrix) for one in matrix])
     return row
-
-
-def supports(initial: Array, transition: Array, length: int) -> Mask:
-    """The states of positive probability at each time, which from some time on come round again."""
-    moves, now = transition > 0, initial > 0
-    rows: list[Mask] = []
-    seen: dict[bytes, int] = {}
-    while len(rows) < length and now.tobytes() not in seen:
-        deadline.check()
-        seen[now.tobytes()] = len(rows)
-        rows.append(now)
-        now = np.asarray(moves[now].any(axis=0))
-    found = np.array(rows)
-    if len(rows) == length:
-        return found
-    start = seen[now.tobytes()]
-    later = np.arange(length - start) % (len(rows) - start)
-    return np.concatenate([found[:start], found[start:][later]])
 
 
 _MOST_KEPT = 2**24  # numbers of the backward pass held at once

@@ -14,8 +14,9 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.chain_sets import ChainSet
+from tellapart.worlds.markov.marginals import stationary_law
+from tellapart.worlds.markov.reversal import reversed_chain
 from tellapart.worlds.markov.sequences import Missing, counted_as, gathered, numbered
-from tellapart.worlds.markov.transitions import reversed_chain, stationary_law
 from tellapart.worlds.models.anytime_intervals import EPS, anytime
 from tellapart.worlds.models.base import check_values
 

@@ -10,7 +10,7 @@ from tellapart._checks import Array
 from tellapart._numeric.text import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.markov.chain import MarkovChain
-from tellapart.worlds.markov.window_bound import log_shares
+from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.releases import Release
 
 MOST_KINDS = 2**12
@@ -42,7 +42,7 @@ def chain_given_others(model: MarkovChain, weights: Array, release: Release, tol
     if model.length == 1:
         return np.array([told(weights[0] * values, model.initial, release)])
     first, inner, last = given_neighbours(model)
-    laws = np.exp(log_shares(model))
+    laws = np.exp(log_marginals(model.initial, model.transition, model.length))
     found = np.empty(model.length)
     found[0] = laws[1] @ table(first, weights[0])
     found[-1] = laws[-2] @ table(last, weights[-1])

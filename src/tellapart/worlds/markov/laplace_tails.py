@@ -16,7 +16,7 @@ from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.worlds.markov.chain import MarkovChain, occupation
-from tellapart.worlds.markov.transitions import stationary_law
+from tellapart.worlds.markov.marginals import stationary_law
 from tellapart.worlds.models.base import Known, check_known, check_table, check_values, logs_of
 from tellapart.worlds.models.queries import Query, Sum, weights_of
 

@@ -18,10 +18,10 @@ from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.markov.chain import MarkovChain
+from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.markov.record_epsilons import agree
-from tellapart.worlds.markov.segment_sums import Stretches, joined
-from tellapart.worlds.markov.window_bound import forgotten
-from tellapart.worlds.models.base import Mask
+from tellapart.worlds.markov.window_bound import SegmentSums, forgotten, joined
+from tellapart.worlds.models.base import Mask, logs_of
 from tellapart.worlds.models.grid import Grid, grid
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
@@ -66,7 +66,7 @@ class Pair(NamedTuple):
 
 
 def furthest_pairs(
-    parts: Stretches,
+    parts: SegmentSums,
     radius: int,
     states: list[int],
     width: float,
@@ -84,7 +84,7 @@ def furthest_pairs(
     return best, most
 
 
-def _lefts(parts: Stretches, radius: int, states: list[int]) -> Iterator[Flank]:
+def _lefts(parts: SegmentSums, radius: int, states: list[int]) -> Iterator[Flank]:
     for t in range(radius):
         yield Flank(_given(parts.start[t]), t, None, None)
         for u in states:
@@ -96,7 +96,7 @@ def _lefts(parts: Stretches, radius: int, states: list[int]) -> Iterator[Flank]:
         yield Flank(far[u], radius - 1, None, beyond)
 
 
-def _rights(parts: Stretches, radius: int) -> Iterator[Flank]:
+def _rights(parts: SegmentSums, radius: int) -> Iterator[Flank]:
     states = range(parts.states)
     for t in range(radius):
         yield Flank(_given(parts.end[t]), t, None, None)
@@ -134,7 +134,7 @@ def _batches(lefts: list[Flank], rights: list[Flank]) -> Iterator[list[tuple[Fla
 
 
 def _told(
-    parts: Stretches, batch: list[tuple[Flank, Flank]], width: float, release: Laplace
+    parts: SegmentSums, batch: list[tuple[Flank, Flank]], width: float, release: Laplace
 ) -> Iterator[Pair]:
     every = np.ones(parts.states, dtype=bool)
     laws = np.array([parts.emitted(joined(left.rows, right.rows), every) for left, right in batch])
@@ -197,7 +197,7 @@ def chain_told(chain: MarkovChain, query: Query, release: Laplace) -> Told | Non
     radius = chain.length if few else _affordable_radius(chain)
     if chain.length <= 2 * radius:
         laid = grid(weights, [chain.domain(0)] * chain.length)
-        batches = [one for one in _known_batches(Stretches(chain, laid, chain.length)) if one]
+        batches = [one for one in _known_batches(SegmentSums(chain, laid, chain.length)) if one]
         found = [_look(batch, laid.width, release) for batch in batches]
         if not found:
             return None
@@ -222,7 +222,7 @@ def far_told(chain: MarkovChain, weights: Array, release: Laplace, radius: int) 
     laid = grid(weights[:1], [chain.domain(0)])
     possible = chain.possible
     states = np.flatnonzero(possible.any(axis=0)).tolist()
-    parts = Stretches(chain, laid, radius + 1)
+    parts = SegmentSums(chain, laid, radius + 1)
     best, most = furthest_pairs(
         parts, radius, states, laid.width, release, lambda pair: _placed(possible, pair) is not None
     )
@@ -251,13 +251,13 @@ def _placed(possible: Mask, pair: Pair) -> _Case | None:
     return _Case(record, before, after, pair.laws)
 
 
-def _known_batches(chain: Stretches) -> Iterator[list[_Case]]:
+def _known_batches(chain: SegmentSums) -> Iterator[list[_Case]]:
     """Cases with as many records between, so that their sums have one grid."""
     for size in range(1, chain.length + 1):
         yield [case for case in _cases(chain, size) if case is not None]
 
 
-def _cases(chain: Stretches, size: int) -> Iterator[_Case | None]:
+def _cases(chain: SegmentSums, size: int) -> Iterator[_Case | None]:
     """All stretches of so many records, and each record in them."""
     length, states = chain.length, range(chain.states)
     for inner in range(size):
@@ -328,11 +328,9 @@ def _path(chain: MarkovChain, case: _Case) -> dict[int, int]:
     if case.left is not None:
         record, state = case.left
         known[record] = state
-        laws = [chain.initial]
-        for _ in range(record):
-            laws.append(laws[-1] @ chain.transition)
+        laws = log_marginals(chain.initial, chain.transition, record + 1)
         for before in range(record - 1, -1, -1):
-            state = int(np.argmax(laws[before] * chain.transition[:, state]))
+            state = int(np.argmax(laws[before] + logs_of(chain.transition[:, state])))
             known[before] = state
     if case.right is not None:
         record, state = case.right

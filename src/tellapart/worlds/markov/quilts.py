@@ -16,12 +16,12 @@ from tellapart._numeric import logpoly
 from tellapart._numeric.text import count_in_words
 from tellapart.errors import Unsupported
 from tellapart.worlds.markov.chain import MarkovChain
-from tellapart.worlds.markov.transitions import stationary_law
+from tellapart.worlds.markov.marginals import log_marginals, stationary_law
 from tellapart.worlds.models.base import logs_of
 from tellapart.worlds.models.queries import Query, weights_of
 
 Places = NDArray[np.int64] | int
-_STILL = 2.0**-51
+_STILL = 2.0**-51  # a step that moves a law by rounding only
 
 
 class Influences(ABC):
@@ -96,7 +96,7 @@ class _Chain:
 
     def __init__(self, chain: MarkovChain) -> None:
         step = logs_of(chain.transition)
-        laws = _log_laws(logs_of(chain.initial), step, chain.length)
+        laws = log_marginals(chain.initial, chain.transition, chain.length, _STILL)
         taken = np.flatnonzero((laws > -np.inf).any(axis=0))
         laws, self._step = laws[:, taken], step[np.ix_(taken, taken)]
         apart = np.eye(taken.size) == 0
@@ -134,26 +134,6 @@ def _ratio(one: Array, other: Array) -> Array:
     """Log-ratios; what has probability 0 in the first place tells nothing."""
     with np.errstate(invalid="ignore"):
         return np.where(one == -np.inf, -np.inf, one - other)
-
-
-def _log_laws(initial: Array, step: Array, length: int) -> Array:
-    """The law of every record, which stays the same once a step moves it by rounding only."""
-    laws = np.empty((length, initial.size))
-    laws[0] = initial
-    for t in range(1, length):
-        laws[t] = logpoly.total(laws[t - 1][:, None] + step, axis=0)
-        if _same(laws[t], laws[t - 1]):
-            laws[t:] = laws[t - 1]
-            break
-    return laws
-
-
-def _same(one: Array, other: Array) -> bool:
-    finite = one > -np.inf
-    if not np.array_equal(finite, other > -np.inf):
-        return False
-    off = np.abs(one[finite] - other[finite])
-    return bool(np.all(off <= _STILL * (1 + np.abs(one[finite]))))
 
 
 _ROUNDING = 1e-12

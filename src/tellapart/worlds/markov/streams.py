@@ -1,4 +1,4 @@
-"""Releases over time about people whose states hang together: what all of them reveal about one.
+"""Temporal privacy leakage: what releases over time reveal about correlated states.
 
 Each release at time t is ε_t-differentially private by itself. The state of the target moves as a
 Markov chain, which the attacker knows; so releases about other times speak about this one, too.
@@ -21,15 +21,13 @@ from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
 from tellapart._numeric.text import fixed
 from tellapart.errors import NotCertified, Unsupported
-from tellapart.worlds.markov import directional as by_direction
-from tellapart.worlds.markov import temporal
-from tellapart.worlds.markov.temporal import EPS, Carry, carry, plus, recursion
+from tellapart.worlds.markov.reversal import reversed_chain
+from tellapart.worlds.markov.step import EPS, Lifts, each_pair, matrix_lifts
 from tellapart.worlds.markov.transitions import (
     Transitions,
     ZeroCell,
     each_step,
     one_matrix,
-    reversed_chain,
     sides,
     zero_cells,
 )
@@ -86,7 +84,7 @@ class Leakage:
         ]
         if self.zero_cells:
             more = len(self.zero_cells) - _SHOWN
-            shown = "; ".join(str(one) for one in self.zero_cells[:_SHOWN])
+            shown = "; ".join(str(cell) for cell in self.zero_cells[:_SHOWN])
             rows.append(
                 f"moves of probability 0 that others make: {shown}"
                 + (f"; and {more} more" if more > 0 else "")
@@ -115,8 +113,8 @@ def leakage(
     budgets may then be matrices ε[x, y], one or one per time.
 
     >>> still = [[0.8, 0.2], [0.1, 0.9]]
-    >>> found = leakage(still, still, 0.1, length=10)
-    >>> round(found.worst, 4)
+    >>> leaked = leakage(still, still, 0.1, length=10)
+    >>> round(leaked.worst, 4)
     0.4792
     """
     back, ahead = sides(backward, forward)
@@ -124,30 +122,81 @@ def leakage(
     before = each_step(back, len(budgets), "backward")
     after = each_step(ahead, len(budgets), "forward")[::-1]
     own = budgets.reshape(len(budgets), -1).max(axis=1)
-    found = _by_time(
+    leaked = _by_time(
         own,
-        temporal.recursion(carries(before), own),
-        temporal.recursion(carries(after), own[::-1])[::-1],
+        _recursion(_lifts(before), own),
+        _recursion(_lifts(after), own[::-1])[::-1],
     )
     if directional:  # both are bounds, and rounding alone can make this one the larger
-        past = np.array(by_direction.recursion(before, list(budgets)))
-        future = np.array(by_direction.recursion(after, list(budgets[::-1])))[::-1]
-        found = np.minimum(found, _by_time(budgets, past, future))
-    upto, onward, total = found
+        past = np.array(_recursion_by_pair(before, list(budgets)))
+        future = np.array(_recursion_by_pair(after, list(budgets[::-1])))[::-1]
+        leaked = np.minimum(leaked, _by_time(budgets, past, future))
+    upto, onward, total = leaked
     return Leakage(own, upto, onward, total, directional, zero_cells(backward, forward))
 
 
 def _by_time(own: Array, past: Array, future: Array) -> Array:
     """Backward, forward and total leakage, of the worst pair of states at each time."""
     parts = (plus(past, own), plus(future, own), plus(past, future, own))
-    return np.array([one.reshape(len(own), -1).max(axis=1) for one in parts])
+    return np.array([part.reshape(len(own), -1).max(axis=1) for part in parts])
 
 
-def carries(steps: Sequence[Array | None]) -> list[Carry | None]:
+def _lifts(steps: Sequence[Array | None]) -> list[Lifts | None]:
     """The maps L of all steps; a matrix that serves several steps is read once."""
-    distinct = {id(one): one for one in steps}
-    maps = {key: None if one is None else carry(one) for key, one in distinct.items()}
-    return [maps[id(one)] for one in steps]
+    distinct = {id(matrix): matrix for matrix in steps}
+    maps = {
+        key: None if matrix is None else matrix_lifts(matrix) for key, matrix in distinct.items()
+    }
+    return [maps[id(matrix)] for matrix in steps]
+
+
+def _recursion(maps: Sequence[Lifts | None], epsilons: Array) -> Array:
+    """What each time inherits from all earlier ones: 0 at first, then L(inherited + ε).
+
+    The leakage at a time is this plus its own ε.
+    """
+    inherited = np.zeros(len(epsilons))
+    last: tuple[Lifts | None, float] | None = None
+    for t, lifts in enumerate(maps):
+        alpha = _sum(inherited[t], epsilons[t])
+        if last is not None and last[0] is lifts and last[1] == alpha:
+            inherited[t + 1] = inherited[t]  # a constant stream has settled
+        elif lifts is not None:
+            inherited[t + 1] = lifts.largest(alpha)
+        last = (lifts, alpha)
+    return inherited
+
+
+def _recursion_by_pair(maps: Sequence[Array | None], budgets: Sequence[Array]) -> list[Array]:
+    """What each time inherits about every ordered pair: 0 at first, then from its neighbour."""
+    inherited = [np.zeros_like(budgets[0])]
+    for matrix, budget in zip(maps, budgets[:-1], strict=True):
+        leaked = plus(inherited[-1], budget)
+        inherited.append(np.zeros_like(budget) if matrix is None else each_pair(matrix, leaked))
+    return inherited
+
+
+def plus(*parts: Array | float) -> Array:
+    """A sum of numbers of at least 0, rounded up."""
+    total = np.asarray(parts[0], dtype=float)
+    for part in parts[1:]:
+        exact = (total == 0) | (np.asarray(part) == 0)
+        total = np.where(exact, total + part, np.nextafter(total + part, np.inf))
+    return total
+
+
+def _sum(inherited: float, epsilon: float) -> float:
+    """``plus`` of two numbers, without the cost of arrays."""
+    total = float(inherited) + float(epsilon)
+    return math.nextafter(total, math.inf) if inherited and epsilon else total
+
+
+def _closed(budgets: Array) -> Array:
+    """Budgets that also use detours: x against y leaks no more than x against z against y."""
+    least = budgets.copy()
+    for middle in range(len(least)):
+        least = np.minimum(least, plus(least[:, middle, None], least[None, middle, :]))
+    return least
 
 
 def _budgets(
@@ -172,57 +221,57 @@ def _budgets(
         _checks.refuse("epsilons", "not be empty", epsilons)
     if not directional:
         return array
-    states = next((one.shape[-1] for one in (back, ahead) if one is not None), 2)
+    states = next((side.shape[-1] for side in (back, ahead) if side is not None), 2)
     same = np.eye(states, dtype=bool)
     if array.ndim == 1:
         return np.where(same, 0.0, array[:, None, None])
     if array.shape[1:] != (states, states):
         _checks.refuse("epsilons", f"be {states} × {states} matrices", array.shape)
     apart = np.where(same, 0.0, array)
-    return np.array([by_direction.closed(one) for one in apart])
+    return np.array([_closed(budgets) for budgets in apart])
 
 
 # Where no finite α has been confirmed up to here, none is claimed.
 _FURTHEST = 1e5
 
 
-def inherited(step: Carry | None, epsilon: float) -> float:
+def _inherited(lifts: Lifts | None, epsilon: float) -> float:
     """What a time in a stream of equal budgets inherits at most, however long the stream.
 
     Every α with L(α) + ε ≤ α bounds all leakages, by induction; L is rounded up, so an α that
     passes is a bound whatever the rounding. L − α is a maximum of functions that change sign
     once, so the least such α is found by bisection.
     """
-    if step is None or epsilon == 0:
+    if lifts is None or epsilon == 0:
         return 0.0
     if math.isinf(epsilon):
-        return step.at(math.inf)
+        return lifts.largest(math.inf)
 
     def excess(alpha: Array) -> Array:
-        return np.asarray(plus(step(alpha), epsilon) - alpha)
+        return np.asarray(plus(lifts.largest(float(alpha)), epsilon) - alpha)
 
-    high = _enough(step, epsilon)
+    high = _enough(lifts, epsilon)
     if math.isinf(high):
         return math.inf
     _, settled = solve.falling_root(excess, np.asarray(0.0), np.asarray(high))
-    return step.at(float(settled))
+    return lifts.largest(float(settled))
 
 
-def _enough(step: Carry, epsilon: float) -> float:
+def _enough(lifts: Lifts, epsilon: float) -> float:
     """Some α with L(α) + ε ≤ α, or infinity where rows with zeros leave none.
 
     A prefix with D = 0 and Q = G carries almost α + log Q: at ε = log(1/Q) nothing holds it.
     """
-    if step.free and epsilon >= -math.log(min(step.free, 1.0)) - 8 * step.states * EPS:
+    if lifts.free and epsilon >= -math.log(min(float(lifts.free), 1.0)) - 8 * lifts.states * EPS:
         return math.inf
     high = 2 * epsilon + 1.0
     while high < _FURTHEST:
         deadline.check()
-        if plus(step.at(high), epsilon) <= high:
+        if plus(lifts.largest(high), epsilon) <= high:
             return high
         high *= 2
-    most = float(plus(step.at(math.inf), epsilon))
-    return most if plus(step.at(most), epsilon) <= most else math.inf
+    most = float(plus(lifts.largest(math.inf), epsilon))
+    return most if plus(lifts.largest(most), epsilon) <= most else math.inf
 
 
 def carried_over(transition: ArrayLike, alpha: ArrayLike) -> float | Array:
@@ -240,7 +289,9 @@ def carried_over(transition: ArrayLike, alpha: ArrayLike) -> float | Array:
     alphas = _checks.reals(alpha=alpha)
     if alphas.size and alphas.min() < 0:
         _checks.refuse("alpha", "be at least 0", float(alphas.min()))
-    return shaped(carry(one_matrix(transition=transition))(alphas), alphas)
+    lifts = matrix_lifts(one_matrix(transition=transition))
+    each = np.array([lifts.largest(alpha) for alpha in alphas.ravel().tolist()])
+    return shaped(each.reshape(alphas.shape), alphas)
 
 
 def supremum(backward: ArrayLike | None, forward: ArrayLike | None, epsilon: float) -> float:
@@ -256,16 +307,16 @@ def supremum(backward: ArrayLike | None, forward: ArrayLike | None, epsilon: flo
     return _endless(_steady(backward, forward), _checks.at_least_zero(epsilon=epsilon))
 
 
-def _steady(backward: Transitions, forward: Transitions) -> tuple[Carry | None, Carry | None]:
+def _steady(backward: Transitions, forward: Transitions) -> tuple[Lifts | None, Lifts | None]:
     back, ahead = sides(backward, forward)
     return (
-        None if back is None else carry(one_matrix(backward=back)),
-        None if ahead is None else carry(one_matrix(forward=ahead)),
+        None if back is None else matrix_lifts(one_matrix(backward=back)),
+        None if ahead is None else matrix_lifts(one_matrix(forward=ahead)),
     )
 
 
-def _endless(steps: tuple[Carry | None, Carry | None], epsilon: float) -> float:
-    past, future = (inherited(one, epsilon) for one in steps)
+def _endless(steps: tuple[Lifts | None, Lifts | None], epsilon: float) -> float:
+    past, future = (_inherited(lifts, epsilon) for lifts in steps)
     return float(plus(past, future, epsilon))
 
 
@@ -281,13 +332,13 @@ def budget(target: float, backward: ArrayLike | None, forward: ArrayLike | None)
     """
     most = _checks.finite_above_zero(target=target)
     steps = _steady(backward, forward)
-    found = _largest(lambda epsilon: _endless(steps, epsilon), most)
-    if found == 0:
+    epsilon = _largest(lambda epsilon: _endless(steps, epsilon), most)
+    if epsilon == 0:
         raise Unsupported(
             "no constant budget keeps an endless stream under a limit, as states with (almost)"
             " disjoint moves are never forgotten: use streams.allocate(target, ..., length=...)"
         )
-    return found
+    return epsilon
 
 
 def _largest(leaks: Callable[[float], float], target: float) -> float:
@@ -320,12 +371,12 @@ def allocate(
     if not even and times > 1:
         return _ends_larger(most, backward, forward, times)
     back, ahead = sides(backward, forward)
-    before = carries(each_step(back, times, "backward"))
-    after = carries(each_step(ahead, times, "forward")[::-1])
+    before = _lifts(each_step(back, times, "backward"))
+    after = _lifts(each_step(ahead, times, "forward")[::-1])
 
     def worst(epsilon: float) -> float:
         own = np.full(times, epsilon)
-        past, future = recursion(before, own), recursion(after, own)[::-1]
+        past, future = _recursion(before, own), _recursion(after, own)[::-1]
         return float(plus(past, future, own).max())
 
     return leakage(backward, forward, _largest(worst, most), length=times)
@@ -336,12 +387,12 @@ def _ends_larger(
 ) -> Leakage:
     """The first release leaks at once what later ones add up to, and so does the last."""
     epsilon = budget(target, backward, forward)
-    first, last = (inherited(one, epsilon) for one in _steady(backward, forward))
+    first, last = (_inherited(lifts, epsilon) for lifts in _steady(backward, forward))
     epsilons = np.full(length, epsilon)
     epsilons[0] += first
     epsilons[-1] += last
     for less in (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9):
-        found = leakage(backward, forward, epsilons * (1 - less))
-        if found.worst <= target:
-            return found
+        leaked = leakage(backward, forward, epsilons * (1 - less))
+        if leaked.worst <= target:
+            return leaked
     raise NotCertified("the budgets could not be confirmed to keep the target")

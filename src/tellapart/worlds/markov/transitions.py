@@ -1,4 +1,4 @@
-"""Transition matrices: what is refused, which cells are zero, and chains run backwards."""
+"""Transition matrices as they are given: stochastic ones, one for each step, and their zeros."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
+from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.errors import Unsupported
 
 Transitions = ArrayLike | None  # one matrix, one for each step, or no correlation
 
@@ -52,7 +50,7 @@ def matrices(**named: Any) -> Array:
 
 def _place(at: Sequence[Any], cell: bool = True) -> str:
     names = ["step", "row", "column"] if cell else ["step", "row"]
-    return ", ".join(f"{name} {int(one)}" for name, one in zip(names[-len(at) :], at, strict=True))
+    return ", ".join(f"{name} {int(i)}" for name, i in zip(names[-len(at) :], at, strict=True))
 
 
 def one_matrix(**named: Any) -> Array:
@@ -77,10 +75,11 @@ def each_step(transitions: Array | None, length: int, name: str) -> list[Array |
     """The matrix of every step between neighbouring times."""
     if transitions is None:
         return [None] * (length - 1)
-    return list(_all_steps(transitions, length, name))
+    return list(all_steps(transitions, length, name))
 
 
-def _all_steps(transitions: Array, length: int, name: str) -> list[Array]:
+def all_steps(transitions: Array, length: int, name: str) -> list[Array]:
+    """The same where there is a matrix."""
     if transitions.ndim == 2:
         return [transitions] * (length - 1)
     if len(transitions) != length - 1:
@@ -108,69 +107,3 @@ def _zeros(transitions: Array | None, side: str) -> list[ZeroCell]:
     if transitions.ndim == 2:
         return [ZeroCell(side, None, row, column) for row, column in cells]
     return [ZeroCell(side, step, row, column) for step, row, column in cells]
-
-
-def reversed_chain(forward: ArrayLike, initial: ArrayLike, length: int | None = None) -> Array:
-    """How an attacker reasons backwards: the law of the previous state given the present one.
-
-    One matrix per step: P(l[t−1] = j | l[t] = i) = P(l[t−1] = j)·P(i | j)/P(l[t] = i). Unless the
-    chain starts in its stationary law these differ from step to step, also where ``forward``
-    is one matrix for all ``length`` times. Exact up to rounding. A state that cannot occur at
-    some time has no row there and is refused.
-
-    >>> reversed_chain([[0.7, 0.3], [0.05, 0.95]], [0.5, 0.5], length=3).round(4).tolist()[0]
-    [[0.9333, 0.0667], [0.24, 0.76]]
-    """
-    ahead = matrices(forward=forward)
-    law = _checks.pmf(initial=initial)
-    if law.size != ahead.shape[-1]:
-        _checks.refuse("initial", f"hold one probability for each of {ahead.shape[-1]} states", law)
-    if length is None and ahead.ndim == 2:
-        _checks.refuse("length", "be given where one matrix serves all steps", length)
-    times = len(ahead) + 1 if length is None else _checks.whole(1, length=length)
-    found = np.empty((times - 1, law.size, law.size))
-    for step, matrix in enumerate(_all_steps(ahead, times, "forward")):
-        together = (law[:, None] * matrix).T  # rows: the present state
-        law = together.sum(axis=1)
-        if law.min() == 0:
-            raise Unsupported(
-                f"state {int(law.argmin())} cannot occur at time {step + 2}, so that nothing can be"
-                " said of its past: leave the state out, or give it a positive probability"
-            )
-        found[step] = together / law[:, None]
-    return found
-
-
-def stationary_law(transition: Array) -> Array:
-    """The one stationary law, by elimination without subtraction (Grassmann, Taksar, Heyman)."""
-    law = np.zeros(transition.shape[0])
-    states = closed_class(transition)
-    law[states] = _eliminated(transition[np.ix_(states, states)])
-    return law
-
-
-def closed_class(transition: Array) -> NDArray[np.int64]:
-    """The states a chain ends up in for ever, if there is one such class only."""
-    count, labels = connected_components(transition > 0, connection="strong")
-    moves = [labels[np.nonzero(transition[labels == one])[1]] for one in range(count)]
-    closed = [one for one in range(count) if np.all(moves[one] == one)]
-    if len(closed) > 1:
-        _checks.refuse(
-            "transition",
-            "lead to one stationary law; from some states others are never reached, so "
-            "give an initial law",
-            transition.tolist(),
-        )
-    return np.flatnonzero(labels == closed[0]).astype(np.int64)
-
-
-def _eliminated(transition: Array) -> Array:
-    work = np.array(transition)
-    size = work.shape[0]
-    for last in range(size - 1, 0, -1):
-        work[:last, last] /= work[last, :last].sum()
-        work[:last, :last] += np.outer(work[:last, last], work[last, :last])
-    law = np.ones(size)
-    for state in range(1, size):
-        law[state] = law[:state] @ work[:state, state]
-    return np.asarray(law / law.sum())

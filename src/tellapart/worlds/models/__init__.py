@@ -1,1 +1,10 @@
-"""How records are correlated: models that give the law of an answer to those who know a secret."""
+"""Data models: how records are correlated, and the law of an answer to those who know a secret.
+
+`base` says what every model answers; `table`, `independent`, `exchangeable`, `tree` and `gaussian`
+are models, `tellapart.worlds.markov` has chains; `queries` and `secrets` are asked of them, `laws`
+and `vectors` come back; `fitted_tables` and `table_sets` are what data leave open.
+"""
+
+from tellapart import _moved
+
+__getattr__ = _moved.names(__name__, "tellapart.worlds")

@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import ImpossibleSecret as ImpossibleSecret
+from tellapart.errors import Unsupported
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import Predicate, RecordValue, Secret
 
 Known = Mapping[int, float]
 Mask = NDArray[np.bool_]
-
-
-class ImpossibleSecret(InvalidArgument):
-    """Says that a secret, or what the adversary knows, has probability 0 under the model."""
 
 
 class FiniteModel(ABC):

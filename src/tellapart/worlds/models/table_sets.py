@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart.worlds.markov.boxes import filled, middle
-from tellapart.worlds.markov.least_noise import least_scale
+from tellapart.worlds.markov.bounds import least_scale
+from tellapart.worlds.markov.chain_sets import filled, middle
 from tellapart.worlds.markov.step import EPS
 from tellapart.worlds.models.base import ImpossibleSecret, check_values
 from tellapart.worlds.models.queries import Query, Sum, weights_of

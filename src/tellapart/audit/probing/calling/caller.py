@@ -17,8 +17,8 @@ from tellapart.audit.probing.calling.child import leave_unless
 from tellapart.audit.probing.calling.guarded import guarded
 from tellapart.audit.probing.calling.inputs import changed, copied, fingerprint, own_globals
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, packed
-from tellapart.audit.probing.calling.program import BadProgram, Program
-from tellapart.errors import LimitReached, Unsupported
+from tellapart.audit.probing.calling.program import Program
+from tellapart.errors import BadProgram, LimitReached, Unsupported
 
 # Of how many outputs one is kept where each is to be of a batch of its own.
 _SOME = 7

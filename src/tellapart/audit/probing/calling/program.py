@@ -30,7 +30,7 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart.audit.probing.calling.outputs import HANGS, Broken
-from tellapart.errors import InvalidArgument
+from tellapart.errors import BadProgram, InvalidArgument
 
 # A line longer than this is no answer.
 LONGEST = 1 << 26
@@ -183,10 +183,6 @@ _STARTS, _CALLS, _SLOW_CALLS = 3, 256, 32
 # How long a line too many is waited for, after the last answer, in seconds.
 _AFTER = 0.25
 _LONGEST = 80
-
-
-class BadProgram(InvalidArgument):
-    """Says what a program did instead of answering every line with one line of JSON."""
 
 
 class _Odd(Exception):
