@@ -9,7 +9,7 @@ import pytest
 from steinke import steinke_epsilon_lower, steinke_p_value
 
 import tellapart as ta
-from tellapart.audit.counts.one_run_curves import gaussian_epsilon_lower, mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
 from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, p_value
 
 RECORDS = json.loads((Path(__file__).parent / "auditing.json").read_text(encoding="utf-8"))
@@ -46,8 +46,8 @@ def test_the_gaussian_family(case):
     guesses, level = counted(case), case["alpha"]
     mu = mu_lower(guesses, level)
     assert mu == pytest.approx(case["mu_lo"], abs=6e-7)
-    found = gaussian_epsilon_lower(guesses, case["delta"], level)
-    assert found == pytest.approx(case["eps_lo"], abs=2e-6)
+    epsilon = ta.guarantee(mu=mu).epsilon(case["delta"])
+    assert epsilon == pytest.approx(case["eps_lo"], abs=2e-6)
     assert refutes_curve(guesses, ta.guarantee(mu=mu * (1 - 1e-5)), level)
     assert not refutes_curve(guesses, ta.guarantee(mu=mu * (1 + 1e-5)), level)
 
@@ -58,5 +58,5 @@ def test_ideal_gaussian_canaries(case):
     assert published == pytest.approx(case["steinke_eps_lo"], abs=6e-7)
     sharp = epsilon_lower(counted(case, "steinke_r", "steinke_v"), 1e-5, 0.05)
     assert published <= sharp < case["eps_true"]
-    curve = gaussian_epsilon_lower(counted(case, "fdp_r", "fdp_v"), 1e-5, 0.05)
-    assert curve == pytest.approx(case["fdp_eps_lo"], abs=2e-6)
+    mu = mu_lower(counted(case, "fdp_r", "fdp_v"), 0.05)
+    assert ta.guarantee(mu=mu).epsilon(1e-5) == pytest.approx(case["fdp_eps_lo"], abs=2e-6)

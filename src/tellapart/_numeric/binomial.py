@@ -10,6 +10,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, gammaln, n
 
 from tellapart import deadline
 from tellapart._checks import Array
+from tellapart._numeric.solve import first_wholes
 
 # Tails carry about 12 digits; limits are taken where the tail is smaller than asked by more.
 _SLACK = 1e-11
@@ -149,9 +150,4 @@ def least_surprising(n: float, p: Array, level: float) -> Array:
         low, high = np.where(above, low - step, low), np.where(below, high + step, high)
         step *= 2
     low, high = np.maximum(low, -1.0), np.minimum(high, n + 1)
-    while np.any(high - low > 1):
-        deadline.check()
-        middle = np.floor((low + high) / 2)
-        likely = upper_tail(middle, n, p) > level
-        low, high = np.where(likely, middle, low), np.where(likely, high, middle)
-    return np.asarray(high)
+    return np.asarray(first_wholes(lambda k: ~(upper_tail(k, n, p) > level), low, high))

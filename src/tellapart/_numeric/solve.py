@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import deadline
 from tellapart._checks import Array
@@ -69,3 +70,22 @@ def climb(f: Falling, start: Array, step: float) -> Array:
         x = np.where(done, x, x + step)
         step *= 2
     raise NotCertified("no threshold separates the asked rate")
+
+
+def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first whole number above low at which a statement begins to hold; high where none is."""
+    while high - low > 1:
+        deadline.check()
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def first_wholes(holds: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array) -> Array:
+    """`first_whole`, elementwise."""
+    while np.any(high - low > 1):
+        deadline.check()
+        middle = np.floor((low + high) / 2)
+        enough = holds(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high

@@ -9,6 +9,7 @@ from scipy.special import betainc, betaincinv
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
+from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import Basis, percent
 from tellapart.audit.counts.one_run_guesses import (
     MOST_CANARIES,
@@ -175,15 +176,11 @@ def _delta(guessed: ChosenGuesses, epsilon: float) -> float:
 
 def _least_refuting(guessed: ChosenGuesses, claim: TradeoffCurve) -> int:
     """The least number of right guesses that would refute the claim; one too many if none does."""
-    low, high = 0, guessed.guesses.made + 1
-    while high - low > 1:
-        deadline.check()
-        middle = (low + high) // 2
-        if _refutes(replace(guessed, guesses=replace(guessed.guesses, right=middle)), claim):
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def refuted(right: int) -> bool:
+        return _refutes(replace(guessed, guesses=replace(guessed.guesses, right=right)), claim)
+
+    return first_whole(refuted, 0, guessed.guesses.made + 1)
 
 
 def _power(guessed: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:

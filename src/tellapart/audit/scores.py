@@ -33,10 +33,10 @@ from tellapart.errors import BadScores, InvalidArgument, Unsupported
 _FEW, _MANY = 32, 10_000
 
 
-class Sample:
+class RankedScores:
     """Scores of one side, that answer every question about ranks.
 
-    >>> side = Sample([0.3, 0.9, 0.3, 0.1])
+    >>> side = RankedScores([0.3, 0.9, 0.3, 0.1])
     >>> side.descending([1, 2]).tolist(), side.above(0.3).tolist(), side.below(0.3).tolist()
     ([0.9, 0.3], 1, 1)
     """
@@ -54,13 +54,13 @@ class Sample:
         self._scores, self._sorted = scores, in_order
 
     @classmethod
-    def _of_sorted(cls, values: Array) -> Sample:
+    def _of_sorted(cls, values: Array) -> RankedScores:
         made = cls.__new__(cls)
         made._hold(values, in_order=True)
         return made
 
     def __repr__(self) -> str:
-        return f"Sample({self.count} scores)"
+        return f"RankedScores({self.count:,} scores)"
 
     @property
     def count(self) -> int:
@@ -111,7 +111,7 @@ class Sample:
         first, last = np.searchsorted(self.values, [low, high], side="right")
         return self.values[first:last]
 
-    def split(self, share: float, seed: int) -> tuple[Sample, Sample]:
+    def split(self, share: float, seed: int) -> tuple[RankedScores, RankedScores]:
         """Two parts drawn by rank, so that neither scores nor the order of rows decide.
 
         The first holds this share of the scores, rounded, and both hold at least one.
@@ -188,8 +188,8 @@ class Scores:
             if (kept[f"member_{kind}"] is None) != (kept[f"other_{kind}"] is None):
                 raise InvalidArgument(f"member_{kind} and other_{kind} must be given together")
         fields = kept | {
-            "members": Sample(inside) if isinstance(inside, np.ndarray) else inside,
-            "others": Sample(outside) if isinstance(outside, np.ndarray) else outside,
+            "members": RankedScores(inside) if isinstance(inside, np.ndarray) else inside,
+            "others": RankedScores(outside) if isinstance(outside, np.ndarray) else outside,
             "orientation": _checks.member(Orientation, orientation=orientation),
             "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }

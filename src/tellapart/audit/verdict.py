@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tellapart import _checks, deadline
+from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Evidence, Finding
 from tellapart.curve.base import TradeoffCurve
@@ -219,17 +220,16 @@ class Verdict:
         """
         if self.refuted:
             return 1.0
-        low, high = 0, round(math.log(_MOST, _FINE))
-        if not self.evidence.scaled(_FINE**high).refutes(self.claim):
+        most = round(math.log(_MOST, _FINE))
+
+        def refuted(steps: int) -> bool:
+            return self.evidence.scaled(_FINE**steps).refutes(self.claim)
+
+        if not refuted(most):
             return math.inf
         if not self.evidence.at_level(max(_HINT, self.evidence.ledger.level)).refutes(self.claim):
             return None
-        while high - low > 1:
-            deadline.check()
-            middle = (low + high) // 2
-            refuted = self.evidence.scaled(_FINE**middle).refutes(self.claim)
-            low, high = (low, middle) if refuted else (middle, high)
-        return _FINE**high
+        return _FINE ** first_whole(refuted, 0, most)
 
     def __repr__(self) -> str:
         return f"Verdict({self.headline})"

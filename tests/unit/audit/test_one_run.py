@@ -8,7 +8,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.counts.one_run_guesses import epsilon_lower, p_value
-from tellapart.audit.evidence.guess import family, guess
+from tellapart.audit.evidence.guess import RankedCanaries, family
 from tellapart.audit.one_run_audit import _precision
 from tellapart.curve.guarantees import gaussian
 
@@ -50,8 +50,8 @@ def test_a_few_numbers_of_guesses_as_a_loop_would_try_them(delta):
     numbers = family(600)
     each = 0.1 / len(numbers)
     bounds = [
-        epsilon_lower(guess(members, others, guesses_in=a, guesses_out=b), delta, each)
-        for a, b in numbers
+        epsilon_lower(RankedCanaries.of(members, others).guesses(*pair), delta, each)
+        for pair in numbers
     ]
     assert EVIDENCE["a few numbers"].epsilon_lower(delta).value == pytest.approx(max(bounds))
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tellapart.audit import scores as in_memory
-from tellapart.audit.scores import Orientation, Sample, Scores
+from tellapart.audit.scores import Orientation, RankedScores, Scores
 from tellapart.data import parquet, reading, runs
 from tellapart.data.ranked import Ranked
 from tellapart.data.runs import ScoreFile
@@ -90,7 +90,7 @@ def test_sorted_runs_answer_as_a_sample_does(scores, values, tiny):
     writer = runs.RunWriter(folder)
     for start in range(0, len(scores), 3):
         writer.add(np.array(scores[start : start + 3]))
-    assert_same(writer.done(), Sample(scores), values)
+    assert_same(writer.done(), RankedScores(scores), values)
     folder.remove()
 
 
@@ -101,16 +101,16 @@ def test_a_file_answers_as_a_sample_does(rows, values, files, tiny, tmp_path):
         written(tmp_path / f"{index}.parquet", rows[index::files])
     paths = [tmp_path / f"{index}.parquet" for index in range(files)]
     with ScoreFile(paths) as file:
-        assert_same(file.members, Sample([v for v, inside in rows if inside]), values)
-        assert_same(file.others, Sample([v for v, inside in rows if not inside]), values)
+        assert_same(file.members, RankedScores([v for v, inside in rows if inside]), values)
+        assert_same(file.others, RankedScores([v for v, inside in rows if not inside]), values)
 
 
 @THOROUGH
 @given(rows=ROWS, values=VALUES)
 def test_a_csv_file_loses_no_digit(rows, values, tiny, tmp_path):
     with ScoreFile(written(tmp_path / "scores.csv", rows)) as file:
-        assert_same(file.members, Sample([v for v, inside in rows if inside]), values)
-        assert_same(file.others, Sample([v for v, inside in rows if not inside]), values)
+        assert_same(file.members, RankedScores([v for v, inside in rows if inside]), values)
+        assert_same(file.others, RankedScores([v for v, inside in rows if not inside]), values)
 
 
 @THOROUGH
@@ -124,8 +124,8 @@ def test_columns_of_floats_and_of_whole_numbers(rows, member, tiny, tmp_path):
     marked = [(value, index % 2) for index, value in enumerate(rows)]
     marks = [(value, bool(mark)) for value, mark in marked] if member == pa.bool_() else marked
     with ScoreFile(written(tmp_path / "f.parquet", marks, pa.float32(), member)) as file:
-        assert_same(file.members, Sample(rows[1::2]), rows)
-        assert_same(file.others, Sample(rows[0::2]), rows)
+        assert_same(file.members, RankedScores(rows[1::2]), rows)
+        assert_same(file.others, RankedScores(rows[0::2]), rows)
 
 
 def test_scores_of_whole_numbers_and_decimals(tmp_path):
@@ -137,8 +137,8 @@ def test_scores_of_whole_numbers_and_decimals(tmp_path):
 def test_one_value_many_times(tiny, tmp_path):
     rows = [(0.5, True)] * 100 + [(0.5, False)] * 99 + [(0.25, False)]
     with ScoreFile(written(tmp_path / "s.parquet", rows)) as file:
-        assert_same(file.members, Sample([0.5] * 100), [0.5, 0.4, 0.6])
-        assert_same(file.others, Sample([0.5] * 99 + [0.25]), [0.5, 0.25, 0.4, 0.6])
+        assert_same(file.members, RankedScores([0.5] * 100), [0.5, 0.4, 0.6])
+        assert_same(file.others, RankedScores([0.5] * 99 + [0.25]), [0.5, 0.25, 0.4, 0.6])
 
 
 @THOROUGH
@@ -148,9 +148,11 @@ def test_a_split_of_a_file_loses_and_doubles_nothing(rows, share, seed, tiny, tm
     with ScoreFile(written(tmp_path / "s.parquet", rows)) as file:
         for side in (file.members, file.others):
             one, two = side.split(share, seed)
-            both = Sample(np.concatenate([part.between(-np.inf, np.inf) for part in (one, two)]))
+            both = RankedScores(
+                np.concatenate([part.between(-np.inf, np.inf) for part in (one, two)])
+            )
             assert_same(side, both, [0.0])
-            assert_same(one, Sample(one.between(-np.inf, np.inf)), [0.0, 1.0])
+            assert_same(one, RankedScores(one.between(-np.inf, np.inf)), [0.0, 1.0])
             again = side.split(share, seed)[0]
             assert np.array_equal(again.between(-np.inf, np.inf), one.between(-np.inf, np.inf))
 
@@ -177,7 +179,7 @@ def test_large_tables_stay_on_disk(tiny, tmp_path, temporary, monkeypatch):
     )
     assert isinstance(scores.members, runs.SortedRuns)
     assert scores.orientation is Orientation.LOWER
-    assert_same(scores.members, Sample([v for v, inside in rows if inside]), [0.0])
+    assert_same(scores.members, RankedScores([v for v, inside in rows if inside]), [0.0])
     select, certify = scores.split(0.5, seed=1)
     assert select.members.count + certify.members.count == scores.members.count
     assert seen[0] == ("opening", 1.0)

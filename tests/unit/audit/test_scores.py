@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit.scores import Orientation, Sample, Scores
+from tellapart.audit.scores import Orientation, RankedScores, Scores
 from tellapart.data.ranked import Negated, Ranked
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
@@ -24,7 +24,7 @@ SIDE = st.lists(FEW | st.floats(allow_nan=False, allow_infinity=False), min_size
 
 @given(SIDE, SIDE)
 def test_a_sample_counts_as_a_loop_would(scores, values):
-    side = Sample(scores)
+    side = RankedScores(scores)
     ranks = np.arange(1, len(scores) + 1)
     assert isinstance(side, Ranked)
     assert side.count == len(scores)
@@ -38,7 +38,7 @@ def test_a_sample_counts_as_a_loop_would(scores, values):
 
 @given(SIDE, SIDE)
 def test_a_turned_side_is_the_sample_of_turned_scores(scores, values):
-    turned, wanted = Negated(Sample(scores)), Sample([-s for s in scores])
+    turned, wanted = Negated(RankedScores(scores)), RankedScores([-s for s in scores])
     ranks = np.arange(1, len(scores) + 1)
     assert isinstance(turned, Ranked)
     assert turned.count == wanted.count
@@ -51,18 +51,18 @@ def test_a_turned_side_is_the_sample_of_turned_scores(scores, values):
 
 
 def test_minus_zero_is_zero():
-    side = Sample([-0.0, 0.0])
+    side = RankedScores([-0.0, 0.0])
     assert side.above(-0.0) == side.below(0.0) == 0
     assert not np.signbit(side.ascending([1, 2])).any()
 
 
 @given(st.lists(FEW, min_size=2, max_size=30), st.floats(0.01, 0.99), st.integers(0, 2**64))
 def test_a_split_loses_and_doubles_nothing(scores, share, seed):
-    one, two = Sample(scores).split(share, seed)
+    one, two = RankedScores(scores).split(share, seed)
     assert sorted([*one.values, *two.values]) == sorted(scores)
     assert one.count == min(max(round(share * len(scores)), 1), len(scores) - 1)
     assert np.array_equal(one.values, np.sort(one.values))
-    again = Sample(scores[::-1]).split(share, seed)[0]
+    again = RankedScores(scores[::-1]).split(share, seed)[0]
     assert np.array_equal(again.values, one.values)
 
 
@@ -70,14 +70,14 @@ def test_every_rank_is_as_likely_to_be_chosen():
     # 4000 splits of 10 scores: each rank is chosen Bin(4000, 0.3) times, 1200 +- 29; 6 sigma.
     chosen = np.zeros(10)
     for seed in range(4000):
-        chosen[Sample(np.arange(10)).split(0.3, seed)[0].values.astype(int)] += 1
+        chosen[RankedScores(np.arange(10)).split(0.3, seed)[0].values.astype(int)] += 1
     assert np.all(np.abs(chosen - 1200) < 6 * math.sqrt(4000 * 0.3 * 0.7))
 
 
 def test_ten_million_scores_are_quick():
     values = np.random.default_rng(1).normal(size=10**7)
     began = time.process_time()
-    side = Sample(values)
+    side = RankedScores(values)
     sorted_at = time.process_time()
     one, two = side.split(0.2, 5)
     assert (one.count, two.count) == (2 * 10**6, 8 * 10**6)
@@ -94,12 +94,12 @@ def test_ten_million_scores_are_quick():
         (lambda s: s.above(math.nan), "values must not contain NaN, got nan"),
         (lambda s: s.split(1, 0), "share must lie strictly between 0 and 1, got 1"),
         (lambda s: s.split(0.5, -1), "seed must be at least 0, got -1"),
-        (lambda s: Sample([1]).split(0.5, 0), "a split must have at least 2 scores, got 1"),
+        (lambda s: RankedScores([1]).split(0.5, 0), "a split must have at least 2 scores, got 1"),
     ],
 )
 def test_a_sample_refuses(ask, message):
     with pytest.raises(InvalidArgument) as refused:
-        ask(Sample([1, 2, 3]))
+        ask(RankedScores([1, 2, 3]))
     assert str(refused.value) == message
 
 
@@ -322,7 +322,7 @@ def test_groups_and_runs_are_checked():
         "these scores have no groups: give member_groups and other_groups"
     )
     with pytest.raises(InvalidArgument, match=r"^runs and groups must come with the scores"):
-        Scores(Sample([1]), Sample([0]), member_runs=[1], other_runs=[2])
+        Scores(RankedScores([1]), RankedScores([0]), member_runs=[1], other_runs=[2])
 
 
 def test_a_split_of_scores_splits_both_sides_apart():

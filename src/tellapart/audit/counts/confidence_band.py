@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv, gammaln
 
-from tellapart import _checks, deadline
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric.solve import falling_root
 
@@ -119,14 +119,13 @@ _ABSOLUTE, _RELATIVE = 1e-10, 1e-6
 
 def default_ranks(n: int) -> Ranks:
     """The ranks that carry bounds when none are named: all, or a grid fixed by n alone."""
-    size = _checks.whole(1, 10**15, n=n)
-    if size <= _EVERY_RANK:
-        return np.arange(1, size + 1)
+    if n <= _EVERY_RANK:
+        return np.arange(1, n + 1)
     ranks = list(range(1, _DENSE + 1))
-    while ranks[-1] * _RATIO <= size / 2:
+    while ranks[-1] * _RATIO <= n / 2:
         ranks.append(math.ceil(ranks[-1] * _RATIO))
     near = np.array(ranks)
-    return np.union1d(near, size + 1 - near)
+    return np.union1d(near, n + 1 - near)
 
 
 def local_level(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> float:
@@ -135,14 +134,12 @@ def local_level(n: int, level: float, ranks: Sequence[int] | Ranks | None = None
     >>> round(local_level(100, 0.025), 6)
     0.001094
     """
-    size, chosen = _checked(n, ranks)
-    return _local_level(size, _checks.inside_unit(level=level), chosen)
+    return _local_level(n, level, None if ranks is None else tuple(map(int, ranks)))
 
 
 def lower_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
     """Numbers that uniform order statistics of these ranks all reach, except with this chance."""
-    size, chosen = _checked(n, ranks)
-    return _quantiles(size, _array(size, chosen), local_level(size, level, chosen))
+    return _quantiles(n, _array(n, ranks), local_level(n, level, ranks))
 
 
 def upper_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None) -> Array:
@@ -151,13 +148,12 @@ def upper_band(n: int, level: float, ranks: Sequence[int] | Ranks | None = None)
     >>> upper_band(1000, 0.025, ranks=[1, 10, 100]).round(4)
     array([0.0047, 0.0189, 0.1236])
     """
-    size, chosen = _checked(n, ranks)
-    asked = _array(size, chosen)
-    mirrored = None if chosen is None else tuple((size + 1 - asked[::-1]).tolist())
-    local = local_level(size, level, mirrored)
-    exact = betainccinv(asked, size - asked + 1, local)
+    asked = _array(n, ranks)
+    mirrored = n + 1 - asked[::-1]
+    local = local_level(n, level, None if ranks is None else mirrored)
+    exact = betainccinv(asked, n - asked + 1, local)
     # 1 − U_(k) is the order statistic of rank n + 1 − k; the solved bounds are never beaten.
-    return np.asarray(np.maximum(exact, 1 - _quantiles(size, size + 1 - asked[::-1], local)[::-1]))
+    return np.asarray(np.maximum(exact, 1 - _quantiles(n, mirrored, local)[::-1]))
 
 
 def fpr_upper_above(count_above: ArrayLike, n: int, level: float) -> Array:
@@ -166,11 +162,10 @@ def fpr_upper_above(count_above: ArrayLike, n: int, level: float) -> Array:
     With k of them strictly above, the (k + 1)-th largest is not, so FPR ≤ P[score > y_(k+1)];
     the next rank that carries a bound gives a larger one.
     """
-    size = _checks.whole(1, 10**15, n=n)
-    counts = _counts(size, count_above)
-    ranks = default_ranks(size)
-    bounds = np.append(upper_band(size, level), 1.0)
-    return np.asarray(bounds[np.searchsorted(ranks, counts + 1, side="left")])
+    bounds = np.append(upper_band(n, level), 1.0)
+    return np.asarray(
+        bounds[np.searchsorted(default_ranks(n), np.add(count_above, 1), side="left")]
+    )
 
 
 def tpr_lower(count_above: ArrayLike, n: int, level: float) -> Array:
@@ -179,38 +174,12 @@ def tpr_lower(count_above: ArrayLike, n: int, level: float) -> Array:
     >>> tpr_lower([0, 500, 1000], 1000, 0.025).round(4)
     array([0.    , 0.4479, 0.9925])
     """
-    size = _checks.whole(1, 10**15, n=n)
-    counts = _counts(size, count_above)
-    ranks = default_ranks(size)
-    bounds = np.append(0.0, lower_band(size, level))
-    return np.asarray(bounds[np.searchsorted(ranks, counts, side="right")])
+    bounds = np.append(0.0, lower_band(n, level))
+    return np.asarray(bounds[np.searchsorted(default_ranks(n), count_above, side="right")])
 
 
-def _checked(n: int, ranks: Sequence[int] | Ranks | None) -> tuple[int, tuple[int, ...] | None]:
-    size = _checks.whole(1, 10**15, n=n)
-    if ranks is None:
-        return size, None
-    array = np.asarray(ranks)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        _checks.refuse("ranks", "be a list of whole numbers", ranks)
-    if array.min() < 1 or array.max() > size:
-        _checks.refuse("ranks", f"lie between 1 and n = {size}", ranks)
-    if np.any(np.diff(array) <= 0):
-        _checks.refuse("ranks", "rise", ranks)
-    return size, tuple(array.tolist())
-
-
-def _counts(n: int, count_above: ArrayLike) -> Ranks:
-    counts = np.asarray(count_above)
-    if counts.dtype.kind not in "iu":
-        _checks.refuse("count_above", "be whole numbers", count_above)
-    if counts.size and (counts.min() < 0 or counts.max() > n):
-        _checks.refuse("count_above", f"lie between 0 and n = {n}", count_above)
-    return counts.astype(np.int64)
-
-
-def _array(n: int, ranks: tuple[int, ...] | None) -> Ranks:
-    return default_ranks(n) if ranks is None else np.array(ranks)
+def _array(n: int, ranks: Sequence[int] | Ranks | None) -> Ranks:
+    return default_ranks(n) if ranks is None else np.asarray(ranks)
 
 
 def _quantiles(n: int, ranks: Ranks, local: float) -> Array:

@@ -72,8 +72,7 @@ def p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
     >>> round(p_value(Guesses(canaries=1000, made=100, right=95), epsilon=1, delta=1e-5), 6)
     0.000122
     """
-    epsilon = _checks.at_least_zero(epsilon=epsilon)
-    lucky, failing = _chances(guesses, epsilon, _checks.probability(delta=delta))
+    lucky, failing = _chances(guesses, epsilon, delta)
     return min(1.0, lucky + failing)
 
 
@@ -84,9 +83,7 @@ def p_value_if_chosen(guesses: Guesses, epsilon: float, delta: float, level: flo
     it helps most. Each of the two terms gets its own part of the level, fixed by m and δ alone;
     then P[rejected] ≤ max β + mδ·max β(1 − β)/(v·b_v) over those numbers stays within the level.
     """
-    epsilon = _checks.at_least_zero(epsilon=epsilon)
-    level = _checks.inside_unit(level=level)
-    lucky, failing = _chances(guesses, epsilon, _checks.probability(delta=delta))
+    lucky, failing = _chances(guesses, epsilon, delta)
     part = _part_for_failures(guesses.canaries, delta, level)
     if part == 0:
         return lucky
@@ -106,8 +103,6 @@ def epsilon_lower(
     >>> round(epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
     2.1719
     """
-    delta = _checks.probability(delta=delta)
-    level = _checks.inside_unit(level=level)
 
     def refuted(epsilon: float) -> bool:
         if chosen:

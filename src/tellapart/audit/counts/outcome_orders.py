@@ -8,13 +8,13 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.safe import times_exp
-from tellapart._numeric.solve import climb, falling_root
+from tellapart._numeric.solve import climb, falling_root, first_wholes
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.clopper_pearson import limits, log_ratio
 from tellapart.audit.counts.exact_tails import Rule
@@ -95,7 +95,7 @@ def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tup
     bar = -float(ndtri(level)) - _SCORE_TIE
     opposite = counts.opposite()
 
-    def claims(x1: Array, x0: Array) -> Array:
+    def claims(x1: Array, x0: Array) -> NDArray[np.bool_]:
         at = np.full(x1.shape, bound)
         flags = score(x1, x0, counts, at, delta) >= bar
         if forms is Forms.BOTH:
@@ -106,13 +106,9 @@ def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tup
     def least(accused_others: Array) -> Array:
         low = np.full(accused_others.shape, -1.0)
         high = np.full(accused_others.shape, counts.members + 1.0)
-        while np.any(high - low > 1):
-            deadline.check()
-            middle = np.floor((low + high) / 2)
-            enough = claims(middle, accused_others)
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        enough = first_wholes(lambda x1: claims(x1, accused_others), low, high)
         seen = accused_others <= counts.accused_others
-        return np.where(seen, np.minimum(high, counts.accused_members), high)
+        return np.where(seen, np.minimum(enough, counts.accused_members), enough)
 
     return bound, least
 

@@ -189,13 +189,10 @@ class RateCells:
 
     def critical(self, roc: Array) -> Array:
         """The least counts beyond that refute, at each look's level, a claim with this ROC."""
-        low, high = np.zeros(len(self.levels)), self.looks.tested + 1
-        while np.any(high - low > 1):
-            deadline.check()
-            middle = np.floor((low + high) / 2)
-            refutes = self.most(middle, roc) <= self.levels
-            low, high = np.where(refutes, low, middle), np.where(refutes, middle, high)
-        return high
+        none = np.zeros(len(self.levels))
+        return solve.first_wholes(
+            lambda beyond: self.most(beyond, roc) <= self.levels, none, self.looks.tested + 1
+        )
 
     def _chance(self, beyond: Array, roc: Array) -> Array:
         count = np.maximum(beyond, 0.5)[:, None]

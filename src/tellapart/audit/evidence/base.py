@@ -7,7 +7,7 @@ claims, holds together with the confidence it states.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -68,6 +68,11 @@ class Finding:
             f"{self.where}; {limit}. Were it true, so much would be seen with probability "
             f"{self.chance:g} at most; {self.level:.2g} was allowed for"
         )
+
+
+def strongest(findings: Iterable[Finding]) -> Finding | None:
+    """The finding that is least likely under the claim, for its share of the level."""
+    return min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
 
 
 class Evidence(ABC):

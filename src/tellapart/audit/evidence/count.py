@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from tellapart import _checks, deadline
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
 from tellapart.audit.bounds import Basis
@@ -157,23 +157,17 @@ class CountEvidence(Evidence):
 
     def _many_others(self) -> int:
         """More others than this are accused in one of 50 audits with the FPR observed."""
-        low, high = -1, self.counts.others
-        while high - low > 1:
-            deadline.check()
-            middle = (low + high) // 2
-            enough = binomial.lower_tail(middle, self.counts.others, self.counts.fpr) >= 0.98
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        n, fpr = self.counts.others, self.counts.fpr
+        return solve.first_whole(lambda k: bool(binomial.lower_tail(k, n, fpr) >= 0.98), -1, n)
 
     def _needed(self, claim: TradeoffCurve) -> int:
         """How many accused members would refute the claim."""
-        low, high = 0, self.counts.members + 1
-        while high - low > 1:
-            deadline.check()
-            middle = (low + high) // 2
-            tried = replace(self, counts=replace(self.counts, accused_members=middle))
-            low, high = (low, middle) if tried._excess(claim.tpr) > 0 else (middle, high)
-        return high
+
+        def refuted(accused: int) -> bool:
+            tried = replace(self, counts=replace(self.counts, accused_members=accused))
+            return tried._excess(claim.tpr) > 0
+
+        return solve.first_whole(refuted, 0, self.counts.members + 1)
 
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)

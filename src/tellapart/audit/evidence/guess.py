@@ -8,17 +8,15 @@ can be allowed for (`p_value_if_chosen`); for other curves no proof is known, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit.counts.one_run_curves import gaussian_epsilon_lower, mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
 from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
@@ -38,17 +36,14 @@ class RankedCanaries:
     members_below: NDArray[np.int64]
 
     @classmethod
-    def of(cls, members: ArrayLike, others: ArrayLike) -> RankedCanaries:
+    def of(cls, members: Array, others: Array) -> RankedCanaries:
         """Rank the scores of the canaries put in and of those left out; higher says "member".
 
         Equal scores are kept apart by membership only, so the order of the rows says nothing.
         """
-        inside, outside = _scores(members=members), _scores(others=others)
-        canaries = inside.size + outside.size
-        if canaries == 0:
-            _checks.refuse("members and others", "not both be empty", [])
-        fair_coins(inside.size, canaries)
-        return cls._sorted(np.concatenate([outside, inside]), np.arange(canaries) >= outside.size)
+        canaries = members.size + others.size
+        fair_coins(members.size, canaries)
+        return cls._sorted(np.concatenate([others, members]), np.arange(canaries) >= others.size)
 
     @classmethod
     def _sorted(cls, scores: Array, member: NDArray[np.bool_]) -> RankedCanaries:
@@ -70,13 +65,13 @@ class RankedCanaries:
         Where a cut falls among equal scores, as few of them are counted right as any way to
         break the tie could give: a way that knows nothing of membership gives no fewer.
         """
-        k_in = _checks.whole(0, guesses_in=guesses_in)
-        k_out = _checks.whole(0, guesses_out=guesses_out)
-        if k_in + k_out > self.canaries:
+        made = guesses_in + guesses_out
+        if made > self.canaries:
             rule = f"be at most the number of canaries = {self.canaries}"
-            _checks.refuse("guesses_in + guesses_out", rule, k_in + k_out)
-        right = self._right_in(k_in) + self._right_out(k_out)
-        return Guesses(self.canaries, k_in + k_out, right)
+            _checks.refuse("guesses_in + guesses_out", rule, made)
+        return Guesses(
+            self.canaries, made, self._right_in(guesses_in) + self._right_out(guesses_out)
+        )
 
     def _right_in(self, count: int) -> int:
         if count == 0:
@@ -119,21 +114,8 @@ class RankedCanaries:
         return RankedCanaries(self.scores[kept], np.concatenate([[0], np.cumsum(member)]))
 
 
-def guess(members: ArrayLike, others: ArrayLike, *, guesses_in: int, guesses_out: int) -> Guesses:
-    """How an attacker fares who accuses the highest scores and clears the lowest.
-
-    ``guesses_in`` and ``guesses_out`` must be fixed before the scores are seen.
-
-    >>> guess([3, 2, 2], [1, 2, 0], guesses_in=2, guesses_out=2)
-    Guesses(canaries=6, made=4, right=3)
-    """
-    return RankedCanaries.of(members, others).guesses(guesses_in, guesses_out)
-
-
 def fair_coins(included: int, canaries: int) -> None:
     """Refuse canaries that were plainly not put in by one fair coin each."""
-    canaries = _checks.whole(1, canaries=canaries)
-    included = _checks.whole(0, canaries, included=included)
     fewer = float(bdtr(included, canaries, 0.5))
     more = 1.0 if included == 0 else float(bdtrc(included - 1, canaries, 0.5))
     if 2 * min(fewer, more) < _UNFAIR:
@@ -145,33 +127,9 @@ def fair_coins(included: int, canaries: int) -> None:
         )
 
 
-def _scores(**named: ArrayLike) -> Array:
-    ((name, value),) = named.items()
-    array = _checks.reals("be a list of numbers", **named)
-    if array.ndim != 1:
-        _checks.refuse(name, "be a list of numbers", value)
-    return array
-
-
 _FAMILY = 6
 _FEWEST = 8
 _CANDIDATES = 24
-
-
-class GuessedSide(Enum):
-    """Which canaries are guessed: the highest scores as "in", the lowest as "out", or both."""
-
-    BOTH = "both"
-    IN = "in"
-    OUT = "out"
-
-    def numbers(self, count: int) -> Numbers:
-        """So many guesses on each side it has."""
-        return (0 if self is GuessedSide.OUT else count, 0 if self is GuessedSide.IN else count)
-
-    def most(self, canaries: int) -> int:
-        """The most guesses there can be on each side it has."""
-        return canaries // 2 if self is GuessedSide.BOTH else canaries
 
 
 @dataclass(frozen=True)
@@ -198,11 +156,6 @@ class ChosenGuesses:
         self._need_fixed_numbers()
         return mu_lower(self.guesses, self.level)
 
-    def gaussian_epsilon_lower(self, delta: float) -> float:
-        """The ε of the largest μ of Gaussian DP refuted: against claims of Gaussian DP alone."""
-        self._need_fixed_numbers()
-        return gaussian_epsilon_lower(self.guesses, delta, self.level)
-
     def refutes(self, claim: TradeoffCurve) -> bool:
         """Whether these guesses refute a claimed curve; errs towards no."""
         self._need_fixed_numbers()
@@ -220,72 +173,49 @@ def fixed(
     ranking: RankedCanaries, guesses_in: int, guesses_out: int, level: float
 ) -> ChosenGuesses:
     """Guesses whose numbers were fixed before anyone saw a score: all of the level is theirs."""
-    level = _checks.inside_unit(level=level)
     guesses = ranking.guesses(guesses_in, guesses_out)
     return ChosenGuesses(guesses_in, guesses_out, guesses, level, read_off=False)
 
 
-def family(canaries: int, side: GuessedSide = GuessedSide.BOTH) -> tuple[Numbers, ...]:
+def family(canaries: int) -> tuple[Numbers, ...]:
     """A few numbers of guesses, from a handful to every canary, that the count alone fixes.
 
     >>> family(1000)
     ((8, 8), (18, 18), (42, 42), (96, 96), (219, 219), (500, 500))
     """
-    canaries = _checks.whole(1, canaries=canaries)
-    _checks.member(GuessedSide, side=side)
-    counts = _geometric(_FEWEST, side.most(canaries), _FAMILY)
-    return tuple(side.numbers(count) for count in counts)
+    return tuple((count, count) for count in _geometric(_FEWEST, canaries // 2, _FAMILY))
 
 
 def read_off(
-    ranking: RankedCanaries,
-    delta: float,
-    level: float,
-    *,
-    share: float = 0.2,
-    seed: int = 0,
-    sides: Sequence[GuessedSide] = (GuessedSide.BOTH,),
+    ranking: RankedCanaries, delta: float, level: float, *, share: float = 0.2, seed: int = 0
 ) -> ChosenGuesses:
     """Guesses as a random part of the canaries suggests, made on the others alone.
 
     About ``share`` of the canaries, by places in the ranking that ``seed`` draws, is spent on the
     choice. All of them count where δ is paid for: an output that picks its canary picks its place.
     """
-    delta = _checks.probability(delta=delta)
-    level = _checks.inside_unit(level=level)
-    share = _checks.inside_unit(share=share)
-    seed = _checks.whole(0, seed=seed)
-    if not sides:
-        _checks.refuse("sides", "not be empty", sides)
     if ranking.canaries < 4:
         _checks.refuse("canaries", "be at least 4 to choose on a part of them", ranking.canaries)
     first, rest = ranking.divided(share, seed)
     if rest.canaries == 0:  # one score for all: nothing is spent, and nothing is learnt
         first, rest = rest, first
-    numbers = _most_promising(first, rest.canaries, sides, (delta, level))
-    guesses = replace(rest.guesses(*numbers), canaries=ranking.canaries)
-    return ChosenGuesses(*numbers, guesses, level, read_off=True, aside=first.canaries)
+    count = _most_promising(first, rest.canaries, delta, level)
+    guesses = replace(rest.guesses(count, count), canaries=ranking.canaries)
+    return ChosenGuesses(count, count, guesses, level, read_off=True, aside=first.canaries)
 
 
-def _most_promising(
-    first: RankedCanaries, canaries: int, sides: Sequence[GuessedSide], test: tuple[float, float]
-) -> Numbers:
-    """Which numbers of guesses would refute most if the rest were like the first part."""
-    best, most = sides[0].numbers(sides[0].most(canaries)), 0.0
-    for side in sides:
-        _checks.member(GuessedSide, side=side)
-        if not side.most(first.canaries):
-            continue
-        for count in _geometric(1, side.most(first.canaries), _CANDIDATES):
-            seen = first.guesses(*side.numbers(count))
-            scaled = min(round(count * canaries / first.canaries), side.most(canaries))
-            numbers = side.numbers(scaled)
-            # Half a right and half a wrong guess more: a few all right promise little.
-            right = int(sum(numbers) * (seen.right + 0.5) / (seen.made + 1))
-            likely = Guesses(canaries + first.canaries, sum(numbers), right)
-            epsilon = epsilon_lower(likely, *test, chosen=True, above=most)
-            if epsilon > most:
-                best, most = numbers, epsilon
+def _most_promising(first: RankedCanaries, canaries: int, delta: float, level: float) -> int:
+    """How many guesses of each kind would refute most if the rest were like the first part."""
+    best, most = canaries // 2, 0.0
+    for count in _geometric(1, first.canaries // 2, _CANDIDATES) if first.canaries > 1 else []:
+        seen = first.guesses(count, count)
+        scaled = min(round(count * canaries / first.canaries), canaries // 2)
+        # Half a right and half a wrong guess more: a few all right promise little.
+        right = int(2 * scaled * (seen.right + 0.5) / (seen.made + 1))
+        likely = Guesses(canaries + first.canaries, 2 * scaled, right)
+        epsilon = epsilon_lower(likely, delta, level, chosen=True, above=most)
+        if epsilon > most:
+            best, most = scaled, epsilon
     return best
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, strongest
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -37,12 +37,11 @@ class JointEvidence(Evidence):
         return max((part._mu() for part in self.parts.values()), key=itemgetter(0))
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        findings = [
+        return strongest(
             replace(finding, where=f"{name}: {finding.where}")
             for name, part in self.parts.items()
             if (finding := part._finding(claim)) is not None
-        ]
-        return min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
+        )
 
     def curve(self) -> AtomicCurve:
         corners = [part.curve() for part in self.parts.values()]

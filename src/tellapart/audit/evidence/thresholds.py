@@ -8,10 +8,12 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from tellapart import _checks, deadline
+from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.solve import first_wholes
 from tellapart.audit.counts.rank_test import RankCounts, epsilons, p_values
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data.ranked import Ranked, Whole
@@ -120,15 +122,14 @@ def look_at(
 
 def _surely_beyond(rank: Whole, reference: Whole, tested: Whole) -> Whole:
     """How many tied tested come before the rank-th of the tied reference, in 19 of 20 orders."""
-    low, high = np.zeros_like(tested), tested + 1
-    while np.any(high - low > 1):
-        deadline.check()
-        middle = (low + high) // 2
+    none = np.zeros(len(tested))
+
+    def unsure(before: Array) -> NDArray[np.bool_]:
         # In a random order the rank's depth is uniform: the test of a claim that allows nothing.
-        place = RankCounts(*np.array([rank, reference, middle, tested], dtype=np.float64))
-        enough = p_values(place, epsilons(0.0), np.zeros(len(middle))) >= _SURE
-        low, high = np.where(enough, middle, low), np.where(enough, high, middle)
-    return low
+        place = RankCounts(*np.array([rank, reference, before, tested], dtype=np.float64))
+        return np.asarray(~(p_values(place, epsilons(0.0), none) >= _SURE))
+
+    return (first_wholes(unsure, none, (tested + 1).astype(np.float64)) - 1).astype(np.int64)
 
 
 def _around(side: Ranked, cuts: Array, upward: bool) -> tuple[Whole, Whole]:

@@ -14,7 +14,7 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart._checks import Array
 from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Finding
+from tellapart.audit.evidence.base import Finding, strongest
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.probing.calling.caller import asked_for
 from tellapart.audit.probing.probe_run import probe
@@ -202,12 +202,11 @@ def _named(finding: Finding, names: list[str]) -> Finding:
 def _joint(claim: Subject, pairs: tuple[StepPair, ...], shown: tuple[Verdict, ...]) -> StepAudit:
     named = {pair.name: verdict for pair, verdict in zip(pairs, shown, strict=True)}
     evidence = together({name: verdict.evidence for name, verdict in named.items()})
-    findings = [
+    most = strongest(
         replace(verdict.finding, where=f"{name}: {verdict.finding.where}")
         for name, verdict in named.items()
         if verdict.finding is not None
-    ]
-    most = min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
+    )
     return StepAudit(Verdict(claim, evidence, most, describe(claim)), pairs, shown)
 
 

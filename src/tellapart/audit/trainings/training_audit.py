@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks, deadline, run
+from tellapart._numeric.solve import first_whole
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.scores import Scores
@@ -117,17 +118,12 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
                 f"refuting this claim takes more than {_MOST:,} models even if every one of them "
                 "is told apart: audit the steps of the training instead"
             )
-    while high - low > 1:
-        deadline.check()
-        middle = (low + high) // 2
-        low, high = (low, middle) if _refutable(claim, middle, share, level) else (middle, high)
-    return high
+    return first_whole(lambda models: _refutable(claim, models, share, level), low, high)
 
 
 def enough_models(claim: Subject, models: int, aside: int, confidence: float, prior: float) -> None:
     """Raise where not even an attack that never errs could refute the claim."""
-    share = _checks.inside_unit(prior=prior)
-    if _refutable(claim, models - aside, share, 1 - confidence):
+    if _refutable(claim, models - aside, prior, 1 - confidence):
         return
     needed = fewest_models(claim, confidence, prior)
     total = -(-needed * models // max(models - aside, 1))

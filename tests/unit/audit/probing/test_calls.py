@@ -522,12 +522,12 @@ def test_calls_are_counted_from_one():
 
 def test_no_calls_but_those_that_count_have_their_numbers():
     trial, fresh, search, apart = (
-        importlib.import_module(f"tellapart.{name}").__dict__[key]
+        importlib.import_module(f"tellapart.audit.{name}").__dict__[key]
         for name, key in (
-            ("audit.probing.calling.conventions", "_TRIAL_KEY"),
-            ("audit.probing.calling.kept_noise", "_FRESH_KEY"),
-            ("audit.searching.worst_pair", "_KEY"),
-            ("audit.probing.calling.fresh_calls", "_KEY"),
+            ("probing.calling.conventions", "_TRIAL_KEY"),
+            ("probing.exchangeability", "_FRESH_KEY"),
+            ("searching.worst_pair", "_KEY"),
+            ("probing.exchangeability", "_KEY"),
         )
     )
     keys = [(7, one) for one in (trial, fresh, search, apart)]

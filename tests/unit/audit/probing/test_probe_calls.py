@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.evidence.sequential_test import Batch
+from tellapart.audit.evidence.sequential_test import PairBatch
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.probing import events as _events
@@ -192,7 +192,7 @@ def test_hope_is_of_the_pairs_since_the_event_was_found(monkeypatch):
         asked.append((int(sum(seen)), int(sum(before)), batch.seek))
         return np.asarray(batch.left > 0)
 
-    monkeypatch.setattr(Batch, "hope", hope)
+    monkeypatch.setattr(PairBatch, "hope", hope)
     never = ta.guarantee(epsilon=9)
     audit.probe(
         lambda data, rng: len(data) + rng.laplace(),

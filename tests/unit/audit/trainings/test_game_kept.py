@@ -358,7 +358,7 @@ def test_a_real_limit_on_files_is_told_of_too(tmp_path):
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         + SCRIPT.partition("played = ")[0]
         + "import tellapart.audit.trainings.store as kept\n"
-        "kept.Kept.opened(sys.argv[1], game._manifest(train, None))\n"
+        "kept.ModelStore.opened(sys.argv[1], game._manifest(train, None))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
         "game.play(train, folder=sys.argv[1])\n"
     )
