@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import risk
 from tellapart._numeric.safe import complex_log1p
-from tellapart.curve.composition.moment_curve import EnclosedCurve
-from tellapart.mechanisms.combine import _part
+from tellapart.curve.composition.compose import EnclosedCurve
+from tellapart.mechanisms.combine import _privacy_loss
 
 SLACK = 1e-4  # of max(1, ε)
 FEW = settings(deadline=None, max_examples=examples(15))
@@ -130,7 +130,9 @@ def test_lines_that_no_attack_crosses_lie_close_beneath_the_truth(tree, delta):
     """What is there for every tree is sound, and tight, where the truth is known."""
     curve = tree.curve()
     assert curve.bound is ta.Bound.EXACT
-    beneath = EnclosedCurve(tuple((_part(one)[0], n) for one, n in tree.steps())).symmetrised()
+    beneath = EnclosedCurve(
+        tuple((_privacy_loss(one)[0], n) for one, n in tree.steps())
+    ).symmetrised()
     epsilon = curve.epsilon(delta)
     assert epsilon * (1 - 1e-9) <= beneath.epsilon(delta) <= epsilon + SLACK * max(1.0, epsilon)
     fprs = np.array([1e-12, 1e-6, 1e-3, 0.5, 0.99])
@@ -187,7 +189,7 @@ def test_from_below_both_orders_have_one_advantage_and_no_more_than_each(tree):
     most = min(present.delta(0.0), absent.delta(0.0)) * (1 + 1e-9)
     assert both.delta(0.0) <= most
     # Steps that are coupled as well as each can be.
-    parts = [(_part(one)[0].law, n) for one, n in tree.steps()]
+    parts = [(_privacy_loss(one)[0].law, n) for one, n in tree.steps()]
     apart = [(law.rates(np.zeros(1)), n) for law, n in parts]
     kept = math.prod((1 - min(r[1][0] - r[0][0], r[3][0] - r[2][0])) ** n for r, n in apart)
     assert both.delta(0.0) <= (1 - kept) * (1 + 1e-6) + 1e-12

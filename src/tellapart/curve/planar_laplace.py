@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import kve
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric import solve
 from tellapart._numeric.quadrature import integrate
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import SymmetricCurve
@@ -22,6 +20,7 @@ _STEEPEST = 4.0
 _DEEPEST = 800.0
 # Bessel functions of larger arguments are not to be had in double precision.
 FURTHEST = 1e8
+_NEWTON = 20
 
 _ABSENT, _PRESENT = 0, 1
 
@@ -136,14 +135,20 @@ def _mass_below(world: int, shift: float, v: Array) -> Array:
 
 
 def _angle_with_mass(world: int, shift: float, mass: Array) -> Array:
-    """The angle below which lies this mass, at most 1/2: within one panel."""
+    """The angle below which lies this mass, at most 1/2, by Newton steps within one panel.
+
+    No search of `solve`: the root may be the edge of a panel, even 0, where no bracket closes.
+    """
     edges, below = _panels(world, shift)
-    flat = np.ravel(mass)
-    panel = np.clip(np.searchsorted(below, flat) - 1, 0, len(edges) - 2)
-
-    def short(v: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
-        return flat[part] - _mass_below(world, shift, v), -_density(world, shift, v)
-
-    ends = edges[panel], edges[panel + 1]
-    start = np.interp(flat, below, edges)
-    return solve.newton_root(short, start, ends)[0].reshape(np.shape(mass))
+    panel = np.clip(np.searchsorted(below, mass) - 1, 0, len(edges) - 2)
+    low, high = edges[panel], edges[panel + 1]
+    v = low
+    for _ in range(_NEWTON):
+        short = mass - _mass_below(world, shift, v)
+        step = np.where(short == 0, 0.0, short / _density(world, shift, v))
+        moved = np.clip(v + step, low, high)
+        settled = np.abs(moved - v) <= 4 * np.finfo(float).eps * moved
+        v = moved
+        if settled.all():
+            break
+    return v
