@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import risk
 from tellapart._numeric.safe import complex_log1p
-from tellapart.curve.composition.moment_curve import EnclosedCurve
+from tellapart.curve.composition.compose import EnclosedCurve
 from tellapart.mechanisms.combine import _privacy_loss
 
 SLACK = 1e-4  # of max(1, ε)

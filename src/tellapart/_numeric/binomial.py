@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, gammaln, ndtri
 
-from tellapart import deadline
 from tellapart._checks import Array
-from tellapart._numeric.solve import first_wholes
+from tellapart._numeric import solve
 
 # Tails carry about 12 digits; limits are taken where the tail is smaller than asked by more.
 _SLACK = 1e-11
@@ -139,15 +138,10 @@ def least_surprising(n: float, p: Array, level: float) -> Array:
     p = np.asarray(p, dtype=float)
     z = -float(ndtri(level))
     guess = n * p + z * np.sqrt(n * p * (1 - p)) + (z * z - 1) * (1 - 2 * p) / 6 + 1
-    low, high = np.floor(np.clip(guess, 0, n)) - 1, np.floor(np.clip(guess, 0, n)) + 1
-    step = 2.0
-    while True:  # widen until tail(low) > level ≥ tail(high)
-        deadline.check()
-        above = (low >= 0) & ~(upper_tail(low, n, p) > level)
-        below = (high <= n) & (upper_tail(high, n, p) > level)
-        if not (np.any(above) or np.any(below)):
-            break
-        low, high = np.where(above, low - step, low), np.where(below, high + step, high)
-        step *= 2
-    low, high = np.maximum(low, -1.0), np.minimum(high, n + 1)
-    return np.asarray(first_wholes(lambda k: ~(upper_tail(k, n, p) > level), low, high))
+    near = np.floor(np.clip(guess, 0, n))
+
+    def likely(k: Array) -> Array:
+        return upper_tail(k, n, p) - level
+
+    low, high = solve.climb(likely, near - 1, -2.0), solve.climb(likely, near + 1, 2.0)
+    return solve.falling_whole(likely, np.maximum(low, -1.0), np.minimum(high, n + 1))[1]

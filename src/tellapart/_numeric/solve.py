@@ -1,4 +1,9 @@
-"""One bracketed root-finder. It returns the bracket, so that the caller picks the sound end."""
+"""Bracketed root-finding, here and nowhere else: Chandrupatla, Newton, bisection of whole numbers.
+
+`falling_root` and `falling_whole` return the bracket, so that the caller picks the sound end;
+`newton_root` is for functions whose slope is known and whose values cost much. `climb` finds where
+to begin.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,12 @@ from tellapart._checks import Array
 from tellapart.errors import NotCertified
 
 Falling = Callable[[Array], Array]
+# A falling function and its slope, at points that stand at these places among all.
+Sloped = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
 _ROUNDS = 200
 _ULPS = 4 * np.finfo(float).eps
+_NEWTON_ROUNDS = 100
 
 
 def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tuple[Array, Array]:
@@ -57,6 +65,72 @@ def _inverse_quadratic(a: Array, b: Array, c: Array, fa: Array, fb: Array, fc: A
         step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
         trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(step)
     return np.where(trusted, step, 0.5)
+
+
+def falling_whole(f: Falling, low: Array, high: Array) -> tuple[Array, Array]:
+    """Shrink low < root ≤ high of a falling f to neighbouring whole numbers, elementwise.
+
+    f(low) > 0 ≥ f(high) is taken for granted: f is asked strictly between the two only.
+    """
+    low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+    while True:
+        deadline.check()
+        middle = np.floor((low + high) / 2)
+        inside = (middle > low) & (middle < high)  # also beyond 2^53, where whole numbers are rare
+        if not inside.any():
+            return low, high
+        above = f(middle) > 0
+        low, high = np.where(inside & above, middle, low), np.where(inside & ~above, middle, high)
+
+
+def newton_root(
+    f: Sloped,
+    start: Array,
+    ends: tuple[Array | float, Array | float],
+    *,
+    zero: float = 0.0,
+    relative: float = _ULPS,
+    finest: float = 1e-300,
+    stride: float = np.inf,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Roots of a falling f between two ends by Newton's steps, halving where these leave a bracket.
+
+    Done where |f| ≤ zero, where a step moves by less than ``relative``, or where the bracket is so
+    narrow or narrower than ``finest``. No step is longer than ``stride`` beyond doubling. Returns
+    the roots and whether f has one there, or jumps over it. Ends may be infinite. Points that are
+    done are not asked again, so that an answer does not depend on what else is asked.
+    """
+    t = np.array(start, dtype=float)
+    low, high = (np.array(np.broadcast_to(end, t.shape), dtype=float) for end in ends)
+    hit = np.ones(t.shape, dtype=bool)
+    todo = np.arange(t.size)
+    for _ in range(_NEWTON_ROUNDS):
+        if not todo.size:
+            return t, hit
+        now, left, right = t[todo], low[todo], high[todo]
+        now = np.where((now > left) & (now < right), now, _middle(left, right))
+        with np.errstate(all="ignore"):
+            away, slope = f(now, todo)
+            step = -away / slope
+        low[todo], high[todo] = np.where(away > 0, now, left), np.where(away > 0, right, now)
+        close = (np.abs(away) <= zero) | (np.abs(step) <= relative * np.abs(now))
+        narrow = high[todo] - low[todo] <= relative * np.abs(now) + finest
+        hit[todo] = close
+        # A flat start would send it to where nothing is known.
+        limit = np.abs(now) + stride
+        far = np.where(close, 0.0, np.clip(step, -limit, limit))
+        t[todo] = now + np.where(np.abs(step) < limit, step, far)
+        t[todo[narrow & ~close]] = now[narrow & ~close]
+        todo = todo[~(close | narrow)]
+    raise NotCertified("the search for a threshold did not settle")
+
+
+def _middle(low: Array, high: Array) -> Array:
+    """Between two ends, either of which may be infinite."""
+    with np.errstate(invalid="ignore"):
+        middle = (low + high) / 2
+        beyond = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
+    return np.where(np.isfinite(middle), middle, np.where(np.isfinite(beyond), beyond, 0.0))
 
 
 def climb(f: Falling, start: Array, step: float) -> Array:

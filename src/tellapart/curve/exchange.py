@@ -174,9 +174,12 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
         _checks.refuse("pld", "be a pessimistic estimate, or it is no guarantee", pld)
     with np.errstate(all="ignore"):  # what overflows in there is multiplied by 0
         limit = float(pld.get_delta_for_epsilon(1e6))
-        top = mesh
-        while float(pld.get_delta_for_epsilon(top)) > limit and top < 1e6:
-            top *= 2
+
+        def beyond(epsilon: Array) -> Array:
+            delta = float(pld.get_delta_for_epsilon(float(epsilon[0])))
+            return np.array([delta - limit if epsilon[0] < 1e6 else 0.0])
+
+        top = float(solve.climb(beyond, np.array([mesh]), mesh)[0])
         steps = math.ceil(top / mesh) + 1
         if steps > 5_000_000:
             _checks.refuse("discretization", f"be coarser: losses reach {top:.3g}", discretization)

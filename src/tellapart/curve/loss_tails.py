@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart._numeric import solve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import NotCertified
 
-_ROUNDS = 100
 # Newton's steps go no further than so many deviations of the loss, beyond doubling.
 _STRIDE = 8.0
 # From such a δ on it is worth a look whether ε is 0.
@@ -169,37 +169,27 @@ class ThresholdCurve(TradeoffCurve):
     def _newton(
         self, off: Off, t: Array, least: float, most: float
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Roots of a falling function between two thresholds.
+        """Thresholds between two at which a falling function has its roots.
 
-        Newton's steps, halving where they leave the bracket. Returns the roots, the tails there,
-        and whether the function has a root there or jumps over it.
+        And the tails there, and whether the function has a root there or jumps over it.
         """
-        t = np.array(t, dtype=float)
-        stride, least_stride = _STRIDE * self._deviation(), self._least_stride()
-        low, high = np.full(t.shape, least), np.full(t.shape, most)
-        all_tails, hit = np.empty((len(Tails._fields), t.size)), np.ones(t.shape, dtype=bool)
-        todo = np.arange(t.size)
-        for _ in range(_ROUNDS):
-            now, left, right = t[todo], low[todo], high[todo]
-            now = np.where((now > left) & (now < right), now, _middle(left, right))
-            tails = self._tails(now)
-            with np.errstate(all="ignore"):
-                away, slope = off(tails, now, todo)
-                step = -away / slope
-            low[todo], high[todo] = np.where(away > 0, now, left), np.where(away > 0, right, now)
-            close = (np.abs(away) <= 1e-12) | (np.abs(step) <= 1e-14 * np.abs(now))
-            narrow = high[todo] - low[todo] <= 1e-14 * np.abs(now) + least_stride
-            hit[todo] = close
-            # A flat start would send it to where nothing is known.
-            limit = np.abs(now) + stride
-            far = np.where(close, 0.0, np.clip(step, -limit, limit))
-            t[todo] = now + np.where(np.abs(step) < limit, step, far)
-            t[todo[narrow & ~close]] = now[narrow & ~close]
-            all_tails[:, todo] = tails
-            todo = todo[~(close | narrow)]
-            if not todo.size:
-                return t, all_tails, hit
-        raise NotCertified("the search for a threshold did not settle")
+        known = np.empty((len(Tails._fields), np.size(t)))
+
+        def excess(threshold: Array, part: NDArray[np.intp]) -> tuple[Array, Array]:
+            tails = self._tails(threshold)
+            known[:, part] = tails
+            return off(tails, threshold, part)
+
+        root, hit = solve.newton_root(
+            excess,
+            t,
+            (least, most),
+            zero=1e-12,
+            relative=1e-14,
+            finest=self._least_stride(),
+            stride=_STRIDE * self._deviation(),
+        )
+        return root, known, hit
 
 
 def off_fpr(fpr: Array) -> Off:
@@ -232,11 +222,3 @@ def _smaller(rate: Array, other: Array) -> tuple[NDArray[np.bool_], Array]:
     """Where a rate is smaller than its complement, and the logarithm of the smaller."""
     few = rate < 0.5
     return few, np.log(np.where(few, rate, other))
-
-
-def _middle(low: Array, high: Array) -> Array:
-    """Between two ends, either of which may be infinite."""
-    with np.errstate(invalid="ignore"):
-        middle = (low + high) / 2
-        beyond = np.where(np.isfinite(low), low + np.abs(low) + 1, high - np.abs(high) - 1)
-    return np.where(np.isfinite(middle), middle, np.where(np.isfinite(beyond), beyond, 0.0))

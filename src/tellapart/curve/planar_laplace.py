@@ -135,7 +135,10 @@ def _mass_below(world: int, shift: float, v: Array) -> Array:
 
 
 def _angle_with_mass(world: int, shift: float, mass: Array) -> Array:
-    """The angle below which lies this mass, at most 1/2, by Newton steps within one panel."""
+    """The angle below which lies this mass, at most 1/2, by Newton steps within one panel.
+
+    No search of `solve`: the root may be the edge of a panel, even 0, where no bracket closes.
+    """
     edges, below = _panels(world, shift)
     panel = np.clip(np.searchsorted(below, mass) - 1, 0, len(edges) - 2)
     low, high = edges[panel], edges[panel + 1]

@@ -15,14 +15,15 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.brackets import Bracket, bracketed_losses
 from tellapart.curve.composition.compose import (
+    Losses,
     PrivacyLoss,
+    composed_losses,
     privacy_loss_of,
     subsampled_loss,
     subsampled_replacing,
 )
 from tellapart.curve.composition.infinite_loss import ALL_FINITE
 from tellapart.curve.composition.loss_laws import LossLaw
-from tellapart.curve.composition.moment_curve import composed_or_enclosed
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
@@ -50,9 +51,7 @@ class Combined(Mechanism):
         steps = self.steps()
         if len(steps) == 1 and steps[0][1] == 1:
             return steps[0][0]._present_test()
-        losses = [(*_privacy_loss(step), count) for step, count in steps]
-        side = _side(side for _, side, _ in losses)
-        return composed_or_enclosed([(part, n) for part, _, n in losses], side)
+        return composed_losses(*_privacy_losses(steps))
 
     def bracket(
         self, delta: float = 1e-5, gap: float = 1e-4, order: Order | None = None
@@ -73,31 +72,32 @@ class Combined(Mechanism):
         width = _checks.finite_above_zero(gap=gap)
         if order is not None:
             _checks.member(Order, order=order)
-        losses = [(*_privacy_loss(step), count) for step, count in self.steps()]
-        parts = [(part, count) for part, _, count in losses]
+        losses, side = _privacy_losses(self.steps())
         if order is Order.ABSENT:
-            parts = [
-                (PrivacyLoss(loss.law.swapped(), loss.finite_mass.swapped()), n)
-                for loss, n in parts
-            ]
-        both = bracketed_losses(parts, asked, width, ordered=order is not None)
-        if _side(side for _, side, _ in losses) is Bound.LOWER:
-            return Bracket(both.lower, nothing(Bound.UPPER))
-        return both
+            losses = tuple((loss.swapped(), count) for loss, count in losses)
+        both = bracketed_losses(losses, asked, width, ordered=order is not None)
+        return Bracket(both.lower, nothing(Bound.UPPER)) if side is Bound.LOWER else both
+
+
+def _privacy_losses(steps: Iterable[Step]) -> tuple[Losses, Bound]:
+    """The privacy loss of each step, and on which side of the truth they are.
+
+    Steps known from below make a composition known from below.
+    """
+    losses, side = [], Bound.EXACT
+    for step, count in steps:
+        loss, known = _privacy_loss(step)
+        if known is Bound.UPPER:
+            raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
+        side = known if known is Bound.LOWER else side
+        losses.append((loss, count))
+    return tuple(losses), side
 
 
 def _privacy_loss(step: Mechanism) -> tuple[PrivacyLoss, Bound]:
     if isinstance(step, Ready):
         return step.privacy_loss()
     return privacy_loss_of(step._present_test())
-
-
-def _side(sides: Iterable[Bound]) -> Bound:
-    """Of a composition: steps known from below make it known from below."""
-    known = set(sides) - {Bound.EXACT}
-    if Bound.UPPER in known:
-        raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
-    return Bound.LOWER if known else Bound.EXACT
 
 
 class Ready(Combined):
@@ -244,9 +244,11 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
 
 def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
     """The law of each step's loss, and how often the step is taken; on the attacker's side."""
-    if reveals_all(mechanism):
+    _check_mechanism(mechanism=mechanism)
+    losses = [(_privacy_loss(step)[0], count) for step, count in parts_of(mechanism)]
+    if any(loss.finite_mass != ALL_FINITE for loss, _ in losses):
         raise Unsupported("steps that may reveal all (δ at every ε) have no finite moments")
-    return tuple((_privacy_loss(step)[0].law, count) for step, count in parts_of(mechanism))
+    return tuple((loss.law, count) for loss, count in losses)
 
 
 def reveals_all(mechanism: Mechanism) -> bool:

@@ -222,10 +222,10 @@ def _normal_log_ratio(beyond_middle: Array, shift: float, sigma: float) -> Array
 
 
 def _whole_cut(law: NoiseLaw, fpr: Array) -> Array:
-    """The least whole x with P(noise > x) ≤ fpr, by halving."""
+    """The least whole x with P(noise > x) ≤ fpr."""
 
     def too_likely(x: Array) -> Array:
-        return np.where(law.above(np.floor(x)) <= fpr, -1.0, 1.0)
+        return law.above(x) - fpr
 
     inside = (fpr > 0) & (fpr < 1)
     result = np.where(fpr <= 0, np.inf, -np.inf)
@@ -233,5 +233,5 @@ def _whole_cut(law: NoiseLaw, fpr: Array) -> Array:
         fpr = fpr[inside]
         start = np.zeros_like(fpr)
         low, high = solve.climb(too_likely, start, -1.0), solve.climb(too_likely, start, 1.0)
-        result[inside] = np.floor(solve.falling_root(too_likely, low, high)[1])
+        result[inside] = solve.falling_whole(too_likely, low, high)[1]
     return result

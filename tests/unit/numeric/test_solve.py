@@ -86,3 +86,69 @@ def test_climb_gives_up_with_a_reason():
         pytest.raises(ta.NotCertified, match=f"^{re.escape(message)}\\Z"),
     ):
         solve.climb(lambda x: np.ones_like(x), np.zeros(1), 1.0)
+
+
+def test_whole_numbers_are_neighbours_on_both_sides_of_the_root():
+    root = np.array([0.0, 0.5, 1.0, 17.0, 1e6 + 0.25])
+
+    def f(x):
+        return root - x
+
+    low, high = solve.falling_whole(f, np.full(5, -1.0), np.full(5, 2e6))
+    assert high.tolist() == [0.0, 1.0, 1.0, 17.0, 1e6 + 1]
+    assert (high - low).tolist() == [1.0] * 5
+
+
+def test_whole_numbers_are_asked_for_strictly_between_the_ends():
+    asked = []
+
+    def f(x):
+        asked.extend(x.tolist())
+        return 3 - x
+
+    assert solve.falling_whole(f, np.array([-1.0]), np.array([9.0]))[1].tolist() == [3.0]
+    assert -1 < min(asked) <= max(asked) < 9
+
+
+def test_whole_numbers_beyond_all_doubles_end_the_search():
+    low, high = solve.falling_whole(lambda x: 2.0**70 - x, np.array([0.0]), np.array([2.0**80]))
+    assert low[0] < 2.0**70 == high[0]
+    assert np.all(neighbours(low, high))
+
+
+def cube_less(target):
+    return lambda x, part: (target[part] - x**3, -3 * x**2)
+
+
+def test_newton_reaches_roots_from_anywhere_in_the_bracket():
+    target = np.array([1e-12, 0.1, 2.0, 7.0, 999.0])
+    for start in (1e-9, 0.5, 9.9):
+        root, hit = solve.newton_root(cube_less(target), np.full(5, start), (0.0, 10.0))
+        assert root == pytest.approx(np.cbrt(target), rel=1e-14)
+        assert hit.all()
+
+
+def test_newton_needs_no_finite_ends():
+    root, _ = solve.newton_root(
+        lambda x, part: (5 - x, -np.ones_like(x)), np.zeros(1), (-np.inf, np.inf)
+    )
+    assert root.tolist() == [5.0]
+
+
+def test_newton_says_where_a_function_jumps_over_its_root():
+    def f(x, part):
+        return np.where(x < math.pi, 1.0, -1.0), np.zeros_like(x)
+
+    root, hit = solve.newton_root(f, np.array([0.5]), (0.0, 100.0), stride=1.0)
+    assert root[0] == pytest.approx(math.pi, rel=1e-14)
+    assert not hit.any()
+
+
+def test_newton_gives_up_with_a_reason():
+    with pytest.raises(ta.NotCertified, match="did not settle"):
+        solve.newton_root(
+            lambda x, part: (np.ones_like(x), np.full(x.shape, -1.0)),
+            np.zeros(1),
+            (-np.inf, np.inf),
+            stride=1.0,
+        )

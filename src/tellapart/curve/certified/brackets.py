@@ -29,7 +29,7 @@ from tellapart.curve.certified.discretise import (
     from_two_profiles,
 )
 from tellapart.curve.certified.tilts import Guide
-from tellapart.curve.composition.compose import PrivacyLoss, together, total_finite_mass
+from tellapart.curve.composition.compose import Losses, together, total_finite_mass
 from tellapart.curve.composition.infinite_loss import with_infinite_loss
 from tellapart.curve.composition.loss_laws import AtomicLoss, LossLaw, Swapped
 from tellapart.curve.guarantees import from_profile, nothing
@@ -140,23 +140,19 @@ def _between(grid: Array, first: int, last: int) -> Array:
     return np.arange(low - 2, high + 3, max(1, math.ceil((high - low) / _STRIDES)))
 
 
-def bracketed_losses(
-    parts: Sequence[tuple[PrivacyLoss, int]], delta: float, gap: float, ordered: bool
-) -> Bracket:
+def bracketed_losses(losses: Losses, delta: float, gap: float, ordered: bool) -> Bracket:
     """As `bracketed`, for steps some of which may reveal all: both curves are wrapped alike."""
-    finite_mass = total_finite_mass(parts)
+    finite_mass = total_finite_mass(losses)
     if finite_mass.shift and not ordered:
-        swapped = [
-            (PrivacyLoss(loss.law.swapped(), loss.finite_mass.swapped()), n) for loss, n in parts
-        ]
-        orders = [bracketed_losses(each, delta, gap, ordered=True) for each in (parts, swapped)]
+        swapped = tuple((loss.swapped(), count) for loss, count in losses)
+        orders = [bracketed_losses(each, delta, gap, ordered=True) for each in (losses, swapped)]
         return _in_order(_either(*orders), delta)
     sure = finite_mass.delta_infinity[1]
     if not delta > sure:
         _checks.refuse("delta", f"exceed {sure:g}, the chance that all is revealed", delta)
     # What is left of δ, and of a gap that is relative to an ε which the shift may lower.
     left, width = (delta - sure) / math.exp(finite_mass.present), gap / (1 + abs(finite_mass.shift))
-    steps = [(loss.law, count) for loss, count in parts]
+    steps = [(loss.law, count) for loss, count in losses]
     lower, upper = bracketed(steps, min(left, 1 - 1e-16), width, ordered)
     return _in_order(
         Bracket(with_infinite_loss(lower, finite_mass), with_infinite_loss(upper, finite_mass)),

@@ -3,10 +3,11 @@
 A piece holds the outcomes whose losses lie between two neighbouring multiples of mesh/2, with
 their masses under h0 and h1 and how wrong each may be. Two grids come from the same pieces:
 
-- `Pieces.stronger` sends each piece to the two grid losses around it so that both its masses are
-  kept: telling the attacker which only helps. Rounding moves mass up: under h1 the losses then
-  dominate those of a pair that is at least as easy to tell apart, which is all that δ needs.
-- `Pieces.rounded` is an attacker who rounds the loss of each step to the nearest grid point.
+- `DiscretisedLoss.stronger` sends each piece to the two grid losses around it so that both its
+  masses are kept: telling the attacker which only helps. Rounding moves mass up: under h1 the
+  losses then dominate those of a pair that is at least as easy to tell apart, which is all that
+  δ needs.
+- `DiscretisedLoss.rounded` is an attacker who rounds each step's loss to the nearest grid point.
 """
 
 from __future__ import annotations

@@ -84,6 +84,7 @@ class Guide:
         k = min(int(np.argmax(log_delta <= wanted)) if (log_delta <= wanted).any() else last, last)
         if k == 0 or log_delta[k] > wanted:
             return float(s[k]), float(mean[k])
+        # A finer table, thrice: no root is asked for here, and log δ need not fall everywhere.
         for _ in range(3):
             s = np.linspace(float(s[k - 1]), float(s[k]), 9)
             _, log_delta, mean = self._log_delta(s)

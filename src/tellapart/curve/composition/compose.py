@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln
 
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.discretise import from_two_profiles
@@ -21,6 +23,7 @@ from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.curve.composition.infinite_loss import (
     ALL_FINITE,
     FiniteMass,
+    InfiniteLossCurve,
     finite_mass_of,
     with_infinite_loss,
 )
@@ -37,6 +40,7 @@ from tellapart.curve.composition.loss_laws import (
     LossLaw,
     thinned,
 )
+from tellapart.curve.composition.moment_bounds import beneath
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss, replaced
 from tellapart.curve.discrete_gaussian import DiscreteGaussianCurve
 from tellapart.curve.guarantees import nothing
@@ -64,6 +68,14 @@ class PrivacyLoss(NamedTuple):
 
     law: LossLaw
     finite_mass: FiniteMass = ALL_FINITE
+
+    def swapped(self) -> PrivacyLoss:
+        """The same step with the hypotheses exchanged."""
+        return PrivacyLoss(self.law.swapped(), self.finite_mass.swapped())
+
+
+# The steps of a composition, and how often each is taken.
+Losses = tuple[tuple[PrivacyLoss, int], ...]
 
 
 def privacy_loss_of(curve: TradeoffCurve) -> tuple[PrivacyLoss, Bound]:
@@ -229,20 +241,79 @@ def _sampled_atoms(law: AtomicLoss, finite_mass: FiniteMass, rate: float) -> Pri
     return PrivacyLoss(AtomicLoss(losses, absent), left)
 
 
-def composed_losses(
-    parts: Iterable[tuple[PrivacyLoss, int]], bound: Bound = Bound.EXACT
-) -> TradeoffCurve:
-    """The curve of independent (or adaptively chosen) steps, some of which may reveal all."""
-    listed = list(parts)
-    rest = composed([(part.law, count) for part, count in listed], bound)
-    return with_infinite_loss(rest, total_finite_mass(listed))
+def composed_losses(losses: Losses, bound: Bound) -> TradeoffCurve:
+    """The curve of all steps, exact where an engine answers for it, else from below."""
+    rest = composed([(loss.law, count) for loss, count in losses], bound)
+    curve = with_infinite_loss(rest, total_finite_mass(losses))
+    # Sums of losses with atoms, such as a few hundred Laplace steps, jump: no contour smooths that.
+    doubt = curve.rest if isinstance(curve, InfiniteLossCurve) else curve
+    if isinstance(doubt, ComposedCurve) and not doubt.has_digits:
+        return EnclosedCurve(losses)
+    return curve
 
 
-def total_finite_mass(parts: Iterable[tuple[PrivacyLoss, int]]) -> FiniteMass:
+def total_finite_mass(losses: Losses) -> FiniteMass:
     """How likely all steps together are to leave a doubt."""
-    listed = list(parts)
-    logs = (math.fsum(count * part.finite_mass[k] for part, count in listed) for k in (0, 1))
-    return FiniteMass(*logs)
+    absent = math.fsum([count * loss.finite_mass.absent for loss, count in losses])
+    present = math.fsum([count * loss.finite_mass.present for loss, count in losses])
+    return FiniteMass(absent, present)
+
+
+@dataclass(frozen=True)
+class EnclosedCurve(TradeoffCurve):
+    """Steps seen together, from below: ε is mostly within 1e-4·max(1, ε), every error counted."""
+
+    parts: Losses
+    ordered: bool = True
+    bound: ClassVar[Bound] = Bound.LOWER  # type: ignore[misc]
+    _accuracy: ClassVar[float] = 1e-5
+
+    @cached_property
+    def _polygon(self) -> TradeoffCurve:
+        finite_mass, steps = (
+            total_finite_mass(self.parts),
+            together((loss.law, n) for loss, n in self.parts),
+        )
+        if self.ordered or not finite_mass.shift:
+            return with_infinite_loss(beneath(steps, self.ordered), finite_mass)
+        # Each order is normalised by what it reveals for sure.
+        ahead = with_infinite_loss(beneath(steps, ordered=True), finite_mass)
+        return worst_case([ahead, ahead.mirrored()])
+
+    def mirrored(self) -> EnclosedCurve:
+        if not self.ordered:
+            return self
+        return EnclosedCurve(tuple((loss.swapped(), count) for loss, count in self.parts))
+
+    def symmetrised(self) -> EnclosedCurve:
+        return EnclosedCurve(self.parts, ordered=False)
+
+    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+        return self._polygon._rates(threshold)
+
+    def _largest_loss(self) -> float:
+        return self._polygon._largest_loss()
+
+    def _smallest_loss(self) -> float:
+        return self._polygon._smallest_loss()
+
+    def _delta_at_infinity(self) -> float:
+        return self._polygon._delta_at_infinity()
+
+    def _beta(self, alpha: Array) -> Array:
+        return self._polygon._beta(alpha)
+
+    def _tpr(self, fpr: Array) -> Array:
+        return self._polygon._tpr(fpr)
+
+    def _delta(self, epsilon: Array) -> Array:
+        return self._polygon._delta(epsilon)
+
+    def _epsilon(self, delta: Array) -> Array:
+        return self._polygon._epsilon(delta)
+
+    def _area(self) -> float:
+        return self._polygon._area()
 
 
 def composed(steps: Iterable[tuple[LossLaw, int]], bound: Bound = Bound.EXACT) -> TradeoffCurve:

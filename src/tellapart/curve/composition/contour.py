@@ -175,19 +175,22 @@ class Total:
             self._parts.append((LaplaceSum(shifts, counts), 1))
 
     def cumulants(self, c: Array) -> Cumulants:
-        parts = [(count, law.cumulants(c)) for law, count in self._parts]
-        value, mean, variance = (sum(n * part[k] for n, part in parts) for k in range(3))
-        return Cumulants(np.asarray(value), np.asarray(mean), np.asarray(variance))
+        value = mean = variance = np.zeros(c.shape)
+        for law, count in self._parts:
+            step = law.cumulants(c)
+            value = value + count * step.value
+            mean = mean + count * step.mean
+            variance = variance + count * step.variance
+        return Cumulants(value, mean, variance)
 
     def along(self, c: float, y: Array) -> Complex:
-        return np.asarray(sum(count * law.along(c, y) for law, count in self._parts))
+        return np.asarray(sum([count * law.along(c, y) for law, count in self._parts]))
 
     def on_mesh(self, c: float, step: float, points: int) -> Complex:
-        parts = (count * law.on_mesh(c, step, points) for law, count in self._parts)
-        return np.asarray(sum(parts))
+        return np.asarray(sum([n * law.on_mesh(c, step, points) for law, n in self._parts]))
 
     def decay(self, c: float, y: Array) -> Array:
-        return np.asarray(sum(count * law.decay(c, y) for law, count in self._parts))
+        return np.asarray(sum([count * law.decay(c, y) for law, count in self._parts]))
 
 
 @dataclass(frozen=True)
@@ -205,10 +208,13 @@ class ComposedCurve(ThresholdCurve):
     @cached_property
     def _engine(self) -> FirstToAnswer:
         """A contour; where its digits do not suffice, a convolution, for steps that have one."""
-        moments = Total(self.steps)
         convolution = self._convolution
         spare = [] if convolution is None else [lambda: convolution]
-        return FirstToAnswer([lambda: Contour(moments), *spare])
+        return FirstToAnswer([lambda: Contour(self._total), *spare])
+
+    @cached_property
+    def _total(self) -> Total:
+        return Total(self.steps)
 
     @property
     def has_digits(self) -> bool:
@@ -228,7 +234,7 @@ class ComposedCurve(ThresholdCurve):
         return True
 
     def _probe(self) -> None:
-        contour, (least, largest) = self._engine.first(), self._ends
+        contour, least, largest = self._engine.first(), self._total.least, self._total.largest
         if least < 0 < largest:  # the cheapest to refuse
             contour.tails(np.zeros(1))
         furthest = max(
@@ -253,11 +259,6 @@ class ComposedCurve(ThresholdCurve):
             return ReflectedConvolution(behind) if isinstance(behind, Convolution) else None
         return None
 
-    @cached_property
-    def _ends(self) -> tuple[float, float]:
-        total = Total(self.steps)
-        return total.least, total.largest
-
     def mirrored(self) -> ComposedCurve:
         return self._mirror
 
@@ -272,13 +273,13 @@ class ComposedCurve(ThresholdCurve):
         return mirror
 
     def _largest_loss(self) -> float:
-        return self._ends[1]
+        return self._total.largest
 
     def _smallest_loss(self) -> float:
-        return self._ends[0]
+        return self._total.least
 
     def _tails(self, t: Array) -> Tails:
-        least, largest = self._ends
+        least, largest = self._total.least, self._total.largest
         flat = np.ravel(t).astype(float)
         out = np.empty((len(Tails._fields), flat.size))
         # Beyond the ends of the loss nothing, or everything, is accused.
@@ -328,7 +329,7 @@ class EitherOrder(ThresholdCurve):
         return beneath(self.present.steps, ordered=False)
 
     def _largest_loss(self) -> float:
-        return max(self.present._ends[1], -self.present._ends[0])
+        return max(self.present._largest_loss(), -self.present._smallest_loss())
 
     def _smallest_loss(self) -> float:
         return -self._largest_loss()

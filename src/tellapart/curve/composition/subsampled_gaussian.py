@@ -79,8 +79,8 @@ class MixtureLoss(LossLaw):
     def _output_of(self, goal: Array) -> Array:
         """The output where Σ over j > 0 has this logarithm.
 
-        That is convex and rises in x, so that Newton's method from above falls to the root; with
-        one term left it is a line.
+        That is convex and rises in x, so that Newton's method from above falls to the root and
+        needs no bracket, unlike those of `solve`; with one term left it is a line.
         """
         slopes, heights = self._lines()
         x = ((goal[..., None] - heights) / slopes).min(axis=-1)
