@@ -6,6 +6,9 @@
 0.0272
 """
 
+import importlib as _importlib
+import typing as _typing
+
 from tellapart import _moved
 from tellapart.accountants.events import from_dp_event
 from tellapart.curve.algebra import crossings, dominates, gap, worst_case
@@ -110,6 +113,25 @@ __all__ = [
     "to_json",
     "worst_case",
 ]
+
+if _typing.TYPE_CHECKING:
+    from tellapart import audit as audit
+    from tellapart import choose as choose
+    from tellapart import plot as plot
+    from tellapart import risk as risk
+    from tellapart import worlds as worlds
+else:  # a checker would take every name for one that exists
+    _ROOMS = ("audit", "choose", "plot", "risk", "worlds")
+
+    def __getattr__(name: str) -> _typing.Any:
+        """A package inside, imported when it is first asked for."""
+        if name in _ROOMS:
+            return _importlib.import_module(f"tellapart.{name}")
+        raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_ROOMS})
+
 
 _moved.install()
 

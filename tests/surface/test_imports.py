@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import tellapart
+
 NOT_LOADED = [
     "scipy.stats",
     "scipy.optimize",
@@ -48,3 +50,15 @@ def test_only_numpy_and_scipy_come_from_outside(loaded):
 
 def test_it_was_loaded_at_all(loaded):
     assert {"tellapart", "numpy", "scipy.special", "tellapart.mechanisms.noise"} <= loaded
+
+
+ROOMS = ("audit", "choose", "plot", "risk", "worlds")
+
+
+def test_packages_inside_are_imported_when_they_are_asked_for(loaded):
+    assert {f"tellapart.{room}" for room in ROOMS} & loaded == set()
+    assert set(ROOMS) <= set(dir(tellapart))
+    for room in ROOMS:
+        assert getattr(tellapart, room).__name__ == f"tellapart.{room}"
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = tellapart.nothing
