@@ -1,4 +1,4 @@
-"""Scores in NumPy's .npz files: the arrays that are asked for, within a budget, and never run."""
+"""NumPy's .npz files: the arrays that are asked for, within a budget, and never unpickled."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from tellapart import deadline
 from tellapart.data import columns
-from tellapart.data.frames import listed, position
+from tellapart.data.columns import Names, Slice, listed, position
 from tellapart.data.ranked import Progress
 from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names, Slice
 from tellapart.errors import BadScores
 
 # A list of contents that is longer would be of some ten thousand arrays.
@@ -115,7 +114,7 @@ def _arrays(source: Source, names: Names, limits: Limits) -> dict[str, NDArray[A
         with source.opened() as file, zipfile.ZipFile(listed_file := _Listed(file)) as packed:
             listed_file.known = True
             inside = packed.infolist()
-            there = [one.filename.removesuffix(".npy") for one in inside]
+            there = [member.filename.removesuffix(".npy") for member in inside]
             wanted = _wanted(there, names, source)
             sizes = [inside[at].file_size for at in wanted.values()]
             if sum(sizes) > limits.held:
@@ -145,11 +144,11 @@ def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
     return {name: position(there, name, source, "array") for name in names.wanted.values()}
 
 
-def _unpacked(packed: zipfile.ZipFile, one: zipfile.ZipInfo) -> NDArray[Any]:
-    if one.compress_type not in _PACKED:
+def _unpacked(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    if member.compress_type not in _PACKED:
         raise ValueError("an archive that NumPy did not write")
-    with packed.open(one) as file:
-        return array(file, one.file_size)
+    with packed.open(member) as file:
+        return array(file, member.file_size)
 
 
 class _Listed(io.BufferedIOBase):

@@ -1,13 +1,13 @@
-"""The one door for score files: what each is, how much of it may be read, and who reads it."""
+"""Reading score files (CSV, .npz, Parquet): the one door, with limits on bytes and rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tellapart.data import csv_file, npz, parquet, paths
+from tellapart.data import csv_file, npz, parquet
+from tellapart.data.columns import Names, Reader, Slice
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names, Reader, Slice
+from tellapart.data.sources import Limits, Source, kind_of
 from tellapart.errors import BadScores
 
 READERS: dict[str, Reader] = {
@@ -27,7 +27,7 @@ def slices(
 ) -> Iterator[Slice]:
     """All rows of score files of one kind, some at a time, or what is wrong with them."""
     bounds = limits or Limits()
-    kind = paths.kind_of(sources[0].path)
+    kind = kind_of(sources[0].path)
     for source in sources:
         _fits(source, bounds)
     rows = 0

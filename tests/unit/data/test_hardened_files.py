@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from tellapart import cli, deadline, report
 from tellapart.audit import Orientation, Scores, many_runs
 from tellapart.data import csv_file, labels, reading, sources
+from tellapart.data.columns import Names
 from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names
 from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
 from tellapart.web import _scores
 from tellapart.web._view import Dropped

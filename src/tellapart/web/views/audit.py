@@ -12,7 +12,7 @@ from tellapart._checks import refuse
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.data.table import Names
+from tellapart.data.columns import Names
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
