@@ -63,14 +63,14 @@ def audit(
     return figure
 
 
-def _asked(found: object, claim: Subject | None) -> tuple[Evidence, Verdict | None]:
-    if isinstance(found, Verdict):
+def _asked(result: object, claim: Subject | None) -> tuple[Evidence, Verdict | None]:
+    if isinstance(result, Verdict):
         if claim is not None:
             _checks.refuse("claim", "be left out where a verdict is given", claim)
-        return found.evidence, found
-    if not isinstance(found, Evidence):
-        _checks.refuse("found", "be a verdict or evidence of audit", found)
-    return found, None if claim is None else judge(claim, found)
+        return result.evidence, result
+    if not isinstance(result, Evidence):
+        _checks.refuse("found", "be a verdict or evidence of audit", result)
+    return result, None if claim is None else judge(claim, result)
 
 
 def _least(evidence: Evidence) -> float:

@@ -56,8 +56,10 @@ def f_score(
     above(page.axes, floor)
     lines = []
     for name, family in families.items():
-        curves = [curve_of(family(float(one)), f"what families[{name!r}] returns") for one in grid]
-        scores = np.array([risk.f_score(one, weight=count, prior=before) for one in curves])
+        curves = [
+            curve_of(family(float(epsilon)), f"what families[{name!r}] returns") for epsilon in grid
+        ]
+        scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
         lines.append(Line(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
     entries = [*draw(page.axes, lines), Entry(base, f"always accuse: {floor:.4g}")]
@@ -68,9 +70,9 @@ def _check_families(families: object) -> None:
     if not isinstance(families, Mapping) or not families:
         rule = 'map names to functions of ε, as {"Laplace": ta.Laplace.with_epsilon} does'
         _checks.refuse("families", rule, families)
-    for name, one in families.items():
-        if not callable(one):
-            _checks.refuse(f"families[{name!r}]", "be a function of ε", one)
+    for name, family in families.items():
+        if not callable(family):
+            _checks.refuse(f"families[{name!r}]", "be a function of ε", family)
 
 
 def _rising(epsilons: ArrayLike) -> Array:

@@ -62,17 +62,17 @@ def standings(rows: Sequence[Standing], *, axes: Axes | None = None) -> Figure:
 
     Mutual information is in nats, so it is left out.
     """
-    for one in rows:
-        _checks.instance(Standing, "what worlds.frameworks return", rows=one)
-    shown = [one for one in rows if one.unit != "nats"]
+    for row in rows:
+        _checks.instance(Standing, "what worlds.frameworks return", rows=row)
+    shown = [row for row in rows if row.unit != "nats"]
     if not shown:
         _checks.refuse("rows", "hold at least one framework that has an ε", rows)
     page = sheet(axes)
     page.axes.set_xlabel("ε under each framework")
     looks = {Side.EXACT: _KEPT, Side.AT_MOST: _UPPER, Side.AT_LEAST: _LOWER}
     dots = [
-        _Dot(one.framework, one.epsilon, looks[one.side], _with_side(one.side, one.epsilon))
-        for one in shown
+        _Dot(row.framework, row.epsilon, looks[row.side], _with_side(row.side, row.epsilon))
+        for row in shown
     ]
     words = {_KEPT: "exact", _UPPER: "at most this", _LOWER: "at least this"}
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
@@ -82,18 +82,18 @@ def standings(rows: Sequence[Standing], *, axes: Axes | None = None) -> Figure:
 def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
     """How much noise each method adds for the same promise, and what it then really gives."""
     listed = list(rows)
-    if not listed or not all(isinstance(one, NoiseRow) for one in listed):
+    if not listed or not all(isinstance(row, NoiseRow) for row in listed):
         _checks.refuse("rows", "be what choose.noise_table returns", rows)
     page = sheet(axes)
     page.axes.set_xlabel("scale of the noise: less is more accurate")
     dots = [
         _Dot(
-            one.method,
-            one.scale,
-            _KEPT if one.sound else _BROKEN,
-            f"{one.scale:.4g}, true ε {one.true_epsilon:.3g}",
+            row.method,
+            row.scale,
+            _KEPT if row.sound else _BROKEN,
+            f"{row.scale:.4g}, true ε {row.true_epsilon:.3g}",
         )
-        for one in listed
+        for row in listed
     ]
     words = {_KEPT: "keeps its promise, if its model is true", _BROKEN: "does not, in general"}
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))

@@ -57,16 +57,16 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
     return page.finished(entries, shape=0.85, under=0.2)
 
 
-def _by_error(found: object) -> tuple[FrontierRow, ...]:
-    if not isinstance(found, Frontier):
-        _checks.refuse("found", "be what choose.frontier(...) returns", found)
-    for row in found.rows:
+def _by_error(result: object) -> tuple[FrontierRow, ...]:
+    if not isinstance(result, Frontier):
+        _checks.refuse("found", "be what choose.frontier(...) returns", result)
+    for row in result.rows:
         if row.margin is None:
             rule = "have margins, as the frontier of noise on a number has"
             _checks.refuse("found", rule, row)
         if not 0 < row.margin < math.inf:
             _checks.refuse("found", "have margins that are finite and greater than 0", row)
-    return tuple(sorted(found.rows, key=lambda row: row.margin or 0.0))
+    return tuple(sorted(result.rows, key=lambda row: row.margin or 0.0))
 
 
 def _index(rows: Sequence[FrontierRow], chosen: object) -> int | None:
@@ -104,7 +104,7 @@ def _with_room(places: Array, words: Sequence[str], mark: int | None) -> list[in
 
     The next one taken is always the one with the most room.
     """
-    half = np.array([_width(one, bold=index == mark) / 2 for index, one in enumerate(words)])
+    half = np.array([_width(word, bold=index == mark) / 2 for index, word in enumerate(words)])
     taken = [0] if mark is None else [mark]
     for end in (0, len(places) - 1):
         if _room(end, taken, places, half) > _GAP:

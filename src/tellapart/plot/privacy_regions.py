@@ -44,14 +44,14 @@ def _checked(regions: object) -> list[PrivacyRegion]:
     if not isinstance(regions, Sequence) or not regions:
         rule = "be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is"
         _checks.refuse("regions", rule, regions)
-    for index, one in enumerate(regions):
-        _check_region(f"regions[{index}]", one)
+    for index, region in enumerate(regions):
+        _check_region(f"regions[{index}]", region)
     return list(regions)
 
 
-def _check_region(name: str, one: object) -> None:
-    if not isinstance(one, PrivacyRegion):
-        _checks.refuse(name, "be a PrivacyRegion", one)
+def _check_region(name: str, region: object) -> None:
+    if not isinstance(region, PrivacyRegion):
+        _checks.refuse(name, "be a PrivacyRegion", region)
 
 
 def _errors(axes: Axes) -> None:

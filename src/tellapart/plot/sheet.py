@@ -106,7 +106,7 @@ def _fit(figure: Figure, axes: Axes, shape: float) -> None:
     inches = figure.get_figwidth()
     left, right = inside.x0 - around.x0, around.x1 - inside.x1
     below, top = inside.y0 - around.y0, around.y1 - inside.y1
-    left, right, below, top = (one / figure.dpi + _PAD for one in (left, right, below, top))
+    left, right, below, top = (pixels / figure.dpi + _PAD for pixels in (left, right, below, top))
     tall = shape * (inches - left - right)
     high = below + tall + top
     figure.set_size_inches(inches, high)

@@ -64,13 +64,13 @@ def comma_separated(cells: Sequence[Cell]) -> str:
 
 def as_json(cells: Sequence[Cell]) -> str:
     """The table with its source and its counts, for a program."""
-    told = {
+    data = {
         "source": CITATION,
         "note": f"largest_epsilon_any_mechanism: {' '.join(ANY_MECHANISM)}",
         "verdicts": {verdict.value: count for verdict, count in verdicts(cells).items()},
         "cells": [record(cell) for cell in cells],
     }
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def record(cell: Cell) -> dict[str, float | str | None]:
@@ -109,7 +109,7 @@ def exact(cell: Cell, digits: int = 4) -> str:
 def any_mechanism(cells: Sequence[Cell], bound: float) -> str:
     """The largest ε that keeps this bound whatever the mechanism, for every β that has one."""
     column = [cell.any_mechanism for cell in cells if cell.bound == bound]
-    return _rounded(min((one for one in column if one is not None), default=None), 4)
+    return _rounded(min((value for value in column if value is not None), default=None), 4)
 
 
 def _rounded(epsilon: float | None, digits: int) -> str:

@@ -126,10 +126,10 @@ def laplace_score(epsilon: float, weight: float, prior: float = 0.5) -> float:
 
 def _largest(family: Callable[[float], Subject], weight: float, bound: float) -> float | None:
     try:
-        found = choose.largest(family, [choose.at_most(bound, risk.f_score, weight=weight)])
+        chosen = choose.largest(family, [choose.at_most(bound, risk.f_score, weight=weight)])
     except choose.Infeasible:
         return None
-    return found.parameter
+    return chosen.parameter
 
 
 def _verdict(
