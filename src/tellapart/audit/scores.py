@@ -25,7 +25,7 @@ from tellapart.data.ranked import (
     checked_values,
 )
 from tellapart.data.sorted_runs import ScoreFile
-from tellapart.data.sources import Limits, Paths, Source
+from tellapart.data.sources import FileLimits, Paths, Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 # So few questions of so many scores are answered faster without sorting them.
@@ -348,7 +348,7 @@ def read_scores(
     files: Sequence[Source],
     names: Names,
     orientation: Orientation,
-    limits: Limits | None = None,
+    limits: FileLimits | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """The one reader of score files, on disk or in memory: what `Scores.read` finds in them."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart.data.ranked import Mask, Progress
-from tellapart.data.sources import Limits, Source
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
 NUMBER = "be a number"
@@ -166,7 +166,7 @@ class Slice:
     group: Any = None
 
 
-Reader = Callable[[Sequence[Source], Names, Limits, Progress], Iterator[Slice]]
+Reader = Callable[[Sequence[Source], Names, FileLimits, Progress], Iterator[Slice]]
 
 
 def together(slices: Iterable[Slice]) -> Slice:

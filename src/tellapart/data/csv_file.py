@@ -21,7 +21,7 @@ from tellapart._checks import Array
 from tellapart.data import columns
 from tellapart.data.columns import Names, Slice, position
 from tellapart.data.ranked import Mask, Progress
-from tellapart.data.sources import Limits, Source, unreadable
+from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.errors import BadScores
 
 # Bytes that are looked at together.
@@ -47,7 +47,7 @@ class Cells:
 
 
 def slices(
-    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
     """The rows of each file in turn."""
     wanted = names.wanted
@@ -65,7 +65,7 @@ def slices(
         tell("reading", (index + 1) / len(sources))
 
 
-def cells(source: Source, names: Sequence[str], limits: Limits) -> Iterator[Cells]:
+def cells(source: Source, names: Sequence[str], limits: FileLimits) -> Iterator[Cells]:
     """What these columns hold, as text, many rows at a time."""
     chunks = _chunks(source, limits)
     first = next(chunks, None)
@@ -105,7 +105,7 @@ class _Chunk:
         return BadScores(f"{source} must {rule} in line {line}")
 
 
-def _chunks(source: Source, limits: Limits) -> Iterator[_Chunk]:
+def _chunks(source: Source, limits: FileLimits) -> Iterator[_Chunk]:
     line, rest, old = 1, b"", False
     with _unpacked(source) as file:
         for number, raw in enumerate(_read(source, file, limits)):
@@ -140,7 +140,7 @@ def _is_packed(source: Source) -> bool:
     return source.path.name.lower().endswith(".gz")
 
 
-def _read(source: Source, file: IO[bytes], limits: Limits) -> Iterator[bytes]:
+def _read(source: Source, file: IO[bytes], limits: FileLimits) -> Iterator[bytes]:
     most = limits.unpacked if _is_packed(source) else math.inf
     size = 0
     while True:

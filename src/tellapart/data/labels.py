@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tellapart.data import columns, csv_file, parquet
-from tellapart.data.sources import Limits, Source, matching
+from tellapart.data.sources import FileLimits, Source, matching
 from tellapart.errors import BadScores, InvalidArgument
 
 
@@ -89,7 +89,7 @@ def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[La
 def _of_csv(source: Source, names: Sequence[str]) -> list[Labels]:
     lines: list[int] = []
     held: list[list[Any]] = [[] for _ in names]
-    for some in csv_file.cells(source, names, Limits()):
+    for some in csv_file.cells(source, names, FileLimits()):
         lines.extend(some.lines)
         for kept, column in zip(held, some.columns, strict=True):
             kept.extend(column)

@@ -20,7 +20,7 @@ from tellapart import deadline
 from tellapart.data import columns
 from tellapart.data.columns import Names, Slice, listed, position
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores
 
 # A list of contents that is longer would be of some ten thousand arrays.
@@ -48,7 +48,7 @@ _DAMAGED = (
 
 
 def slices(
-    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
     """The rows of each file: arrays `members` and `others`, or one array for each column."""
     for index, source in enumerate(sources):
@@ -108,7 +108,7 @@ def _slice(arrays: Mapping[str, NDArray[Any]], names: Names, source: Source) -> 
     return Slice(scores, member, run, group)
 
 
-def _arrays(source: Source, names: Names, limits: Limits) -> dict[str, NDArray[Any]]:
+def _arrays(source: Source, names: Names, limits: FileLimits) -> dict[str, NDArray[Any]]:
     """The arrays that are asked for; all others stay packed."""
     try:
         with source.opened() as file, zipfile.ZipFile(listed_file := _Listed(file)) as packed:

@@ -14,7 +14,7 @@ from tellapart import deadline
 from tellapart.data import columns
 from tellapart.data.columns import Names, Slice, position
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source, unreadable
+from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.errors import BadScores, Unsupported
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _NESTED = ("STRUCT", "MAP", "UNION")
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ParquetPart:
     """One file: how many rows it has, and how to read its columns."""
 
     file: DuckFile
@@ -45,7 +45,7 @@ class _Part:
 
 
 def slices(
-    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
     """All rows, some at a time; the first bad one is refused."""
     with connected(None) as ask, ExitStack() as open_:
@@ -92,7 +92,9 @@ def _top(schema: list[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-def _part(ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Names, limits: Limits) -> _Part:
+def _part(
+    ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Names, limits: FileLimits
+) -> _ParquetPart:
     wanted = columns_of(ask, file, list(names.wanted.values()))
     select = {part: wanted[name][0] for part, name in names.wanted.items()}
     types = {part: wanted[name][1] for part, name in names.wanted.items()}
@@ -113,7 +115,7 @@ def _part(ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Names, limits: 
     if types["member"] != "BOOLEAN":
         member = select["member"]
         select["member"] = f"CASE WHEN {member} = 0 THEN false WHEN {member} = 1 THEN true END"
-    return _Part(file, rows, select, types)
+    return _ParquetPart(file, rows, select, types)
 
 
 def _short(
@@ -123,7 +125,7 @@ def _short(
     name: str,
     kind: str,
     rows: float,
-    limits: Limits,
+    limits: FileLimits,
 ) -> None:
     """A label that is written once and meant a million times may be large when it is read."""
     if kind.startswith(_NESTED) or kind.endswith("]"):
@@ -136,7 +138,7 @@ def _short(
         )
 
 
-def _alike(parts: Sequence[_Part], names: Names) -> None:
+def _alike(parts: Sequence[_ParquetPart], names: Names) -> None:
     first = parts[0]
     for part in parts:
         for kind, name in names.wanted.items():
@@ -148,7 +150,7 @@ def _alike(parts: Sequence[_Part], names: Names) -> None:
 
 
 def _slice(
-    ask: duckdb.DuckDBPyConnection, part: _Part, names: Names, start: int, end: int
+    ask: duckdb.DuckDBPyConnection, part: _ParquetPart, names: Names, start: int, end: int
 ) -> Slice:
     said = ", ".join(f"{how} AS {quoted(name)}" for name, how in part.select.items())
     values = fetch_arrays(
@@ -174,7 +176,7 @@ def _slice(
     return Slice(np.asarray(values["score"], dtype=np.float64), member, **marks)
 
 
-def _refuse_first_bad(ask: duckdb.DuckDBPyConnection, part: _Part, names: Names) -> None:
+def _refuse_first_bad(ask: duckdb.DuckDBPyConnection, part: _ParquetPart, names: Names) -> None:
     score, member = part.select["score"], part.select["member"]
     written = columns_of(ask, part.file, [names.score, names.member])
     bad = fetch_rows(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tellapart.data import csv_file, npz, parquet
 from tellapart.data.columns import Names, Reader, Slice
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source, kind_of
+from tellapart.data.sources import FileLimits, Source, kind_of
 from tellapart.errors import BadScores
 
 READERS: dict[str, Reader] = {
@@ -22,11 +22,11 @@ _BEGIN = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x1f\x8b": "csv.gz"}
 def slices(
     sources: Sequence[Source],
     names: Names,
-    limits: Limits | None = None,
+    limits: FileLimits | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Slice]:
     """All rows of score files of one kind, some at a time, or what is wrong with them."""
-    bounds = limits or Limits()
+    bounds = limits or FileLimits()
     kind = kind_of(sources[0].path)
     for source in sources:
         _fits(source, bounds)
@@ -41,7 +41,7 @@ def slices(
         raise BadScores(f"score files must have rows, got none in {sources[0]}")
 
 
-def _fits(source: Source, limits: Limits) -> None:
+def _fits(source: Source, limits: FileLimits) -> None:
     """Refuse a file by its size, or because it is another than it is called."""
     size = source.size
     if size > limits.file:

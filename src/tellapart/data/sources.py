@@ -28,7 +28,7 @@ _OTHERS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileLimits:
     """How much of a file may be read, in bytes and rows, and who takes more."""
 
     file: float = math.inf

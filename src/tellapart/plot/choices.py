@@ -14,7 +14,7 @@ from tellapart._checks import Array
 from tellapart.curve.algebra import joint_bound
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import above
-from tellapart.plot.sheet import Entry, Line, draw, guess, sheet
+from tellapart.plot.sheet import CurveLine, LegendEntry, draw, guess, sheet
 from tellapart.plot.styling import styled
 
 Families = Mapping[str, Callable[[float], Subject]]
@@ -60,9 +60,9 @@ def f_score(
             curve_of(family(float(epsilon)), f"what families[{name!r}] returns") for epsilon in grid
         ]
         scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
-        lines.append(Line(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
+        lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
-    entries = [*draw(page.axes, lines), Entry(base, f"always accuse: {floor:.4g}")]
+    entries = [*draw(page.axes, lines), LegendEntry(base, f"always accuse: {floor:.4g}")]
     return page.finished(entries, shape=0.85)
 
 

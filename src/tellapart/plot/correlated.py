@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from tellapart import _checks
 from tellapart.choose.noise_tables import NoiseRow
-from tellapart.plot.sheet import Entry, sheet
+from tellapart.plot.sheet import LegendEntry, sheet
 from tellapart.plot.styling import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
 from tellapart.worlds.frameworks.result import Side, Standing
 from tellapart.worlds.markov.streams import Leakage
@@ -41,12 +41,12 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
     for index, (values, name) in drawn.items():
         look = pen(index)
         (line,) = page.axes.plot(times, values, color=look.colour, ls=look.dashes)
-        entries.append(Entry(line, name))
+        entries.append(LegendEntry(line, name))
     (own,) = page.axes.plot(times, leaked.epsilons, color=GREY, lw=1.2, ls=":")
-    entries.append(Entry(own, "that time's own release, as if nothing hung together"))
+    entries.append(LegendEntry(own, "that time's own release, as if nothing hung together"))
     if supremum is not None and math.isfinite(_checks.at_least_zero(supremum=supremum)):
         entries.append(
-            Entry(
+            LegendEntry(
                 page.axes.axhline(supremum, color=ORANGE, lw=1.2),
                 f"never more than this, however long: {supremum:.4g}",
             )
@@ -99,7 +99,7 @@ def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 
-class _Look(NamedTuple):
+class _DotLook(NamedTuple):
     """Never by colour alone."""
 
     colour: str
@@ -109,12 +109,12 @@ class _Look(NamedTuple):
 class _Dot(NamedTuple):
     name: str
     size: float
-    look: _Look
+    look: _DotLook
     words: str
 
 
-_KEPT, _BROKEN = _Look(BLUE, "o"), _Look(VERMILLION, "X")
-_UPPER, _LOWER = _Look(VERMILLION, "<"), _Look(GREEN, ">")
+_KEPT, _BROKEN = _DotLook(BLUE, "o"), _DotLook(VERMILLION, "X")
+_UPPER, _LOWER = _DotLook(VERMILLION, "<"), _DotLook(GREEN, ">")
 
 
 def _with_side(side: Side, epsilon: float) -> str:
@@ -126,13 +126,13 @@ def _high(dots: Sequence[_Dot]) -> float:
     return 0.09 * len(dots) + 0.1
 
 
-def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Entry]:
+def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_DotLook, str]) -> list[LegendEntry]:
     """One line for each name, the first on top, a dot at its number; endless ones at the edge."""
     finite = [dot.size for dot in dots if 0 < dot.size < math.inf]
     least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
     log = most > 30 * least
     start, edge = (least / 3, 80 * most) if log else (0.0, 1.8 * most)
-    handles: dict[_Look, Line2D] = {}
+    handles: dict[_DotLook, Line2D] = {}
     for place, dot in enumerate(dots):
         x = min(max(dot.size, start), edge)
         axes.plot([start, x], [place, place], color=GREY, lw=0.8, zorder=1)
@@ -162,4 +162,4 @@ def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Ent
     axes.grid(False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    return [Entry(handles[look], words[look]) for look in words if look in handles]
+    return [LegendEntry(handles[look], words[look]) for look in words if look in handles]

@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.choose import Frontier, FrontierRow
 from tellapart.plot.numbers import written
-from tellapart.plot.sheet import WORDS, Entry, sheet
+from tellapart.plot.sheet import WORDS, LegendEntry, sheet
 from tellapart.plot.styling import BLACK, GREY, pen, styled
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "sigma": "σ", "mu": "μ", "rho": "ρ"}
@@ -42,7 +42,7 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
         values = [row.risks[index] for row in rows]
         look, label = pen(index), measure + WORDS[found.bound]
         (line,) = page.axes.plot(margins, values, color=look.colour, ls=look.dashes, label=label)
-        entries.append(Entry(line, label))
+        entries.append(LegendEntry(line, label))
     if min(min(row.risks) for row in rows) >= 0:
         page.axes.set_ylim(bottom=0)
     words = _named(found.parameter, rows, mark)
@@ -53,7 +53,7 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
         _mark(page.axes, rows[mark])
     _directions(page.axes)
     _on_top(page.axes, margins, words, shown, mark)
-    entries.append(Entry(Line2D([], [], ls="none"), found.scope))
+    entries.append(LegendEntry(Line2D([], [], ls="none"), found.scope))
     return page.finished(entries, shape=0.85, under=0.2)
 
 

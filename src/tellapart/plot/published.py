@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from tellapart import _checks
 from tellapart.deployments import Gain
-from tellapart.plot.sheet import Entry, guess, sheet
+from tellapart.plot.sheet import LegendEntry, guess, sheet
 from tellapart.plot.styling import BLACK, BLUE, GREEN, GREY, VERMILLION, styled
 
 # In inches: the width of a picture, and one row of it. In letters: a name on one line. In rows: a
@@ -21,7 +21,7 @@ _WIDE, _ROW, _LETTERS, _NEXT = 8.5, 0.2, 50, 0.7
 _ALONE, _BESIDE = "units of one deployment each", "set beside them"
 
 
-class _Look(NamedTuple):
+class _MarkerLook(NamedTuple):
     """Never by colour alone."""
 
     colour: str
@@ -30,11 +30,11 @@ class _Look(NamedTuple):
 
 
 _LOOKS = {
-    "central": _Look(BLUE, "o", "central model: at most this"),
-    "local": _Look(VERMILLION, "s", "local model: at most this"),
+    "central": _MarkerLook(BLUE, "o", "central model: at most this"),
+    "local": _MarkerLook(VERMILLION, "s", "local model: at most this"),
 }
-_OTHER = _Look(GREEN, "^", "model varies: at most this")
-_OURS = _Look(BLACK, "D", "not a deployment, for one record")
+_OTHER = _MarkerLook(GREEN, "^", "model varies: at most this")
+_OURS = _MarkerLook(BLACK, "D", "not a deployment, for one record")
 
 
 @styled
@@ -51,7 +51,7 @@ def deployments(gains: Sequence[Gain], *, axes: Axes | None = None) -> Figure:
     if page.own:
         page.figure.set_size_inches(_WIDE, page.figure.get_figheight())
     places, names, place = [], [], 0.0
-    entries: dict[str, Entry] = {}
+    entries: dict[str, LegendEntry] = {}
     for unit, group in _groups(rows).items():
         _heading(page.axes, place, unit)
         place += 1
@@ -65,7 +65,7 @@ def deployments(gains: Sequence[Gain], *, axes: Axes | None = None) -> Figure:
         place += 0.3
     _dress(page.axes, places, names, place)
     words = "an attacker who guesses gains nothing"
-    base = Entry(guess(page.axes, [0, 0], [-1, place]), words)
+    base = LegendEntry(guess(page.axes, [0, 0], [-1, place]), words)
     shape = _ROW * (place + 0.4) / _room(page.axes)
     return page.finished([*entries.values(), base], shape=shape)
 
@@ -109,7 +109,7 @@ def _shorter(line: str) -> list[str]:
     return textwrap.wrap(line.replace("\xa0", " "), _LETTERS, break_on_hyphens=False)
 
 
-def _look(gain: Gain) -> _Look:
+def _look(gain: Gain) -> _MarkerLook:
     if gain.deployment is None:
         return _OURS
     return _LOOKS.get(gain.deployment.model.lower(), _OTHER)
@@ -130,7 +130,7 @@ def _heading(axes: Axes, place: float, unit: str) -> None:
     )
 
 
-def _mark(axes: Axes, place: float, gain: Gain) -> dict[str, Entry]:
+def _mark(axes: Axes, place: float, gain: Gain) -> dict[str, LegendEntry]:
     """The mark, the promise beside it; gives what the legend says of its look."""
     look = _look(gain)
     axes.plot([0, gain.advantage], [place, place], color=GREY, lw=0.5, zorder=1)
@@ -147,7 +147,7 @@ def _mark(axes: Axes, place: float, gain: Gain) -> dict[str, Entry]:
         parse_math=False,
     )
     handle = Line2D([], [], ls="none", marker=look.marker, ms=6, color=look.colour)
-    return {look.words: Entry(handle, look.words)}
+    return {look.words: LegendEntry(handle, look.words)}
 
 
 def _dress(axes: Axes, places: Sequence[float], names: Sequence[str], end: float) -> None:

@@ -14,14 +14,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tellapart import _checks, _files
+from tellapart import _checks, _files, _moved
 from tellapart.reproduce import render
-from tellapart.reproduce.table import Cell, Verdict, judge, table_one, verdicts
+from tellapart.reproduce.table import Cell, CellVerdict, judge, table_one, verdicts
 
 __all__ = [
     "Cell",
+    "CellVerdict",
     "Reproduction",
-    "Verdict",
     "judge",
     "run",
     "table_csv",
@@ -30,6 +30,9 @@ __all__ = [
     "table_text",
     "verdicts",
 ]
+
+
+__getattr__ = _moved.renamed(__name__, {"Verdict": "CellVerdict"})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tellapart.audit.scores import Orientation, Scores, read_scores
 from tellapart.data.columns import Names
-from tellapart.data.sources import Limits, Source
+from tellapart.data.sources import FileLimits, Source
 from tellapart.web._view import Dropped
 
 LARGEST_FILE = 16 * 1024 * 1024
@@ -17,7 +17,7 @@ LARGEST_OPENED = 8 * LARGEST_FILE
 
 def read(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
     """The scores in what was dropped, as `Scores.read` finds them in a file."""
-    limits = Limits(
+    limits = FileLimits(
         file=LARGEST_FILE,
         unpacked=LARGEST_OPENED,
         held=LARGEST_OPENED,

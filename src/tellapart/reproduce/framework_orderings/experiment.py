@@ -31,7 +31,7 @@ from tellapart.reproduce.framework_orderings.instances import (
 _ROUNDING = 1e-9
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """Two numbers, the first of which is said not to exceed the second, and given what."""
 
     smaller: float
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     given: str = ""
 
 
-class Verdict(Enum):
+class OrderVerdict(Enum):
     """What became of a claim on all instances that were drawn."""
 
     HOLDS = "holds on all"
@@ -56,7 +56,7 @@ class Claim:
 
     name: str
     source: str
-    pairs: Callable[[Mapping[str, float], Instance], list[Pair]] = field(repr=False)
+    pairs: Callable[[Mapping[str, float], Instance], list[ComparedPair]] = field(repr=False)
     equal: bool = False
     independent: bool = False
 
@@ -64,7 +64,7 @@ class Claim:
         """Whether the claim speaks of such a prior."""
         return instance.prior in INDEPENDENT or not self.independent
 
-    def excess(self, pair: Pair) -> float:
+    def excess(self, pair: ComparedPair) -> float:
         """By how much the two numbers break the claim; 0 or less where they keep it."""
         gap = pair.smaller - pair.larger
         return abs(gap) if self.equal else gap
@@ -74,7 +74,7 @@ class Example(NamedTuple):
     """An instance that breaks a claim, and the two numbers that do."""
 
     instance: Instance
-    pair: Pair
+    pair: ComparedPair
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ class Tally:
         return sum(pair[0] for pair in chosen), sum(pair[1] for pair in chosen)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> OrderVerdict:
         """Whether it held on all, only where noise is added to sums or records, or not."""
         if self.count()[0] == 0:
-            return Verdict.HOLDS
-        return Verdict.FAILS if self.count(additive=True)[0] else Verdict.ADDITIVE
+            return OrderVerdict.HOLDS
+        return OrderVerdict.FAILS if self.count(additive=True)[0] else OrderVerdict.ADDITIVE
 
 
 @dataclass(frozen=True)
@@ -212,30 +212,30 @@ class _Count:
 # -- what is claimed -----------------------------------------------------------------------------
 
 
-def _at_most(smaller: str, larger: str, factor: float = 1) -> Callable[..., list[Pair]]:
-    return lambda epsilons, _: [Pair(epsilons[smaller], factor * epsilons[larger])]
+def _at_most(smaller: str, larger: str, factor: float = 1) -> Callable[..., list[ComparedPair]]:
+    return lambda epsilons, _: [ComparedPair(epsilons[smaller], factor * epsilons[larger])]
 
 
-def _any_total(epsilons: Mapping[str, float], instance: Instance) -> list[Pair]:
+def _any_total(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
     by_sum = enumerated.known_total(instance.joint, instance.rows)
-    return [Pair(epsilons["DDP"], max(given.policy for given in by_sum))]
+    return [ComparedPair(epsilons["DDP"], max(given.policy for given in by_sum))]
 
 
-def _each_total(epsilons: Mapping[str, float], instance: Instance) -> list[Pair]:
+def _each_total(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
     by_sum = enumerated.known_total(instance.joint, instance.rows)
     return [
-        Pair(given.leaked, given.policy, f" given the sum {total}")
+        ComparedPair(given.leaked, given.policy, f" given the sum {total}")
         for total, given in enumerate(by_sum)
         if given.leaked is not None
     ]
 
 
-def _constrained(epsilons: Mapping[str, float], instance: Instance) -> list[Pair]:
+def _constrained(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
     given = enumerated.constrained(instance.joint, instance.rows, instance.allowed)
     if given.leaked is None:
         return []
     possible = ", ".join(name(tuple(place)) for place in np.argwhere(instance.allowed).tolist())
-    return [Pair(given.leaked, given.policy, f" given one of {possible}")]
+    return [ComparedPair(given.leaked, given.policy, f" given one of {possible}")]
 
 
 CLAIMS: tuple[Claim, ...] = (
