@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.reproduce.framework_orderings import enumerated
+from tellapart.reproduce.framework_orderings import (
+    COUNTEREXAMPLES,
+    Orderings,
+    OrderVerdict,
+    enumerated,
+    orderings,
+)
 from tellapart.reproduce.framework_orderings.experiment import CLAIMS, numbers
 from tellapart.reproduce.framework_orderings.instances import (
     ADDITIVE,
@@ -16,14 +22,10 @@ from tellapart.reproduce.framework_orderings.instances import (
     draw,
 )
 from tellapart.worlds.frameworks import (
-    COUNTEREXAMPLES,
-    Orderings,
-    OrderVerdict,
     ProductPriors,
     inferential,
     membership,
     mutual_information,
-    orderings,
 )
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 
