@@ -19,7 +19,7 @@ from _timing import versions
 from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.scores import Scores
 from tellapart.data.ranked import Ranked
-from tellapart.data.runs import ScoreFile
+from tellapart.data.sorted_runs import ScoreFile
 
 ASKED = 64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
@@ -22,6 +22,8 @@ MOVED = {
     "tellapart.worlds.quilts": "tellapart.worlds",
     "tellapart.worlds.streams": "tellapart.worlds.markov.streams",
 }
+# Names that a package calls otherwise now, by package.
+_RENAMED: dict[str, Mapping[str, str]] = {}
 
 
 class _Moved(MetaPathFinder, Loader):
@@ -59,15 +61,34 @@ def install() -> None:
 def names(package: str, now: str) -> Callable[[str], Any]:
     """A package's ``__getattr__`` for names that another package has now."""
 
-    def found(name: str) -> Any:
-        public = not name.startswith("_") and name in importlib.import_module(now).__all__
-        if not public:
+    def attribute(name: str) -> Any:
+        home = importlib.import_module(now)
+        new = _RENAMED.get(now, {}).get(name, name)
+        if name.startswith("_") or new not in home.__all__:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         warnings.warn(
-            f"{package}.{name} is {now}.{name} since tellapart 0.2; the old name goes with 0.3",
+            f"{package}.{name} is {now}.{new} since tellapart 0.2; the old name goes with 0.3",
             DeprecationWarning,
             stacklevel=2,
         )
-        return getattr(importlib.import_module(now), name)
+        return getattr(home, new)
 
-    return found
+    return attribute
+
+
+def renamed(package: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's ``__getattr__`` for names that it calls otherwise now."""
+    _RENAMED[package] = new_names
+
+    def attribute(name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        new = new_names[name]
+        warnings.warn(
+            f"{package}.{name} is {package}.{new} since tellapart 0.2; the old name goes with 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(importlib.import_module(package), new)
+
+    return attribute

@@ -102,7 +102,7 @@ class Deployment:
         """What was promised, as numbers in words: ε, ε and δ, or ρ."""
         letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
         needs, _ = _PARAMETERS[self.variant]
-        return ", ".join(f"{letters[one]} = {getattr(self, one):g}" for one in needs)
+        return ", ".join(f"{letters[name]} = {getattr(self, name):g}" for name in needs)
 
     @property
     def per(self) -> str:
@@ -110,7 +110,7 @@ class Deployment:
 
         What the source joins stays joined: "one person; one housing-unit".
         """
-        parts = [one.strip().lower().removesuffix("-level") for one in self.unit.split(";")]
+        parts = [part.strip().lower().removesuffix("-level") for part in self.unit.split(";")]
         return "; ".join(f"one {part}" for part in parts if part) or "a unit that is not told"
 
     @property
@@ -239,15 +239,21 @@ def find(text: str) -> tuple[Deployment, ...]:
     if not asked:
         _checks.refuse("deployment", "not be empty", text)
     whole = " ".join(asked)
-    exact = [one for one in DEPLOYMENTS if whole in (one.name.casefold(), one.key)]
-    found = exact or [one for one in DEPLOYMENTS if _holds(_words(one), asked)]
-    if not found:
+    exact = [
+        deployment
+        for deployment in DEPLOYMENTS
+        if whole in (deployment.name.casefold(), deployment.key)
+    ]
+    matches = exact or [
+        deployment for deployment in DEPLOYMENTS if _holds(_words(deployment), asked)
+    ]
+    if not matches:
         _refuse(text, asked)
-    return tuple(found)
+    return tuple(matches)
 
 
-def _words(one: Deployment) -> str:
-    return f"{one.name} {one.curator} {one.key}".casefold()
+def _words(deployment: Deployment) -> str:
+    return f"{deployment.name} {deployment.curator} {deployment.key}".casefold()
 
 
 def _holds(words: str, asked: list[str]) -> bool:
@@ -255,9 +261,9 @@ def _holds(words: str, asked: list[str]) -> bool:
 
 
 def _refuse(text: str, asked: list[str]) -> NoReturn:
-    for one in LEFT_OUT:
-        if _holds(f"{one.name} {one.source}".casefold(), asked):
-            rule = f"fit its variant of privacy ({one.name} was left out: {one.why})"
+    for entry in LEFT_OUT:
+        if _holds(f"{entry.name} {entry.source}".casefold(), asked):
+            rule = f"fit its variant of privacy ({entry.name} was left out: {entry.why})"
             _checks.refuse("deployment", rule, text)
     near = _near(asked)
     hint = f"near: {', '.join(near)}" if near else "such as Popular Emojis, Census or Wikimedia"
@@ -267,12 +273,12 @@ def _refuse(text: str, asked: list[str]) -> NoReturn:
 def _near(asked: list[str]) -> list[str]:
     """Names and curators that one of the words, misspelt, may have meant."""
     meant: dict[str, dict[str, None]] = {}
-    for one in DEPLOYMENTS:
-        meant.setdefault(one.key, {})[one.name] = None
-        for told in (one.name, one.curator):
-            for word in (told, *told.split()):
+    for deployment in DEPLOYMENTS:
+        meant.setdefault(deployment.key, {})[deployment.name] = None
+        for phrase in (deployment.name, deployment.curator):
+            for word in (phrase, *phrase.split()):
                 if len(word) >= _WORD:
-                    meant.setdefault(word.casefold(), {})[told] = None
+                    meant.setdefault(word.casefold(), {})[phrase] = None
     close: dict[str, None] = {}
     for word in (" ".join(asked), *asked):
         for known in difflib.get_close_matches(word, meant, n=3, cutoff=0.7):
@@ -341,12 +347,15 @@ def gains(
     """
     _checks.instance(Iterable, "a list of deployments", asked=asked)
     chosen = list(asked)
-    for one in chosen:
-        _checks.instance(Deployment, "deployments, as deployments.find returns", asked=one)
+    for deployment in chosen:
+        _checks.instance(Deployment, "deployments, as deployments.find returns", asked=deployment)
     others = {} if beside is None or beside == {} else curves_of(beside)
     if not chosen and not others:
         _checks.refuse("asked", "hold at least one deployment", asked)
-    rows = [_gain(one.name, one, one.curve(), fpr, prior) for one in dict.fromkeys(chosen)]
+    rows = [
+        _gain(deployment.name, deployment, deployment.curve(), fpr, prior)
+        for deployment in dict.fromkeys(chosen)
+    ]
     rows += [_gain(name, None, curve, fpr, prior) for name, curve in others.items()]
     return tuple(sorted(rows, key=lambda row: (row.advantage, row.tpr, row.name)))
 
@@ -354,5 +363,5 @@ def gains(
 def _gain(
     name: str, deployment: Deployment | None, curve: TradeoffCurve, fpr: float, prior: float
 ) -> Gain:
-    found = {one.key: one for one in summary(curve, fpr=fpr, prior=prior)}
-    return Gain(name, deployment, tuple(found[key] for key in _SHOWN))
+    readings = {reading.key: reading for reading in summary(curve, fpr=fpr, prior=prior)}
+    return Gain(name, deployment, tuple(readings[key] for key in _SHOWN))

@@ -55,7 +55,7 @@ def file(case):
 def _scores(path):
     """Scores from a disk and in memory: both alike."""
     from tellapart.audit import Orientation, Scores
-    from tellapart.data.table import Names
+    from tellapart.data.columns import Names
     from tellapart.errors import TellapartError
     from tellapart.web import _scores as page
     from tellapart.web._view import Dropped

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tellapart as ta
-from tellapart import worlds
+from tellapart import reproduce, worlds
 from tellapart._moved import MOVED
 from tellapart.reproduce import framework_orderings
 from tellapart.worlds import frameworks, models
@@ -29,6 +29,21 @@ def test_an_old_path_is_the_module_under_its_new_one(old, new, monkeypatch):
 def test_an_old_name_is_what_it_is_now(package, home, name):
     with pytest.warns(DeprecationWarning, match=f"{package.__name__}.{name} is {home.__name__}"):
         assert getattr(package, name) is getattr(home, name)
+
+
+@pytest.mark.parametrize(
+    ("package", "old", "new"),
+    [
+        (reproduce, "Verdict", "CellVerdict"),
+        (framework_orderings, "Verdict", "OrderVerdict"),
+        (framework_orderings, "Pair", "ComparedPair"),
+    ],
+)
+def test_an_old_name_is_the_new_one(package, old, new):
+    with pytest.warns(DeprecationWarning, match=f"{package.__name__}.{old} is .*{new}"):
+        assert getattr(package, old) is getattr(package, new)
+    with pytest.warns(DeprecationWarning, match=f"frameworks.{old} is "):
+        assert getattr(frameworks, old).__module__.startswith("tellapart.reproduce")
 
 
 def test_what_never_was_there_is_not_there():

@@ -12,7 +12,7 @@ import tellapart as ta
 from tellapart import deployments, risk
 from tellapart.deployments import DEPLOYMENTS, LEFT_OUT, Deployment, Variant, find, gains, read
 
-TABLE = resources.files("tellapart.deployments").joinpath("registry.csv")
+TABLE = resources.files("tellapart").joinpath("deployments.csv")
 HEAD = "name,curator,published,variant,model,unit,epsilon,delta,rho,status,source"
 PURE = find("emojis")[0]
 APPROXIMATE = find("vaccine")[0]

@@ -157,9 +157,4 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 def first_wholes(holds: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array) -> Array:
     """`first_whole`, elementwise."""
-    while np.any(high - low > 1):
-        deadline.check()
-        middle = np.floor((low + high) / 2)
-        enough = holds(middle)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
+    return falling_whole(lambda middle: np.where(holds(middle), 0.0, 1.0), low, high)[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.data import columns, frames, paths, reading
-from tellapart.data.paths import Paths
+from tellapart.data import columns, reading, sources
+from tellapart.data.columns import Names, Slice, together
 from tellapart.data.ranked import (
     Negated,
     Progress,
@@ -24,9 +24,8 @@ from tellapart.data.ranked import (
     checked_split,
     checked_values,
 )
-from tellapart.data.runs import ScoreFile
-from tellapart.data.sources import Source
-from tellapart.data.table import Names, Slice, together
+from tellapart.data.sorted_runs import ScoreFile
+from tellapart.data.sources import FileLimits, Paths, Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 # So few questions of so many scores are answered faster without sorting them.
@@ -216,10 +215,10 @@ class Scores:
         2
         """
         Names(score, member, run, group)
-        values = columns.scores(score, frames.column(table, score))
-        inside = columns.truths(member, frames.column(table, member))
+        values = columns.scores(score, columns.column(table, score))
+        inside = columns.truths(member, columns.column(table, member))
         runs, groups = (
-            None if name is None else columns.labels(name, frames.column(table, name), values.size)
+            None if name is None else columns.labels(name, columns.column(table, name), values.size)
             for name in (run, group)
         )
         return cls.from_rows(values, inside, runs, groups, orientation=orientation)
@@ -260,31 +259,13 @@ class Scores:
     ) -> Scores:
         """Scores from files: .parquet, .csv, .csv.gz or .npz; a path, a pattern or a list of them.
 
-        Large tables stay on disk and are asked there (see `tellapart.data.runs`). An .npz
+        Large tables stay on disk and are asked there (see `tellapart.data.sorted_runs`). An .npz
         file holds arrays `members` and `others`, or one array for each column.
         `progress(what, share)` is called as the work goes on.
         """
-        _checks.member(Orientation, orientation=orientation)
-        _, files = paths.found(path)
-        where = paths.words(files)
-        sources, names = [Source(file) for file in files], Names(score, member, run, group)
-        slices, held, rows = reading.slices(sources, names, None, progress), list[Slice](), 0
-        for some in slices:
-            held.append(some)
-            rows += some.scores.size
-            if rows > IN_MEMORY:
-                if run is not None or group is not None:
-                    raise Unsupported(
-                        f"runs and groups of more than {IN_MEMORY} rows are too many to hold; "
-                        "read some of the files at a time"
-                    )
-                file = ScoreFile.of_slices(itertools.chain(_emptied(held), slices), where)
-                return cls(file.members, file.others, orientation)
-        every = together(held)
-        columns.both_sides(where, int(every.member.sum()), int((~every.member).sum()))
-        return cls.from_rows(
-            every.scores, every.member, every.run, every.group, orientation=orientation
-        )
+        _, files = sources.matching(path)
+        names = Names(score, member, run, group)
+        return read_scores([Source(file) for file in files], names, orientation, None, progress)
 
     def __repr__(self) -> str:
         parts = [f"{self.members.count:,} members", f"{self.others.count:,} others"]
@@ -362,6 +343,35 @@ class Scores:
             missing = "others" if inside.all() else "members"
             raise BadScores(f"group {label!r} must have members and others, has no {missing}")
         return Scores.from_rows(values, inside, runs, orientation=self.orientation)
+
+
+def read_scores(
+    files: Sequence[Source],
+    names: Names,
+    orientation: Orientation,
+    limits: FileLimits | None = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """The one reader of score files, on disk or in memory: what `Scores.read` finds in them."""
+    _checks.member(Orientation, orientation=orientation)
+    where = sources.described([source.path for source in files])
+    slices, held, rows = reading.slices(files, names, limits, progress), list[Slice](), 0
+    for some in slices:
+        held.append(some)
+        rows += some.scores.size
+        if rows > IN_MEMORY:
+            if names.run is not None or names.group is not None:
+                raise Unsupported(
+                    f"runs and groups of more than {IN_MEMORY} rows are too many to hold; "
+                    "read some of the files at a time"
+                )
+            file = ScoreFile.of_slices(itertools.chain(_emptied(held), slices), where)
+            return Scores(file.members, file.others, orientation)
+    every = together(held)
+    columns.both_sides(where, int(every.member.sum()), int((~every.member).sum()))
+    return Scores.from_rows(
+        every.scores, every.member, every.run, every.group, orientation=orientation
+    )
 
 
 def _emptied(held: list[Slice]) -> Iterator[Slice]:

@@ -45,7 +45,7 @@ from tellapart.cli.options import (
     typed,
 )
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.data import paths
+from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
 from tellapart.report import DESIGNS
@@ -236,7 +236,7 @@ def audit(
             filed = reporting.of(
                 found,
                 scores=scores,
-                files=paths.found(files)[1],
+                files=sources.matching(files)[1],
                 seed=looking.seed if looking.method == "split" else None,
                 command=shlex.join(["tellapart", *typed.get()]),
                 unit=filing.unit,

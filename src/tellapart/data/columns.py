@@ -1,18 +1,25 @@
-"""Columns of a table, cleaned: numbers, truth values and labels, or the row that is none."""
+"""Columns of score tables: numbers, truth values and labels, or the row that is none.
+
+From pandas, Polars and Arrow tables and dicts, without importing any of them, and from files.
+"""
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.data.ranked import Mask
-from tellapart.errors import BadScores
+from tellapart.data.ranked import Mask, Progress
+from tellapart.data.sources import FileLimits, Source
+from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
 NUMBER = "be a number"
 NOT_NAN = "not be NaN"
@@ -20,6 +27,8 @@ FINITE = "be finite (cap infinite scores at a finite one)"
 DOUBLE = "fit a double"
 TRUTH = "be True or False, or 1 or 0"
 NOT_NULL = "not be missing"
+
+_RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
 
 Place = Callable[[int], str]
 
@@ -60,15 +69,15 @@ def truths(name: str, values: Any, place: Place = from_zero) -> Mask:
     elif array.dtype.kind != "O":  # no truth among these, and perhaps very many of them
         wrong = np.ones(array.size, dtype=np.bool_)
     else:
-        wrong = np.array([not _is_truth(one) for one in array.tolist()], dtype=bool)
+        wrong = np.array([not _is_truth(value) for value in array.tolist()], dtype=bool)
     if wrong.any():
         row = int(np.argmax(wrong))
         refuse(name, TRUTH, array[row], place(row))
     return array.astype(np.bool_)
 
 
-def _is_truth(one: Any) -> bool:
-    return isinstance(one, int | np.bool_ | np.integer) and one in (0, 1)
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, int | np.bool_ | np.integer) and value in (0, 1)
 
 
 def labels(name: str, values: Any, rows: int, place: Place = from_zero) -> NDArray[Any]:
@@ -82,11 +91,12 @@ def labels(name: str, values: Any, rows: int, place: Place = from_zero) -> NDArr
         refuse(name, NOT_NULL, math.nan, place(int(np.argmax(np.isnan(array)))))
     if array.dtype.kind == "O":
         every = array.tolist()
-        for row, one in enumerate(every):
-            if one is None or one != one:
-                refuse(name, NOT_NULL, one, place(row))
-            if type(one) is not type(every[0]):
-                refuse(name, f"all be {type(every[0]).__name__}, as the first is", one, place(row))
+        for row, label in enumerate(every):
+            if label is None or label != label:
+                refuse(name, NOT_NULL, label, place(row))
+            if type(label) is not type(every[0]):
+                rule = f"all be {type(every[0]).__name__}, as the first is"
+                refuse(name, rule, label, place(row))
     return array
 
 
@@ -108,17 +118,17 @@ def _flat(name: str, values: Any, place: Place) -> NDArray[Any]:
 def _holds_truths(values: Any) -> bool:
     """Whether a list mixes in True or False, which NumPy would quietly turn into numbers."""
     return isinstance(values, list | tuple) and any(
-        isinstance(one, bool | np.bool_) for one in values
+        isinstance(value, bool | np.bool_) for value in values
     )
 
 
 def _from_objects(name: str, values: Any, place: Place) -> Array:
-    for row, one in enumerate(values):
-        no_number = isinstance(one, bool | np.bool_ | np.timedelta64)
-        if no_number or not isinstance(one, numbers.Real):
-            refuse(name, NUMBER, one, place(row))
+    for row, value in enumerate(values):
+        no_number = isinstance(value, bool | np.bool_ | np.timedelta64)
+        if no_number or not isinstance(value, numbers.Real):
+            refuse(name, NUMBER, value, place(row))
     try:
-        return np.array([float(one) for one in values], dtype=np.float64)
+        return np.array([float(value) for value in values], dtype=np.float64)
     except OverflowError:
         refuse(name, DOUBLE, max(values, key=abs), "")
 
@@ -129,3 +139,114 @@ def both_sides(where: str, members: int, others: int) -> None:
         if count == 0:
             rows = f"{members + others:,} rows"
             raise BadScores(f"{where} must have rows of {name} (member = {value}), got 0 of {rows}")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The columns that hold the score, who is a member and, where wanted, run and group."""
+
+    score: str = "score"
+    member: str = "member"
+    run: str | None = None
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        """Scores that are read off the column of members tell them apart whatever was trained."""
+        columns = list(self.wanted.values())
+        for part, name in self.wanted.items():
+            if columns.count(name) > 1:
+                _checks.refuse(part, "be a column of its own", name)
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """Each part that is asked for, with its column."""
+        every = {"score": self.score, "member": self.member, "run": self.run, "group": self.group}
+        return {part: name for part, name in every.items() if name is not None}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Some rows of one file."""
+
+    scores: Array
+    member: Mask
+    run: Any = None
+    group: Any = None
+
+
+Reader = Callable[[Sequence[Source], Names, FileLimits, Progress], Iterator[Slice]]
+
+
+def together(slices: Iterable[Slice]) -> Slice:
+    """All rows at once."""
+    parts = list(slices)
+    runs, groups = (
+        None if none else np.concatenate([getattr(part, kind) for part in parts])
+        for kind, none in (("run", parts[0].run is None), ("group", parts[0].group is None))
+    )
+    scores = np.concatenate([part.scores for part in parts])
+    return Slice(scores, np.concatenate([part.member for part in parts]), runs, groups)
+
+
+def no_column(where: object, name: str, there: list[str]) -> NoColumn:
+    """The error of a table or a file without this column."""
+    return NoColumn(f"{where} must have a column {name!r}, has {listed(there)}")
+
+
+def position(there: list[str], name: str, where: object, what: str = "column") -> int:
+    """Where a column stands; one that is there twice is refused, as nobody knows which is meant."""
+    if name not in there:
+        raise no_column(where, name, there)
+    if there.count(name) > 1:
+        raise BadScores(f"{where} must have one {what} {name!r}, has {there.count(name)}")
+    return there.index(name)
+
+
+def column(table: Any, name: str) -> Any:
+    """One column by its name, as something NumPy reads; missing values are refused."""
+    values = raw(table, name)
+    missing = _missing(values)
+    if missing.any():
+        refuse(name, NOT_NULL, None, from_zero(int(np.argmax(missing))))
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
+
+
+def raw(table: Any, name: str) -> Any:
+    """One column by its name, as the table holds it, with whatever is missing from it."""
+    opened = _opened(table)
+    position(_names(opened), name, "table")
+    return opened[name]
+
+
+def _missing(values: Any) -> Mask:
+    """Which rows hold nothing; asked before missing numbers are turned into NaN."""
+    if hasattr(values, "is_null") and hasattr(values, "null_count"):  # Polars, Arrow
+        return np.asarray(values.is_null().to_numpy(), dtype=np.bool_)
+    if hasattr(values, "isna") and values.dtype != np.float64:  # pandas; NaN is named as such
+        return np.asarray(values.isna().to_numpy(), dtype=np.bool_)
+    return np.zeros(0, dtype=np.bool_)
+
+
+def listed(names: list[str]) -> str:
+    """The columns that are there, for a message."""
+    shown = ", ".join(repr(name if len(name) <= 80 else f"{name[:77]}...") for name in names[:20])
+    return (shown or "no columns") + (", ..." if len(names) > 20 else "")
+
+
+def _opened(table: Any) -> Any:
+    if isinstance(table, Mapping) or hasattr(table, "column_names"):
+        return table
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
+            return importlib.import_module("pyarrow").table(table)
+        except ImportError:
+            raise InvalidArgument(f"{_RULE}, got {type(table).__name__}") from None
+    raise InvalidArgument(f"{_RULE}, got {type(table).__name__}")
+
+
+def _names(table: Any) -> list[str]:
+    if isinstance(table, Mapping):
+        return [str(name) for name in table]
+    return [str(name) for name in getattr(table, "column_names", None) or table.columns]

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.data import columns
-from tellapart.data.frames import position
+from tellapart.data.columns import Names, Slice, position
 from tellapart.data.ranked import Mask, Progress
-from tellapart.data.sources import Limits, Source, unreadable
-from tellapart.data.table import Names, Slice
+from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.errors import BadScores
 
 # Bytes that are looked at together.
@@ -48,25 +47,25 @@ class Cells:
 
 
 def slices(
-    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
     """The rows of each file in turn."""
     wanted = names.wanted
     for index, source in enumerate(sources):
         for rows in cells(source, list(wanted.values()), limits):
-            found = dict(zip(wanted, rows.columns, strict=True))
+            texts = dict(zip(wanted, rows.columns, strict=True))
             place = placed(source, rows.lines)
             marks = {
-                part: _labels(wanted[part], found[part], place)
+                part: _labels(wanted[part], texts[part], place)
                 for part in ("run", "group")
                 if part in wanted
             }
-            member = _truths(names.member, found["member"], place)
-            yield Slice(_numbers(names.score, found["score"], place), member, **marks)
+            member = _truths(names.member, texts["member"], place)
+            yield Slice(_numbers(names.score, texts["score"], place), member, **marks)
         tell("reading", (index + 1) / len(sources))
 
 
-def cells(source: Source, names: Sequence[str], limits: Limits) -> Iterator[Cells]:
+def cells(source: Source, names: Sequence[str], limits: FileLimits) -> Iterator[Cells]:
     """What these columns hold, as text, many rows at a time."""
     chunks = _chunks(source, limits)
     first = next(chunks, None)
@@ -106,7 +105,7 @@ class _Chunk:
         return BadScores(f"{source} must {rule} in line {line}")
 
 
-def _chunks(source: Source, limits: Limits) -> Iterator[_Chunk]:
+def _chunks(source: Source, limits: FileLimits) -> Iterator[_Chunk]:
     line, rest, old = 1, b"", False
     with _unpacked(source) as file:
         for number, raw in enumerate(_read(source, file, limits)):
@@ -141,7 +140,7 @@ def _is_packed(source: Source) -> bool:
     return source.path.name.lower().endswith(".gz")
 
 
-def _read(source: Source, file: IO[bytes], limits: Limits) -> Iterator[bytes]:
+def _read(source: Source, file: IO[bytes], limits: FileLimits) -> Iterator[bytes]:
     most = limits.unpacked if _is_packed(source) else math.inf
     size = 0
     while True:
@@ -181,7 +180,7 @@ def _header(source: Source, chunk: _Chunk) -> tuple[str, list[str]]:
     text = chunk.text(source)
     if not text.strip():
         raise BadScores(f"{source} must name the columns in line 1, got an empty line")
-    apart = next((one for one in _APART if one in text), ",")
+    apart = next((mark for mark in _APART if mark in text), ",")
     try:
         (row,) = csv.reader([text], delimiter=apart, strict=True)
     except csv.Error as wrong:
@@ -297,9 +296,9 @@ def placed(source: Source, lines: Sequence[int]) -> columns.Place:
 def _numbers(name: str, given: list[str], place: columns.Place) -> Array:
     if _DIGITS.fullmatch("".join(given)):
         try:
-            found = np.array(list(map(float, given)))
-            if np.isfinite(found).all():
-                return found
+            scores = np.array(list(map(float, given)))
+            if np.isfinite(scores).all():
+                return scores
         except ValueError:
             pass  # the first that is no number is named below
     return np.array([_number(name, cell, place, row) for row, cell in enumerate(given)])
@@ -321,15 +320,15 @@ def _number(name: str, cell: str, place: columns.Place, row: int) -> float:
 
 
 def _truths(name: str, given: list[str], place: columns.Place) -> Mask:
-    found = [_TRUTHS.get(cell) for cell in given]
-    for row, one in enumerate(found):
-        if one is None:
+    truths = [_TRUTHS.get(cell) for cell in given]
+    for row, truth in enumerate(truths):
+        if truth is None:
             cell = given[row]
-            found[row] = _TRUTHS.get(cell.strip().lower())
-            if found[row] is None:
+            truths[row] = _TRUTHS.get(cell.strip().lower())
+            if truths[row] is None:
                 rule = columns.TRUTH if cell.strip() else columns.NOT_NULL
                 columns.refuse(name, rule, cell if cell.strip() else None, place(row))
-    return np.array(found, dtype=np.bool_)
+    return np.array(truths, dtype=np.bool_)
 
 
 def _labels(name: str, given: list[str], place: columns.Place) -> NDArray[Any]:

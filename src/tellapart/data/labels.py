@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.data import columns, csv_file, duck, frames, parquet, paths
-from tellapart.data.sources import Limits, Source
+from tellapart.data import columns, csv_file, parquet
+from tellapart.data.sources import FileLimits, Source, matching
 from tellapart.errors import BadScores, InvalidArgument
 
 
@@ -26,8 +26,8 @@ class Labels:
 
     def whole(self) -> list[Any]:
         """All labels, none of which may be missing."""
-        for row, one in enumerate(self.rows):
-            if one is None:
+        for row, label in enumerate(self.rows):
+            if label is None:
                 where = self.place(row)
                 raise InvalidArgument(f"{self.name} must not be missing, got None {where}")
         return self.rows
@@ -41,45 +41,47 @@ def read(source: Any, names: Sequence[str]) -> list[Labels]:
     """
     if isinstance(source, str | os.PathLike):
         return _from_files(source, names)
-    found = [Labels(name, plain(frames.raw(source, name)), columns.from_zero) for name in names]
-    if len({len(one.rows) for one in found}) > 1:
-        sizes = ", ".join(f"{len(one.rows)} in {one.name}" for one in found)
+    read_columns = [
+        Labels(name, plain(columns.raw(source, name)), columns.from_zero) for name in names
+    ]
+    if len({len(column.rows) for column in read_columns}) > 1:
+        sizes = ", ".join(f"{len(column.rows)} in {column.name}" for column in read_columns)
         raise InvalidArgument(f"columns must have one length, got {sizes}")
-    return found
+    return read_columns
 
 
 def plain(values: Any) -> list[Any]:
     """A list of labels as Python's own objects, with ``None`` for what is missing."""
     ways = (getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist"))
     listed = next((way for way in ways if way is not None), lambda: list(values))()
-    return [None if _is_missing(one) else _plain(one) for one in listed]
+    return [None if _is_missing(label) else _plain(label) for label in listed]
 
 
-def _plain(one: Any) -> Any:
-    return one.item() if isinstance(one, np.generic) else one
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
 
 
-def _is_missing(one: Any) -> bool:
+def _is_missing(label: Any) -> bool:
     """None, NaN and the like; pandas' own NA can be compared with nothing."""
-    if one is None or type(one).__name__ in ("NAType", "NaTType"):
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(one, float | np.floating | np.datetime64) and bool(one != one)
+    return isinstance(label, float | np.floating | np.datetime64) and bool(label != label)
 
 
 def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[Labels]:
-    kind, files = paths.found(source)
+    kind, files = matching(source)
     if kind == "npz":
         raise BadScores(f"a table of labels must be Parquet or CSV, got {files[0]}")
-    read_one = _of_csv if kind == "csv" else _of_parquet
-    found = [read_one(Source(file), names) for file in files]
-    starts = np.cumsum([0, *(len(one[0].rows) for one in found)])
-    made = [[row for one in found for row in one[i].rows] for i in range(len(names))]
+    read_file = _of_csv if kind == "csv" else _of_parquet
+    parts = [read_file(Source(file), names) for file in files]
+    starts = np.cumsum([0, *(len(part[0].rows) for part in parts)])
+    made = [[row for part in parts for row in part[i].rows] for i in range(len(names))]
     if kind == "csv":
-        made = [_understood(one) for one in made]
+        made = [_understood(texts) for texts in made]
 
     def place(row: int) -> str:
         which = int(np.searchsorted(starts, row, side="right")) - 1
-        return found[which][0].place(row - int(starts[which]))
+        return parts[which][0].place(row - int(starts[which]))
 
     return [Labels(name, rows, place) for name, rows in zip(names, made, strict=True)]
 
@@ -87,7 +89,7 @@ def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[La
 def _of_csv(source: Source, names: Sequence[str]) -> list[Labels]:
     lines: list[int] = []
     held: list[list[Any]] = [[] for _ in names]
-    for some in csv_file.cells(source, names, Limits()):
+    for some in csv_file.cells(source, names, FileLimits()):
         lines.extend(some.lines)
         for kept, column in zip(held, some.columns, strict=True):
             kept.extend(column)
@@ -97,24 +99,25 @@ def _of_csv(source: Source, names: Sequence[str]) -> list[Labels]:
 
 def _of_parquet(source: Source, names: Sequence[str]) -> list[Labels]:
     every = [
-        [None if _is_missing(one) else one for one in row] for row in parquet.labels(source, names)
+        [None if _is_missing(label) else label for label in row]
+        for row in parquet.labels(source, names)
     ]
     place = functools.partial(_place, source)
     return [Labels(name, [row[i] for row in every], place) for i, name in enumerate(names)]
 
 
 def _place(source: Source, row: int) -> str:
-    return duck.place(row, source)
+    return parquet.place_of(row, source)
 
 
 def _understood(texts: list[str | None]) -> list[Any]:
     """Numbers or dates where every entry is one, else the text as it is, without blanks around."""
-    trimmed = [None if one is None or not one.strip() else one.strip() for one in texts]
+    trimmed = [None if text is None or not text.strip() else text.strip() for text in texts]
     ways: list[Callable[[str], Any]] = [int, float, datetime.fromisoformat]
     for way in ways:
         try:
-            made = [None if one is None else way(one) for one in trimmed]
+            made = [None if text is None else way(text) for text in trimmed]
         except ValueError:
             continue
-        return [None if _is_missing(one) else one for one in made]
+        return [None if _is_missing(label) else label for label in made]
     return trimmed

@@ -1,4 +1,4 @@
-"""Scores in NumPy's .npz files: the arrays that are asked for, within a budget, and never run."""
+"""NumPy's .npz files: the arrays that are asked for, within a budget, and never unpickled."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from tellapart import deadline
 from tellapart.data import columns
-from tellapart.data.frames import listed, position
+from tellapart.data.columns import Names, Slice, listed, position
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names, Slice
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores
 
 # A list of contents that is longer would be of some ten thousand arrays.
@@ -49,7 +48,7 @@ _DAMAGED = (
 
 
 def slices(
-    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
     """The rows of each file: arrays `members` and `others`, or one array for each column."""
     for index, source in enumerate(sources):
@@ -109,13 +108,13 @@ def _slice(arrays: Mapping[str, NDArray[Any]], names: Names, source: Source) -> 
     return Slice(scores, member, run, group)
 
 
-def _arrays(source: Source, names: Names, limits: Limits) -> dict[str, NDArray[Any]]:
+def _arrays(source: Source, names: Names, limits: FileLimits) -> dict[str, NDArray[Any]]:
     """The arrays that are asked for; all others stay packed."""
     try:
         with source.opened() as file, zipfile.ZipFile(listed_file := _Listed(file)) as packed:
             listed_file.known = True
             inside = packed.infolist()
-            there = [one.filename.removesuffix(".npy") for one in inside]
+            there = [member.filename.removesuffix(".npy") for member in inside]
             wanted = _wanted(there, names, source)
             sizes = [inside[at].file_size for at in wanted.values()]
             if sum(sizes) > limits.held:
@@ -145,11 +144,11 @@ def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
     return {name: position(there, name, source, "array") for name in names.wanted.values()}
 
 
-def _unpacked(packed: zipfile.ZipFile, one: zipfile.ZipInfo) -> NDArray[Any]:
-    if one.compress_type not in _PACKED:
+def _unpacked(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    if member.compress_type not in _PACKED:
         raise ValueError("an archive that NumPy did not write")
-    with packed.open(one) as file:
-        return array(file, one.file_size)
+    with packed.open(member) as file:
+        return array(file, member.file_size)
 
 
 class _Listed(io.BufferedIOBase):

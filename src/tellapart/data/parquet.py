@@ -1,51 +1,57 @@
-"""Scores in Parquet files, read slice by slice (extra ``files``)."""
+"""Parquet files, read slice by slice through DuckDB (extra ``files``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tellapart import deadline
-from tellapart.data import columns, duck
-from tellapart.data.frames import position
+from tellapart.data import columns
+from tellapart.data.columns import Names, Slice, position
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source, unreadable
-from tellapart.data.table import Names, Slice
-from tellapart.errors import BadScores
+from tellapart.data.sources import FileLimits, Source, unreadable
+from tellapart.errors import BadScores, Unsupported
 
 if TYPE_CHECKING:
     import duckdb
 
+T = TypeVar("T")
+
 SLICE = 2**22
+_MEMORY = "1GB"
+
+# Names of folders say nothing of the rows: a column comes from the file.
+_TABLE = "read_parquet(?, file_row_number=true, hive_partitioning=false)"
 
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
-_WHOLE |= {f"U{one}" for one in _WHOLE}
+_WHOLE |= {f"U{kind}" for kind in _WHOLE}
 _NUMBERS = _WHOLE | {"FLOAT", "DOUBLE", "DECIMAL"}
 _NESTED = ("STRUCT", "MAP", "UNION")
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ParquetPart:
     """One file: how many rows it has, and how to read its columns."""
 
-    file: duck.File
+    file: DuckFile
     rows: int
     select: dict[str, str]
     types: dict[str, str]
 
 
 def slices(
-    sources: Sequence[Source], names: Names, limits: Limits, tell: Progress
+    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
     """All rows, some at a time; the first bad one is refused."""
-    with duck.connected(None) as ask, ExitStack() as open_:
+    with connected(None) as ask, ExitStack() as open_:
         parts = []
         for index, source in enumerate(sources):
-            file = duck.File(source, open_.enter_context(source.named()))
+            file = DuckFile(source, open_.enter_context(source.named()))
             parts.append(_part(ask, file, names, limits))
             tell("opening", (index + 1) / len(sources))
         _alike(parts, names)
@@ -62,15 +68,17 @@ def slices(
 
 
 def columns_of(
-    ask: duckdb.DuckDBPyConnection, file: duck.File, names: Sequence[str]
+    ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
     """How to ask for each column, and its type: by its place, as names may differ by case alone."""
-    told = duck.rows(ask, file, f"DESCRIBE SELECT * FROM {duck.PARQUET}")  # noqa: S608
-    there = _top(duck.rows(ask, file, "SELECT name, num_children FROM parquet_schema(?)"))
-    if len(told) != len(there) + 1:  # and the number of the row
+    columns_there = fetch_rows(ask, file, f"DESCRIBE SELECT * FROM {_TABLE}")  # noqa: S608
+    there = _top(fetch_rows(ask, file, "SELECT name, num_children FROM parquet_schema(?)"))
+    if len(columns_there) != len(there) + 1:  # and the number of the row
         raise unreadable(file.source, "its columns are not what they say")
     at = {name: position(there, name, file.source) for name in names}
-    return {name: (duck.quoted(str(told[k][0])), str(told[k][1])) for name, k in at.items()}
+    return {
+        name: (quoted(str(columns_there[k][0])), str(columns_there[k][1])) for name, k in at.items()
+    }
 
 
 def _top(schema: list[tuple[str, int | None]]) -> list[str]:
@@ -84,10 +92,12 @@ def _top(schema: list[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-def _part(ask: duckdb.DuckDBPyConnection, file: duck.File, names: Names, limits: Limits) -> _Part:
-    found = columns_of(ask, file, list(names.wanted.values()))
-    select = {part: found[name][0] for part, name in names.wanted.items()}
-    types = {part: found[name][1] for part, name in names.wanted.items()}
+def _part(
+    ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Names, limits: FileLimits
+) -> _ParquetPart:
+    wanted = columns_of(ask, file, list(names.wanted.values()))
+    select = {part: wanted[name][0] for part, name in names.wanted.items()}
+    types = {part: wanted[name][1] for part, name in names.wanted.items()}
     if types["score"].split("(")[0] not in _NUMBERS:
         raise BadScores(f"{names.score} must hold numbers, holds {types['score']} in {file.source}")
     if types["member"] not in _WHOLE | {"BOOLEAN"}:
@@ -95,7 +105,7 @@ def _part(ask: duckdb.DuckDBPyConnection, file: duck.File, names: Names, limits:
             f"{names.member} must hold booleans, or 1 and 0,"
             f" holds {types['member']} in {file.source}"
         )
-    rows = int(duck.rows(ask, file, "SELECT sum(num_rows) FROM parquet_file_metadata(?)")[0][0])
+    rows = int(fetch_rows(ask, file, "SELECT sum(num_rows) FROM parquet_file_metadata(?)")[0][0])
     if rows < 0:
         raise unreadable(file.source, f"it says that it has {rows} rows")
     for part in ("run", "group"):
@@ -103,32 +113,32 @@ def _part(ask: duckdb.DuckDBPyConnection, file: duck.File, names: Names, limits:
             _short(ask, file, select[part], names.wanted[part], types[part], rows * 1.0, limits)
     select["score"] = f"CAST({select['score']} AS DOUBLE)"
     if types["member"] != "BOOLEAN":
-        told = select["member"]
-        select["member"] = f"CASE WHEN {told} = 0 THEN false WHEN {told} = 1 THEN true END"
-    return _Part(file, rows, select, types)
+        member = select["member"]
+        select["member"] = f"CASE WHEN {member} = 0 THEN false WHEN {member} = 1 THEN true END"
+    return _ParquetPart(file, rows, select, types)
 
 
 def _short(
     ask: duckdb.DuckDBPyConnection,
-    file: duck.File,
+    file: DuckFile,
     how: str,
     name: str,
     kind: str,
     rows: float,
-    limits: Limits,
+    limits: FileLimits,
 ) -> None:
     """A label that is written once and meant a million times may be large when it is read."""
     if kind.startswith(_NESTED) or kind.endswith("]"):
         raise BadScores(f"{name} must hold plain labels, holds {kind} in {file.source}")
-    said = f"SELECT max(strlen(CAST({how} AS VARCHAR))) FROM {duck.PARQUET}"  # noqa: S608
-    longest = duck.rows(ask, file, said)[0][0] or 0
+    said = f"SELECT max(strlen(CAST({how} AS VARCHAR))) FROM {_TABLE}"  # noqa: S608
+    longest = fetch_rows(ask, file, said)[0][0] or 0
     if longest * rows > limits.held:
         raise BadScores(
             f"{name} must hold short labels, holds one of {longest:,} bytes in {file.source}"
         )
 
 
-def _alike(parts: Sequence[_Part], names: Names) -> None:
+def _alike(parts: Sequence[_ParquetPart], names: Names) -> None:
     first = parts[0]
     for part in parts:
         for kind, name in names.wanted.items():
@@ -140,45 +150,45 @@ def _alike(parts: Sequence[_Part], names: Names) -> None:
 
 
 def _slice(
-    ask: duckdb.DuckDBPyConnection, part: _Part, names: Names, start: int, end: int
+    ask: duckdb.DuckDBPyConnection, part: _ParquetPart, names: Names, start: int, end: int
 ) -> Slice:
-    said = ", ".join(f"{how} AS {duck.quoted(name)}" for name, how in part.select.items())
-    found = duck.arrays(
+    said = ", ".join(f"{how} AS {quoted(name)}" for name, how in part.select.items())
+    values = fetch_arrays(
         ask,
         part.file,
-        f"SELECT {said} FROM {duck.PARQUET} "  # noqa: S608
+        f"SELECT {said} FROM {_TABLE} "  # noqa: S608
         f"WHERE file_row_number >= {start} AND file_row_number < {end}",
     )
     source = part.file.source
-    if found["score"].size != end - start:
+    if values["score"].size != end - start:
         raise BadScores(f"{source} must not change while it is read")
-    whole = not any(np.ma.is_masked(found[one]) for one in ("score", "member"))
-    if not whole or not np.isfinite(found["score"]).all():
+    whole = not any(np.ma.is_masked(values[kind]) for kind in ("score", "member"))
+    if not whole or not np.isfinite(values["score"]).all():
         _refuse_first_bad(ask, part, names)
     marks = {
         kind: columns.labels(
-            name, found[kind], end - start, lambda row: duck.place(start + row, source)
+            name, values[kind], end - start, lambda row: place_of(start + row, source)
         )
         for kind, name in names.wanted.items()
         if kind in ("run", "group")
     }
-    member = np.asarray(found["member"], dtype=np.bool_)
-    return Slice(np.asarray(found["score"], dtype=np.float64), member, **marks)
+    member = np.asarray(values["member"], dtype=np.bool_)
+    return Slice(np.asarray(values["score"], dtype=np.float64), member, **marks)
 
 
-def _refuse_first_bad(ask: duckdb.DuckDBPyConnection, part: _Part, names: Names) -> None:
+def _refuse_first_bad(ask: duckdb.DuckDBPyConnection, part: _ParquetPart, names: Names) -> None:
     score, member = part.select["score"], part.select["member"]
     written = columns_of(ask, part.file, [names.score, names.member])
-    told = duck.rows(
+    bad = fetch_rows(
         ask,
         part.file,
         f"SELECT file_row_number, {score}, {written[names.score][0]}, "  # noqa: S608
-        f"{written[names.member][0]} FROM {duck.PARQUET} "
+        f"{written[names.member][0]} FROM {_TABLE} "
         f"WHERE NOT coalesce(isfinite({score}), false) OR ({member}) IS NULL "
         "ORDER BY file_row_number LIMIT 1",
     )
-    row, value, said_score, said_member = told[0]
-    where = duck.place(row, part.file.source)
+    row, value, said_score, said_member = bad[0]
+    where = place_of(row, part.file.source)
     if value is None:
         rule = columns.NOT_NULL if said_score is None else columns.NUMBER
         columns.refuse(names.score, rule, said_score, where)
@@ -191,8 +201,68 @@ def _refuse_first_bad(ask: duckdb.DuckDBPyConnection, part: _Part, names: Names)
 
 def labels(source: Source, names: Sequence[str]) -> list[tuple[Any, ...]]:
     """These columns of a file, row by row, as Python's own objects."""
-    with duck.connected(None) as ask, source.named() as path:
-        file = duck.File(source, path)
-        found = columns_of(ask, file, names)
-        said = ", ".join(found[name][0] for name in names)
-        return duck.rows(ask, file, f"SELECT {said} FROM {duck.PARQUET}")  # noqa: S608
+    with connected(None) as ask, source.named() as path:
+        file = DuckFile(source, path)
+        wanted = columns_of(ask, file, names)
+        said = ", ".join(wanted[name][0] for name in names)
+        return fetch_rows(ask, file, f"SELECT {said} FROM {_TABLE}")  # noqa: S608
+
+
+# -- the few things we say to DuckDB ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DuckFile:
+    """A file, and the path by which DuckDB finds it."""
+
+    source: Source
+    path: str
+
+
+def connected(folder: Path | None) -> duckdb.DuckDBPyConnection:
+    """A database of our own that writes only into this folder; without one, nowhere."""
+    try:
+        import duckdb
+    except ImportError as missing:
+        raise Unsupported(
+            "reading Parquet files needs: pip install 'tellapart[files]'"
+        ) from missing
+    # Nothing is fetched from elsewhere: an extension that is not there stays away.
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": _MEMORY,
+            "temp_directory": "" if folder is None else str(folder),
+            "autoinstall_known_extensions": False,
+        },
+    )
+
+
+def fetch_rows(ask: duckdb.DuckDBPyConnection, file: DuckFile, sql: str) -> list[Any]:
+    """Ask about one file; one that cannot be read is named."""
+    return _fetched(file, lambda: ask.execute(sql, [file.path]).fetchall())
+
+
+def fetch_arrays(ask: duckdb.DuckDBPyConnection, file: DuckFile, sql: str) -> dict[str, Any]:
+    """The same, as one NumPy array per column."""
+    return _fetched(file, lambda: ask.execute(sql, [file.path]).fetchnumpy())
+
+
+def _fetched(file: DuckFile, fetch: Callable[[], T]) -> T:
+    import duckdb
+
+    try:
+        return fetch()
+    except (duckdb.Error, RuntimeError, ValueError, OverflowError, MemoryError) as wrong:
+        said = str(wrong).replace(file.path, str(file.source))
+        raise unreadable(file.source, said) from wrong
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def place_of(row: int, file: Source) -> str:
+    """How a row of a file is named."""
+    return f"in data row {row + 1} of {file} (counted from 1)"

@@ -1,4 +1,4 @@
-"""The questions that audits ask of one side of an attack's scores: all of them about ranks."""
+"""Order statistics and empirical counts of one side of an attack's scores: the protocol."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class Negated:
         return 0.0 - self.of.between(first, last)[::-1]
 
     def split(self, share: float, seed: int) -> tuple[Negated, Negated]:
-        one, two = self.of.split(share, seed)
-        return Negated(one), Negated(two)
+        first, second = self.of.split(share, seed)
+        return Negated(first), Negated(second)
 
 
 def checked_ranks(ranks: ArrayLike, count: int) -> Whole:

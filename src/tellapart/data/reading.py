@@ -1,13 +1,13 @@
-"""The one door for score files: what each is, how much of it may be read, and who reads it."""
+"""Reading score files (CSV, .npz, Parquet): the one door, with limits on bytes and rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tellapart.data import csv_file, npz, parquet, paths
+from tellapart.data import csv_file, npz, parquet
+from tellapart.data.columns import Names, Reader, Slice
 from tellapart.data.ranked import Progress
-from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names, Reader, Slice
+from tellapart.data.sources import FileLimits, Source, kind_of
 from tellapart.errors import BadScores
 
 READERS: dict[str, Reader] = {
@@ -22,12 +22,12 @@ _BEGIN = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x1f\x8b": "csv.gz"}
 def slices(
     sources: Sequence[Source],
     names: Names,
-    limits: Limits | None = None,
+    limits: FileLimits | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Slice]:
     """All rows of score files of one kind, some at a time, or what is wrong with them."""
-    bounds = limits or Limits()
-    kind = paths.kind_of(sources[0].path)
+    bounds = limits or FileLimits()
+    kind = kind_of(sources[0].path)
     for source in sources:
         _fits(source, bounds)
     rows = 0
@@ -41,7 +41,7 @@ def slices(
         raise BadScores(f"score files must have rows, got none in {sources[0]}")
 
 
-def _fits(source: Source, limits: Limits) -> None:
+def _fits(source: Source, limits: FileLimits) -> None:
     """Refuse a file by its size, or because it is another than it is called."""
     size = source.size
     if size > limits.file:

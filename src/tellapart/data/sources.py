@@ -1,13 +1,15 @@
-"""A file as readers see it: plain, of limited size, on a disk or in memory."""
+"""Score files: which ones a path or a pattern means, their kind, and how they are opened."""
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import io
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,8 @@ from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 # What a description in TOML or an input in JSON may have; people write them, or small programs.
 LARGEST_TEXT = 2**26
+# Shorter files may hold the same by chance, such as one score each.
+_SHORT = 1_000
 
 _OTHERS = {
     stat.S_IFDIR: "a folder",
@@ -28,7 +32,7 @@ _OTHERS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileLimits:
     """How much of a file may be read, in bytes and rows, and who takes more."""
 
     file: float = math.inf
@@ -120,3 +124,74 @@ def text(path: str | os.PathLike[str]) -> str:
         raise InvalidArgument(
             f"{path} must be text in UTF-8, got the byte 0x{held[wrong.start]:02x} in line {line}"
         ) from wrong
+
+
+# Longest first: a name may end in two of them.
+KINDS = {".csv.gz": "csv", ".csv": "csv", ".parquet": "parquet", ".npz": "npz"}
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def matching(paths: Paths) -> tuple[str, list[Path]]:
+    """The kind of the files, all of one kind, and the files in the order of their names."""
+    wanted = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in wanted for file in _matches(os.fspath(path))]
+    if not files:
+        raise InvalidArgument("path must name at least one file, got an empty list")
+    _once(files)
+    kind = kind_of(files[0])
+    for file in files:
+        if kind_of(file) != kind:
+            raise BadScores(f"files must be of one kind, got {files[0]} and {file}")
+    return kind, files
+
+
+def described(files: Sequence[Path]) -> str:
+    """The files for people: the only one by its name, or how many there are."""
+    return str(files[0]) if len(files) == 1 else f"the {len(files):,} files"
+
+
+def _matches(path: str) -> list[Path]:
+    if os.path.isfile(path):
+        return [Path(path)]
+    if glob.has_magic(path):
+        matches = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
+        if not matches:
+            raise BadScores(f"path must match at least one file, got {path!r}")
+        return [Path(name) for name in matches]
+    if os.path.isdir(path):
+        raise BadScores(f"path must name files, got the folder {path!r}: try '{path}/*.parquet'")
+    if os.path.exists(path):
+        raise BadScores(f"path must name plain files, and {path!r} is a pipe or a device: save it")
+    raise BadScores(f"path must name a file that is there, got {path!r}")
+
+
+def _once(files: list[Path]) -> None:
+    """Rows that are read twice would count as twice the evidence."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        status = file.stat()
+        first = seen.setdefault((status.st_dev, status.st_ino), file)
+        if first is not file:
+            raise BadScores(f"files must each be named once, got {first} and {file}")
+    sizes = Counter(file.stat().st_size for file in files)
+    contents: dict[bytes, Path] = {}
+    for file in files:
+        size = file.stat().st_size
+        if size < _SHORT or sizes[size] == 1:
+            continue
+        with file.open("rb") as stream:
+            first = contents.setdefault(hashlib.file_digest(stream, "blake2b").digest(), file)
+        if first is not file:
+            raise BadScores(
+                f"files must not be copies, which count as evidence twice: {first} and {file} "
+                "hold the same"
+            )
+
+
+def kind_of(file: Path) -> str:
+    """What a file is by the end of its name: csv, parquet or npz."""
+    for ending, kind in KINDS.items():
+        if file.name.lower().endswith(ending):
+            return kind
+    raise BadScores(f"a score file must end in .parquet, .csv, .csv.gz or .npz, got {file}")

@@ -58,14 +58,14 @@ class _Convolution:
         height, width = halved(self.size)
         parts = below.view(len(below), -1, kernel, kernel, height, width)
         edge = (self.size[0] + 2 * around, self.size[1] + 2 * around)
-        found = parts.new_zeros(parts.shape[:2] + edge)
+        maps = parts.new_zeros(parts.shape[:2] + edge)
         for row in range(kernel):
             for column in range(kernel):
                 rows = slice(row, row + _STRIDE * (height - 1) + 1, _STRIDE)
                 columns = slice(column, column + _STRIDE * (width - 1) + 1, _STRIDE)
-                found[:, :, rows, columns] += parts[:, :, row, column]
+                maps[:, :, rows, columns] += parts[:, :, row, column]
         inside = slice(around, around + self.size[0]), slice(around, around + self.size[1])
-        return found[:, :, *inside].contiguous()
+        return maps[:, :, *inside].contiguous()
 
 
 def _by_example(stacked: Any, examples: int) -> Any:
@@ -74,12 +74,12 @@ def _by_example(stacked: Any, examples: int) -> Any:
 
 
 def _convolutions(architecture: CNN, weights: dict[str, Any]) -> list[_Convolution]:
-    size, found = architecture.inputs[1:], []
+    size, layers = architecture.inputs[1:], []
     for place in range(1, len(architecture.channels) + 1):
         weight, bias = weights[f"conv{place}.weight"], weights[f"conv{place}.bias"]
-        found.append(_Convolution(weight.flatten(2), bias, size, architecture.kernel))
+        layers.append(_Convolution(weight.flatten(2), bias, size, architecture.kernel))
         size = halved(size)
-    return found
+    return layers
 
 
 def _forward(
@@ -89,12 +89,12 @@ def _forward(
     models, examples = inputs.shape[:2]
     maps = inputs.reshape(models * examples, *architecture.inputs)
     read, given = [], []
-    for one in _convolutions(architecture, weights):
-        read.append(one.patches(maps))
-        maps = one.forward(read[-1], examples)
+    for layer in _convolutions(architecture, weights):
+        read.append(layer.patches(maps))
+        maps = layer.forward(read[-1], examples)
         maps = maps.relu_() if architecture.activation == "relu" else maps.tanh_()
         given.append(maps)
-        maps = maps.unflatten(2, halved(one.size))
+        maps = maps.unflatten(2, halved(layer.size))
     features = maps.reshape(models, examples, -1).transpose(1, 2)
     bias = weights["layer1.bias"].unsqueeze(2)
     return read, given, torch.baddbmm(bias, weights["layer1.weight"], features)

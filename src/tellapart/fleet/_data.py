@@ -65,26 +65,26 @@ def models_of(
         if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != count:
             rule = f"be True or False for each model and each of {count} rows of X"
             _checks.refuse("inclusion", rule, inclusion)
-    told = [] if inside is None else [len(inside)]
-    told += [] if canaries is None else [len(canaries.inclusion)]
+    rows = [] if inside is None else [len(inside)]
+    rows += [] if canaries is None else [len(canaries.inclusion)]
     if isinstance(models, range):
         if models.step != 1 or models.start < 0 or not len(models):
             _checks.refuse("models", "be a number, or a range of numbers one after another", models)
         numbers = models
     elif models is not None:
         numbers = range(_checks.whole(1, 2**31, models=models))
-    elif told:
-        numbers = range(told[0])
+    elif rows:
+        numbers = range(rows[0])
     else:
         _checks.refuse("models", "be given where inclusion is not", None)
-    if any(one != len(numbers) or one == 0 for one in told):
-        _checks.refuse("inclusion", f"have a row for each of {len(numbers)} models", told)
+    if any(count != len(numbers) or count == 0 for count in rows):
+        _checks.refuse("inclusion", f"have a row for each of {len(numbers)} models", rows)
     return numbers, inside
 
 
 def check_start(architecture: Architecture, start: dict[str, Any]) -> None:
     """Weights for every tensor of the architecture, of its shape."""
     _checks.instance(dict, "weights by name, as Fleet.model gives them", start=start)
-    shapes = {name: np.shape(one) for name, one in start.items()}
+    shapes = {name: np.shape(array) for name, array in start.items()}
     if shapes != architecture.shapes:
         _checks.refuse("start", f"have tensors of shapes {architecture.shapes}", shapes)

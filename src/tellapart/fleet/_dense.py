@@ -30,13 +30,13 @@ class Batch:
 
 def outputs(layers: list[tuple[Any, Any]], activation: str, inputs: Any) -> list[Any]:
     """What every layer gives, the last one without activation."""
-    found, current = [], inputs.transpose(1, 2)
+    activations, current = [], inputs.transpose(1, 2)
     for place, (weight, bias) in enumerate(layers, start=1):
         current = torch.baddbmm(bias.unsqueeze(2), weight, current)
         if place < len(layers):
             current = current.relu_() if activation == "relu" else current.tanh_()
-        found.append(current)
-    return found
+        activations.append(current)
+    return activations
 
 
 def clipped_sums(
@@ -63,7 +63,7 @@ def clipped_sums(
         for error, below in zip(errors[1:], given, strict=True):
             norms.addcmul_(squares(error), squares(below).add_(1.0))
         factor = clip * norms.clamp_(min=clip * clip).rsqrt_() * batch.weights
-    inputs = [batch.inputs, *(one.transpose(1, 2) for one in given)]
+    inputs = [batch.inputs, *(layer.transpose(1, 2) for layer in given)]
     for error, below, (weight, bias) in zip(errors, inputs, sums, strict=True):
         error.mul_(factor.unsqueeze(1))
         weight.copy_(torch.bmm(error, below))

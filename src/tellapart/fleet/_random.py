@@ -83,7 +83,7 @@ def normals(places: Any, first: Any, second: Any) -> Any:
     radius = (drawn[:, :half] & 0x7FFFFFFF).to(torch.float32)
     radius.add_(0.5).mul_(2.0**-31).log_().mul_(-2.0).sqrt_()
     angle = drawn[:, half:].to(torch.float32).mul_(math.pi * 2.0**-31)
-    found = torch.empty(drawn.shape, dtype=torch.float32, device=drawn.device)
-    torch.mul(radius, torch.cos(angle), out=found[:, :half])
-    torch.mul(radius, angle.sin_(), out=found[:, half:])
-    return found
+    normals = torch.empty(drawn.shape, dtype=torch.float32, device=drawn.device)
+    torch.mul(radius, torch.cos(angle), out=normals[:, :half])
+    torch.mul(radius, angle.sin_(), out=normals[:, half:])
+    return normals

@@ -40,11 +40,11 @@ class Architecture(ABC):
 
 
 def _layers(sizes: Sequence[int]) -> dict[str, Shape]:
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     for place, (into, out) in enumerate(pairwise(sizes), start=1):
-        found[f"layer{place}.weight"] = (out, into)
-        found[f"layer{place}.bias"] = (out,)
-    return found
+        shapes[f"layer{place}.weight"] = (out, into)
+        shapes[f"layer{place}.bias"] = (out,)
+    return shapes
 
 
 def _known(activation: str) -> None:
@@ -95,7 +95,7 @@ class MLP(Architecture):
         if not isinstance(self.hidden, Sequence) or not self.hidden:
             _checks.refuse("hidden", "list the size of at least one layer", self.hidden)
         object.__setattr__(
-            self, "hidden", tuple(_checks.whole(1, hidden=one) for one in self.hidden)
+            self, "hidden", tuple(_checks.whole(1, hidden=width) for width in self.hidden)
         )
         _known(self.activation)
 
@@ -131,7 +131,7 @@ class CNN(Architecture):
         if not isinstance(self.channels, Sequence) or not self.channels:
             _checks.refuse("channels", "list those of at least one convolution", self.channels)
         for field in ("inputs", "channels"):
-            sizes = tuple(_checks.whole(1, **{field: one}) for one in getattr(self, field))
+            sizes = tuple(_checks.whole(1, **{field: size}) for size in getattr(self, field))
             object.__setattr__(self, field, sizes)
         object.__setattr__(self, "classes", _checks.whole(2, classes=self.classes))
         if _checks.whole(1, kernel=self.kernel) % 2 == 0:
@@ -145,9 +145,9 @@ class CNN(Architecture):
     @property
     def shapes(self) -> dict[str, Shape]:
         into, height, width = self.inputs
-        found: dict[str, Shape] = {}
+        shapes: dict[str, Shape] = {}
         for place, out in enumerate(self.channels, start=1):
-            found[f"conv{place}.weight"] = (out, into, self.kernel, self.kernel)
-            found[f"conv{place}.bias"] = (out,)
+            shapes[f"conv{place}.weight"] = (out, into, self.kernel, self.kernel)
+            shapes[f"conv{place}.bias"] = (out,)
             into, height, width = out, (height + 1) // 2, (width + 1) // 2
-        return found | _layers((into * height * width, self.classes))
+        return shapes | _layers((into * height * width, self.classes))

@@ -93,7 +93,7 @@ class Fleet:
         from tellapart.fleet._network import outputs
         from tellapart.fleet._torch import torch
 
-        found = np.empty((len(self), len(inputs)), dtype=np.float32)
+        measured = np.empty((len(self), len(inputs)), dtype=np.float32)
         wide = max(self.architecture.width, *(s[0] for s in self.architecture.shapes.values()))
         at_once = max(1, _AT_ONCE // (len(inputs) * wide))
         x = torch.from_numpy(inputs).to(self.device)
@@ -102,8 +102,8 @@ class Fleet:
             views = stacked(self.architecture, part)
             with torch.no_grad():
                 given = outputs(self.architecture, views, x.expand(len(part), -1, -1))
-                found[first : first + at_once] = measure(given).cpu().numpy()
-        return found
+                measured[first : first + at_once] = measure(given).cpu().numpy()
+        return measured
 
 
 def _score(given: Any, targets: NDArray[Any], kind: Kind) -> Any:

@@ -95,12 +95,12 @@ def _device(name: str) -> Any:
     from tellapart.fleet._torch import torch
 
     try:
-        found = torch.device(name)
+        device = torch.device(name)
     except (RuntimeError, TypeError):
         _checks.refuse("device", "be one of PyTorch's, such as 'cpu' or 'cuda'", name)
-    if found.type == "cuda" and not torch.cuda.is_available():
+    if device.type == "cuda" and not torch.cuda.is_available():
         raise Unsupported(f"PyTorch finds no GPU for device {name!r}: use device='cpu'")
-    return found
+    return device
 
 
 def _trained(job: Any, numbers: range, chunk: int | None, progress: Progress | None) -> Fleet:
@@ -216,25 +216,25 @@ class _Store:
         with torch.no_grad():
             tries = 0
             while part.size:
-                found = train_chunk(self.job, part, length)
-                self._put(part, found)
-                part, tries = part[found.late.cpu().numpy()], tries + 1
+                trained = train_chunk(self.job, part, length)
+                self._put(part, trained)
+                part, tries = part[trained.late.cpu().numpy()], tries + 1
                 longer = row_length(examples, self.job.rate, tries)
                 length = longer if tries < _TRIES else examples
 
-    def _put(self, part: Any, found: Any) -> None:
+    def _put(self, part: Any, trained: Any) -> None:
         rows: Any = part - self.numbers.start
         if rows[-1] - rows[0] == rows.size - 1:  # a slice is copied faster
             rows = slice(int(rows[0]), int(rows[-1]) + 1)
-        weights = found.weights[:, : self.weights.shape[1]]
+        weights = trained.weights[:, : self.weights.shape[1]]
         if self.home is None:
             self.weights[rows] = weights.cpu().numpy()
         else:
             self.home.bring(weights, rows)
         if self.released is not None:
-            self.released[rows] = found.released.cpu().numpy()
+            self.released[rows] = trained.released.cpu().numpy()
         if self.observed is not None:
-            self.observed[rows] = found.observed.cpu().numpy()
+            self.observed[rows] = trained.observed.cpu().numpy()
 
     def fleet(self) -> Fleet:
         """All of it as a fleet."""

@@ -24,7 +24,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import LEAST, operating_points
 from tellapart.plot.numbers import plain
-from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, square
+from tellapart.plot.sheet import CurveLine, LegendEntry, along, draw, guess, legend_below, square
 from tellapart.plot.styling import BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
@@ -63,14 +63,14 @@ def audit(
     return figure
 
 
-def _asked(found: object, claim: Subject | None) -> tuple[Evidence, Verdict | None]:
-    if isinstance(found, Verdict):
+def _asked(result: object, claim: Subject | None) -> tuple[Evidence, Verdict | None]:
+    if isinstance(result, Verdict):
         if claim is not None:
             _checks.refuse("claim", "be left out where a verdict is given", claim)
-        return found.evidence, found
-    if not isinstance(found, Evidence):
-        _checks.refuse("found", "be a verdict or evidence of audit", found)
-    return found, None if claim is None else judge(claim, found)
+        return result.evidence, result
+    if not isinstance(result, Evidence):
+        _checks.refuse("found", "be a verdict or evidence of audit", result)
+    return result, None if claim is None else judge(claim, result)
 
 
 def _least(evidence: Evidence) -> float:
@@ -86,7 +86,7 @@ def _panel(
     verdict: Verdict | None,
     evidence: Evidence,
     log_from: float | None,
-) -> list[Entry]:
+) -> list[LegendEntry]:
     least = log_from or 0.0
     square(axes, least=log_from)
     of_calls = evidence.design is Design.CALLS
@@ -95,13 +95,13 @@ def _panel(
     middle = least**0.5 if log_from else 0.5
     guess(axes, [least, 1], [least, 1])
     along(axes, middle, middle, 45, "guessing")
-    lines: list[Line] = []
+    lines: list[CurveLine] = []
     for name, curve in curves.items():
         fpr, tpr, _ = operating_points(curve, log_from or LEAST)
         kept = fpr >= least
         # A mechanism that is claimed is a promise, too.
         bound = Bound.LOWER if verdict is not None and not lines else curve.bound
-        lines.append(Line(name, bound, fpr[kept], tpr[kept], 1.0, fpr[kept]))
+        lines.append(CurveLine(name, bound, fpr[kept], tpr[kept], 1.0, fpr[kept]))
     entries = draw(axes, lines)
     if verdict is not None and verdict.finding is not None:
         entries += _collision(axes, lines[0], lines[1])
@@ -111,7 +111,7 @@ def _panel(
     return entries
 
 
-def _collision(axes: Axes, claim: Line, shown: Line) -> list[Entry]:
+def _collision(axes: Axes, claim: CurveLine, shown: CurveLine) -> list[LegendEntry]:
     """The part of the square that the claim forbids and an attacker reaches."""
     fpr = np.unique(np.concatenate([claim.x, shown.x]))
     allowed, reached = (np.interp(fpr, line.x, line.y) for line in (claim, shown))
@@ -119,15 +119,15 @@ def _collision(axes: Axes, claim: Line, shown: Line) -> list[Entry]:
         words = (
             "the curve shown does not cross the claim: limits of both rates are wider than the test"
         )
-        return [Entry(Line2D([], [], ls="none"), words)]
+        return [LegendEntry(Line2D([], [], ls="none"), words)]
     fill: dict[str, Any] = {"facecolor": "none", "edgecolor": BLACK, "hatch": "xxxx"}
     axes.fill_between(
         fpr, allowed, reached, where=reached > allowed, interpolate=True, lw=0, zorder=2.5, **fill
     )
-    return [Entry(Patch(lw=0, **fill), "shown, and forbidden by the claim")]
+    return [LegendEntry(Patch(lw=0, **fill), "shown, and forbidden by the claim")]
 
 
-def _mark(axes: Axes, finding: Finding, least: float) -> list[Entry]:
+def _mark(axes: Axes, finding: Finding, least: float) -> list[LegendEntry]:
     """The test behind the verdict, at the rates it observed: the same in both panels."""
     if finding.at is None:  # guesses and bets have no rates
         return []
@@ -135,18 +135,20 @@ def _mark(axes: Axes, finding: Finding, least: float) -> list[Entry]:
     cross: dict[str, Any] = {"color": BLACK, "mec": "white", "ms": 11, "zorder": 5}
     (mark,) = axes.plot(x, y, "X", clip_on=False, **cross)
     return [
-        Entry(mark, f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed")
+        LegendEntry(
+            mark, f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed"
+        )
     ]
 
 
-def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[Entry]:
+def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[LegendEntry]:
     points = np.array(list(_looked(evidence))).reshape(-1, 2)
     if log_from:
         points = points[(points > 0).all(axis=1)]
     if not points.size:
         return []
     (dots,) = axes.plot(*points.T, "o", ms=4, mfc="white", mec=BLACK, mew=1.0, zorder=4)
-    return [Entry(dots, "rates observed in the samples, where the audit looked")]
+    return [LegendEntry(dots, "rates observed in the samples, where the audit looked")]
 
 
 def _looked(evidence: Evidence) -> Iterator[tuple[float, float]]:

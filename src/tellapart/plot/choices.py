@@ -14,7 +14,7 @@ from tellapart._checks import Array
 from tellapart.curve.algebra import joint_bound
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import above
-from tellapart.plot.sheet import Entry, Line, draw, guess, sheet
+from tellapart.plot.sheet import CurveLine, LegendEntry, draw, guess, sheet
 from tellapart.plot.styling import styled
 
 Families = Mapping[str, Callable[[float], Subject]]
@@ -56,11 +56,13 @@ def f_score(
     above(page.axes, floor)
     lines = []
     for name, family in families.items():
-        curves = [curve_of(family(float(one)), f"what families[{name!r}] returns") for one in grid]
-        scores = np.array([risk.f_score(one, weight=count, prior=before) for one in curves])
-        lines.append(Line(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
+        curves = [
+            curve_of(family(float(epsilon)), f"what families[{name!r}] returns") for epsilon in grid
+        ]
+        scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
+        lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
-    entries = [*draw(page.axes, lines), Entry(base, f"always accuse: {floor:.4g}")]
+    entries = [*draw(page.axes, lines), LegendEntry(base, f"always accuse: {floor:.4g}")]
     return page.finished(entries, shape=0.85)
 
 
@@ -68,9 +70,9 @@ def _check_families(families: object) -> None:
     if not isinstance(families, Mapping) or not families:
         rule = 'map names to functions of ε, as {"Laplace": ta.Laplace.with_epsilon} does'
         _checks.refuse("families", rule, families)
-    for name, one in families.items():
-        if not callable(one):
-            _checks.refuse(f"families[{name!r}]", "be a function of ε", one)
+    for name, family in families.items():
+        if not callable(family):
+            _checks.refuse(f"families[{name!r}]", "be a function of ε", family)
 
 
 def _rising(epsilons: ArrayLike) -> Array:

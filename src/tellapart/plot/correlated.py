@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from tellapart import _checks
 from tellapart.choose.noise_tables import NoiseRow
-from tellapart.plot.sheet import Entry, sheet
+from tellapart.plot.sheet import LegendEntry, sheet
 from tellapart.plot.styling import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
 from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.markov.streams import Leakage
@@ -41,12 +41,12 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
     for index, (values, name) in drawn.items():
         look = pen(index)
         (line,) = page.axes.plot(times, values, color=look.colour, ls=look.dashes)
-        entries.append(Entry(line, name))
+        entries.append(LegendEntry(line, name))
     (own,) = page.axes.plot(times, leaked.epsilons, color=GREY, lw=1.2, ls=":")
-    entries.append(Entry(own, "that time's own release, as if nothing hung together"))
+    entries.append(LegendEntry(own, "that time's own release, as if nothing hung together"))
     if supremum is not None and math.isfinite(_checks.at_least_zero(supremum=supremum)):
         entries.append(
-            Entry(
+            LegendEntry(
                 page.axes.axhline(supremum, color=ORANGE, lw=1.2),
                 f"never more than this, however long: {supremum:.4g}",
             )
@@ -62,17 +62,17 @@ def standings(rows: Sequence[FrameworkResult], *, axes: Axes | None = None) -> F
 
     Mutual information is in nats, so it is left out.
     """
-    for one in rows:
-        _checks.instance(FrameworkResult, "what worlds.frameworks return", rows=one)
-    shown = [one for one in rows if one.unit != "nats"]
+    for row in rows:
+        _checks.instance(FrameworkResult, "what worlds.frameworks return", rows=row)
+    shown = [row for row in rows if row.unit != "nats"]
     if not shown:
         _checks.refuse("rows", "hold at least one framework that has an ε", rows)
     page = sheet(axes)
     page.axes.set_xlabel("ε under each framework")
     looks = {Side.EXACT: _KEPT, Side.AT_MOST: _UPPER, Side.AT_LEAST: _LOWER}
     dots = [
-        _Dot(one.framework, one.epsilon, looks[one.side], _with_side(one.side, one.epsilon))
-        for one in shown
+        _Dot(row.framework, row.epsilon, looks[row.side], _with_side(row.side, row.epsilon))
+        for row in shown
     ]
     words = {_KEPT: "exact", _UPPER: "at most this", _LOWER: "at least this"}
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
@@ -82,24 +82,24 @@ def standings(rows: Sequence[FrameworkResult], *, axes: Axes | None = None) -> F
 def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
     """How much noise each method adds for the same promise, and what it then really gives."""
     listed = list(rows)
-    if not listed or not all(isinstance(one, NoiseRow) for one in listed):
+    if not listed or not all(isinstance(row, NoiseRow) for row in listed):
         _checks.refuse("rows", "be what choose.noise_table returns", rows)
     page = sheet(axes)
     page.axes.set_xlabel("scale of the noise: less is more accurate")
     dots = [
         _Dot(
-            one.method,
-            one.scale,
-            _KEPT if one.sound else _BROKEN,
-            f"{one.scale:.4g}, true ε {one.true_epsilon:.3g}",
+            row.method,
+            row.scale,
+            _KEPT if row.sound else _BROKEN,
+            f"{row.scale:.4g}, true ε {row.true_epsilon:.3g}",
         )
-        for one in listed
+        for row in listed
     ]
     words = {_KEPT: "keeps its promise, if its model is true", _BROKEN: "does not, in general"}
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 
-class _Look(NamedTuple):
+class _DotLook(NamedTuple):
     """Never by colour alone."""
 
     colour: str
@@ -109,12 +109,12 @@ class _Look(NamedTuple):
 class _Dot(NamedTuple):
     name: str
     size: float
-    look: _Look
+    look: _DotLook
     words: str
 
 
-_KEPT, _BROKEN = _Look(BLUE, "o"), _Look(VERMILLION, "X")
-_UPPER, _LOWER = _Look(VERMILLION, "<"), _Look(GREEN, ">")
+_KEPT, _BROKEN = _DotLook(BLUE, "o"), _DotLook(VERMILLION, "X")
+_UPPER, _LOWER = _DotLook(VERMILLION, "<"), _DotLook(GREEN, ">")
 
 
 def _with_side(side: Side, epsilon: float) -> str:
@@ -126,13 +126,13 @@ def _high(dots: Sequence[_Dot]) -> float:
     return 0.09 * len(dots) + 0.1
 
 
-def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Entry]:
+def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_DotLook, str]) -> list[LegendEntry]:
     """One line for each name, the first on top, a dot at its number; endless ones at the edge."""
     finite = [dot.size for dot in dots if 0 < dot.size < math.inf]
     least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
     log = most > 30 * least
     start, edge = (least / 3, 80 * most) if log else (0.0, 1.8 * most)
-    handles: dict[_Look, Line2D] = {}
+    handles: dict[_DotLook, Line2D] = {}
     for place, dot in enumerate(dots):
         x = min(max(dot.size, start), edge)
         axes.plot([start, x], [place, place], color=GREY, lw=0.8, zorder=1)
@@ -162,4 +162,4 @@ def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_Look, str]) -> list[Ent
     axes.grid(False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    return [Entry(handles[look], words[look]) for look in words if look in handles]
+    return [LegendEntry(handles[look], words[look]) for look in words if look in handles]

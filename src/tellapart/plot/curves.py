@@ -17,7 +17,16 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.loss_tails import ThresholdCurve
 from tellapart.mechanisms.subject import Subject, curves_of
 from tellapart.plot.numbers import plain
-from tellapart.plot.sheet import Entry, Line, along, draw, guess, legend_below, sheet, square
+from tellapart.plot.sheet import (
+    CurveLine,
+    LegendEntry,
+    along,
+    draw,
+    guess,
+    legend_below,
+    sheet,
+    square,
+)
 from tellapart.plot.styling import dress, panels, styled
 
 # The least rate on logarithmic axes; a value that starts below the second has such an axis.
@@ -28,7 +37,7 @@ _LOSSES = np.geomspace(1e-4, 700.0, 500)
 _CORNERS = 2000
 
 
-class Points(NamedTuple):
+class OperatingPoints(NamedTuple):
     """Operating points of a curve's best attacks, from "accuse nobody" to "accuse everybody"."""
 
     fpr: Array
@@ -36,7 +45,7 @@ class Points(NamedTuple):
     fnr: Array
 
 
-def operating_points(curve: TradeoffCurve, least: float = LEAST) -> Points:
+def operating_points(curve: TradeoffCurve, least: float = LEAST) -> OperatingPoints:
     """Points close enough to draw lines between, with every visible corner among them."""
     # The best tests at a threshold are the corners of a polygon, which no grid of rates hits; a
     # composition is smooth but at 0, and has no digits at thresholds that no attack would use.
@@ -49,7 +58,9 @@ def operating_points(curve: TradeoffCurve, least: float = LEAST) -> Points:
     fpr = np.unique(np.clip(np.concatenate(grids), 0.0, 1.0))
     nobody, everybody = (0.0, 0.0, 1.0), (1.0, 1.0, 0.0)
     columns = zip(nobody, (fpr, curve.tpr(fpr), curve.beta(fpr)), everybody, strict=True)
-    return Points(*(np.concatenate([[first], inner, [last]]) for first, inner, last in columns))
+    return OperatingPoints(
+        *(np.concatenate([[first], inner, [last]]) for first, inner, last in columns)
+    )
 
 
 @styled
@@ -62,7 +73,7 @@ def tradeoff(subjects: Mapping[str, Subject], *, axes: Axes | None = None) -> Fi
     return page.finished(_tradeoff(page.axes, curves))
 
 
-def _tradeoff(axes: Axes, curves: Mapping[str, TradeoffCurve]) -> list[Entry]:
+def _tradeoff(axes: Axes, curves: Mapping[str, TradeoffCurve]) -> list[LegendEntry]:
     square(axes)
     axes.set(
         xlabel="false accusations (type I error, α)", ylabel="members missed (type II error, β)"
@@ -72,7 +83,7 @@ def _tradeoff(axes: Axes, curves: Mapping[str, TradeoffCurve]) -> list[Entry]:
     lines = []
     for name, curve in curves.items():
         fpr, _, fnr = operating_points(curve)
-        lines.append(Line(name, curve.bound, fpr, fnr, unreachable=0.0, guessing=1 - fpr))
+        lines.append(CurveLine(name, curve.bound, fpr, fnr, unreachable=0.0, guessing=1 - fpr))
     return draw(axes, lines)
 
 
@@ -87,7 +98,7 @@ def roc(subjects: Mapping[str, Subject], *, log: bool = False, axes: Axes | None
     return page.finished(_roc(page.axes, curves, log))
 
 
-def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[Entry]:
+def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[LegendEntry]:
     square(axes, least=LEAST if log else None)
     axes.set(xlabel="false accusations (FPR)", ylabel="members found (TPR)")
     least = LEAST if log else 0.0
@@ -99,7 +110,7 @@ def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[Ent
         fpr, tpr, _ = operating_points(curve)
         shown = fpr >= least
         fpr, tpr = fpr[shown], tpr[shown]
-        lines.append(Line(name, curve.bound, fpr, tpr, unreachable=1.0, guessing=fpr))
+        lines.append(CurveLine(name, curve.bound, fpr, tpr, unreachable=1.0, guessing=fpr))
     return draw(axes, lines)
 
 
@@ -124,10 +135,10 @@ def precision_recall(
     for name, curve in curves.items():
         recall = np.unique(operating_points(curve).tpr)
         right = np.asarray(risk.precision(curve, recall=recall, prior=before))
-        lines.append(Line(name, curve.bound, recall, right, unreachable=1.0, guessing=before))
+        lines.append(CurveLine(name, curve.bound, recall, right, unreachable=1.0, guessing=before))
     base = guess(page.axes, [0, 1], [before, before])
     words = f"guessing is right as often as the prior: {before:.4g}"
-    return page.finished([*draw(page.axes, lines), Entry(base, words)], shape=0.85)
+    return page.finished([*draw(page.axes, lines), LegendEntry(base, words)], shape=0.85)
 
 
 def above(axes: Axes, floor: float) -> None:

@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.choose import Frontier, FrontierRow
 from tellapart.plot.numbers import written
-from tellapart.plot.sheet import WORDS, Entry, sheet
+from tellapart.plot.sheet import WORDS, LegendEntry, sheet
 from tellapart.plot.styling import BLACK, GREY, pen, styled
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "sigma": "σ", "mu": "μ", "rho": "ρ"}
@@ -42,7 +42,7 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
         values = [row.risks[index] for row in rows]
         look, label = pen(index), measure + WORDS[found.bound]
         (line,) = page.axes.plot(margins, values, color=look.colour, ls=look.dashes, label=label)
-        entries.append(Entry(line, label))
+        entries.append(LegendEntry(line, label))
     if min(min(row.risks) for row in rows) >= 0:
         page.axes.set_ylim(bottom=0)
     words = _named(found.parameter, rows, mark)
@@ -53,20 +53,20 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
         _mark(page.axes, rows[mark])
     _directions(page.axes)
     _on_top(page.axes, margins, words, shown, mark)
-    entries.append(Entry(Line2D([], [], ls="none"), found.scope))
+    entries.append(LegendEntry(Line2D([], [], ls="none"), found.scope))
     return page.finished(entries, shape=0.85, under=0.2)
 
 
-def _by_error(found: object) -> tuple[FrontierRow, ...]:
-    if not isinstance(found, Frontier):
-        _checks.refuse("found", "be what choose.frontier(...) returns", found)
-    for row in found.rows:
+def _by_error(result: object) -> tuple[FrontierRow, ...]:
+    if not isinstance(result, Frontier):
+        _checks.refuse("found", "be what choose.frontier(...) returns", result)
+    for row in result.rows:
         if row.margin is None:
             rule = "have margins, as the frontier of noise on a number has"
             _checks.refuse("found", rule, row)
         if not 0 < row.margin < math.inf:
             _checks.refuse("found", "have margins that are finite and greater than 0", row)
-    return tuple(sorted(found.rows, key=lambda row: row.margin or 0.0))
+    return tuple(sorted(result.rows, key=lambda row: row.margin or 0.0))
 
 
 def _index(rows: Sequence[FrontierRow], chosen: object) -> int | None:
@@ -104,7 +104,7 @@ def _with_room(places: Array, words: Sequence[str], mark: int | None) -> list[in
 
     The next one taken is always the one with the most room.
     """
-    half = np.array([_width(one, bold=index == mark) / 2 for index, one in enumerate(words)])
+    half = np.array([_width(word, bold=index == mark) / 2 for index, word in enumerate(words)])
     taken = [0] if mark is None else [mark]
     for end in (0, len(places) - 1):
         if _room(end, taken, places, half) > _GAP:

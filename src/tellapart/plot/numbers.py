@@ -33,7 +33,7 @@ class _Round(LogLocator):
         decades = math.log10(high / low)
         if decades < _SHORT:
             even = MaxNLocator(nbins=6, steps=[1, 2, 5, 10]).tick_values(low, high)
-            return [float(one) for one in even if one > 0]
+            return [float(tick) for tick in even if tick > 0]
         subs = next(marked for most, marked in _MARKED.items() if decades <= most)
         self.set_params(subs=subs, numticks=6)
         return super().tick_values(low, high)
@@ -44,7 +44,7 @@ class _Even(AutoLocator):
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         usual = super().tick_values(vmin, vmax)
-        if max(len(f"{one:.10g}") for one in usual) <= _LONG:
+        if max(len(f"{tick:.10g}") for tick in usual) <= _LONG:
             return usual
         return MaxNLocator(nbins=4, steps=[1, 2, 5, 10]).tick_values(vmin, vmax)
 
@@ -58,7 +58,7 @@ class _Whole(ScalarFormatter):
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         ends = (0.0, 1.0) if self.axis is None else self.axis.get_view_interval()
-        largest = max(abs(one) for one in ends)
+        largest = max(abs(end) for end in ends)
         return super().__call__(x, pos) if 1e-3 <= largest < 1e6 else written(x)
 
 

@@ -16,7 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.region import PrivacyRegion
-from tellapart.plot.sheet import Entry, guess, sheet, square
+from tellapart.plot.sheet import LegendEntry, guess, sheet, square
 from tellapart.plot.styling import BLACK, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
 # The size of a mark beside a point, in points, and the ways in which it may stand aside.
@@ -36,7 +36,9 @@ def regions(regions: Sequence[PrivacyRegion], *, axes: Axes | None = None) -> Fi
     asked, page = _checked(regions), sheet(axes)
     _errors(page.axes)
     entries = [_filled(page.axes, region, pen(index)) for index, region in enumerate(asked)]
-    entries.append(Entry(guess(page.axes, [0, 1], [1, 0]), "guessing: all that ε = δ = 0 allows"))
+    entries.append(
+        LegendEntry(guess(page.axes, [0, 1], [1, 0]), "guessing: all that ε = δ = 0 allows")
+    )
     return page.finished(entries, title="What each promise allows (no attacker does better):")
 
 
@@ -44,14 +46,14 @@ def _checked(regions: object) -> list[PrivacyRegion]:
     if not isinstance(regions, Sequence) or not regions:
         rule = "be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is"
         _checks.refuse("regions", rule, regions)
-    for index, one in enumerate(regions):
-        _check_region(f"regions[{index}]", one)
+    for index, region in enumerate(regions):
+        _check_region(f"regions[{index}]", region)
     return list(regions)
 
 
-def _check_region(name: str, one: object) -> None:
-    if not isinstance(one, PrivacyRegion):
-        _checks.refuse(name, "be a PrivacyRegion", one)
+def _check_region(name: str, region: object) -> None:
+    if not isinstance(region, PrivacyRegion):
+        _checks.refuse(name, "be a PrivacyRegion", region)
 
 
 def _errors(axes: Axes) -> None:
@@ -59,14 +61,14 @@ def _errors(axes: Axes) -> None:
     axes.set(xlabel="false accusations (FPR)", ylabel="members missed (FNR)")
 
 
-def _filled(axes: Axes, region: PrivacyRegion, look: Pen) -> Entry:
+def _filled(axes: Axes, region: PrivacyRegion, look: Pen) -> LegendEntry:
     """A region over all larger ones, so that each shows its own tint."""
     x, y = np.concatenate([region.vertices(), [[0.0, 1.0]]]).T
     red, green, blue = (1 - 0.2 * (1 - part) for part in to_rgb(look.colour))
     tint = (red, green, blue)
     axes.fill(x, y, facecolor=tint, lw=0, zorder=1 - 0.5 * region.area())
     (line,) = axes.plot(x, y, color=look.colour, ls=look.dashes, lw=1.6, label=_called(region))
-    return Entry((Patch(facecolor=tint, lw=0), line), _called(region))
+    return LegendEntry((Patch(facecolor=tint, lw=0), line), _called(region))
 
 
 def _called(region: PrivacyRegion) -> str:
@@ -96,12 +98,12 @@ def region_point(
         words += "; no inequality fails"
     aside = _aside(page.axes, region, alpha, 1 - power, inside=not failures)
     mark = _marked(page.axes, alpha, 1 - power, aside, inside=not failures)
-    entries.append(Entry(mark, words))
+    entries.append(LegendEntry(mark, words))
     for failure, dashes in zip(failures, ("-", (0, (4, 1))), strict=False):
         x, y = _edge(region, failure.inequality)
         (line,) = page.axes.plot(x, y, color=VERMILLION, ls=dashes, lw=3, label=str(failure))
-        entries.append(Entry(line, str(failure)))
-    entries.append(Entry(Line2D([], [], ls="none"), _NOTE))
+        entries.append(LegendEntry(line, str(failure)))
+    entries.append(LegendEntry(Line2D([], [], ls="none"), _NOTE))
     verdict = "Impossible" if failures else "Possible"
     page.axes.set_title(f"{verdict} if {_called(region)} is kept")
     return page.finished(entries)

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from tellapart import _checks
 from tellapart.deployments import Gain
-from tellapart.plot.sheet import Entry, guess, sheet
+from tellapart.plot.sheet import LegendEntry, guess, sheet
 from tellapart.plot.styling import BLACK, BLUE, GREEN, GREY, VERMILLION, styled
 
 # In inches: the width of a picture, and one row of it. In letters: a name on one line. In rows: a
@@ -21,7 +21,7 @@ _WIDE, _ROW, _LETTERS, _NEXT = 8.5, 0.2, 50, 0.7
 _ALONE, _BESIDE = "units of one deployment each", "set beside them"
 
 
-class _Look(NamedTuple):
+class _MarkerLook(NamedTuple):
     """Never by colour alone."""
 
     colour: str
@@ -30,11 +30,11 @@ class _Look(NamedTuple):
 
 
 _LOOKS = {
-    "central": _Look(BLUE, "o", "central model: at most this"),
-    "local": _Look(VERMILLION, "s", "local model: at most this"),
+    "central": _MarkerLook(BLUE, "o", "central model: at most this"),
+    "local": _MarkerLook(VERMILLION, "s", "local model: at most this"),
 }
-_OTHER = _Look(GREEN, "^", "model varies: at most this")
-_OURS = _Look(BLACK, "D", "not a deployment, for one record")
+_OTHER = _MarkerLook(GREEN, "^", "model varies: at most this")
+_OURS = _MarkerLook(BLACK, "D", "not a deployment, for one record")
 
 
 @styled
@@ -45,27 +45,27 @@ def deployments(gains: Sequence[Gain], *, axes: Axes | None = None) -> Figure:
     unit; each mark is the most that its promise allows, so the truth may lie anywhere left of it.
     """
     rows = list(gains)
-    if not rows or not all(isinstance(one, Gain) for one in rows):
+    if not rows or not all(isinstance(row, Gain) for row in rows):
         _checks.refuse("gains", "be what deployments.gains returns", gains)
     page = sheet(axes)
     if page.own:
         page.figure.set_size_inches(_WIDE, page.figure.get_figheight())
     places, names, place = [], [], 0.0
-    entries: dict[str, Entry] = {}
+    entries: dict[str, LegendEntry] = {}
     for unit, group in _groups(rows).items():
         _heading(page.axes, place, unit)
         place += 1
-        for one in group:
-            lines = _lines(one, alone=unit == _ALONE)
+        for gain in group:
+            lines = _lines(gain, alone=unit == _ALONE)
             more = _NEXT * (len(lines) - 1) / 2
-            entries |= _mark(page.axes, place + more, one)
+            entries |= _mark(page.axes, place + more, gain)
             places.append(place + more)
             names.append("\n".join(lines))
             place += 1 + 2 * more
         place += 0.3
     _dress(page.axes, places, names, place)
     words = "an attacker who guesses gains nothing"
-    base = Entry(guess(page.axes, [0, 0], [-1, place]), words)
+    base = LegendEntry(guess(page.axes, [0, 0], [-1, place]), words)
     shape = _ROW * (place + 0.4) / _room(page.axes)
     return page.finished([*entries.values(), base], shape=shape)
 
@@ -78,23 +78,23 @@ def _room(axes: Axes) -> float:
 
 def _groups(rows: Sequence[Gain]) -> dict[str, list[Gain]]:
     """Those of one unit together, the unit with most of them first, those by themselves last."""
-    found: dict[str, list[Gain]] = {}
-    for one in rows:
-        unit = _BESIDE if one.deployment is None else one.deployment.per
-        found.setdefault(unit, []).append(one)
-    alone = [unit for unit in found if len(found[unit]) == 1 and unit != _BESIDE]
+    groups: dict[str, list[Gain]] = {}
+    for row in rows:
+        unit = _BESIDE if row.deployment is None else row.deployment.per
+        groups.setdefault(unit, []).append(row)
+    alone = [unit for unit in groups if len(groups[unit]) == 1 and unit != _BESIDE]
     if alone:
-        found[_ALONE] = [one for unit in alone for one in found.pop(unit)]
+        groups[_ALONE] = [row for unit in alone for row in groups.pop(unit)]
     order = sorted(
-        found, key=lambda unit: (unit == _BESIDE, unit == _ALONE, -len(found[unit]), unit)
+        groups, key=lambda unit: (unit == _BESIDE, unit == _ALONE, -len(groups[unit]), unit)
     )
-    return {unit: sorted(found[unit], key=lambda one: one.advantage) for unit in order}
+    return {unit: sorted(groups[unit], key=lambda row: row.advantage) for unit in order}
 
 
-def _lines(one: Gain, alone: bool) -> list[str]:
+def _lines(gain: Gain, alone: bool) -> list[str]:
     """Its name, broken where it must be but not within its curator or its unit."""
-    made = one.deployment
-    said = one.name
+    made = gain.deployment
+    said = gain.name
     if made is not None:
         status = ", Draft" if made.status == "Draft" else ""
         unit = f": {made.per}" if alone else ""
@@ -109,10 +109,10 @@ def _shorter(line: str) -> list[str]:
     return textwrap.wrap(line.replace("\xa0", " "), _LETTERS, break_on_hyphens=False)
 
 
-def _look(one: Gain) -> _Look:
-    if one.deployment is None:
+def _look(gain: Gain) -> _MarkerLook:
+    if gain.deployment is None:
         return _OURS
-    return _LOOKS.get(one.deployment.model.lower(), _OTHER)
+    return _LOOKS.get(gain.deployment.model.lower(), _OTHER)
 
 
 def _heading(axes: Axes, place: float, unit: str) -> None:
@@ -130,16 +130,16 @@ def _heading(axes: Axes, place: float, unit: str) -> None:
     )
 
 
-def _mark(axes: Axes, place: float, one: Gain) -> dict[str, Entry]:
+def _mark(axes: Axes, place: float, gain: Gain) -> dict[str, LegendEntry]:
     """The mark, the promise beside it; gives what the legend says of its look."""
-    look = _look(one)
-    axes.plot([0, one.advantage], [place, place], color=GREY, lw=0.5, zorder=1)
+    look = _look(gain)
+    axes.plot([0, gain.advantage], [place, place], color=GREY, lw=0.5, zorder=1)
     axes.plot(
-        one.advantage, place, ls="none", marker=look.marker, ms=6, color=look.colour, zorder=3
+        gain.advantage, place, ls="none", marker=look.marker, ms=6, color=look.colour, zorder=3
     )
     axes.annotate(
-        one.readings[0].shown if one.deployment is None else one.deployment.promise,
-        (one.advantage, place),
+        gain.readings[0].shown if gain.deployment is None else gain.deployment.promise,
+        (gain.advantage, place),
         xytext=(7, 0),
         textcoords="offset points",
         va="center",
@@ -147,7 +147,7 @@ def _mark(axes: Axes, place: float, one: Gain) -> dict[str, Entry]:
         parse_math=False,
     )
     handle = Line2D([], [], ls="none", marker=look.marker, ms=6, color=look.colour)
-    return {look.words: Entry(handle, look.words)}
+    return {look.words: LegendEntry(handle, look.words)}
 
 
 def _dress(axes: Axes, places: Sequence[float], names: Sequence[str], end: float) -> None:

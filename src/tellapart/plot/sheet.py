@@ -28,14 +28,14 @@ WORDS = {
 _LETTER, _HANDLE, _UNDER, _PAD = 0.061, 0.6, 0.5, 0.06
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """One line of a legend: what is drawn, and what it is called."""
 
     handle: Any
     label: str
 
 
-class Line(NamedTuple):
+class CurveLine(NamedTuple):
     """One curve of a picture: ``unreachable`` and ``guessing`` are where its shades end."""
 
     name: str
@@ -54,7 +54,12 @@ class Sheet(NamedTuple):
     own: bool
 
     def finished(
-        self, entries: Sequence[Entry], *, title: str = "", shape: float = 1.0, under: float = 0.0
+        self,
+        entries: Sequence[LegendEntry],
+        *,
+        title: str = "",
+        shape: float = 1.0,
+        under: float = 0.0,
     ) -> Figure:
         """Add the legend, under the axes: there it hides nothing, however many the lines.
 
@@ -106,7 +111,7 @@ def _fit(figure: Figure, axes: Axes, shape: float) -> None:
     inches = figure.get_figwidth()
     left, right = inside.x0 - around.x0, around.x1 - inside.x1
     below, top = inside.y0 - around.y0, around.y1 - inside.y1
-    left, right, below, top = (one / figure.dpi + _PAD for one in (left, right, below, top))
+    left, right, below, top = (pixels / figure.dpi + _PAD for pixels in (left, right, below, top))
     tall = shape * (inches - left - right)
     high = below + tall + top
     figure.set_size_inches(inches, high)
@@ -114,7 +119,7 @@ def _fit(figure: Figure, axes: Axes, shape: float) -> None:
     figure.set_layout_engine("constrained", w_pad=_PAD, h_pad=_PAD)
 
 
-def call(drawn: Legend, entries: Sequence[Entry], *, width: float) -> None:
+def call(drawn: Legend, entries: Sequence[LegendEntry], *, width: float) -> None:
     """Give a legend its words as they are: a name may hold $ or start with _."""
     letters = max(24, int((width - _HANDLE) / _LETTER))
     for text, entry in zip(drawn.get_texts(), entries, strict=True):
@@ -122,7 +127,7 @@ def call(drawn: Legend, entries: Sequence[Entry], *, width: float) -> None:
         text.set_text(textwrap.fill(entry.label, letters))
 
 
-def legend_below(figure: Figure, entries: Sequence[Entry]) -> None:
+def legend_below(figure: Figure, entries: Sequence[LegendEntry]) -> None:
     """One legend for all panels of a figure, beneath them."""
     drawn = figure.legend(
         [entry.handle for entry in entries],
@@ -134,7 +139,7 @@ def legend_below(figure: Figure, entries: Sequence[Entry]) -> None:
     call(drawn, entries, width=figure.get_figwidth())
 
 
-def draw(axes: Axes, lines: Sequence[Line]) -> list[Entry]:
+def draw(axes: Axes, lines: Sequence[CurveLine]) -> list[LegendEntry]:
     """Draw each line in its own pen, with its side shaded.
 
     A promise is shaded plainly where no attacker gets, an attack is hatched where some attacker
@@ -145,18 +150,18 @@ def draw(axes: Axes, lines: Sequence[Line]) -> list[Entry]:
     return [_drawn(axes, line, pen(index), tone) for index, line in enumerate(lines)]
 
 
-def _drawn(axes: Axes, line: Line, look: Pen, tone: float) -> Entry:
+def _drawn(axes: Axes, line: CurveLine, look: Pen, tone: float) -> LegendEntry:
     label = line.name + WORDS[line.bound]
     (drawn,) = axes.plot(line.x, line.y, color=look.colour, ls=look.dashes, label=label)
     if line.bound is Bound.EXACT:
-        return Entry(drawn, label)
+        return LegendEntry(drawn, label)
     fill: dict[str, Any] = {"facecolor": look.colour, "alpha": tone}
     end = line.unreachable
     if line.bound is Bound.UPPER:
         fill = {"facecolor": "none", "edgecolor": look.colour, "hatch": "////", "alpha": 0.45}
         end = line.guessing
     axes.fill_between(line.x, line.y, end, lw=0, zorder=0.6, **fill)
-    return Entry((Patch(lw=0, **fill), drawn), label)
+    return LegendEntry((Patch(lw=0, **fill), drawn), label)
 
 
 def guess(axes: Axes, x: Any, y: Any) -> Line2D:

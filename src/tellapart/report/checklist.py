@@ -100,10 +100,10 @@ def checked(answers: Mapping[str, str]) -> dict[str, str]:
 
 def items(known: Known, answers: Mapping[str, str]) -> tuple[Item, ...]:
     """Every question with what is known of it."""
-    return tuple(_item(key, one, known, answers) for key, one in QUESTIONS.items())
+    return tuple(_item(key, question, known, answers) for key, question in QUESTIONS.items())
 
 
-def _item(key: str, one: Question, known: Known, answers: Mapping[str, str]) -> Item:
+def _item(key: str, question: Question, known: Known, answers: Mapping[str, str]) -> Item:
     stated = tuple(text for text in (answers.get(key), known.stated.get(key)) if text)
     refuted, established = known.refuted.get(key), known.established.get(key)
     state = "open"
@@ -113,7 +113,7 @@ def _item(key: str, one: Question, known: Known, answers: Mapping[str, str]) -> 
         state = "established"
     elif stated:
         state = "stated"
-    return Item(key, one.layer, one.text, refuted or established, stated, state)
+    return Item(key, question.layer, question.text, refuted or established, stated, state)
 
 
 def described(subject: Subject | None) -> dict[str, str]:

@@ -39,25 +39,25 @@ def shown_by(evidence: Evidence) -> tuple[TradeoffCurve | None, Array]:
 
 def traced(evidence: Evidence, claim: TradeoffCurve | None) -> Mapping[str, Traced]:
     """What evidence shows, and what the claim allows."""
-    found = {}
+    curves = {}
     shown, rates = shown_by(evidence)
     if claim is not None:
-        found["claim"] = _traced(CLAIM, claim, rates, CLAIMED)
+        curves["claim"] = _traced(CLAIM, claim, rates, CLAIMED)
     if shown is not None:
         sure = f"some attacker does at least this well, with {percent(evidence.confidence)} "
         kind = "confidence" if evidence.can_refute else "probability under the prior"
-        found["evidence"] = _traced("shown by the evidence", shown, rates, sure + kind)
-    return found
+        curves["evidence"] = _traced("shown by the evidence", shown, rates, sure + kind)
+    return curves
 
 
 def claimed(
     claim: TradeoffCurve, errs: str, promise: TradeoffCurve | None, name: str
 ) -> Mapping[str, Traced]:
     """The claim, and all that keeps the same (ε, δ)."""
-    found = {"claim": _traced(CLAIM, claim, RATES, errs)}
+    curves = {"claim": _traced(CLAIM, claim, RATES, errs)}
     if promise is not None:
-        found["promise"] = _traced(f"all that keeps {name}", promise, RATES, ERRS[promise.bound])
-    return found
+        curves["promise"] = _traced(f"all that keeps {name}", promise, RATES, ERRS[promise.bound])
+    return curves
 
 
 def _traced(name: str, curve: TradeoffCurve, rates: Array, errs: str) -> Traced:

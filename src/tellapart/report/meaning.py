@@ -83,7 +83,7 @@ class ReportOptions:
         return ReportOptions(
             _checks.inside_unit(prior=self.prior),
             _checks.inside_unit(fpr=self.fpr),
-            tuple(_checks.probability(delta=one) for one in self.deltas),
+            tuple(_checks.probability(delta=delta) for delta in self.deltas),
             _checks.whole(1, out_of=self.out_of),
         )
 
@@ -111,8 +111,8 @@ class ClaimReading(NamedTuple):
         """The promise itself, or ε at the δ of most interest, in words."""
         if isinstance(self.curve, GuaranteeCurve) and self.delta == self.curve.claimed_delta:
             return describe(self.curve)
-        one = self.meaning.budgets[0]
-        return f"{one.what}: {one.words}"
+        first = self.meaning.budgets[0]
+        return f"{first.what}: {first.words}"
 
     def promise(self) -> GuaranteeCurve | None:
         """The (ε, δ) that the curve keeps at that δ; None where it is one itself, or has none."""
@@ -155,9 +155,9 @@ def _meaning(
         prior=options.prior,
         budgets=_budgets(curve, delta, options),
         risks=tuple(
-            Shown(one.name, one.value, one.shown, one.meaning)
-            for one in readings
-            if one.key != "epsilon"
+            Shown(reading.name, reading.value, reading.shown, reading.meaning)
+            for reading in readings
+            if reading.key != "epsilon"
         ),
         words=tuple(words.splitlines()),
         assumptions=_assumptions(subject),
@@ -174,12 +174,12 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
     """ε at the δ of most interest, where else it was asked for, and at others that have one."""
     relation = "=" if curve.bound is Bound.EXACT else "≤"
     rows: list[Shown] = []
-    for one in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
-        epsilon = float(curve.epsilon(one))
+    for at_delta in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
+        epsilon = float(curve.epsilon(at_delta))
         shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
         new = epsilon < _MOST and shown not in [row.words for row in rows]
-        if one == delta or one in options.deltas or new:
-            at = options.words(curve) if one == delta else f"δ = {one:g}"
+        if at_delta == delta or at_delta in options.deltas or new:
+            at = options.words(curve) if at_delta == delta else f"δ = {at_delta:g}"
             rows.append(Shown(f"ε at {at}", epsilon, shown, "read off the curve"))
     return tuple(rows)
 
@@ -190,10 +190,10 @@ def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | No
         return None
     at = delta if 0 < delta < 1 else _USUAL
     try:
-        found = subject.bracket(at)
+        bracket = subject.bracket(at)
     except (NotCertified, Unsupported):
         return None
-    most, least = float(found.lower.epsilon(at)), float(found.upper.epsilon(at))
+    most, least = float(bracket.lower.epsilon(at)), float(bracket.upper.epsilon(at))
     low = "" if curve.bound is Bound.LOWER else f" and at least {fixed(least, up=False)}"
     return f"ε at δ = {at:g} is at most {fixed(most, up=True)}{low}, every numerical error counted"
 

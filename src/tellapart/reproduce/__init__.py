@@ -14,14 +14,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tellapart import _checks, _files
+from tellapart import _checks, _files, _moved
 from tellapart.reproduce import render
-from tellapart.reproduce.table import Cell, Verdict, judge, table_one, verdicts
+from tellapart.reproduce.table import Cell, CellVerdict, judge, table_one, verdicts
 
 __all__ = [
     "Cell",
+    "CellVerdict",
     "Reproduction",
-    "Verdict",
     "judge",
     "run",
     "table_csv",
@@ -30,6 +30,9 @@ __all__ = [
     "table_text",
     "verdicts",
 ]
+
+
+__getattr__ = _moved.renamed(__name__, {"Verdict": "CellVerdict"})
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def run(folder: str | os.PathLike[str]) -> Reproduction:
     Nothing is left half-written: the files are made aside and moved in when all are done.
     """
     target = _folder(folder)
-    nearest = next(one for one in (target, *target.parents) if one.exists())
+    nearest = next(place for place in (target, *target.parents) if place.exists())
     aside = _files.folder_aside(nearest)
     try:
         cells = table_one()
@@ -107,8 +110,8 @@ def _folder(folder: str | os.PathLike[str]) -> Path:
     if not isinstance(folder, str | os.PathLike):
         _checks.refuse("folder", "be a path", folder)
     target = Path(folder).absolute()
-    for one in (target, *target.parents):
-        if os.path.lexists(one) and not one.is_dir():
+    for place in (target, *target.parents):
+        if os.path.lexists(place) and not place.is_dir():
             _checks.refuse("folder", "be a folder, or a new name inside one", str(folder))
     return target
 

@@ -138,8 +138,8 @@ def _scores(axes: Axes, known: list[tuple[str, Adversary]]) -> None:
 
 
 def _titles(*axes: Axes) -> None:
-    for letter, one in zip("abc", axes, strict=False):
-        one.set_title(f"({letter})", loc="left")
+    for letter, panel in zip("abc", axes, strict=False):
+        panel.set_title(f"({letter})", loc="left")
 
 
 def _score(epsilon: float, who: Adversary) -> float:

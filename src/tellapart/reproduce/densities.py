@@ -44,10 +44,10 @@ def draw(axes: Axes, prior: float) -> None:
     low = weights[1] * EPSILON / 2
     axes.text(-0.3, 0.9 * low, "h0: record absent", fontsize=9, color=BLUE, ha="right")
     names = ("RSR = ", "GSR = ") if prior == 0.5 else ("", "")
-    found, false = (
+    true, false = (
         f"{name}{w * x:.3f}" for name, w, x in zip(names, weights, (tpr, fpr), strict=True)
     )
-    _note(axes, f"true positives\n{found}", (1.55, 0.42 * top), (4.8, 0.7 * top))
+    _note(axes, f"true positives\n{true}", (1.55, 0.42 * top), (4.8, 0.7 * top))
     _note(axes, f"false positives\n{false}", (1.4, 0.06 * top), (4.8, 0.36 * top))
     axes.set(xlim=(-4, 5), ylim=(0, 1.4 * top), xticks=[0, 1])
     axes.set_xticklabels(["Q(D′)", "Q(D)"])

@@ -93,7 +93,10 @@ def _scores(axes: Axes) -> None:
     words = "β = {:g}, turning at ε = {:.4f}"
     scores.draw(
         axes,
-        [Scored(words.format(one, scores.turning_point(one)), weight=one) for one in _WEIGHTS],
+        [
+            Scored(words.format(weight, scores.turning_point(weight)), weight=weight)
+            for weight in _WEIGHTS
+        ],
     )
     axes.set(ylim=(0.5, 1.005), ylabel="largest F-score of any attack")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.13), handlelength=3)

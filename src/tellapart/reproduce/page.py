@@ -8,7 +8,7 @@ from html import escape
 
 from tellapart.reproduce import render
 from tellapart.reproduce.picture import Picture
-from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, Verdict, verdicts
+from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, CellVerdict, verdicts
 
 # Figures with several panels, wider than so many inches, scroll on a narrow screen.
 _NARROW = 7.0
@@ -107,7 +107,7 @@ def _table(cells: Sequence[Cell]) -> list[str]:
 
 
 def _cell(cell: Cell) -> str:
-    if cell.verdict is Verdict.DASH_RIGHT:
+    if cell.verdict is CellVerdict.DASH_RIGHT:
         return '<td><span class="printed">–</span></td>'
     parts = [
         f'<span class="printed">{render.printed(cell)}</span>',

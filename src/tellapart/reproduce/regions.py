@@ -25,7 +25,7 @@ def regions_epsilon() -> Picture:
         name="regions-epsilon",
         title="Regions of several ε (δ = 0)",
         shows="Every test of an ε-DP mechanism has its two error rates inside the region. The "
-        "areas are " + ", ".join(f"{one.area():.3f}" for one in regions) + ".",
+        "areas are " + ", ".join(f"{region.area():.3f}" for region in regions) + ".",
         differs="The post on attackers states two of the four half-planes, with strict signs. All "
         "four are drawn, and their edges belong to them: randomised response lies there.",
         figure=figure,

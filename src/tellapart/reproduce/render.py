@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from tellapart._numeric.text import to_decimals
-from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, Verdict, verdicts
+from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, CellVerdict, verdicts
 
 CITATION = (
     "C. Liu, X. He, T. Chanyaswad, S. Wang and P. Mittal, “Investigating Statistical Privacy "
@@ -17,14 +17,14 @@ CITATION = (
 )
 TITLE = "Table 1. The largest ε of Laplace noise that keeps the F-score of every attack in bounds"
 MARKS = {
-    Verdict.EXACT: " ",
-    Verdict.ROUNDED_UP: "+",
-    Verdict.TRUNCATED: "-",
-    Verdict.IMPOSSIBLE: "x",
-    Verdict.DASH_RIGHT: " ",
-    Verdict.TOO_LARGE: "!",
-    Verdict.TOO_SMALL: "<",
-    Verdict.DASH_WRONG: "?",
+    CellVerdict.EXACT: " ",
+    CellVerdict.ROUNDED_UP: "+",
+    CellVerdict.TRUNCATED: "-",
+    CellVerdict.IMPOSSIBLE: "x",
+    CellVerdict.DASH_RIGHT: " ",
+    CellVerdict.TOO_LARGE: "!",
+    CellVerdict.TOO_SMALL: "<",
+    CellVerdict.DASH_WRONG: "?",
 }
 # What the last row promises, and to whom it promises nothing.
 ANY_MECHANISM = (
@@ -64,13 +64,13 @@ def comma_separated(cells: Sequence[Cell]) -> str:
 
 def as_json(cells: Sequence[Cell]) -> str:
     """The table with its source and its counts, for a program."""
-    told = {
+    data = {
         "source": CITATION,
         "note": f"largest_epsilon_any_mechanism: {' '.join(ANY_MECHANISM)}",
         "verdicts": {verdict.value: count for verdict, count in verdicts(cells).items()},
         "cells": [record(cell) for cell in cells],
     }
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def record(cell: Cell) -> dict[str, float | str | None]:
@@ -91,7 +91,7 @@ def record(cell: Cell) -> dict[str, float | str | None]:
 def remark(cell: Cell) -> str:
     """What is wrong with one cell, with its numbers."""
     where = f"β = {cell.weight:g}, F ≤ {cell.bound:g}: printed {printed(cell)}"
-    if cell.verdict is Verdict.IMPOSSIBLE:
+    if cell.verdict is CellVerdict.IMPOSSIBLE:
         return f"{where}, but F = {cell.always:.4f} even at ε = 0"
     return f"{where} gives F = {cell.reached:.6f}; the largest ε is {exact(cell)}"
 
@@ -109,14 +109,14 @@ def exact(cell: Cell, digits: int = 4) -> str:
 def any_mechanism(cells: Sequence[Cell], bound: float) -> str:
     """The largest ε that keeps this bound whatever the mechanism, for every β that has one."""
     column = [cell.any_mechanism for cell in cells if cell.bound == bound]
-    return _rounded(min((one for one in column if one is not None), default=None), 4)
+    return _rounded(min((value for value in column if value is not None), default=None), 4)
 
 
 def _rounded(epsilon: float | None, digits: int) -> str:
     return _NONE if epsilon is None else f"{to_decimals(epsilon, digits, up=False):.{digits}f}"
 
 
-_BROKEN = {Verdict.IMPOSSIBLE, Verdict.ROUNDED_UP, Verdict.TOO_LARGE}
+_BROKEN = {CellVerdict.IMPOSSIBLE, CellVerdict.ROUNDED_UP, CellVerdict.TOO_LARGE}
 
 
 def _line(name: str, values: Sequence[str]) -> str:

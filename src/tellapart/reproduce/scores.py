@@ -26,7 +26,7 @@ def draw(axes: Axes, lines: Sequence[Scored], *, first: int = 0) -> None:
     epsilons = np.linspace(0, 5, 251)
     for index, line in enumerate(lines, first):
         colour, dashes = pen(index)
-        scores = [laplace_score(float(one), line.weight, line.prior) for one in epsilons]
+        scores = [laplace_score(float(epsilon), line.weight, line.prior) for epsilon in epsilons]
         axes.plot(epsilons, scores, color=colour, ls=dashes, label=line.label)
         turn, floor = turning_point(line.weight, line.prior), scores[0]
         axes.plot([turn], [floor], "o", color=colour, ms=6)

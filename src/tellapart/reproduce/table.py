@@ -26,7 +26,7 @@ PRINTED: Mapping[float, tuple[float | None, ...]] = {
 _DECIMALS = 2
 
 
-class Verdict(Enum):
+class CellVerdict(Enum):
     """What became of one cell of the table, in a word or two."""
 
     EXACT = "exact"
@@ -46,14 +46,16 @@ class Verdict(Enum):
 
 
 _MEANINGS = {
-    Verdict.EXACT: "the exact value, whether rounded or cut to two decimals",
-    Verdict.ROUNDED_UP: "the nearest value, but the attack on the printed ε exceeds the bound",
-    Verdict.TRUNCATED: "cut to two decimals: safe, though not the nearest value",
-    Verdict.IMPOSSIBLE: "no ε keeps this bound: accusing everyone exceeds it even at ε = 0",
-    Verdict.DASH_RIGHT: "no ε keeps this bound, and none is printed",
-    Verdict.TOO_LARGE: "larger than any rounding: the attack on the printed ε exceeds the bound",
-    Verdict.TOO_SMALL: "smaller than any rounding: safe, with more noise than needed",
-    Verdict.DASH_WRONG: "some ε keeps this bound, and none is printed",
+    CellVerdict.EXACT: "the exact value, whether rounded or cut to two decimals",
+    CellVerdict.ROUNDED_UP: "the nearest value, but the attack on the printed ε exceeds the bound",
+    CellVerdict.TRUNCATED: "cut to two decimals: safe, though not the nearest value",
+    CellVerdict.IMPOSSIBLE: "no ε keeps this bound: accusing everyone exceeds it even at ε = 0",
+    CellVerdict.DASH_RIGHT: "no ε keeps this bound, and none is printed",
+    CellVerdict.TOO_LARGE: (
+        "larger than any rounding: the attack on the printed ε exceeds the bound"
+    ),
+    CellVerdict.TOO_SMALL: "smaller than any rounding: safe, with more noise than needed",
+    CellVerdict.DASH_WRONG: "some ε keeps this bound, and none is printed",
 }
 
 
@@ -72,7 +74,7 @@ class Cell:
     any_mechanism: float | None
     always: float
     reached: float | None
-    verdict: Verdict
+    verdict: CellVerdict
 
 
 def table_one() -> tuple[Cell, ...]:
@@ -112,10 +114,10 @@ def judge(weight: float, bound: float, printed: float | None) -> Cell:
     )
 
 
-def verdicts(cells: Iterable[Cell]) -> dict[Verdict, int]:
+def verdicts(cells: Iterable[Cell]) -> dict[CellVerdict, int]:
     """How many cells got each verdict; those that no cell got are left out."""
     count = Counter(cell.verdict for cell in cells)
-    return {verdict: count[verdict] for verdict in Verdict if count[verdict]}
+    return {verdict: count[verdict] for verdict in CellVerdict if count[verdict]}
 
 
 def laplace_score(epsilon: float, weight: float, prior: float = 0.5) -> float:
@@ -126,22 +128,22 @@ def laplace_score(epsilon: float, weight: float, prior: float = 0.5) -> float:
 
 def _largest(family: Callable[[float], Subject], weight: float, bound: float) -> float | None:
     try:
-        found = choose.largest(family, [choose.at_most(bound, risk.f_score, weight=weight)])
+        chosen = choose.largest(family, [choose.at_most(bound, risk.f_score, weight=weight)])
     except choose.Infeasible:
         return None
-    return found.parameter
+    return chosen.parameter
 
 
 def _verdict(
     bound: float, printed: float | None, largest: float | None, reached: float | None
-) -> Verdict:
+) -> CellVerdict:
     if printed is None or reached is None:
-        return Verdict.DASH_RIGHT if largest is None else Verdict.DASH_WRONG
+        return CellVerdict.DASH_RIGHT if largest is None else CellVerdict.DASH_WRONG
     if largest is None:
-        return Verdict.IMPOSSIBLE
+        return CellVerdict.IMPOSSIBLE
     nearest = printed == round(largest, _DECIMALS)
     if reached > bound:
-        return Verdict.ROUNDED_UP if nearest else Verdict.TOO_LARGE
+        return CellVerdict.ROUNDED_UP if nearest else CellVerdict.TOO_LARGE
     if printed != to_decimals(largest, _DECIMALS, up=False):
-        return Verdict.TOO_SMALL
-    return Verdict.EXACT if nearest else Verdict.TRUNCATED
+        return CellVerdict.TOO_SMALL
+    return CellVerdict.EXACT if nearest else CellVerdict.TRUNCATED

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tellapart.audit import Orientation, Scores
-from tellapart.data import columns, reading
-from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names, together
+from tellapart.audit.scores import Orientation, Scores, read_scores
+from tellapart.data.columns import Names
+from tellapart.data.sources import FileLimits, Source
 from tellapart.web._view import Dropped
 
 LARGEST_FILE = 16 * 1024 * 1024
@@ -18,17 +17,11 @@ LARGEST_OPENED = 8 * LARGEST_FILE
 
 def read(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
     """The scores in what was dropped, as `Scores.read` finds them in a file."""
-    limits = Limits(
+    limits = FileLimits(
         file=LARGEST_FILE,
         unpacked=LARGEST_OPENED,
         held=LARGEST_OPENED,
         rows=MOST_ROWS,
         instead="; the command line takes more",
     )
-    source = Source(Path(dropped.name), dropped.content)
-    found = together(reading.slices([source], names, limits))
-    members = int(found.member.sum())
-    columns.both_sides(str(source), members, found.member.size - members)
-    return Scores.from_rows(
-        found.scores, found.member, found.run, found.group, orientation=orientation
-    )
+    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, limits)

@@ -97,10 +97,10 @@ def laplace_clamped(data: float, rng: Generator, size: int) -> Array:
 )
 def laplace_redrawn(data: float, rng: Generator, size: int) -> Array:
     """Negative answers are drawn again, so that the noise depends on the data."""
-    found = data + rng.laplace(0.0, SCALE, size)
-    while (negative := found < 0).any():
-        found[negative] = data + rng.laplace(0.0, SCALE, int(negative.sum()))
-    return np.asarray(found)
+    noisy = data + rng.laplace(0.0, SCALE, size)
+    while (negative := noisy < 0).any():
+        noisy[negative] = data + rng.laplace(0.0, SCALE, int(negative.sum()))
+    return np.asarray(noisy)
 
 
 @specimen((0.0, 1.0), truth=math.inf, known=SUPPORT, source=FOLKLORE)

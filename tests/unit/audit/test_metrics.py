@@ -12,7 +12,7 @@ from tellapart import report
 from tellapart.audit import attack_metrics as module
 from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.data import runs
+from tellapart.data import sorted_runs as runs
 from tellapart.errors import InvalidArgument, Unsupported
 
 SIDE = st.lists(st.integers(-4, 4) | st.floats(-3, 3), min_size=1, max_size=40)

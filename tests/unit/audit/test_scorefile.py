@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from tellapart.audit import scores as in_memory
 from tellapart.audit.scores import Orientation, RankedScores, Scores
-from tellapart.data import parquet, reading, runs
+from tellapart.data import parquet, reading
+from tellapart.data import sorted_runs as runs
+from tellapart.data.columns import Names
 from tellapart.data.ranked import Ranked
-from tellapart.data.runs import ScoreFile
+from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import Source
-from tellapart.data.table import Names
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 FEW = st.sampled_from([-1e308, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.0**-1060, 1.0, 1.5, 1e300])

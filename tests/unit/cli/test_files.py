@@ -14,7 +14,7 @@ import pytest
 import tellapart as ta
 from tellapart import _files, plot, report
 from tellapart.cli import main
-from tellapart.data.runs import PrivateFolder
+from tellapart.data.sorted_runs import PrivateFolder
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from tellapart import cli, deadline, report
 from tellapart.audit import Orientation, Scores, many_runs
 from tellapart.data import csv_file, labels, reading, sources
-from tellapart.data.sources import Limits, Source
-from tellapart.data.table import Names
+from tellapart.data.columns import Names
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
 from tellapart.web import _scores
 from tellapart.web._view import Dropped
@@ -186,7 +186,7 @@ def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(tmp_path):
     np.savez_compressed(tmp_path / "f.npz", members=np.zeros(10**6), others=[1.0])
     source = Source(tmp_path / "f.npz")
     with pytest.raises(BadScores, match=r"f\.npz must unpack to at most 1,000,000 bytes"):
-        list(reading.slices([source], Names(), Limits(held=10**6)))
+        list(reading.slices([source], Names(), FileLimits(held=10**6)))
     with deadline.within(memory=10**6), pytest.raises(LimitReached, match="8 MiB of memory"):
         Scores.read(tmp_path / "f.npz")
 
@@ -292,7 +292,7 @@ def test_rows_are_read_as_they_were_written(rows, chunk, quote, monkeypatch):
     )
     monkeypatch.setattr(csv_file, "CHUNK", chunk)
     source = Source(Path("f.csv"), text.encode())
-    found = list(csv_file.cells(source, ["score", "member", "run"], Limits()))
+    found = list(csv_file.cells(source, ["score", "member", "run"], FileLimits()))
     cells = [[cell for some in found for cell in some.columns[k]] for k in range(3)]
     assert [float(one) for one in cells[0]] == [value for value, _, _ in rows]
     # The only thing that is not kept is how lines end within a cell.

@@ -178,7 +178,7 @@ def test_the_page_takes_nothing_from_a_network(page):
 def test_the_page_marks_verdicts_by_words(page):
     for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
         assert f"<strong>{count} {verdict.value}</strong>" in page
-        if verdict is not reproduce.Verdict.DASH_RIGHT:
+        if verdict is not reproduce.CellVerdict.DASH_RIGHT:
             assert page.count(f'<span class="word">{verdict.value}</span>') == count
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tellapart.audit import Orientation, Scores
-from tellapart.data.table import Names
+from tellapart.data.columns import Names
 from tellapart.errors import BadScores, Unsupported
 from tellapart.web import _scores
 from tellapart.web._view import Dropped

@@ -9,7 +9,7 @@ import tellapart as ta
 from tellapart.reproduce.framework_orderings import (
     COUNTEREXAMPLES,
     Orderings,
-    Verdict,
+    OrderVerdict,
     enumerated,
     orderings,
 )
@@ -124,8 +124,10 @@ ADDITIVE_ONLY = ["DDP = DP, independent"]
 
 def test_verdicts(found):
     verdicts = {tally.claim.name: tally.verdict for tally in found.tallies}
-    wanted = dict.fromkeys([claim.name for claim in CLAIMS], Verdict.FAILS)
-    wanted |= dict.fromkeys(HOLD, Verdict.HOLDS) | dict.fromkeys(ADDITIVE_ONLY, Verdict.ADDITIVE)
+    wanted = dict.fromkeys([claim.name for claim in CLAIMS], OrderVerdict.FAILS)
+    wanted |= dict.fromkeys(HOLD, OrderVerdict.HOLDS) | dict.fromkeys(
+        ADDITIVE_ONLY, OrderVerdict.ADDITIVE
+    )
     assert verdicts == wanted
 
 
@@ -191,7 +193,7 @@ def test_fixed_counterexamples_break_their_claims(one):
 
 def test_every_claim_that_fails_has_a_fixed_counterexample_or_one_drawn(found):
     fixed = {one.claim for one in COUNTEREXAMPLES}
-    failing = {one.claim.name for one in found.tallies if one.verdict is not Verdict.HOLDS}
+    failing = {one.claim.name for one in found.tallies if one.verdict is not OrderVerdict.HOLDS}
     assert fixed <= failing
 
 
@@ -199,7 +201,7 @@ def test_every_claim_that_fails_has_a_fixed_counterexample_or_one_drawn(found):
 def test_many_more_instances():
     found = orderings(4000, seed=1)
     for name in HOLD:
-        assert found[name].verdict is Verdict.HOLDS
+        assert found[name].verdict is OrderVerdict.HOLDS
     for name in ADDITIVE_ONLY:
-        assert found[name].verdict is Verdict.ADDITIVE
+        assert found[name].verdict is OrderVerdict.ADDITIVE
     assert found["DP ≤ IP"].count("positive", additive=True)[0] == 0

@@ -18,7 +18,7 @@ import numpy as np
 from tellapart import _files
 from tellapart._checks import Array
 from tellapart.audit.manifest import MANIFEST, opened_folder
-from tellapart.data import duck, npz
+from tellapart.data import npz, parquet
 from tellapart.data.sources import Source
 from tellapart.errors import InvalidArgument, TellapartError, TrainingStopped, Unsupported
 
@@ -92,7 +92,7 @@ def _format(where: Path, manifest: Mapping[str, Any]) -> str:
 @cache
 def _database(process: int) -> Any:
     """One for each process, as opening it takes longer than many files do."""
-    database = duck.connected(None)  # a model's rows need no room on disk to be sorted in
+    database = parquet.connected(None)  # a model's rows need no room on disk to be sorted in
     database.execute("set threads = 1")
     atexit.register(_database.cache_clear)  # what is still open at the end DuckDB complains of
     return database
@@ -125,5 +125,5 @@ def _said(message: str) -> str:
 def _load_parquet(file: Path) -> Array:
     source = Source(file)
     with _database(os.getpid()).cursor() as ask, source.named() as path:
-        columns = duck.arrays(ask, duck.File(source, path), _READ)
+        columns = parquet.fetch_arrays(ask, parquet.DuckFile(source, path), _READ)
     return np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in COLUMNS])

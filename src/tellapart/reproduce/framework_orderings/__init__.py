@@ -1,24 +1,27 @@
 """Which privacy framework asks for more? Claims of an order, tried on random releases."""
 
+from tellapart import _moved
 from tellapart.reproduce.framework_orderings.counterexamples import COUNTEREXAMPLES, Counterexample
 from tellapart.reproduce.framework_orderings.experiment import (
     Claim,
+    ComparedPair,
     Example,
     Orderings,
-    Pair,
+    OrderVerdict,
     Tally,
-    Verdict,
     orderings,
 )
 
 __all__ = [
     "COUNTEREXAMPLES",
     "Claim",
+    "ComparedPair",
     "Counterexample",
     "Example",
+    "OrderVerdict",
     "Orderings",
-    "Pair",
     "Tally",
-    "Verdict",
     "orderings",
 ]
+
+__getattr__ = _moved.renamed(__name__, {"Pair": "ComparedPair", "Verdict": "OrderVerdict"})

@@ -51,27 +51,31 @@ class Counterexample:
         return _NUMBERS[self.left](self), self.factor * _NUMBERS[self.right](self)
 
     def __str__(self) -> str:
-        shares = [f"{''.join(map(str, one))}: {p:g}" for one, p in self.databases.items()]
+        shares = [f"{''.join(map(str, records))}: {p:g}" for records, p in self.databases.items()]
         left, right = self.numbers
         return f"{self.claim}: {left:.6g} against {right:.6g} ({self.asked}; {', '.join(shares)})"
 
 
-def _dp(one: Counterexample) -> float:
-    return differential_privacy(one.model, one.query, one.release).epsilon
+def _dp(case: Counterexample) -> float:
+    return differential_privacy(case.model, case.query, case.release).epsilon
 
 
-def _blowfish(one: Counterexample) -> float:
+def _blowfish(case: Counterexample) -> float:
     """Without a policy, one with no constraints: all values of a record are secret."""
-    return _dp(one) if one.policy is None else blowfish(one.policy, one.query, one.release).epsilon
+    return (
+        _dp(case)
+        if case.policy is None
+        else blowfish(case.policy, case.query, case.release).epsilon
+    )
 
 
 _NUMBERS: dict[str, Callable[[Counterexample], float]] = {
     "DP": _dp,
     "BP": _blowfish,
-    "DDP": lambda one: inferential(one.model, one.query, one.release).epsilon,
-    "MP": lambda one: membership(one.model, one.query, one.release).epsilon,
-    "MI given others": lambda one: (
-        mutual_information(one.model, one.query, one.release, "given others").epsilon
+    "DDP": lambda case: inferential(case.model, case.query, case.release).epsilon,
+    "MP": lambda case: membership(case.model, case.query, case.release).epsilon,
+    "MI given others": lambda case: (
+        mutual_information(case.model, case.query, case.release, "given others").epsilon
     ),
 }
 
@@ -93,14 +97,14 @@ def _responded(epsilon: float) -> Channel:
 def _listed(names: str) -> Databases:
     """Databases that are equally likely."""
     every = names.split()
-    return {tuple(map(int, one)): 1 / len(every) for one in every}
+    return {tuple(map(int, records)): 1 / len(every) for records in every}
 
 
 def _possible(names: str) -> Policy:
     """Everyone knows that no other database is possible."""
     known = set(_listed(names))
     size = len(names.split()[0])
-    return Policy((0, 1), CompleteGraph(), size, (lambda one: tuple(one) in known,))
+    return Policy((0, 1), CompleteGraph(), size, (lambda records: tuple(records) in known,))
 
 
 _NOISE = Laplace(1)

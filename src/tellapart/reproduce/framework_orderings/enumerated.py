@@ -25,24 +25,24 @@ def beliefs(joint: Array, rows: Array) -> dict[str, float]:
     """What an output does to the belief in a record's value: DDP, IP, MP and I(X; O)."""
     both = joint[..., None] * rows
     seen = both.sum(axis=tuple(range(joint.ndim)))
-    found = {"DDP": 0.0, "IP": 0.0, "MP": 0.0, "MI": 0.0}
+    epsilons = {"DDP": 0.0, "IP": 0.0, "MP": 0.0, "MI": 0.0}
     for record in range(joint.ndim):
         axes = tuple(i for i in range(joint.ndim) if i != record)
         prior = joint.sum(axis=axes)
-        told, prior = both.sum(axis=axes)[prior > 0], prior[prior > 0][:, None]
-        posterior = told / seen
+        marginal, prior = both.sum(axis=axes)[prior > 0], prior[prior > 0][:, None]
+        posterior = marginal / seen
         odds = [
             np.abs(np.log(posterior[a] / posterior[b]) - np.log(prior[a, 0] / prior[b, 0])).max()
             for a, b in itertools.combinations(range(len(prior)), 2)
         ]
         each = {
-            "DDP": np.ptp(np.log(told / prior), axis=0).max(),
+            "DDP": np.ptp(np.log(marginal / prior), axis=0).max(),
             "IP": max(odds, default=0.0),
             "MP": np.abs(np.log(posterior / prior)).max(),
-            "MI": (told * np.log(posterior / prior)).sum(),
+            "MI": (marginal * np.log(posterior / prior)).sum(),
         }
-        found = {name: max(found[name], float(each[name])) for name in found}
-    return found
+        epsilons = {name: max(epsilons[name], float(each[name])) for name in epsilons}
+    return epsilons
 
 
 def bayesian(joint: Array, rows: Array) -> float:
@@ -55,8 +55,8 @@ def bayesian(joint: Array, rows: Array) -> float:
             for unknown in itertools.combinations(others, size):
                 prior = joint.sum(axis=unknown, keepdims=True)[..., None]
                 shown = np.broadcast_to(prior > 0, (*prior.shape[:-1], rows.shape[-1]))
-                told = both.sum(axis=unknown, keepdims=True)
-                logs = np.log(np.where(shown, told, 1.0) / np.where(shown, prior, 1.0))
+                marginal = both.sum(axis=unknown, keepdims=True)
+                logs = np.log(np.where(shown, marginal, 1.0) / np.where(shown, prior, 1.0))
                 top = np.where(shown, logs, -np.inf).max(axis=record)
                 bottom = np.where(shown, logs, np.inf).min(axis=record)
                 worst = max(worst, float((top - bottom)[shown.any(axis=record)].max()))
@@ -66,18 +66,18 @@ def bayesian(joint: Array, rows: Array) -> float:
 def given_others(joint: Array, rows: Array) -> float:
     """I(X; O | all others) of the worst record."""
     both = joint[..., None] * rows
-    found = 0.0
+    largest = 0.0
     for record in range(joint.ndim):
         whole = joint.sum(axis=record, keepdims=True)[..., None]
         mixed = both.sum(axis=record, keepdims=True) / np.where(whole > 0, whole, 1.0)
         logs = np.log(rows / np.where(whole > 0, mixed, rows))
-        found = max(found, float((both * logs).sum()))
-    return found
+        largest = max(largest, float((both * logs).sum()))
+    return largest
 
 
 def capacity(rows: Array) -> float:
     """The most nats of one record over all priors, from above: steps of Blahut and Arimoto."""
-    found = 0.0
+    largest = 0.0
     for record in range(rows.ndim - 1):
         size = rows.shape[record]
         each = np.moveaxis(rows, record, -2).reshape(-1, size, rows.shape[-1])
@@ -92,8 +92,8 @@ def capacity(rows: Array) -> float:
             upper = np.minimum(upper, apart.max(axis=1))
             prior = prior * np.exp(apart - apart.max(axis=1, keepdims=True))
             prior /= prior.sum(axis=1, keepdims=True)
-        found = max(found, float(upper.max()))
-    return found
+        largest = max(largest, float(upper.max()))
+    return largest
 
 
 # -- policies ------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from tellapart.reproduce.framework_orderings.instances import (
 _ROUNDING = 1e-9
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """Two numbers, the first of which is said not to exceed the second, and given what."""
 
     smaller: float
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     given: str = ""
 
 
-class Verdict(Enum):
+class OrderVerdict(Enum):
     """What became of a claim on all instances that were drawn."""
 
     HOLDS = "holds on all"
@@ -56,7 +56,7 @@ class Claim:
 
     name: str
     source: str
-    pairs: Callable[[Mapping[str, float], Instance], list[Pair]] = field(repr=False)
+    pairs: Callable[[Mapping[str, float], Instance], list[ComparedPair]] = field(repr=False)
     equal: bool = False
     independent: bool = False
 
@@ -64,7 +64,7 @@ class Claim:
         """Whether the claim speaks of such a prior."""
         return instance.prior in INDEPENDENT or not self.independent
 
-    def excess(self, pair: Pair) -> float:
+    def excess(self, pair: ComparedPair) -> float:
         """By how much the two numbers break the claim; 0 or less where they keep it."""
         gap = pair.smaller - pair.larger
         return abs(gap) if self.equal else gap
@@ -74,7 +74,7 @@ class Example(NamedTuple):
     """An instance that breaks a claim, and the two numbers that do."""
 
     instance: Instance
-    pair: Pair
+    pair: ComparedPair
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Tally:
             for (kind, mechanism), pair in self.counts.items()
             if prior in (None, kind) and additive in (None, mechanism in ADDITIVE)
         ]
-        return sum(one[0] for one in chosen), sum(one[1] for one in chosen)
+        return sum(pair[0] for pair in chosen), sum(pair[1] for pair in chosen)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> OrderVerdict:
         """Whether it held on all, only where noise is added to sums or records, or not."""
         if self.count()[0] == 0:
-            return Verdict.HOLDS
-        return Verdict.FAILS if self.count(additive=True)[0] else Verdict.ADDITIVE
+            return OrderVerdict.HOLDS
+        return OrderVerdict.FAILS if self.count(additive=True)[0] else OrderVerdict.ADDITIVE
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Orderings:
         for tally in self.tallies:
             if tally.claim.name == claim:
                 return tally
-        return _checks.refuse("claim", f"be one of {[one.name for one in CLAIMS]}", claim)
+        return _checks.refuse("claim", f"be one of {[known.name for known in CLAIMS]}", claim)
 
     def __str__(self) -> str:
         head = ["claim (broken/tried)", *PRIORS, "verdict"]
@@ -134,10 +134,10 @@ class Orderings:
     def examples(self) -> str:
         """The counterexamples in words, one for each claim that was broken."""
         return "\n".join(
-            f"{tally.claim.name}: {found.pair.smaller:.6g} against {found.pair.larger:.6g}"
-            f"{found.pair.given}\n  {found.instance}"
+            f"{tally.claim.name}: {example.pair.smaller:.6g} against {example.pair.larger:.6g}"
+            f"{example.pair.given}\n  {example.instance}"
             for tally in self.tallies
-            if (found := tally.example) is not None
+            if (example := tally.example) is not None
         )
 
 
@@ -154,9 +154,9 @@ def orderings(instances: int = 500, seed: int = 0) -> Orderings:
     rng = np.random.default_rng(_checks.whole(0, seed=seed))
     counts = [_Count(claim) for claim in CLAIMS]
     for instance in _drawn(rng, instances):
-        found = numbers(instance)
+        epsilons = numbers(instance)
         for count in counts:
-            count.add(instance, found)
+            count.add(instance, epsilons)
     return Orderings(instances, seed, tuple(count.tally() for count in counts))
 
 
@@ -192,8 +192,8 @@ class _Count:
         self.example: Example | None = None
         self.rank = (0.0, 0.0)
 
-    def add(self, instance: Instance, found: Mapping[str, float]) -> None:
-        pairs = self.claim.pairs(found, instance) if self.claim.applies(instance) else []
+    def add(self, instance: Instance, epsilons: Mapping[str, float]) -> None:
+        pairs = self.claim.pairs(epsilons, instance) if self.claim.applies(instance) else []
         if not pairs:
             return
         worst = max(pairs, key=self.claim.excess)
@@ -212,30 +212,30 @@ class _Count:
 # -- what is claimed -----------------------------------------------------------------------------
 
 
-def _at_most(smaller: str, larger: str, factor: float = 1) -> Callable[..., list[Pair]]:
-    return lambda found, _: [Pair(found[smaller], factor * found[larger])]
+def _at_most(smaller: str, larger: str, factor: float = 1) -> Callable[..., list[ComparedPair]]:
+    return lambda epsilons, _: [ComparedPair(epsilons[smaller], factor * epsilons[larger])]
 
 
-def _any_total(found: Mapping[str, float], instance: Instance) -> list[Pair]:
+def _any_total(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
     by_sum = enumerated.known_total(instance.joint, instance.rows)
-    return [Pair(found["DDP"], max(one.policy for one in by_sum))]
+    return [ComparedPair(epsilons["DDP"], max(given.policy for given in by_sum))]
 
 
-def _each_total(found: Mapping[str, float], instance: Instance) -> list[Pair]:
+def _each_total(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
     by_sum = enumerated.known_total(instance.joint, instance.rows)
     return [
-        Pair(one.leaked, one.policy, f" given the sum {total}")
-        for total, one in enumerate(by_sum)
-        if one.leaked is not None
+        ComparedPair(given.leaked, given.policy, f" given the sum {total}")
+        for total, given in enumerate(by_sum)
+        if given.leaked is not None
     ]
 
 
-def _constrained(found: Mapping[str, float], instance: Instance) -> list[Pair]:
-    one = enumerated.constrained(instance.joint, instance.rows, instance.allowed)
-    if one.leaked is None:
+def _constrained(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
+    given = enumerated.constrained(instance.joint, instance.rows, instance.allowed)
+    if given.leaked is None:
         return []
     possible = ", ".join(name(tuple(place)) for place in np.argwhere(instance.allowed).tolist())
-    return [Pair(one.leaked, one.policy, f" given one of {possible}")]
+    return [ComparedPair(given.leaked, given.policy, f" given one of {possible}")]
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -53,7 +53,7 @@ class Instance:
 
     def query(self, records: tuple[float, ...]) -> float:
         """The number of a database."""
-        return float(np.ravel_multi_index([int(one) for one in records], self.joint.shape))
+        return float(np.ravel_multi_index([int(record) for record in records], self.joint.shape))
 
     def __str__(self) -> str:
         shares = [f"{name(place)}: {p:.6g}" for place, p in np.ndenumerate(self.joint) if p > 0]
@@ -68,7 +68,7 @@ def name(place: tuple[int, ...]) -> str:
 
 
 def _row(row: Array) -> str:
-    return "(" + " ".join(f"{one:.4g}" for one in row) + ")"
+    return "(" + " ".join(f"{value:.4g}" for value in row) + ")"
 
 
 def draw(rng: Rng, shape: Shape, prior: str, mechanism: str) -> Instance:

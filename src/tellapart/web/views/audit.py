@@ -13,7 +13,7 @@ from tellapart._numeric.scale import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.data.table import Names
+from tellapart.data.columns import Names
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of

@@ -1,4 +1,4 @@
-"""Scores of one side on disk, in runs that are each sorted: ranks without holding the scores."""
+"""External sorting: scores of one side in sorted runs on disk, asked for ranks and counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from tellapart import _files
 from tellapart._checks import Array
-from tellapart.data import columns, paths, reading
+from tellapart.data import columns, reading, sources
+from tellapart.data.columns import Names, Slice
 from tellapart.data.ranked import (
     Mask,
     Progress,
@@ -27,7 +28,6 @@ from tellapart.data.ranked import (
     checked_values,
 )
 from tellapart.data.sources import Source
-from tellapart.data.table import Names, Slice
 from tellapart.errors import InvalidArgument, Unsupported
 
 # Scores in one run: 64 MiB, sorted in memory.
@@ -132,19 +132,19 @@ class SortedRuns:
         return self._at(checked_ranks(ranks, self.count))
 
     def above(self, values: ArrayLike) -> Whole:
-        return self.count - self._found(checked_values(values), "right")
+        return self.count - self._rank(checked_values(values), "right")
 
     def below(self, values: ArrayLike) -> Whole:
-        return self._found(checked_values(values), "left")
+        return self._rank(checked_values(values), "left")
 
-    def _found(self, values: Array, side: Side) -> Whole:
+    def _rank(self, values: Array, side: Side) -> Whole:
         flat = values.ravel()
         total = np.zeros(flat.shape, dtype=np.int64)
         for ends, firsts in zip(pairwise(self._ends), self._firsts, strict=True):
-            total += self._found_in(*ends, firsts, flat, side)
+            total += self._rank_in(*ends, firsts, flat, side)
         return total.reshape(values.shape)
 
-    def _found_in(self, start: int, end: int, firsts: Array, values: Array, side: Side) -> Whole:
+    def _rank_in(self, start: int, end: int, firsts: Array, values: Array, side: Side) -> Whole:
         """What np.searchsorted says of one run, reading one block of it for each value."""
         if values.size > firsts.size:
             return np.searchsorted(_read(self._file, start, end), values, side=side)
@@ -163,8 +163,8 @@ class SortedRuns:
         # What is in memory leaves less than a block of each run on either side.
         ceiling = _least(low, high, lambda values: self._at_least(values) >= ranks)
         floor = _least(low, high, lambda values: self._at_most(values) >= ranks) - 1
-        found = _least(floor, ceiling, lambda values: self._found(values, "right") >= ranks)
-        return _double(found) + 0.0
+        keys = _least(floor, ceiling, lambda values: self._rank(values, "right") >= ranks)
+        return _double(keys) + 0.0
 
     def _at_least(self, values: Array) -> Whole:
         """So many scores are certainly up to each value."""
@@ -181,11 +181,11 @@ class SortedRuns:
     def between(self, low: float, high: float) -> Array:
         pieces = [np.empty(0)]
         for (start, end), firsts in zip(pairwise(self._ends), self._firsts, strict=True):
-            first, last = self._found_in(start, end, firsts, np.array([low, high]), "right")
+            first, last = self._rank_in(start, end, firsts, np.array([low, high]), "right")
             pieces.append(_read(self._file, start + first, start + last))
-        found = np.concatenate(pieces)
-        found.sort()
-        return found
+        scores = np.concatenate(pieces)
+        scores.sort()
+        return scores
 
     def split(
         self, share: float, seed: int, progress: Progress | None = None
@@ -198,26 +198,26 @@ class SortedRuns:
             chosen = draw.random(piece.size) < part
             writers[0].add_sorted(piece[chosen])
             writers[1].add_sorted(piece[~chosen])
-        one, two = (writer.done() for writer in writers)
-        if not one.count or not two.count:
+        first, second = (writer.done() for writer in writers)
+        if not first.count or not second.count:
             raise InvalidArgument(f"share must leave scores in both parts, got {share!r}")
-        return one, two
+        return first, second
 
     def _each_run(self, progress: Progress | None) -> Iterator[Array]:
-        told: Callable[[str, float], None] = progress or (lambda what, part: None)
+        tell: Callable[[str, float], None] = progress or (lambda what, part: None)
         for start, end in pairwise(self._ends):
             yield _read(self._file, start, end)
-            told("splitting", end / self.count)
+            tell("splitting", end / self.count)
 
 
 def _read(file: Path, start: int, end: int) -> Array:
     try:
-        found = np.fromfile(file, dtype=np.float64, count=end - start, offset=8 * start)
+        scores = np.fromfile(file, dtype=np.float64, count=end - start, offset=8 * start)
     except FileNotFoundError:
         raise Unsupported("this score file is closed: read it again") from None
-    if found.size != end - start:
+    if scores.size != end - start:
         raise OSError(f"{file} must keep its length, and has been cut short")
-    return found
+    return scores
 
 
 def _least(low: Whole, high: Whole, enough: Callable[[Array], Mask]) -> Whole:
@@ -255,17 +255,17 @@ class ScoreFile:
 
     def __init__(
         self,
-        path: paths.Paths,
+        path: sources.Paths,
         *,
         score: str = "score",
         member: str = "member",
         progress: Progress | None = None,
     ) -> None:
-        _, files = paths.found(path)
+        _, files = sources.matching(path)
         slices = reading.slices(
-            [Source(one) for one in files], Names(score, member), None, progress
+            [Source(file) for file in files], Names(score, member), None, progress
         )
-        self._hold(slices, paths.words(files))
+        self._hold(slices, sources.described(files))
 
     @classmethod
     def of_slices(cls, slices: Iterable[Slice], where: str) -> ScoreFile:
