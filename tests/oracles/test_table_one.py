@@ -18,7 +18,7 @@ from tellapart.reproduce import render, scores
 from tellapart.reproduce.table import (
     BOUNDS,
     PRINTED,
-    Verdict,
+    CellVerdict,
     judge,
     laplace_score,
     table_one,
@@ -103,25 +103,25 @@ def test_every_cell_of_the_table_has_a_record():
 
 def test_the_verdicts_count_thirteen_nine_seven_four_and_fifteen_dashes():
     assert verdicts(CELLS.values()) == {
-        Verdict.EXACT: 13,
-        Verdict.ROUNDED_UP: 9,
-        Verdict.TRUNCATED: 7,
-        Verdict.IMPOSSIBLE: 4,
-        Verdict.DASH_RIGHT: 15,
+        CellVerdict.EXACT: 13,
+        CellVerdict.ROUNDED_UP: 9,
+        CellVerdict.TRUNCATED: 7,
+        CellVerdict.IMPOSSIBLE: 4,
+        CellVerdict.DASH_RIGHT: 15,
     }
     assert sum(value is not None for row in PRINTED.values() for value in row) == 33
 
 
 def test_which_cells_they_are():
     """Cell by cell, as the closed form of the largest ε has it."""
-    where = {verdict: {(c.weight, c.bound) for c in cells(verdict)} for verdict in Verdict}
-    assert where[Verdict.IMPOSSIBLE] == {(0.5, 0.55), (0.8, 0.62), (1.5, 0.76), (2, 0.83)}
-    assert where[Verdict.ROUNDED_UP] == {
+    where = {verdict: {(c.weight, c.bound) for c in cells(verdict)} for verdict in CellVerdict}
+    assert where[CellVerdict.IMPOSSIBLE] == {(0.5, 0.55), (0.8, 0.62), (1.5, 0.76), (2, 0.83)}
+    assert where[CellVerdict.ROUNDED_UP] == {
         *((0.5, bound) for bound in (0.62, 0.95)),
         *((0.6, bound) for bound in (0.58, 0.83, 0.9)),
         *((0.8, bound) for bound in (0.67, 0.83, 0.9, 0.95)),
     }
-    assert where[Verdict.TRUNCATED] == {
+    assert where[CellVerdict.TRUNCATED] == {
         (0.5, 0.67),
         *((1, bound) for bound in (0.67, 0.76, 0.83, 0.9)),
         *((1.5, bound) for bound in (0.9, 0.95)),
@@ -130,19 +130,19 @@ def test_which_cells_they_are():
 
 def test_the_impossible_cells_print_the_turning_point():
     """log(1 + b²), up to which the best attack accuses everyone: the likely source of the slip."""
-    for cell in cells(Verdict.IMPOSSIBLE):
+    for cell in cells(CellVerdict.IMPOSSIBLE):
         assert abs(math.log1p(cell.weight**2) - cell.printed) < 0.01
         assert cell.bound < cell.always <= f_score(cell.printed, cell.weight) < cell.always + 1e-4
 
 
 def test_a_rounded_up_cell_breaks_its_own_bound():
-    for cell in cells(Verdict.ROUNDED_UP):
+    for cell in cells(CellVerdict.ROUNDED_UP):
         assert cell.reached == f_score(cell.printed, cell.weight) > cell.bound
         assert cell.largest < cell.printed
 
 
 def test_the_other_cells_keep_it():
-    for cell in cells(Verdict.TRUNCATED) + cells(Verdict.EXACT):
+    for cell in cells(CellVerdict.TRUNCATED) + cells(CellVerdict.EXACT):
         assert cell.reached == f_score(cell.printed, cell.weight) <= cell.bound
         assert cell.printed <= cell.largest
         # ... and two decimals allow no larger one.
@@ -150,8 +150,8 @@ def test_the_other_cells_keep_it():
 
 
 def test_an_exact_cell_is_also_the_nearest_value_and_a_truncated_one_is_not():
-    assert all(abs(cell.printed - cell.largest) <= 0.005 for cell in cells(Verdict.EXACT))
-    assert all(cell.largest - cell.printed > 0.005 for cell in cells(Verdict.TRUNCATED))
+    assert all(abs(cell.printed - cell.largest) <= 0.005 for cell in cells(CellVerdict.EXACT))
+    assert all(cell.largest - cell.printed > 0.005 for cell in cells(CellVerdict.TRUNCATED))
 
 
 def test_any_mechanism_needs_the_logit_of_the_bound():
@@ -166,14 +166,14 @@ def test_any_mechanism_needs_the_logit_of_the_bound():
 @pytest.mark.parametrize(
     ("weight", "bound", "printed", "verdict"),
     [
-        (0.5, 0.62, 0.54, Verdict.TRUNCATED),  # printed 0.55, rounded up
-        (0.5, 0.62, 0.56, Verdict.TOO_LARGE),
-        (0.5, 0.62, 0.53, Verdict.TOO_SMALL),
-        (0.5, 0.62, None, Verdict.DASH_WRONG),
-        (1, 0.9, 3.21, Verdict.ROUNDED_UP),  # printed 3.2, truncated
-        (1, 0.76, 1.39, Verdict.TOO_SMALL),  # printed 1.4, truncated
-        (2, 0.83, None, Verdict.DASH_RIGHT),  # printed 1.61, impossible
-        (2, 0.76, 0.01, Verdict.IMPOSSIBLE),  # printed as a dash
+        (0.5, 0.62, 0.54, CellVerdict.TRUNCATED),  # printed 0.55, rounded up
+        (0.5, 0.62, 0.56, CellVerdict.TOO_LARGE),
+        (0.5, 0.62, 0.53, CellVerdict.TOO_SMALL),
+        (0.5, 0.62, None, CellVerdict.DASH_WRONG),
+        (1, 0.9, 3.21, CellVerdict.ROUNDED_UP),  # printed 3.2, truncated
+        (1, 0.76, 1.39, CellVerdict.TOO_SMALL),  # printed 1.4, truncated
+        (2, 0.83, None, CellVerdict.DASH_RIGHT),  # printed 1.61, impossible
+        (2, 0.76, 0.01, CellVerdict.IMPOSSIBLE),  # printed as a dash
     ],
 )
 def test_a_tampered_value_changes_the_verdict(weight, bound, printed, verdict):

@@ -9,10 +9,11 @@ import pytest
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web._controls import STARTS
 from tellapart.web._pictures import KINDS
+
+STARTS = {kind.name: kind.first_text for kind in KINDS.values()}
 
 
 def readings(mechanism, **given):

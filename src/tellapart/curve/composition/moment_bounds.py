@@ -3,7 +3,8 @@
 Two sources, every line of which holds on its own:
 
 - sums of losses that rounding only raised (`DiscretisedLoss.stronger`), on one grid, coarse
-  enough to be quick: every error is counted, and few are larger than 1e-4 of ε;
+  enough to be quick: every error is counted, and few exceed 1e-4·max(1, ε) (rare large losses
+  beside many small ones: 0.02);
 - moments, for whatever no grid holds: with s > 0 and M(1 + s) the mean of e^(s·loss) under h1,
   δ(ε) ≤ M(1 + s)·e^(−s·ε)·s^s/(1 + s)^(1 + s), as (1 − e^(−x))⁺ is at most that factor times
   e^(s·x) (Canonne, Kamath and Steinke 2020, Proposition 12).
