@@ -9,11 +9,12 @@ import pytest
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.mechanisms.catalogue import KINDS, named
+from tellapart.mechanisms import catalogue
+from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.web._pictures import KINDS
 
-STARTS = {kind.name: kind.first_text for kind in KINDS.values()}
+STARTS = {kind.name: kind.first_text for kind in catalogue.KINDS.values()}
 
 
 def readings(mechanism, **given):
