@@ -159,9 +159,12 @@ def said_by_python(one: Any) -> bool:
 
 
 def write_pages(app: Any) -> None:
-    """Write api/*.rst beside the other pages."""
+    """Write api/*.rst beside the other pages; those of modules that are gone go."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
+    for page in folder.glob("tellapart*.rst"):
+        if page.stem not in MODULES:
+            page.unlink()
     for module in MODULES:
         lines = [f"``{module}``", "=" * (len(module) + 4), "", f".. automodule:: {module}", ""]
         lines += [f"Guide: :doc:`/{GUIDES[module]}`.", *_below(module), ""]
