@@ -251,7 +251,8 @@ def unresolved(_app: Any, _env: Any, node: Any, _content: Any) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.connect("builder-inited", write_pages)
+    # Before autosummary, which reads what is there.
+    app.connect("builder-inited", write_pages, priority=100)
     app.connect("autodoc-process-docstring", see_also, priority=900)
     app.connect("autodoc-process-docstring", in_our_words, priority=800)
     app.connect("autodoc-process-signature", readable)

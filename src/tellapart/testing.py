@@ -16,7 +16,6 @@ from typing import Any
 from tellapart import _checks
 from tellapart.audit import Verdict, probe
 from tellapart.audit.verdict import describe
-from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -124,19 +123,13 @@ def _record(about: dict[str, Any], begin: float, calls: int, verdict: Verdict | 
         return
     outcome, could_refute, shown = "CANNOT BE JUDGED", True, None
     if verdict is not None:
-        could_refute = verdict.refuted or _could_refute(verdict)
+        could_refute = verdict.could_refute
         outcome = "not refuted" if could_refute else "TOO FEW CALLS TO REFUTE"
         outcome = "REFUTED" if verdict.refuted else outcome
         shown = float(verdict.epsilon_lower().value)
     seconds = time.perf_counter() - begin
     outcomes = {"outcome": outcome, "could_refute": could_refute, "epsilon": shown}
     plugin.record(about | outcomes | {"calls": calls, "seconds": seconds})
-
-
-def _could_refute(verdict: Verdict) -> bool:
-    """Whether any outputs could have; asked only of claims of which that is known at once."""
-    known = isinstance(curve_of(verdict.claim, "claim"), GuaranteeCurve)
-    return not known or verdict.detectable is not None
 
 
 def _again(seed: int, samples: int) -> str:

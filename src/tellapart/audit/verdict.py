@@ -11,10 +11,12 @@ from typing import Any
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import LowerBound, percent
+from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Evidence, Finding
+from tellapart.audit.evidence.count import CountEvidence, from_counts
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.curve.guarantees import gaussian
+from tellapart.curve.guarantees import everything, gaussian
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -195,15 +197,36 @@ class Verdict:
             low, high = (low, middle) if detected(middle) else (middle, high)
         return True, high
 
+    @cached_property
+    def could_refute(self) -> bool:
+        """Whether any outcome of so many samples could have refuted the claim.
+
+        Where none could, that the claim is not refuted says nothing of it.
+        """
+        if self.refuted:
+            return True
+        if not self.evidence.can_refute:
+            return False
+        if isinstance(self.evidence, CountEvidence):  # whatever the rates of its event were
+            trials = self.evidence.counts
+            perfect = Counts(trials.members, trials.members, 0, trials.others)
+            return from_counts(perfect, self.confidence).refutes(self.claim)
+        return self.evidence.power(self.claim, everything()) > 0
+
     @property
     def power(self) -> str:
         """What would have been found, and for which attack that holds."""
         detected, strength = self._strength
         truth = alternative(self.claim).words(strength)
         if not detected:
+            why = (
+                "the event that was chosen hardly tells anything apart"
+                if self.could_refute
+                else "there are too few samples for this claim"
+            )
             return (
                 f"Power: not even the best attack on {truth} would have refuted the claim with "
-                "90 % probability: there are too few samples for this claim."
+                f"90 % probability: {why}."
             )
         return (
             f"Power: the best attack on {truth} "

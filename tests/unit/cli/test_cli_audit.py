@@ -297,7 +297,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{ONE} --threshold 3", "--threshold must be left out with --design one-run, got 3.0"),
         (
             f"{ONE} --each-group member",
-            "--each-group must be left out with --design one-run, got 'member'",
+            "group must be a column of its own, got 'member'",
         ),
         (
             f"{ONE} --plot x.svg",
@@ -322,7 +322,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{MANY} --plot no/x.svg --report x.html", "No such file or directory: no/x.svg"),
         (
             "audit runs.npz --design many-runs --run-column member",
-            "scores of run ",
+            "run must be a column of its own, got 'member'",
         ),
         (
             "audit bad.csv --design many-runs",
