@@ -53,9 +53,9 @@ class _Moved(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Look for old paths after all others."""
+    """Look for old paths first: a folder that an older version left would take their place."""
     if not any(isinstance(one, _Moved) for one in sys.meta_path):
-        sys.meta_path.append(_Moved())
+        sys.meta_path.insert(0, _Moved())
 
 
 def names(package: str, now: str) -> Callable[[str], Any]:

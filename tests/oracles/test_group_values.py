@@ -99,7 +99,7 @@ def test_numbers_of_members_are_moved_up_never_down_and_none_is_lost(size, rate)
         )
         # At least so many: no less likely than in truth, those that reveal all included.
         last = len(weights)
-        found = list(accumulate(map(mp.mpf, [kept.sure[1], *weights[::-1]])))
+        found = list(accumulate(map(mp.mpf, [kept.delta_infinity[1], *weights[::-1]])))
         exact = list(accumulate([mp.fsum(want[last:]), *want[:last][::-1]]))
         assert all(a >= b * (1 - ROUNDING) for a, b in zip(found, exact, strict=True))
         assert found[0] >= exact[0]

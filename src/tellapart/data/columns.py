@@ -154,7 +154,7 @@ class Names:
         """Scores that are read off the column of members tell them apart whatever was trained."""
         columns = list(self.wanted.values())
         for part, name in self.wanted.items():
-            if columns.count(name) > 1:
+            if columns.count(name) > 1 and part != name:
                 _checks.refuse(part, "be a column of its own", name)
 
     @property

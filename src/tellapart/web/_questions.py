@@ -13,7 +13,7 @@ from typing import Any
 
 from tellapart import _checks
 from tellapart.deadline import within
-from tellapart.errors import TellapartError
+from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.web import _controls, _limits, _state
 from tellapart.web._answer import Answer, Mark
 from tellapart.web._controls import Control
@@ -112,8 +112,10 @@ def _count(given: Any) -> int:
 
 def _from_url(given: Any) -> dict[str, Any]:
     query = _text("query", given, _LONGEST_QUERY)
-    found = _state.from_query(query)
-    return _values(found)
+    try:
+        return _values(_state.from_query(query))
+    except InvalidArgument as why:
+        raise Malformed(str(why)) from None
 
 
 def _values(given: Any) -> dict[str, Any]:
@@ -212,10 +214,9 @@ def _view(question: Question) -> View[Any]:
 
 def _known_alone(view: View[Any], values: Mapping[str, Any]) -> None:
     """A word that the view does not know would be dropped, and what it means judged by default."""
-    dials = tuple(f"{field}." for field in view.mechanisms)
-    known = [one.name for one in fields(view.state)]
+    known = [field.name for field in fields(view.state)]
     for name in values:
-        if name not in known and not name.startswith(dials):
+        if name not in known:
             rule = f"name what is on this page ({', '.join(known)})"
             _checks.refuse("the address", rule, name)
 

@@ -6,6 +6,7 @@ that differ, so that it stays short and still brings everything back.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar, get_type_hints
@@ -21,8 +22,12 @@ _LONGEST = 2_000
 
 
 def from_query(query: str) -> dict[str, str]:
-    """The values that a URL names."""
-    return dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
+    """The values that a URL names, each once."""
+    pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True)
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            _checks.refuse("the address", "say a thing once", f"{name} {count} times")
+    return dict(pairs)
 
 
 def to_query(state: Any) -> str:
@@ -61,6 +66,8 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     if isinstance(given, str):
         _typed(name, given)
     if wanted is bool:
+        if given not in (True, False, "yes", "no"):
+            _checks.refuse(name, "be yes or no", given)
         return given is True or given == "yes"
     if wanted is str:
         return str(given)

@@ -284,7 +284,9 @@ def test_what_is_no_page_is_not_shown_as_another(client):
 
 def test_an_address_says_nothing_that_is_dropped(client):
     """`?epsilon=5` is a word the view does not know: judged without it, it would mislead."""
-    for query, said in (("?epsilon=5", "must name what is on this page"), ("?fpr=0.02", None)):
+    unknown = ("?epsilon=5", "?mechanism.epsilon=9", "?mechanism.0.epsilon=9", "?mechanism.=1")
+    asked = [(query, "must name what is on this page") for query in unknown]
+    for query, said in (*asked, ("?fpr=0.02", None)):
         told = ask(client, {"view": "/", "query": query}).json["response"]["told"]
         problem = told["data"]["problem"]
         assert (said in problem) if said else not problem
@@ -297,6 +299,14 @@ def test_there_are_no_doors_besides_those_the_page_needs(app, client):
     assert takes == {"/_dash-update-component"}
     assert client.post("/_mcp", json={}).status_code == 405
     assert client.get("/_mcp").status_code == 404
+
+
+def test_an_address_says_a_thing_once_and_yes_or_no(client):
+    doubled = ask(client, {"view": "/", "query": "?prior=0.001&prior=0.5"})
+    assert doubled.status_code == 400
+    assert "the address must say a thing once, got 'prior 2 times'" in doubled.text
+    maybe = ask(client, {"view": "/audit", "query": "?design=many-runs&example=maybe"})
+    assert "example must be yes or no" in maybe.json["response"]["told"]["data"]["problem"]
 
 
 def test_nothing_is_there_for_developers(app, client):
