@@ -45,7 +45,7 @@ from tellapart.curve.composition.subsampled_gaussian import MixtureLoss, replace
 from tellapart.curve.discrete_gaussian import DiscreteGaussianCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
-from tellapart.errors import TellapartError, Unsupported
+from tellapart.errors import NotCertified, Unsupported
 
 Steps = tuple[tuple[LossLaw, int], ...]
 
@@ -105,7 +105,7 @@ def _steepest(curve: TradeoffCurve) -> float:
         return max(largest, _FLATTEST)
     sure = curve._delta_at_infinity()
     for left in _LEFT:
-        with contextlib.suppress(TellapartError):
+        with contextlib.suppress(NotCertified, Unsupported):
             epsilon = float(curve._epsilon(np.asarray(min(sure + left, 0.5))))
             if math.isfinite(epsilon):
                 return max(epsilon, _FLATTEST)
