@@ -13,13 +13,13 @@ from dash.exceptions import DashException, PreventUpdate
 
 from tellapart.errors import LimitReached
 from tellapart.web import _gate, _limits, _questions, _render
-from tellapart.web._questions import Malformed, Question
-from tellapart.web._workers import Crashed, Pool, Superseded
+from tellapart.web._questions import Malformed, PageQuestion
+from tellapart.web._workers import Crashed, Superseded, WorkerPool
 from tellapart.web.views import VIEWS
 
 Result = TypeVar("Result")
 # Who answers: here, or in a process that can be ended.
-Answering = Callable[[Callable[[Question], Result], Question], Result]
+Answering = Callable[[Callable[[PageQuestion], Result], PageQuestion], Result]
 
 _ENDPOINT = "/_dash-update-component"
 _FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-hash", re.ASCII)
@@ -44,15 +44,15 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def here(function: Callable[[Question], Result], question: Question) -> Result:
+def here(function: Callable[[PageQuestion], Result], question: PageQuestion) -> Result:
     """Answer in this process."""
     return function(question)
 
 
-def in_processes(pool: Pool) -> Answering[Any]:
+def in_processes(pool: WorkerPool) -> Answering[Any]:
     """Answer in one of these processes, each window for itself."""
 
-    def answer(function: Callable[[Question], Any], question: Question) -> Any:
+    def answer(function: Callable[[PageQuestion], Any], question: PageQuestion) -> Any:
         try:
             return pool.ask(function, question, (question.window, function.__name__))
         except Superseded:
@@ -84,11 +84,11 @@ def create(answering: Answering[Any] = here) -> Dash:
 def _layout() -> html.Div:
     links = [
         html.A(
-            one.title,
-            href=one.path,
-            **{"data-view": one.path, "data-file": "yes" if one.takes_file else "no"},
+            view.title,
+            href=view.path,
+            **{"data-view": view.path, "data-file": "yes" if view.takes_file else "no"},
         )
-        for one in VIEWS.values()
+        for view in VIEWS.values()
     ]
     return html.Div(
         [
@@ -159,23 +159,23 @@ def _callbacks(app: Dash, answering: Answering[Any]) -> None:
 def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
     """What the page shows for what it asks: controls, picture, answer, and the URL of it."""
     question = _questions.read(asked)
-    told: _questions.Told
+    update: _questions.PageUpdate
     try:
-        told = answering(_questions.answer, question)
+        update = answering(_questions.answer, question)
     except LimitReached as reached:
-        told = _questions.refused(question, str(reached))
-    drawing = told.answer.drawing
+        update = _questions.refused(question, str(reached))
+    drawing = update.answer.drawing
     data = {
-        "number": told.number,
-        "view": told.view,
-        "controls": told.controls,
-        "shape": told.shape,
-        "query": told.query,
+        "number": update.number,
+        "view": update.view,
+        "controls": update.controls,
+        "shape": update.shape,
+        "query": update.query,
         "drawing": None if drawing is None else drawing.data(),
-        "problem": told.problem,
-        "lead": told.lead,
+        "problem": update.problem,
+        "lead": update.lead,
     }
-    return data, _render.answer(told.answer, told.number), told.question
+    return data, _render.answer(update.answer, update.number), update.question
 
 
 def report(asked: Any, answering: Answering[Any] = here) -> Any:
@@ -201,7 +201,7 @@ def _checked(body: bytes) -> bytes:
     _questions.read(asked)
     question = {"id": "asked", "property": "data", "value": asked}
     wanted = {"id": "wanted", "property": "data", "value": 1}
-    outputs = [dict(zip(("id", "property"), one.split("."), strict=True)) for one in _parts(sent)]
+    outputs = [dict(zip(("id", "property"), part.split("."), strict=True)) for part in _parts(sent)]
     return json.dumps(
         {
             "output": sent["output"],

@@ -42,7 +42,7 @@ class Dial:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Select:
     """One of several, each with its words."""
 
     field: str
@@ -99,16 +99,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """Controls that belong together; ``folded`` ones are for those who ask."""
 
     title: str
-    controls: tuple[Dial | Choice | Line | Tick | File, ...]
+    controls: tuple[Dial | Select | Line | Tick | File, ...]
     folded: bool = False
     kind: str = made(default="group", init=False)
 
 
-Control = Dial | Choice | Line | Tick | File | Kept | Group
+Control = Dial | Select | Line | Tick | File | Kept | ControlGroup
 
 
 def as_data(controls: Sequence[Control]) -> list[dict[str, Any]]:
@@ -120,9 +120,9 @@ def shape(controls: Sequence[Control]) -> str:
     """What the page must build anew for; values alone are set where they are."""
     parts = []
     for control in controls:
-        if isinstance(control, Group):
+        if isinstance(control, ControlGroup):
             parts.append(f"{control.title}[{shape(control.controls)}]")
-        elif isinstance(control, Choice):
+        elif isinstance(control, Select):
             parts.append(f"{control.field}:{'|'.join(value for value, _ in control.options)}")
         else:
             parts.append(f"{control.field}:{control.kind}")
@@ -186,10 +186,10 @@ def at_delta_option(text: str, at_delta: float) -> str:
 
 def known_terms(text: str) -> tuple[Term, ...]:
     """What a text is made of; refused as the library does where it has a dial for none of it."""
-    found = terms(text)
-    if any(key not in PARAMETERS for term in found for key in term.values):
+    parts = terms(text)
+    if any(key not in PARAMETERS for term in parts for key in term.values):
         named(text)
-    return found
+    return parts
 
 
 def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Control, ...]:
@@ -210,12 +210,12 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
         ]
         words = KINDS[term.name].words
         title = f"{place + 1}. {words}" if several else words
-        groups.append(Group(title, tuple(own)))
-        groups.append(Group("Many times, on a sample", tuple(often), folded=True))
+        groups.append(ControlGroup(title, tuple(own)))
+        groups.append(ControlGroup("Many times, on a sample", tuple(often), folded=True))
     chosen = next((start for start, _ in names if start.split(":")[0] == parts[0].name), "")
-    which = Choice(field_name, label, chosen, names)
+    which = Select(field_name, label, chosen, names)
     again = [("", "nothing more"), *names]
-    add = Choice(f"{field_name}.add", "And then, on the same data", "", again)
+    add = Select(f"{field_name}.add", "And then, on the same data", "", again)
     typed = Line(
         field_name,
         f"{label} as text",
@@ -226,5 +226,5 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
     if not several:
         return (which, *groups, add, typed)
     every = [(str(k), f"{k + 1}. {KINDS[term.name].words}") for k, term in enumerate(parts)]
-    drop = Choice(f"{field_name}.drop", "Leave out", "", [("", "none"), *every])
+    drop = Select(f"{field_name}.drop", "Leave out", "", [("", "none"), *every])
     return (*groups, add, drop, typed)

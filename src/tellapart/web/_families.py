@@ -16,7 +16,7 @@ from tellapart.mechanisms.catalogue import (
     terms,
 )
 from tellapart.web import _controls
-from tellapart.web._controls import Choice, Control, Group, Line
+from tellapart.web._controls import Control, ControlGroup, Line, Select
 
 
 def family(text: str, parameter: str) -> NamedFamily:
@@ -61,13 +61,13 @@ def controls(text: str, parameter: str) -> tuple[Control, ...]:
     name, numbers = parts[0].name, parts[0].values
     asked = family(text, parameter).parameter
     starts = {kind.name: next(iter(kind.families().values())) for kind in KINDS.values()}
-    which = Choice(
+    which = Select(
         "mechanism",
         "Mechanism",
         starts[name],
         [(start, KINDS[each].words) for each, start in starts.items()],
     )
-    what = Choice(
+    what = Select(
         "parameter",
         "To be chosen",
         asked,
@@ -83,8 +83,8 @@ def controls(text: str, parameter: str) -> tuple[Control, ...]:
         for key in REPETITION
         if key != asked
     ]
-    fixed = [Group("Fixed", tuple(own))] if own else []
-    many = [Group("Many times, on a sample", tuple(often), folded=True)]
+    fixed = [ControlGroup("Fixed", tuple(own))] if own else []
+    many = [ControlGroup("Many times, on a sample", tuple(often), folded=True)]
     if KINDS[name].composition:
         many = []
     typed = Line(

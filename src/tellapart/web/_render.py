@@ -17,7 +17,7 @@ _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 
 def answer(given: Answer, number: int = 0) -> list[Any]:
     """The headline, what explains it, and code that says the same, for this question."""
-    found: list[Any] = [
+    parts: list[Any] = [
         html.Div(
             [
                 html.H2(_breakable(f"{_SIGNS[given.mark]}{given.headline}")),
@@ -28,26 +28,26 @@ def answer(given: Answer, number: int = 0) -> list[Any]:
             **{"data-number": str(number), "aria-live": "polite", "aria-atomic": "true"},
         )
     ]
-    found += [_part(one) for one in given.parts]
+    parts += [_part(part) for part in given.parts]
     codes = [("Copy as Python", given.python), ("Copy as command", given.command)]
     blocks = [_code(label, text) for label, text in codes if text]
     if given.reports:
         blocks.append(html.Button("Download a report", id="report-button", type="button"))
     if blocks:
-        found.append(html.Section([html.H3("Take it with you"), *blocks], className="take"))
-    return found
+        parts.append(html.Section([html.H3("Take it with you"), *blocks], className="take"))
+    return parts
 
 
-def _part(one: Table | Words) -> html.Section:
-    if isinstance(one, Words):
+def _part(part: Table | Words) -> html.Section:
+    if isinstance(part, Words):
         return html.Section(
-            [html.H3(one.title), *(html.P(_breakable(text)) for text in one.sentences)]
+            [html.H3(part.title), *(html.P(_breakable(text)) for text in part.sentences)]
         )
-    head = html.Thead(html.Tr([html.Th(_breakable(cell), scope="col") for cell in one.head]))
+    head = html.Thead(html.Tr([html.Th(_breakable(cell), scope="col") for cell in part.head]))
     body = html.Tbody(
         [
             html.Tr([html.Th(_breakable(row[0]), scope="row"), *map(_cell, row[1:])])
-            for row in one.rows
+            for row in part.rows
         ]
     )
     table = html.Div(
@@ -55,10 +55,10 @@ def _part(one: Table | Words) -> html.Section:
         className="wide",
         tabIndex="0",
         role="region",
-        **{"aria-label": one.title},
+        **{"aria-label": part.title},
     )
-    note = [html.P(one.note, className="quiet")] if one.note else []
-    return html.Section([html.H3(one.title), table, *note])
+    note = [html.P(part.note, className="quiet")] if part.note else []
+    return html.Section([html.H3(part.title), table, *note])
 
 
 def _breakable(text: str) -> list[Any]:

@@ -33,9 +33,9 @@ def from_query(query: str) -> dict[str, str]:
 def to_query(state: Any) -> str:
     """The query that brings this state back: what differs from the defaults."""
     changed = {
-        one.name: _text(getattr(state, one.name))
-        for one in fields(state)
-        if getattr(state, one.name) != _default(one)
+        field.name: _text(getattr(state, field.name))
+        for field in fields(state)
+        if getattr(state, field.name) != _default(field)
     }
     return urlencode(changed)
 
@@ -43,15 +43,15 @@ def to_query(state: Any) -> str:
 def read(kind: type[State], values: Mapping[str, Any]) -> State:
     """The state that these values describe; what they do not name stays as it is by default."""
     hints = get_type_hints(kind)
-    known = {one.name: hints[one.name] for one in fields(kind)}  # type: ignore[arg-type]
-    found = {
+    known = {field.name: hints[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+    settings = {
         name: _value(name, values[name], wanted) for name, wanted in known.items() if name in values
     }
-    return kind(**found)
+    return kind(**settings)
 
 
-def _default(one: Any) -> Any:
-    return one.default_factory() if one.default is MISSING else one.default
+def _default(field: Any) -> Any:
+    return field.default_factory() if field.default is MISSING else field.default
 
 
 def _text(value: Any) -> str:
@@ -74,8 +74,8 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     if wanted in (int, float):
         return _number(name, given, whole=wanted is int)
     if isinstance(given, list | tuple):
-        return tuple(str(one) for one in given)
-    return tuple(one for one in str(given).split("\n") if one)
+        return tuple(str(text) for text in given)
+    return tuple(line for line in str(given).split("\n") if line)
 
 
 def _typed(name: str, given: str) -> None:
@@ -108,20 +108,22 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
         text = _value(field, text, str)
     if not text or changed == field:
         return text
-    found: list[Term] = []
+    mechanisms: list[Term] = []
     for place, term in enumerate(terms(str(text))):
         numbers = dict(term.values)
         for name, given in values.items():
             key = name.removeprefix(f"{field}.{place}.")
             if key != name:
                 numbers[key] = _number(name, given, whole=False)
-        said = {key: one for key, one in numbers.items() if _says(term.name, key, one)}
-        found.append(Term(term.name, said))
+        said = {key: number for key, number in numbers.items() if _says(term.name, key, number)}
+        mechanisms.append(Term(term.name, said))
     if changed == f"{field}.add" and values.get(changed):
-        found += terms(str(values[changed]))
-    if changed == f"{field}.drop" and len(found) > 1:
-        found = [one for k, one in enumerate(found) if str(k) != str(values.get(changed))]
-    return "+".join(map(str, found))
+        mechanisms += terms(str(values[changed]))
+    if changed == f"{field}.drop" and len(mechanisms) > 1:
+        mechanisms = [
+            term for k, term in enumerate(mechanisms) if str(k) != str(values.get(changed))
+        ]
+    return "+".join(map(str, mechanisms))
 
 
 def _says(name: str, key: str, value: float) -> bool:

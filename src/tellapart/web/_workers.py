@@ -55,7 +55,7 @@ class _Worker:
     """One process; a thread of its own reads what it says, so that nobody waits for ever."""
 
     def __init__(self, limits: Limits, loads: str) -> None:
-        found = [one or os.getcwd() for one in sys.path]
+        path = [entry or os.getcwd() for entry in sys.path]
         usual = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(  # noqa: S603
             [
@@ -71,7 +71,7 @@ class _Worker:
             env={
                 **usual,
                 **os.environ,
-                "PYTHONPATH": os.pathsep.join(found),
+                "PYTHONPATH": os.pathsep.join(path),
                 "PYTHONWARNINGS": ",".join(sys.warnoptions),
             },
             start_new_session=True,
@@ -136,7 +136,7 @@ class _Turn:
     answered: bool = False
 
 
-class Pool:
+class WorkerPool:
     """Processes that have loaded a module and are ready to answer; `close` ends them all."""
 
     def __init__(self, limits: Limits, loads: str = "tellapart.web._questions") -> None:
@@ -169,11 +169,14 @@ class Pool:
         """End every process; who still waits for one is told that it is gone."""
         with self._changed:
             self._closed = True
-            workers = [*self._idle, *(one.worker for one in self._turns if one.worker is not None)]
+            workers = [
+                *self._idle,
+                *(turn.worker for turn in self._turns if turn.worker is not None),
+            ]
             self._idle = []
             self._changed.notify_all()
-        for one in workers:
-            one.close()
+        for worker in workers:
+            worker.close()
 
     # -- turns -------------------------------------------------------------------------------
 
@@ -182,7 +185,7 @@ class Pool:
         turn, limits = _Turn(key), self._limits
         with self._changed:
             self._supersede(key)
-            if sum(one.worker is None for one in self._turns) >= limits.waiting:
+            if sum(other.worker is None for other in self._turns) >= limits.waiting:
                 raise LimitReached(_BUSY)
             self._turns.append(turn)
             try:
@@ -206,17 +209,17 @@ class Pool:
 
     def _first(self, turn: _Turn) -> bool:
         """Whether it is this one's turn: in order, and beside long ones."""
-        quick = sum(one.worker is not None and not one.long for one in self._turns)
-        waiting = next(one for one in self._turns if one.worker is None)
+        quick = sum(other.worker is not None and not other.long for other in self._turns)
+        waiting = next(other for other in self._turns if other.worker is None)
         return waiting is turn and quick < self._limits.quick
 
     def _supersede(self, key: Hashable) -> None:
-        for one in self._turns:
+        for turn in self._turns:
             # A question that will soon be answered is cheaper than a new process.
-            if one.key == key and (one.worker is None or one.long):
-                one.superseded = True
-                if one.worker is not None:
-                    one.worker.kill()
+            if turn.key == key and (turn.worker is None or turn.long):
+                turn.superseded = True
+                if turn.worker is not None:
+                    turn.worker.kill()
         self._changed.notify_all()
 
     def _free_worker(self) -> _Worker:
@@ -230,23 +233,23 @@ class Pool:
     def _answer(self, turn: _Turn, worker: _Worker) -> tuple[bool, Any]:
         limits = self._limits
         try:
-            found = worker.answer(limits.long_after)
+            reply = worker.answer(limits.long_after)
         except Empty:
             self._call_long(turn)
             try:
-                found = worker.answer(limits.seconds - limits.long_after)
+                reply = worker.answer(limits.seconds - limits.long_after)
             except Empty:
                 raise LimitReached(_TIME) from None
         if turn.superseded:
             raise Superseded
-        if found is None:
+        if reply is None:
             raise Crashed
-        done, value = found
+        done, value = reply
         return done, value
 
     def _call_long(self, turn: _Turn) -> None:
         with self._changed:
-            if sum(one.long for one in self._turns) >= self._limits.long:
+            if sum(other.long for other in self._turns) >= self._limits.long:
                 raise LimitReached(_BUSY)
             turn.long = True
             self._keep_ready()
@@ -265,7 +268,7 @@ class Pool:
 
     def _keep_ready(self) -> None:
         """As many processes as there may be quick questions, no fewer and no more."""
-        quick = sum(one.worker is not None and not one.long for one in self._turns)
+        quick = sum(turn.worker is not None and not turn.long for turn in self._turns)
         while not self._closed and len(self._idle) + quick < self._limits.quick:
             # In front, as those at the end are asked first, and have loaded everything.
             self._idle.insert(0, _Worker(self._limits, self._loads))

@@ -5,7 +5,7 @@ import pytest
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, PrivateSide
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Mark
-from tellapart.web._controls import Dial, Group
+from tellapart.web._controls import ControlGroup, Dial
 from tellapart.web.views import VIEWS
 
 ALL_LIMITS = {
@@ -27,7 +27,7 @@ STATES = [
 
 def flat(controls):
     for one in controls:
-        if isinstance(one, Group):
+        if isinstance(one, ControlGroup):
             yield from flat(one.controls)
         else:
             yield one
@@ -58,7 +58,7 @@ def test_mechanisms_are_called_as_people_write_them():
 def test_groups_without_controls_are_not_shown():
     five = {f"m{k}": f"laplace:epsilon={k}" for k in range(1, 6)}
     view = VIEWS["/compare"]
-    groups = [one for one in view.controls(view.read(five)) if isinstance(one, Group)]
+    groups = [one for one in view.controls(view.read(five)) if isinstance(one, ControlGroup)]
     assert all(one.controls for one in groups)
 
 

@@ -13,4 +13,4 @@ _ALL: tuple[View[Any], ...] = (
     auxiliary.VIEW,
     audit.VIEW,
 )
-VIEWS: dict[str, View[Any]] = {one.path: one for one in _ALL}
+VIEWS: dict[str, View[Any]] = {view.path: view for view in _ALL}
