@@ -41,7 +41,7 @@ def run(line):
         code = main(line.split())
     return code, out.getvalue()
 
-from tellapart.web._questions import PageQuestion, answer, report
+from tellapart.web.questions import PageQuestion, answer, report
 from dataclasses import asdict
 
 def page(view, changed=None, **values):

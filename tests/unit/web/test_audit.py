@@ -18,9 +18,9 @@ from tellapart import audit
 from tellapart.errors import BadScores, InvalidArgument
 from tellapart.report import DESIGNS
 from tellapart.report.html import page
-from tellapart.web import _controls, _state, example
-from tellapart.web._answer import Ink, Mark, Table
-from tellapart.web._view import Dropped
+from tellapart.web import controls, example, view
+from tellapart.web.answer import Ink, Mark, Table
+from tellapart.web.view import Dropped
 from tellapart.web.views.audit import VIEW, AuditState
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -93,11 +93,11 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
     assert (answer.python, answer.command, answer.reports) == ("", "", False)
     with pytest.raises(InvalidArgument, match=r"^design must say how the scores were made: many"):
         VIEW.report(state, None)
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert VIEW.read(view.from_query(view.to_query(state))) == state
 
 
 def test_the_question_explains_every_design_and_none_is_chosen():
-    (scores, *_) = _controls.as_data(VIEW.controls(VIEW.state()))
+    (scores, *_) = controls.as_data(VIEW.controls(VIEW.state()))
     (asked,) = (one for one in scores["controls"] if one["field"] == "design")
     assert (asked["label"], asked["value"]) == ("Experimental design", "")
     assert [value for value, _ in asked["options"]] == ["", *DESIGNS]
@@ -167,7 +167,7 @@ def test_one_model_is_described_and_judges_nothing():
     assert Ink.EVIDENCE not in {one.ink for one in answer.drawing.traces}
     shown = [
         one["field"]
-        for group in _controls.as_data(VIEW.controls(state))
+        for group in controls.as_data(VIEW.controls(state))
         for one in group.get("controls", [])
     ]
     assert "mechanism" not in shown
@@ -196,11 +196,11 @@ def test_a_url_brings_back_everything_but_the_file():
     state = AuditState(
         "laplace:epsilon=2", "one-run", "lower", 0.9, "loss", "in", "seed", True, "roc-log"
     )
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert VIEW.read(view.from_query(view.to_query(state))) == state
 
 
 def test_a_file_takes_the_tick_of_the_example_off():
-    (first, *_) = _controls.as_data(VIEW.controls(EXAMPLE))
+    (first, *_) = controls.as_data(VIEW.controls(EXAMPLE))
     (file,) = (one for one in first["controls"] if one["kind"] == "file")
     assert file["instead_of"] == "example"
     assert isinstance(getattr(AuditState(), file["instead_of"]), bool)

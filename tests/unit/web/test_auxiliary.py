@@ -12,8 +12,8 @@ from copied_code import printed
 
 from tellapart.cli import main
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.web._answer import Answer, Mark, Table
-from tellapart.web._controls import Control, ControlGroup
+from tellapart.web.answer import Answer, Mark, Table
+from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.views.auxiliary import VIEW, AuxiliaryState
 
 

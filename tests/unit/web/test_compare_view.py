@@ -7,9 +7,9 @@ from tellapart import choose, deployments
 from tellapart.choose.comparison import GAPS
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named
-from tellapart.web import _state
-from tellapart.web._answer import Words
-from tellapart.web._controls import ControlGroup
+from tellapart.web.answer import Words
+from tellapart.web.controls import ControlGroup
+from tellapart.web.view import from_query, to_query
 from tellapart.web.views.compare import VIEW, CompareState
 
 EMOJIS = "apple_popular_emojis"
@@ -152,7 +152,7 @@ def test_a_composition_that_was_typed_keeps_its_dials():
 
 def test_a_url_brings_the_view_back():
     state = asked(m1="", m4="any:mu=1", d2=EMOJIS, prior=0.1, picture="tradeoff")
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert VIEW.read(from_query(to_query(state))) == state
 
 
 @pytest.mark.parametrize(

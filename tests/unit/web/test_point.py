@@ -16,7 +16,7 @@ from tellapart.cli import main
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web._answer import Answer, Mark, Table
+from tellapart.web.answer import Answer, Mark, Table
 from tellapart.web.views.point import VIEW, PointState
 
 

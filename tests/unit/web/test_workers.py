@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tellapart.errors import LimitReached
-from tellapart.web._workers import Crashed, Limits, Superseded, WorkerPool
+from tellapart.web.workers import Crashed, Limits, Superseded, WorkerPool
 
 GIGABYTE = 2**30
 HURRIED = Limits(seconds=1.5, memory=GIGABYTE, quick=2, long=1, long_after=0.3, patience=60)
@@ -133,7 +133,7 @@ def test_nothing_is_left_once_a_pool_is_closed():
 def test_processes_end_with_a_server_that_was_killed():
     code = (
         "import os, signal, time\n"
-        "from tellapart.web._workers import Limits, WorkerPool\n"
+        "from tellapart.web.workers import Limits, WorkerPool\n"
         "pool = WorkerPool(Limits(seconds=60, memory=2**30), 'math')\n"
         "print(pool.ask(eval, \"__import__('os').getpid()\", 1), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

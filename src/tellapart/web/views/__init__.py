@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tellapart.web._view import View
+from tellapart.web.view import View
 from tellapart.web.views import audit, auxiliary, choose, compare, explore, point
 
 _ALL: tuple[View[Any], ...] = (

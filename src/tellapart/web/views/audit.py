@@ -11,19 +11,21 @@ from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart._numeric.scale import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
+from tellapart.audit.scores import read_scores
 from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import DESIGNS, Input, Report
-from tellapart.web import _controls, _scores
-from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
-from tellapart.web._controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
-from tellapart.web._server import example
-from tellapart.web._view import Dropped, View
-from tellapart.web.views import _evidence
+from tellapart.web import controls, limits
+from tellapart.web.answer import Answer, Drawing, Mark, Table, Words
+from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
+from tellapart.web.server import example
+from tellapart.web.view import Dropped, View
+from tellapart.web.views import evidence
 
 _DESIGNS = {
     "many-runs": "many runs, one score each",
@@ -39,7 +41,7 @@ _ORIENTATIONS = {
 }
 _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
-_MEGABYTES = _scores.LARGEST_FILE // 2**20
+_MEGABYTES = limits.LARGEST_FILE // 2**20
 _LOOKED = (
     "Design, direction, confidence and columns were settled before any result of these scores was "
     "seen: whoever tries others after it has looked more often than the ledger says. Claims are "
@@ -67,7 +69,7 @@ def _controls_of(state: AuditState) -> list[Control]:
         "file",
         "Scores: pick a file, or drop it here",
         ".csv,.gz,.npz,.parquet",
-        _scores.LARGEST_FILE,
+        limits.LARGEST_FILE,
         f".csv, .csv.gz, .npz or .parquet, up to {_MEGABYTES} MB. It is read in memory on this "
         "machine, and kept nowhere but in this window.",
         instead_of="example",
@@ -120,10 +122,10 @@ def _controls_of(state: AuditState) -> list[Control]:
         Scale.LINEAR,
         ends=("quick to accuse", "slow to accuse"),
     )
-    claim = _controls.mechanism("mechanism", state.mechanism, "Claim")
+    claim = controls.mechanism("mechanism", state.mechanism, "Claim")
     picture: Control = Kept("picture", state.picture)
     if state.design:
-        picture = Select("picture", "Picture", state.picture, _evidence.KINDS, as_buttons=True)
+        picture = Select("picture", "Picture", state.picture, evidence.KINDS, as_buttons=True)
     return [scores, *claim, ControlGroup("How sure", (sure,)), held, picture]
 
 
@@ -140,10 +142,10 @@ def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
         headline=summary.headline,
         sentences=summary.reasons,
         mark=Mark.BAD if summary.refuted else Mark.PLAIN,  # not refuted is not proven
-        drawing=_evidence.picture(state.picture, summary.result),
+        drawing=evidence.picture(state.picture, summary.result),
         parts=(
-            *_evidence.numbers(summary),
-            *_evidence.spent(summary.ledger),
+            *evidence.numbers(summary),
+            *evidence.spent(summary.ledger),
             *_rests(state, summary, held.name),
         ),
         python=_python(state, held),
@@ -162,9 +164,9 @@ def _described(state: AuditState, scores: Scores, name: str) -> Answer:
             "scores: they bound no ε and refute no claim.",
             "Settle the score direction without regard to them, or choose to look both ways.",
         ),
-        drawing=_evidence.picture(state.picture, summary.result),
+        drawing=evidence.picture(state.picture, summary.result),
         parts=(
-            *_evidence.numbers(summary),
+            *evidence.numbers(summary),
             _designs(),
             Words("What was read", (_counted(state, summary, name),)),
         ),
@@ -196,7 +198,19 @@ def _held(state: AuditState, dropped: Dropped | None) -> Dropped | None:
 
 def _read(state: AuditState, held: Dropped) -> Scores:
     names = Names(state.score, state.member, state.run or None)
-    return _scores.read(held, names, Orientation(state.orientation))
+    return read_dropped(held, names, Orientation(state.orientation))
+
+
+def read_dropped(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
+    """The scores in what was dropped, as `Scores.read` finds them in a file, within our limits."""
+    most = FileLimits(
+        file=limits.LARGEST_FILE,
+        unpacked=limits.LARGEST_OPENED,
+        held=limits.LARGEST_OPENED,
+        rows=limits.MOST_ROWS,
+        instead="; the command line takes more",
+    )
+    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, most)
 
 
 def _judged(state: AuditState, scores: Scores) -> AuditResult:
@@ -250,7 +264,7 @@ def _wanted(state: AuditState) -> Answer:
 
 
 def _claim(state: AuditState) -> Drawing:
-    return _evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
+    return evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
 
 
 def _python(state: AuditState, held: Dropped) -> str:

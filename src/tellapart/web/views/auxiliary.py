@@ -9,11 +9,11 @@ from tellapart import _checks
 from tellapart._numeric.scale import Scale
 from tellapart.mechanisms.catalogue import PrivateSide
 from tellapart.risk.catalogue import FPR
-from tellapart.web import _controls
-from tellapart.web._answer import Answer
-from tellapart.web._controls import Control, ControlGroup, Dial, Kept, Select
-from tellapart.web._view import View
-from tellapart.web.views import _chain, _coefficients
+from tellapart.web import controls
+from tellapart.web.answer import Answer
+from tellapart.web.controls import Control, ControlGroup, Dial, Kept, Select
+from tellapart.web.view import View
+from tellapart.web.views import chain, coefficients
 
 _ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
 _SHOWN = {
@@ -70,8 +70,8 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
             Dial("rho_t", "ρ_t: what the past says", state.rho_t, 0, 0.5, Scale.LINEAR, ends=says),
         ),
     )
-    names = [(key, named[0]) for key, named in _coefficients.MEASURES.items()]
-    who = [(key, named[0]) for key, named in _coefficients.FAMILIES.items()]
+    names = [(key, named[0]) for key, named in coefficients.MEASURES.items()]
+    who = [(key, named[0]) for key, named in coefficients.FAMILIES.items()]
     smaller = PrivateSide.SMALLER
     accepted: list[Dial | Select] = [
         Select("measure", "risk that is limited", state.measure, names),
@@ -79,7 +79,7 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
         Select("mechanism", "ε of", state.mechanism, who),
     ]
     if state.measure == "ppv":
-        accepted.insert(2, _controls.attacker_dial(FPR, state.fpr))
+        accepted.insert(2, controls.attacker_dial(FPR, state.fpr))
     return [known, ControlGroup("What is accepted", tuple(accepted))]
 
 
@@ -92,8 +92,8 @@ def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
         "stay_1", "chance that 1 stays 1", state.stay_1, 0.5, 0.99, Scale.LINEAR, ends=stays
     )
     ends = ("short", "long")
-    length = Dial("length", "records", state.length, 2, _chain.LONGEST, Scale.WHOLE, ends=ends)
-    promise = _controls.parameter("epsilon", "epsilon", state.epsilon)
+    length = Dial("length", "records", state.length, 2, chain.LONGEST, Scale.WHOLE, ends=ends)
+    promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
     return [
         ControlGroup("A chain of zeros and ones", (zeros, ones, length)),
         ControlGroup("Promise", (promise,)),
@@ -104,10 +104,10 @@ def _answer(state: AuxiliaryState) -> Answer:
     about = _one_of("about", state.about, dict(_ABOUT))
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
-        return _chain.answer(_chain.ChainQuestion(**given))
-    _one_of("measure", state.measure, _coefficients.MEASURES)
-    _one_of("mechanism", state.mechanism, _coefficients.FAMILIES)
-    return _coefficients.answer(_coefficients.CoefficientsQuestion(**given))
+        return chain.answer(chain.ChainQuestion(**given))
+    _one_of("measure", state.measure, coefficients.MEASURES)
+    _one_of("mechanism", state.mechanism, coefficients.FAMILIES)
+    return coefficients.answer(coefficients.CoefficientsQuestion(**given))
 
 
 def _one_of(name: str, value: str, known: dict[str, Any]) -> str:

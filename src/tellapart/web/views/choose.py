@@ -16,9 +16,9 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, arguments, limited
-from tellapart.web import _controls, _families, _pictures
-from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace
-from tellapart.web._controls import (
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web.controls import (
     Control,
     ControlGroup,
     Dial,
@@ -27,7 +27,7 @@ from tellapart.web._controls import (
     at_delta_option,
     told_at,
 )
-from tellapart.web._view import View
+from tellapart.web.view import View
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _limit(limit: Limit) -> str:
     return f"choose.{way}({limit.bound!r}, risk.{limit.measure.__name__}{arguments})"
 
 
-KINDS = (("cost", "Cost"), *(kind for kind in _pictures.KINDS if kind[0] != "region"))
+KINDS = (("cost", "Cost"), *(kind for kind in pictures.KINDS if kind[0] != "region"))
 # Risks are drawn as shares of their limits, up to so many times the limit.
 _HIGHEST = 2.0
 
@@ -155,7 +155,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
     traces = [_limit_line(placed[0][0], placed[-1][0])]
     spots = []
     for k, limit in enumerate(limits):
-        ink = _pictures.INKS[k % len(_pictures.INKS)]
+        ink = pictures.INKS[k % len(pictures.INKS)]
         points = [(at, shares(limit, row.risks[k])) for at, row in placed]
         kept = [point for point in points if point[1] <= _HIGHEST]
         x, y = zip(*kept, strict=True) if kept else ((), ())
@@ -187,7 +187,7 @@ def curve_picture(
     kind: str, name: str, curve: TradeoffCurve, limits: Sequence[Limit], prior: float
 ) -> Drawing:
     """The curve that the choice leaves to an attacker, with the limits that have a place on it."""
-    drawn = _pictures.draw(kind, {name: curve}, prior)
+    drawn = pictures.draw(kind, {name: curve}, prior)
     if kind not in ("roc", "roc-log"):
         return drawn
     lines: list[Trace] = []
@@ -201,7 +201,7 @@ def curve_picture(
         if bound is not None:
             x = drawn.traces[0].x
             y = [float(rate) for rate in bound.tpr(x)]
-            ink = _pictures.INKS[1 + len(lines)]
+            ink = pictures.INKS[1 + len(lines)]
             lines.append(Trace(str(limit), x, tuple(y), ink, dashed=True))
     return replace(drawn, traces=(*drawn.traces, *lines), spots=tuple(spots))
 
@@ -250,32 +250,32 @@ def _attacker_controls(state: ChooseState) -> ControlGroup:
     """Prior and FPR always; the rest where a limit asks for it."""
     asked = {argument.key for key in state.bounds for argument in limited()[key][0].arguments}
     dials = [
-        _controls.attacker_dial(argument, state.about[key])
+        controls.attacker_dial(argument, state.about[key])
         for key, argument in arguments().items()
         if argument in (PRIOR, FPR) or (key in asked and argument is not DELTA)
     ]
     if DELTA.key in asked:
         label = "δ at which ε is limited"
-        dials.extend(_controls.delta_dials(label, state.mechanism, state.at_delta))
+        dials.extend(controls.delta_dials(label, state.mechanism, state.at_delta))
     return ControlGroup("Attacker", tuple(dials))
 
 
 def _controls_of(state: ChooseState) -> list[Control]:
-    family = _families.family(state.mechanism, state.parameter)
-    controls: list[Control] = [
+    family = controls.family(state.mechanism, state.parameter)
+    shown: list[Control] = [
         _limit_controls(state),
-        *_families.controls(state.mechanism, state.parameter),
+        *controls.family_controls(state.mechanism, state.parameter),
         _attacker_controls(state),
     ]
     if family.slow:
         label = "Confirm by certified curves (takes seconds)"
-        controls.append(Tick("certified", label, state.certified))
+        shown.append(Tick("certified", label, state.certified))
     kinds = KINDS
-    return [*controls, Select("picture", "Picture", state.picture, kinds, as_buttons=True)]
+    return [*shown, Select("picture", "Picture", state.picture, kinds, as_buttons=True)]
 
 
 def _answer(state: ChooseState) -> Answer:
-    family = _families.family(state.mechanism, state.parameter)
+    family = controls.family(state.mechanism, state.parameter)
     _checks.inside_unit(prior=state.about[PRIOR.key])
     if not state.bounds:
         return Answer("Switch on a limit", ("Say which risk you accept, and how much of it.",))
@@ -308,7 +308,7 @@ def _solved(
 
     Kept, since many dials leave the choice as it is.
     """
-    family = _families.family(mechanism, parameter)
+    family = controls.family(mechanism, parameter)
     anyone = answering.for_any_mechanism(family, limits)
     return *answering.chosen(family, limits, certify), anyone
 
@@ -393,5 +393,5 @@ VIEW = View(
     _controls_of,
     _answer,
     mechanisms=("mechanism",),
-    settle=_families.settle,
+    settle=controls.settle_family,
 )

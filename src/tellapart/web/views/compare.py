@@ -17,10 +17,10 @@ from tellapart.mechanisms.catalogue import KINDS, REPETITION, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import Reading
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Control, ControlGroup, Line, Select, Tick
-from tellapart.web._view import View
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Ink, Spot, Table, Words
+from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
+from tellapart.web.view import View
 
 MOST = 5  # more curves than there are inks would look alike
 PLACES = tuple(range(1, MOST + 1))
@@ -130,26 +130,26 @@ def _controls_of(state: CompareState) -> list[Control]:
     if len(slots) + len(deployed) < MOST:
         more = next(f"m{k}" for k in PLACES if f"m{k}" not in state.mechanisms)
         slots.append(
-            Select(more, "Add a mechanism", "", [("", "none"), *_controls.mechanism_choices()])
+            Select(more, "Add a mechanism", "", [("", "none"), *controls.mechanism_choices()])
         )
         more = next(f"d{k}" for k in PLACES if f"d{k}" not in state.deployments)
         deployed.append(Select(more, "Add a published deployment", "", _registry("none")))
     attacker = ControlGroup(
         "Attacker",
         (
-            _controls.attacker_dial(PRIOR, state.prior),
-            _controls.attacker_dial(FPR, state.fpr),
-            _controls.delta_dial(DELTA.label, state.at_delta),
+            controls.attacker_dial(PRIOR, state.prior),
+            controls.attacker_dial(FPR, state.fpr),
+            controls.delta_dial(DELTA.label, state.at_delta),
         ),
     )
     published = [ControlGroup("Published deployments", tuple(deployed))] if deployed else []
-    controls: list[Control] = [*slots, *published, attacker]
+    shown: list[Control] = [*slots, *published, attacker]
     if any(map(_composed, state.mechanisms.values())):
         label = "Work out who leaks more (takes seconds for compositions)"
-        controls.append(Tick("pairs", label, state.pairs))
+        shown.append(Tick("pairs", label, state.pairs))
     return [
-        *controls,
-        Select("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True),
+        *shown,
+        Select("picture", "Picture", state.picture, pictures.KINDS, as_buttons=True),
     ]
 
 
@@ -167,8 +167,8 @@ def _picked(number: int, field: str, deployment: Deployment) -> Select:
 
 def _slot(number: int, field: str, text: str) -> Control:
     """One mechanism: which, its numbers, and as text."""
-    parts = _controls.known_terms(text)
-    starts = _controls.mechanism_choices()
+    parts = controls.known_terms(text)
+    starts = controls.mechanism_choices()
     names = {start.split(":")[0]: start for start, _ in starts}
     if len(parts) > 1:
         starts.append((text, "several, one after another"))
@@ -176,9 +176,9 @@ def _slot(number: int, field: str, text: str) -> Control:
     title = " + ".join(KINDS[term.name].words for term in parts)
     which = Select(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
     dials = [
-        _controls.parameter(f"{field}.{place}.{key}", key, value)
+        controls.parameter_dial(f"{field}.{place}.{key}", key, value)
         for place, term in enumerate(parts)
-        for key, value in _controls.own_numbers(term).items()
+        for key, value in controls.own_numbers(term).items()
     ]
     return ControlGroup(f"{number}. {title}", (which, *dials, Line(field, "As text", text)))
 
@@ -228,7 +228,7 @@ def _answer(state: CompareState) -> Answer:
     comparison = _compared(state)
     curves = {name: curve_of(_subject(name)) for name in comparison.names}
     deployed = list(state.deployments.values())
-    drawn = _pictures.draw(state.picture, curves, state.prior, _spots(comparison, state.picture))
+    drawn = pictures.draw(state.picture, curves, state.prior, _spots(comparison, state.picture))
     head, *cells = comparison.cells()
     parts: list[Table | Words] = []
     if comparison.pairs:

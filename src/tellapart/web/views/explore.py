@@ -10,10 +10,10 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Control, ControlGroup, Select
-from tellapart.web._view import View
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Ink, Spot, Table, Words
+from tellapart.web.controls import Control, ControlGroup, Select
+from tellapart.web.view import View
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class ExploreState:
     @property
     def delta(self) -> float:
         """The δ of every ε."""
-        return _controls.told_at(self.mechanism, self.at_delta)
+        return controls.told_at(self.mechanism, self.at_delta)
 
 
 def _controls_of(state: ExploreState) -> list[Control]:
     attacker = ControlGroup(
         "Attacker",
         (
-            _controls.attacker_dial(PRIOR, state.prior),
-            _controls.attacker_dial(FPR, state.fpr),
-            *_controls.delta_dials(DELTA.label, state.mechanism, state.at_delta),
+            controls.attacker_dial(PRIOR, state.prior),
+            controls.attacker_dial(FPR, state.fpr),
+            *controls.delta_dials(DELTA.label, state.mechanism, state.at_delta),
         ),
     )
-    picture = Select("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)
-    return [*_controls.mechanism("mechanism", state.mechanism), attacker, picture]
+    picture = Select("picture", "Picture", state.picture, pictures.KINDS, as_buttons=True)
+    return [*controls.mechanism("mechanism", state.mechanism), attacker, picture]
 
 
 def _answer(state: ExploreState) -> Answer:
@@ -54,7 +54,7 @@ def _answer(state: ExploreState) -> Answer:
     return Answer(
         headline=state.mechanism,
         sentences=(f"Numbers hold {scope(subject)}.",),
-        drawing=_pictures.draw(
+        drawing=pictures.draw(
             state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
         ),
         parts=(
@@ -82,7 +82,7 @@ def _out_of(state: ExploreState) -> str:
 
 
 def _at_delta(state: ExploreState) -> str:
-    return _controls.at_delta_option(state.mechanism, state.at_delta)
+    return controls.at_delta_option(state.mechanism, state.at_delta)
 
 
 def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:

@@ -5,21 +5,79 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-from tellapart import audit, risk
-from tellapart._checks import refuse
+from tellapart import _checks, audit, risk
 from tellapart._numeric.scale import Scale
 from tellapart._numeric.text import fixed
 from tellapart.audit.bounds import LowerBound, percent
+from tellapart.audit.counts.intervals import clopper_pearson
+from tellapart.audit.evidence.count import CORNER
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.region import PrivacyRegion
+from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import Subject, curve_of
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
-from tellapart.web._controls import Control, ControlGroup, Dial, Select
-from tellapart.web._view import View
-from tellapart.web.views._attack import Sample, Seen, allowed, each_confidence, failures, seen
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web.controls import Control, ControlGroup, Dial, Select
+from tellapart.web.view import View
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was counted, and between which rates the truth lies: FPR first, then TPR."""
+
+    counts: audit.Counts
+    confidence: float
+    box: tuple[float, float, float, float]
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """The four worst and best pairs of rates that the counts leave open."""
+        return [(fpr, tpr) for fpr in self.box[:2] for tpr in self.box[2:]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The attack as it is judged: with no sample, its rates are taken as exact."""
+
+    fpr: float
+    tpr: float
+    sample: Sample | None = None
+
+
+def seen(fpr: float, tpr: float, members: int, others: int, confidence: float) -> Seen:
+    """The attack with these rates, rounded to whole counts where both are given."""
+    _checks.probability(fpr=fpr), _checks.probability(tpr=tpr)
+    each = each_confidence(_checks.inside_unit(confidence=confidence))
+    if not (members and others):
+        return Seen(fpr, tpr)
+    counts = audit.Counts(round(tpr * members), members, round(fpr * others), others)
+    across = clopper_pearson(counts.accused_others, others, confidence=each)
+    up = clopper_pearson(counts.accused_members, members, confidence=each)
+    return Seen(counts.fpr, counts.tpr, Sample(counts, confidence, (*across, *up)))
+
+
+def each_confidence(together: float) -> float:
+    """The confidence of each rate's limits: those of the corner that the verdict's ledger buys.
+
+    So a box that lies outside is a refutation, and one of a claim that stands reaches inside.
+    """
+    return 1 - (1 - together) * CORNER
+
+
+def failures(curve: TradeoffCurve, fpr: float, tpr: float) -> tuple[Failure, ...]:
+    """The inequalities of the claim that a point breaks, by the library's region of it."""
+    region = allowed(curve)
+    if isinstance(region, PrivacyRegion):
+        return region.failures(fpr, tpr=tpr)
+    return region.failures(fpr, 1 - tpr)
+
+
+def allowed(curve: TradeoffCurve) -> PrivacyRegion | MechanismRegion:
+    """All that attacks can do if the claim is true."""
+    if isinstance(curve, GuaranteeCurve):
+        return PrivacyRegion(curve.claimed_epsilon, curve.claimed_delta)
+    return MechanismRegion(curve)
 
 
 def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
@@ -134,10 +192,10 @@ def _controls_of(state: PointState) -> list[Control]:
         ),
     )
     picture = Select("picture", "Picture", state.picture, _KINDS, as_buttons=True)
-    controls = [attack, *_controls.mechanism("claim", state.claim, "Claim"), picture]
+    shown = [attack, *controls.mechanism("claim", state.claim, "Claim"), picture]
     if isinstance(named(state.claim), GuaranteeCurve):
-        return controls
-    return [*controls, *_controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
+        return shown
+    return [*shown, *controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
@@ -154,7 +212,7 @@ def _answer(state: PointState) -> Answer:
     subject = named(state.claim)
     curve = curve_of(subject)
     if state.design not in ("", *_DESIGNS):
-        refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
+        _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
     # Of counts that depend on each other nothing follows: their rates are all there is.
     members = state.members if state.design == "many-runs" else 0
     attack = seen(state.fpr, state.tpr, members, state.others, state.confidence)
@@ -164,7 +222,7 @@ def _answer(state: PointState) -> Answer:
         evidence = audit.from_counts(attack.sample.counts, confidence=state.confidence)
     headline, mark, sentences = _headline(state, subject, attack, evidence, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
-    told_at = _controls.told_at(state.claim, state.at_delta)
+    told_at = controls.told_at(state.claim, state.at_delta)
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else told_at
     return Answer(
         headline,
@@ -227,7 +285,7 @@ def _drawing(
     where = "✗ outside" if outside else "✓ inside"
     spot = Spot("this attack", attack.fpr, attack.tpr, Ink.EVIDENCE, mark, ("fpr", "tpr"), box)
     log = state.picture == "roc-log"
-    drawn = _pictures.draw("roc-log" if log else "roc", {state.claim: curve}, 0.5, [spot])
+    drawn = pictures.draw("roc-log" if log else "roc", {state.claim: curve}, 0.5, [spot])
     guess, line = drawn.traces
     name = f"what the claim allows: {state.claim}"
     outline = replace(line if log else _outline(curve, line), name=name, ink=Ink.PROMISE)
@@ -240,7 +298,7 @@ def _drawing(
 
 def _outline(curve: TradeoffCurve, line: Trace) -> Trace:
     """All round the claim, by its corners where it has only those."""
-    around, region = _pictures.all_round(line), allowed(curve)
+    around, region = pictures.all_round(line), allowed(curve)
     if not isinstance(region, PrivacyRegion):
         return around
     fpr, fnr = region.vertices().T

@@ -14,10 +14,10 @@ from typing import Any
 from tellapart import _checks
 from tellapart.deadline import within
 from tellapart.errors import InvalidArgument, TellapartError
-from tellapart.web import _controls, _limits, _state
-from tellapart.web._answer import Answer, Mark
-from tellapart.web._controls import Control
-from tellapart.web._view import Dropped, View
+from tellapart.web import limits
+from tellapart.web.answer import Answer, Mark
+from tellapart.web.controls import Control, as_data, shape
+from tellapart.web.view import Dropped, View, from_query, to_query
 from tellapart.web.views import VIEWS
 
 # No view has nearly as many controls.
@@ -113,7 +113,7 @@ def _count(given: Any) -> int:
 def _from_url(given: Any) -> dict[str, Any]:
     query = _text("query", given, _LONGEST_QUERY)
     try:
-        return _values(_state.from_query(query))
+        return _values(from_query(query))
     except InvalidArgument as why:
         raise Malformed(str(why)) from None
 
@@ -156,13 +156,13 @@ def answer(question: PageQuestion) -> PageUpdate:
             _known_alone(view, question.values)
         state = view.read(question.values, question.changed)
         controls = view.controls(state)
-        with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
+        with within(limits.LONGEST, limits.LARGEST_ARRAY):
             reply = view.answer(state, *_dropped(view, question))
         if view.report is None:
             reply = replace(reply, reports=False)
     except TellapartError as error:
         return refused(question, str(error))
-    return _update(view, question, controls, reply, query=_state.to_query(state))
+    return _update(view, question, controls, reply, query=to_query(state))
 
 
 def _update(
@@ -178,8 +178,8 @@ def _update(
         view=view.path,
         question=view.question,
         lead=view.lead,
-        controls=None if controls is None else _controls.as_data(controls),
-        shape="" if controls is None else _controls.shape(controls),
+        controls=None if controls is None else as_data(controls),
+        shape="" if controls is None else shape(controls),
         query=query,
         problem=problem,
         answer=answer,
@@ -202,7 +202,7 @@ def report(question: PageQuestion) -> str | None:
         return None
     try:
         state = view.read(question.values, question.changed)
-        with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
+        with within(limits.LONGEST, limits.LARGEST_ARRAY):
             return page(view.report(state, *_dropped(view, question)))
     except TellapartError:
         return None

@@ -1,21 +1,64 @@
-"""What a view shows, as a record, as the query of a URL and as what the page's controls hold.
-
-Every view keeps its state in a frozen dataclass whose fields all have defaults. A URL names those
-that differ, so that it stays short and still brings everything back.
-"""
+"""What a view is: pure functions from a state to controls, an answer and a report."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Generic, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
 from tellapart.mechanisms.catalogue import REPETITION, Term, terms
+from tellapart.report import Report
+from tellapart.web.answer import Answer
+from tellapart.web.controls import Control
 
 State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A file that a person picked or dropped; it is never written anywhere."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class View(Generic[State]):
+    """One page of the explorer.
+
+    ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
+    ``settle`` makes values agree that depend on each other, given which of them changed. A view
+    that ``takes_file`` is given what was dropped, or None, beside its state.
+    """
+
+    path: str
+    title: str
+    question: str
+    lead: str  # what a newcomer needs to know to read the page
+    state: type[State]
+    controls: Callable[[State], Sequence[Control]]
+    answer: Callable[..., Answer]
+    report: Callable[..., Report] | None = None
+    mechanisms: tuple[str, ...] = ()
+    takes_file: bool = False
+    settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
+
+    def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
+        """The state that the page's controls, or a URL's query, describe."""
+        settled = dict(values)
+        for field in self.mechanisms:
+            text = with_dials(values, field, changed)
+            if text is not None:
+                settled[field] = text
+        if self.settle is not None:
+            settled = dict(self.settle(settled, changed))
+        return read_state(self.state, settled)
+
+
+# -- state: a record, the query of a URL, and what controls hold -----------------------------------
 
 # Nobody types more into a field than this; a URL that does is no view of ours.
 _LONGEST = 2_000
@@ -40,7 +83,7 @@ def to_query(state: Any) -> str:
     return urlencode(changed)
 
 
-def read(kind: type[State], values: Mapping[str, Any]) -> State:
+def read_state(kind: type[State], values: Mapping[str, Any]) -> State:
     """The state that these values describe; what they do not name stays as it is by default."""
     hints = get_type_hints(kind)
     known = {field.name: hints[field.name] for field in fields(kind)}  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
+from tellapart.web.answer import Axis, Drawing, Ink, Table, Trace, Words
 
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
 _LEAST = 1e-4

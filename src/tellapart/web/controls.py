@@ -6,19 +6,22 @@ a list, a line of text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as made
 from typing import Any
 
+from tellapart import _checks
 from tellapart._numeric.scale import Scale
 from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,
     REPETITION,
+    NamedFamily,
     PrivateSide,
     Term,
     named,
+    named_family,
     own_delta,
     terms,
 )
@@ -134,7 +137,7 @@ def mechanism_choices() -> list[tuple[str, str]]:
     return [(kind.first_text, kind.words) for kind in KINDS.values()]
 
 
-def parameter(field_name: str, key: str, value: float) -> Dial:
+def parameter_dial(field_name: str, key: str, value: float) -> Dial:
     """The dial for one parameter of a mechanism."""
     said = PARAMETERS[key]
     return Dial(
@@ -200,12 +203,12 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
     groups: list[Control] = []
     for place, term in enumerate(parts):
         own = [
-            parameter(f"{field_name}.{place}.{key}", key, value)
+            parameter_dial(f"{field_name}.{place}.{key}", key, value)
             for key, value in own_numbers(term).items()
             if key not in REPETITION
         ]
         often = [
-            parameter(f"{field_name}.{place}.{key}", key, term.values.get(key, 1))
+            parameter_dial(f"{field_name}.{place}.{key}", key, term.values.get(key, 1))
             for key in REPETITION
         ]
         words = KINDS[term.name].words
@@ -228,3 +231,83 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
     every = [(str(k), f"{k + 1}. {KINDS[term.name].words}") for k, term in enumerate(parts)]
     drop = Select(f"{field_name}.drop", "Leave out", "", [("", "none"), *every])
     return (*groups, add, drop, typed)
+
+
+# -- mechanisms with one parameter left open, to be chosen ----------------------------------------
+
+
+def family(text: str, parameter: str) -> NamedFamily:
+    """The family that a text leaves open; "" stands for the parameter that is chosen usually."""
+    return named_family(text, parameter or None)
+
+
+def settle_family(values: Mapping[str, Any], changed: str | None) -> dict[str, Any]:
+    """Values in which the mechanism leaves open what is to be chosen of it."""
+    settled = dict(values)
+    text, parameter = str(settled.get("mechanism", "")), str(settled.get("parameter", ""))
+    if not text:
+        return settled
+    if changed == "mechanism":
+        parameter = ""
+    elif changed == "parameter":
+        text = _leaving_open(text, parameter)
+    settled["mechanism"] = text
+    # The usual parameter needs no word in a URL.
+    usual = parameter and named_family(text).parameter == parameter
+    settled["parameter"] = "" if usual else parameter
+    return settled
+
+
+def _leaving_open(text: str, parameter: str) -> str:
+    """What a page starts with to choose this parameter, with all numbers that stay."""
+    now = terms(text)[0]
+    start = KINDS[now.name].families().get(parameter)
+    if start is None:
+        return text
+    (fixed,) = terms(start)
+    kept = {key: x for key, x in now.values.items() if key in fixed.values or key in REPETITION}
+    return str(Term(now.name, {**fixed.values, **kept}))
+
+
+def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
+    """Which mechanism, what to choose of it, and dials for all that stays fixed."""
+    parts = terms(text)
+    if len(parts) != 1:
+        rule = "be one mechanism where a parameter is left open, not several joined by +"
+        _checks.refuse("mechanism", rule, text)
+    name, numbers = parts[0].name, parts[0].values
+    asked = family(text, parameter).parameter
+    starts = {kind.name: next(iter(kind.families().values())) for kind in KINDS.values()}
+    which = Select(
+        "mechanism",
+        "Mechanism",
+        starts[name],
+        [(start, KINDS[each].words) for each, start in starts.items()],
+    )
+    what = Select(
+        "parameter",
+        "To be chosen",
+        asked,
+        [(key, PARAMETERS[key].label) for key in dict.fromkeys([*KINDS[name].families(), asked])],
+    )
+    own = [
+        parameter_dial(f"mechanism.0.{key}", key, value)
+        for key, value in numbers.items()
+        if key not in REPETITION
+    ]
+    often = [
+        parameter_dial(f"mechanism.0.{key}", key, numbers.get(key, 1))
+        for key in REPETITION
+        if key != asked
+    ]
+    fixed = [ControlGroup("Fixed", tuple(own))] if own else []
+    many = [ControlGroup("Many times, on a sample", tuple(often), folded=True)]
+    if KINDS[name].composition:
+        many = []
+    typed = Line(
+        "mechanism",
+        "Mechanism as text",
+        text,
+        "name:key=value,… without the one that is to be chosen.",
+    )
+    return (which, what, *fixed, *many, typed)

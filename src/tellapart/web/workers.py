@@ -7,26 +7,29 @@ question of each kind at a time, and a newer one ends a long one before it.
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import Any, TypeVar
 
 from tellapart.errors import LimitReached
-from tellapart.web import _worker
 
 Result = TypeVar("Result")
 
 _BUSY = "the page is busy with other questions that take long: ask again in a minute"
 _TIME = "this takes longer than the page allows: ask for less, or use the command line"
+_READY = "ready"
+_MEMORY = "this needs more memory than the page allows: ask for less, or use the command line"
 _START = 120.0  # seconds in which a process that loads everything must have done so
 
 
@@ -61,7 +64,7 @@ class _Worker:
             [
                 sys.executable,
                 "-P",
-                str(Path(_worker.__file__)),
+                __file__,
                 repr(limits.seconds),
                 str(limits.memory),
                 loads,
@@ -90,7 +93,7 @@ class _Worker:
         """Wait until everything is loaded; whether that went well."""
         if not self._warm:
             with suppress(Empty):
-                self._warm = self._inbox.get(timeout=_START) == _worker.READY
+                self._warm = self._inbox.get(timeout=_START) == _READY
         return self._warm
 
     def send(self, message: bytes) -> None:
@@ -139,7 +142,7 @@ class _Turn:
 class WorkerPool:
     """Processes that have loaded a module and are ready to answer; `close` ends them all."""
 
-    def __init__(self, limits: Limits, loads: str = "tellapart.web._questions") -> None:
+    def __init__(self, limits: Limits, loads: str = "tellapart.web.questions") -> None:
         self._limits, self._loads = limits, loads
         self._changed = Condition()
         self._turns: list[_Turn] = []
@@ -275,3 +278,56 @@ class WorkerPool:
         while len(self._idle) > self._limits.quick:
             self._idle.pop(0).close()
         self._changed.notify_all()
+
+
+# -- the other end: a process that runs this file by its path, with what it must load --------------
+
+
+def _serve(seconds: float, memory: int, loads: str) -> None:
+    """Answer one by one, by pickles; a bug ends the process, and is told of on its terminal."""
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what anyone prints is no answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends, and then this
+    importlib.import_module(loads)
+    _bounded(memory)
+    answer = pickle.dumps(_READY)
+    while True:
+        target.write(answer)
+        target.flush()
+        try:
+            function, given = pickle.load(source)  # noqa: S301 (the server's own)
+            with _ended_by_the_system(seconds):
+                answer = pickle.dumps((True, function(given)))
+        except EOFError:
+            return  # the server has no more questions
+        except MemoryError:
+            answer = pickle.dumps((False, _MEMORY))
+
+
+def _bounded(memory: int) -> None:
+    """So much more than what it has by now; where systems count it, which Linux does."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[0])
+    most = pages * resource.getpagesize() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+@contextmanager
+def _ended_by_the_system(seconds: float) -> Iterator[None]:
+    """Should the server be gone that would end it, whatever it is doing."""
+    if not hasattr(signal, "alarm"):
+        yield
+        return
+    signal.alarm(math.ceil(seconds) + 5)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+if __name__ == "__main__":
+    _serve(float(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

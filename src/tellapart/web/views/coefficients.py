@@ -15,8 +15,8 @@ from tellapart._numeric.text import fixed, to_decimals, to_digits
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.noise import Laplace
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
-from tellapart.web._pictures import INKS
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.web.pictures import INKS
 from tellapart.worlds import Adversary
 
 # How a limit is called: on the page, in the library, as an option, and in Python.

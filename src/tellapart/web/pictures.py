@@ -12,7 +12,7 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.risk import precision
-from tellapart.web._answer import Axis, Drawing, Ink, Spot, Trace
+from tellapart.web.answer import Axis, Drawing, Ink, Spot, Trace
 
 INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
 # Dense where curves bend: at rare false accusations and at few misses.

@@ -10,7 +10,7 @@ from tellapart import _checks
 from tellapart._numeric.text import fixed
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
 from tellapart.worlds import MarkovChain, Sum
 from tellapart.worlds.frameworks import group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side

@@ -17,7 +17,7 @@ from tellapart.errors import InvalidArgument, Unsupported
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-    from tellapart.web._workers import WorkerPool
+    from tellapart.web.workers import WorkerPool
 
 HOST = "127.0.0.1"
 _EXTRA = "the explorer needs: pip install 'tellapart[web]'"
@@ -58,34 +58,34 @@ def serve(
     try:
         from waitress import create_server, wasyncore
 
-        from tellapart.web import _limits
-        from tellapart.web._workers import Limits, WorkerPool
+        from tellapart.web import limits
+        from tellapart.web.workers import Limits, WorkerPool
     except ImportError as missing:
         raise Unsupported(_EXTRA) from missing
     _try(where)
     # That a request waits its turn for a moment is no news to whoever reads the terminal.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    _make_room(_limits.MOST_CONNECTIONS)
+    _make_room(limits.MOST_CONNECTIONS)
     connections: dict[int, object] = {}
     server = None
     # Its processes load what they need while this one does.
-    pool = WorkerPool(Limits(_limits.LONGEST, _limits.MOST_MEMORY))
+    pool = WorkerPool(Limits(limits.LONGEST, limits.MOST_MEMORY))
     try:
         server = create_server(
             _application(pool),
             connections,
             host=HOST,
             port=where,
-            threads=_limits.MOST_REQUESTS,
+            threads=limits.MOST_REQUESTS,
             # Whoever opens connections and sends nothing takes neither a thread nor a turn.
-            connection_limit=_limits.MOST_CONNECTIONS,
+            connection_limit=limits.MOST_CONNECTIONS,
             channel_timeout=30,
             cleanup_interval=5,
             asyncore_use_poll=True,
-            max_request_body_size=_limits.LARGEST_REQUEST,
+            max_request_body_size=limits.LARGEST_REQUEST,
             # What is sent, and what is answered, stays in memory instead of a temporary file.
-            inbuf_overflow=2 * _limits.LARGEST_REQUEST,
-            outbuf_overflow=2 * _limits.LARGEST_REQUEST,
+            inbuf_overflow=2 * limits.LARGEST_REQUEST,
+            outbuf_overflow=2 * limits.LARGEST_REQUEST,
         )
         if until is not None:
             threading.Thread(target=_stop, args=(until, server, connections), daemon=True).start()
@@ -117,7 +117,7 @@ def _make_room(connections: int) -> None:
 
 def _application(pool: WorkerPool) -> WSGIApplication:
     try:
-        from tellapart.web._app import create, in_processes
+        from tellapart.web.app import create, in_processes
     except ImportError as missing:
         raise Unsupported(_EXTRA) from missing
     application: WSGIApplication = create(in_processes(pool)).server
