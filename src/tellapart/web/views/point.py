@@ -189,6 +189,8 @@ def _told(
     name = None if isinstance(curve, GuaranteeCurve) else state.claim
     verdict = audit.judge(subject, evidence, name=name)
     told = _proved(one, one.sample, curve, verdict)
+    if not verdict.could_refute:
+        return f"{where}. {verdict.headline}", Mark.PLAIN, told
     if outside and not verdict.refuted:
         return f"{where}, yet {verdict.headline}", Mark.PLAIN, told
     return f"{where}. {verdict.headline}", mark, told
