@@ -75,6 +75,10 @@ class GuessEvidence(Evidence):
         each = list(zip(self.tries, needed, strict=True))
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
+    def at_best(self) -> GuessEvidence:
+        """Every guess right; of a number of guesses chosen on held-out canaries, any number."""
+        return replace(self, tries=tuple(right for made in self.tries for right in made.perfect()))
+
     def scaled(self, factor: float) -> GuessEvidence:
         many = (_scaled(guessed, factor) for guessed in self.tries)
         return replace(self, tries=tuple(many))
@@ -223,6 +227,7 @@ def _scaled(guessed: ChosenGuesses, factor: float) -> ChosenGuesses:
     return replace(
         guessed,
         aside=aside,
+        most=round(guessed.most * factor),
         guesses=more,
         guesses_in=round(guessed.guesses_in * factor),
         guesses_out=more.made - round(guessed.guesses_in * factor),

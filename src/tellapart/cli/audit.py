@@ -200,8 +200,8 @@ def audit(
     - one-run: one training, every canary in or out by its own fair coin;
     - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged, as without a
-    claim or by a Bayesian method.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged: without a claim,
+    by a Bayesian method, or from so few scores that no outcome of them could refute the claim.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 

@@ -56,7 +56,7 @@ def code_of(error: BaseException) -> Exit:
 
 
 def verdict(refuted: bool | None) -> Exit:
-    """The exit code of a verdict; None is a description, in which nothing was judged."""
+    """The exit code of a verdict; None where nothing was judged, or nothing could be refuted."""
     if refuted is None:
         return Exit.NO_VERDICT
     return Exit.NO if refuted else Exit.DONE

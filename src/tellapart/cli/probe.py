@@ -216,8 +216,9 @@ def probe(
 
     The two inputs must be neighbours, such as data with and without one person.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged, as where calls
-    share noise or the code ends its process. It runs in a process of its own, with your rights.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged: where calls
+    share noise, the code ends its process, or no outcome of so few calls could refute the claim.
+    The code runs in a process of its own, with your rights.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 

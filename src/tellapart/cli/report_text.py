@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from tellapart.audit import Ledger
+from tellapart.audit import Ledger, Verdict
 from tellapart.audit.bounds import percent
 from tellapart.audit.summary import AuditSummary
 from tellapart.cli import exits, terminal
@@ -34,8 +34,7 @@ def give(
     if report is not None:
         written(report, page, output)
     output.draw(picture)
-    # A belief can refute nothing, so that its silence is no answer.
-    return exits.verdict(None if summary.bayesian else summary.refuted)
+    return exits.verdict(summary.refuted)
 
 
 def written(report: Report, page: Path | None, output: Output) -> None:
@@ -52,7 +51,7 @@ def text(console: Console, summary: AuditSummary) -> None:
     terminal.title(console, summary.headline)
     for sentence in summary.reasons:
         terminal.line(console, sentence)
-    if summary.refuted is None:
+    if not isinstance(summary.result, Verdict):
         console.print()
         described = summary.ledger is None
         head = ("", "value", "where") if described else ("", "at least", "basis")

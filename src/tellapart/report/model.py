@@ -79,7 +79,8 @@ class Report:
     """What is claimed and what it means, what an audit says of it, and what that rests on.
 
     ``unit`` is what is protected and ``neighbours`` which data sets must look alike, where
-    anybody said so. ``refuted`` is None where no claim was judged; what belongs to evidence alone
+    anybody said so. ``refuted`` is None where no claim was judged, or where no
+    outcome could have refuted it; what belongs to evidence alone
     is empty where there is none. ``curves`` holds (FPR, TPR) points, each curve with its side.
     """
 

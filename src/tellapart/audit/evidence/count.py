@@ -169,6 +169,10 @@ class CountEvidence(Evidence):
 
         return solve.first_whole(refuted, 0, self.counts.members + 1)
 
+    def at_best(self) -> CountEvidence:
+        members, others = self.counts.members, self.counts.others
+        return replace(self, counts=Counts(members, members, 0, others))
+
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)
         others = (self.counts.accused_others, self.counts.others)

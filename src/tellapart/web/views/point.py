@@ -251,6 +251,8 @@ def _headline(
     name = None if isinstance(curve, GuaranteeCurve) else state.claim
     verdict = audit.judge(subject, evidence, name=name)
     sentences = _proved(attack, attack.sample, curve, verdict)
+    if not verdict.could_refute:
+        return f"{where}. {verdict.headline}", Mark.PLAIN, sentences
     if outside and not verdict.refuted:
         return f"{where}, yet {verdict.headline}", Mark.PLAIN, sentences
     return f"{where}. {verdict.headline}", mark, sentences
