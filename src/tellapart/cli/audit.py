@@ -33,17 +33,9 @@ from tellapart.audit.attack_metrics import why_no_epsilon
 from tellapart.audit.summary import AuditResult
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
-from tellapart.cli.options import (
-    Claimed,
-    Filing,
-    Knowledge,
-    Option,
-    Output,
-    Page,
-    Values,
-    Whole,
-    typed,
-)
+from tellapart.cli.options import Knowledge, Option, Output, Values, Whole
+from tellapart.cli.report_text import Claimed, Filing, Page
+from tellapart.cli.terminal import typed
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported

@@ -22,7 +22,9 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from tellapart import deadline, run
-from tellapart.audit.probing.calling import child
+from tellapart.audit.probing.calling import child, program
+from tellapart.cli import limits
+from tellapart.cli.errors import Unexpected
 from tellapart.errors import TellapartError, Unsupported
 
 T = TypeVar("T")
@@ -39,10 +41,6 @@ _KNOWN = ("tellapart", "numpy")
 _PLAIN = {"bool", "complex", "float", "frozenset", "int", "list", "range", "set", "slice", "tuple"}
 # Errors that have words of their own, and a code, wherever they were raised.
 _FORESEEN = (TellapartError, OSError, MemoryError)
-
-
-class Unexpected(Exception):
-    """An error in a process that nobody foresaw, by its name and its words."""
 
 
 class _Traceback(Exception):
@@ -135,6 +133,9 @@ def end_all() -> None:
     """For who leaves at once, without coming by where each would be ended."""
     for worker in multiprocessing.active_children():
         _end(worker)
+
+
+limits.end_with(end_all, program.end_all)
 
 
 def _end(worker: Any) -> None:

@@ -21,16 +21,9 @@ from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.cli import child_process, limits, report_text, terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import (
-    Claimed,
-    Filing,
-    Knowledge,
-    Option,
-    Output,
-    Page,
-    Values,
-    typed,
-)
+from tellapart.cli.options import Knowledge, Option, Output, Values
+from tellapart.cli.report_text import Claimed, Filing, Page
+from tellapart.cli.terminal import typed
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument

@@ -12,7 +12,9 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Filing, Fpr, Knowledge, Output, Values, typed
+from tellapart.cli.options import Fpr, Knowledge, Output, Values
+from tellapart.cli.report_text import Filing
+from tellapart.cli.terminal import typed
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-import tellapart as ta
-from tellapart import PrivacyRegion, _checks
+from tellapart import _checks
 from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
@@ -17,7 +16,9 @@ from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
 from tellapart.cli.options import Attacker, Knowledge, Output, Values
 from tellapart.curve.guarantees import guarantee
+from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
@@ -225,7 +226,7 @@ def _described(subject: Subject) -> str:
     if isinstance(subject, Combined):
         steps = sum(count for _, count in subject.steps())
         return f"{steps:,} steps, all outputs seen" if steps > 1 else "one step"
-    return repr(subject) if isinstance(subject, ta.Mechanism) else ""
+    return repr(subject) if isinstance(subject, AnyMechanism) else ""
 
 
 def reading_record(reading: measures.Reading) -> dict[str, object]:
