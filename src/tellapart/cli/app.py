@@ -1,4 +1,4 @@
-"""``tellapart``: one line in, a readable answer out, one line when something is wrong."""
+"""The command-line program: which commands there are, and how one is parsed, run and ended."""
 
 from __future__ import annotations
 

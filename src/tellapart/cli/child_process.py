@@ -1,4 +1,4 @@
-"""A task in a process of its own: whatever ends that process, this one goes on and says so.
+"""Untrusted code in a process of its own: whatever ends it, this one goes on and says so.
 
 Code that is named on the command line may leave by ``os._exit``, crash, or raise what nobody
 catches. Were it to run here, its exit code would be taken for a verdict.
@@ -125,7 +125,7 @@ def _how(code: int | None) -> str:
         return "it answers no more"
     if code >= 0:
         return f"exit code {code}"
-    named = {int(one): one.name for one in signal.Signals}
+    named = {int(number): number.name for number in signal.Signals}
     return f"signal {named.get(-code, -code)}"
 
 
@@ -166,22 +166,22 @@ def _work(parent: int, spoken: Connection, task: Task[Any], budget: tuple[float,
         with deadline.within(*budget):
             send("answer", task(say))
     except _FORESEEN as error:
-        send("error", _told(error), traceback.format_exc())
+        send("error", _error_record(error), traceback.format_exc())
     except Exception as error:  # noqa: BLE001 (whatever it is, who waits is told)
         send("unexpected", f"{type(error).__name__}: {error}", traceback.format_exc())
     except BaseException as error:  # noqa: BLE001 (no Exception, so no output of a call: see `caller`)
         said = f"no verdict: the code raised {type(error).__name__}, which no caller can catch"
-        send("error", _told(Unsupported(said)), traceback.format_exc())
+        send("error", _error_record(Unsupported(said)), traceback.format_exc())
     finally:
         os._exit(0)
 
 
-def _told(error: BaseException) -> tuple[str, str, tuple[Any, ...]]:
+def _error_record(error: BaseException) -> tuple[str, str, tuple[Any, ...]]:
     """An error by its kind and words: how it would be pickled is for other libraries to change."""
     args = error.args
     if isinstance(error, OSError) and error.errno is not None:
         args = (error.errno, error.strerror, error.filename)
-    plain = tuple(one if isinstance(one, str | int | float | None) else str(one) for one in args)
+    plain = tuple(arg if isinstance(arg, str | int | float | None) else str(arg) for arg in args)
     return type(error).__module__, type(error).__qualname__, plain
 
 

@@ -1,4 +1,4 @@
-"""What went wrong, on one line: the argument, the rule, the value, and what to type next."""
+"""Error messages: the argument, the rule, the value, and what to type next, on one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a command may take, and how much memory: it says so in time instead of being killed."""
+"""Limits on time and memory: a command says so in time instead of being killed."""
 
 from __future__ import annotations
 

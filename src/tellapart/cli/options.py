@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that commands share: parameters, prior, attacker and output."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ else:
     Values = numbers(
         "Values",
         "Parameters by name; the same as ``name:key=value``.",
-        {one.key: (one.option, None) for one in PARAMETERS.values() if one.option},
+        {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
         MECHANISM,
     )
     Attacker = numbers(
         "Attacker",
         "What measures ask about the attacker.",
-        {one.key: (one.option, one.default) for one in arguments().values() if one.option},
+        {each.key: (each.option, each.default) for each in arguments().values() if each.option},
         None,
     )
 Fpr = Annotated[float, Parameter(help=FPR.option)]
@@ -220,7 +220,7 @@ class Output:
                 data = {**data, "plot": str(self.plot)}
             said = json.dumps(as_json(data), ensure_ascii=_narrow(console), indent=2)
             # JSON spells only the first 32 of the characters that may steer a terminal.
-            said = visible(said, keep="\n", spelt=lambda one: json.dumps(one)[1:-1])
+            said = visible(said, keep="\n", spelt=lambda sign: json.dumps(sign)[1:-1])
             terminal.write(console, f"{said}\n")
             return
         text(console)

@@ -1,4 +1,4 @@
-"""An audit on the terminal: options of its report, verdict, bounds, multiple-testing budget."""
+"""An audit on the terminal: verdict, bounds, multiple-testing budget; options of its report."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Page = Annotated[
 
 @Parameter(name="*", group=Group("What people say, for a report", sort_key=5))
 @dataclass(frozen=True)
-class Filing:
+class ReportOptions:
     """What only people know of a release, and a report should say."""
 
     unit: Annotated[

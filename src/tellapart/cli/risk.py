@@ -1,4 +1,4 @@
-"""Commands about what an attacker can do in theory: risk, region."""
+"""`tellapart risk` and `tellapart region`: what (ε, δ) or a mechanism lets an attacker do."""
 
 from __future__ import annotations
 
@@ -153,12 +153,12 @@ def region(
 
 
 def _regions(regions: list[PrivacyRegion], output: Output) -> None:
-    def cells(one: PrivacyRegion) -> tuple[str, ...]:
-        gain = measures.advantage(guarantee(one.epsilon, one.delta))
-        knot = one.vertices()[2]
-        share = fixed(one.area(), up=True)
+    def cells(region: PrivacyRegion) -> tuple[str, ...]:
+        gain = measures.advantage(guarantee(region.epsilon, region.delta))
+        knot = region.vertices()[2]
+        share = fixed(region.area(), up=True)
         return (
-            f"ε = {one.epsilon:g}, δ = {one.delta:g}",
+            f"ε = {region.epsilon:g}, δ = {region.delta:g}",
             share,
             fixed(float(gain), True),
             fixed(float(knot[0]), False),
@@ -177,22 +177,22 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
     data = {
         "regions": [
             {
-                "epsilon": one.epsilon,
-                "delta": one.delta,
-                "area": one.area(),
-                "advantage": float(measures.advantage(guarantee(one.epsilon, one.delta))),
-                "corners": one.vertices().tolist(),
+                "epsilon": region.epsilon,
+                "delta": region.delta,
+                "area": region.area(),
+                "advantage": float(measures.advantage(guarantee(region.epsilon, region.delta))),
+                "corners": region.vertices().tolist(),
             }
-            for one in regions
+            for region in regions
         ]
     }
     output.give(data, text, picture)
 
 
-def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
-    failures = one.failures(fpr=fpr, tpr=tpr)
-    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
-    promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
+def _point(region: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
+    failures = region.failures(fpr=fpr, tpr=tpr)
+    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=region.delta))
+    promise = f"ε = {region.epsilon:g}, δ = {region.delta:g}"
     caveat = "Rates measured on samples prove nothing by themselves: they need a confidence limit."
 
     def text(console: Console) -> None:
@@ -200,18 +200,18 @@ def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
         terminal.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {promise}")
         for failure in failures:
             terminal.line(console, f"{failure}.")
-        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {one.delta:g}."
+        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {region.delta:g}."
         terminal.line(console, needs)
         terminal.line(console, caveat)
 
     def picture() -> Any:
         from tellapart import plot
 
-        return plot.region_point(one, fpr=fpr, tpr=tpr)
+        return plot.region_point(region, fpr=fpr, tpr=tpr)
 
     data = {
-        "epsilon": one.epsilon,
-        "delta": one.delta,
+        "epsilon": region.epsilon,
+        "delta": region.delta,
         "fpr": fpr,
         "tpr": tpr,
         "possible": not failures,

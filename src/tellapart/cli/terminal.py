@@ -1,4 +1,4 @@
-"""Answers as terminal text: nothing is cut off, however narrow the terminal."""
+"""Terminal text: titles, sentences and tables, of which nothing is cut off at any width."""
 
 from __future__ import annotations
 
