@@ -1,4 +1,4 @@
-"""The published p-value of right guesses in one run, to compare with: `_guesses` has a sharper one.
+"""The published p-value of right guesses in one run, to compare with the sharper one of tellapart.
 
 Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run" (2023), Theorem 5.2.
 Where a test looks, below one half, the sharper one was never seen to exceed it. Near 1 it can: a
@@ -49,10 +49,10 @@ def steinke_epsilon_lower(guesses: Guesses, delta: float, level: float) -> float
     delta = _checks.probability(delta=delta)
     level = _checks.inside_unit(level=level)
 
-    def refuted(epsilon: float) -> bool:
-        return steinke_p_value(guesses, epsilon, delta) < level
+    def excess(epsilon: float) -> float:
+        return level - steinke_p_value(guesses, epsilon, delta)
 
-    return largest_refuted(refuted, 0.0, LARGEST_EPSILON)
+    return largest_refuted(excess, LARGEST_EPSILON)
 
 
 def _largest_mean(wrong: int, made: int, miss: float) -> float:

@@ -114,8 +114,9 @@ _HINT = 0.1
 _MOST = 1e6
 # How finely that number is found.
 _FINE = 1.25
-# The strongest alternative tried; whoever misses even that has no power to speak of.
-_STRONGEST = 64.0
+# The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
+# the weakest one is told that would have been found.
+_STRONGEST, _CLOSE = 64.0, 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,11 +192,9 @@ class Verdict:
                     return False, low
         except NotCertified:  # no curve is known for so little noise
             return False, low
-        while high - low > 0.01:
-            deadline.check()
-            middle = (low + high) / 2
-            low, high = (low, middle) if detected(middle) else (middle, high)
-        return True, high
+        parts = 2 ** math.ceil(math.log2((high - low) / _CLOSE))
+        step = (high - low) / parts
+        return True, low + step * first_whole(lambda k: detected(low + step * k), 0, parts)
 
     @cached_property
     def could_refute(self) -> bool:

@@ -61,7 +61,7 @@ class Frontier:
         return (head, *(self._cells(row) for row in self.rows))
 
     def _cells(self, row: FrontierRow) -> tuple[str, ...]:
-        errors = ("–" if one is None else fixed(one, up=True) for one in row[1:3])
+        errors = ("–" if error is None else fixed(error, up=True) for error in row[1:3])
         shown = self.bound is Bound.UPPER
         risks = (fixed(x, rises != shown) for x, rises in zip(row.risks, self.rises, strict=True))
         return (f"{row.parameter:g}", *errors, *risks)
@@ -97,13 +97,15 @@ def frontier(
     if not isinstance(asked, Mapping) or not asked or not all(map(callable, asked.values())):
         _checks.refuse("measures", "map names to functions of a curve", measures)
     subjects = [family(float(value)) for value in values]
-    curves = [curve_of(one, "what family returns") for one in subjects]
-    found = [tuple(_number(name, f, one) for name, f in asked.items()) for one in curves]
+    curves = [curve_of(subject, "what family returns") for subject in subjects]
+    risks_of_each = [
+        tuple(_number(name, f, curve) for name, f in asked.items()) for curve in curves
+    ]
     # Whether a measure grows as privacy is lost, it shows at the two ends of all curves.
     rises = [_number(x, f, everything()) >= _number(x, f, nothing()) for x, f in asked.items()]
     rows = [
-        FrontierRow(float(value), *_errors(one), risks)
-        for value, one, risks in zip(values, subjects, found, strict=True)
+        FrontierRow(float(value), *_errors(subject), risks)
+        for value, subject, risks in zip(values, subjects, risks_of_each, strict=True)
     ]
     return Frontier(
         parameter=name or next(iter(inspect.signature(family).parameters)),

@@ -138,10 +138,12 @@ class Measure:
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve, with the side on which the truth lies."""
         value = float(self.function(curve, **arguments))
-        told = self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
+        meaning = (
+            self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
+        )
         up = self.smaller_is_worse == (curve.bound is Bound.UPPER)
         relation = "=" if curve.bound is Bound.EXACT else "≤" if up else "≥"
-        return Reading(self.key, self.name.format(**arguments), value, relation, told, up)
+        return Reading(self.key, self.name.format(**arguments), value, relation, meaning, up)
 
 
 def _epsilon_meaning(value: float, *, delta: float) -> str:

@@ -41,11 +41,11 @@ def run(line):
         code = main(line.split())
     return code, out.getvalue()
 
-from tellapart.web._questions import Question, answer, report
+from tellapart.web.questions import PageQuestion, answer, report
 from dataclasses import asdict
 
 def page(view, changed=None, **values):
-    told = answer(Question(view, values, changed))
+    told = answer(PageQuestion(view, values, changed))
     return {"controls": told.controls, "query": told.query, "problem": told.problem,
             "answer": asdict(told.answer)}
 
@@ -64,7 +64,7 @@ print(json.dumps({
     "choose": page("/choose", mechanism="halved", on_min_overlooked="yes", on_max_advantage="no",
                    alarms="0.02"),
     "turned": page("/choose", "mechanism.0.half", mechanism="halved:half=1"),
-    "report": report(Question("/", {"mechanism": "halved:half=1"})),
+    "report": report(PageQuestion("/", {"mechanism": "halved:half=1"})),
     "filed": run("report halved --half 1 --json"),
 }))
 """

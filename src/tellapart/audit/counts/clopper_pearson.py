@@ -17,13 +17,15 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.solve import first_wholes
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.curve.guarantees import gaussian
 from tellapart.risk.inference import least_epsilon
 
 _METHOD = "Clopper-Pearson"
-_LEAST_P = 1e-300
+# The least p-value that is told, and in how many parts the way there is cut, in logarithms.
+_LEAST_P, _FINE = 1e-300, 2.0**24
 
 
 @dataclass(frozen=True)
@@ -140,12 +142,13 @@ def least_levels(refutes: Callable[[Array], Array], levels: Array) -> Array:
 
     From above, so that the chance of one that small is at most itself.
     """
-    low, high = np.full(levels.shape, math.log(_LEAST_P)), np.log(levels)
-    for _ in range(24):
-        middle = (low + high) / 2
-        refuted = refutes(np.exp(middle))
-        low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
-    return np.asarray(np.exp(high))
+    high = np.log(levels)
+
+    def level(part: Array) -> Array:
+        return np.asarray(np.exp(high - (high - math.log(_LEAST_P)) * (1 - part / _FINE)))
+
+    none = np.zeros(levels.shape)
+    return level(first_wholes(lambda part: refutes(level(part)), none, none + _FINE))
 
 
 def _last_above(holds: Callable[[float], bool], start: float) -> float:

@@ -37,7 +37,7 @@ _ULPS = 4 * 2.0**-53
 # No test that rejects was seen to need more; a test cut short accepts.
 _STEPS = 2_000_000
 _KNOTS = 8192
-_LARGEST_MU = 75.0
+_LARGEST_MU, _NARROW = 75.0, 1e-10
 
 
 def refutes_curve(guesses: Guesses, claim: TradeoffCurve, level: float) -> bool:
@@ -69,10 +69,12 @@ def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
     0.7868
     """
 
-    def refuted(mu: float) -> bool:
-        return _overflows(guesses, _gaussian(mu), level)
+    def excess(mu: float) -> float:
+        return 1.0 if _overflows(guesses, _gaussian(mu), level) else -1.0
 
-    return largest_refuted(refuted, above, _LARGEST_MU) if guesses.right else 0.0
+    if not guesses.right:
+        return 0.0
+    return largest_refuted(excess, _LARGEST_MU, above=above, narrow=_NARROW)
 
 
 def _overflows(guesses: Guesses, fpr_at: Inverse, level: float) -> bool:

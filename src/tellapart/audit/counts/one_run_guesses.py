@@ -20,9 +20,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.special import betaincc, expit
 
-from tellapart import _checks, deadline
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart._numeric import solve
 
 _EPS = 2.0**-52
 # Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
@@ -104,36 +107,32 @@ def epsilon_lower(
     2.1719
     """
 
-    def refuted(epsilon: float) -> bool:
+    def excess(epsilon: float) -> float:
         if chosen:
-            return p_value_if_chosen(guesses, epsilon, delta, level) < level
-        return p_value(guesses, epsilon, delta) < level
+            return level - p_value_if_chosen(guesses, epsilon, delta, level)
+        return level - p_value(guesses, epsilon, delta)
 
-    return largest_refuted(refuted, above, LARGEST_EPSILON)
+    return largest_refuted(excess, LARGEST_EPSILON, above=above)
 
 
-def largest_refuted(refuted: Callable[[float], bool], above: float, most: float) -> float:
-    """The largest parameter found to be refuted, by halving; 0 if the one at ``above`` is not.
+def largest_refuted(
+    excess: Callable[[float], float], most: float, *, above: float = 0.0, narrow: float = 0.0
+) -> float:
+    """The largest parameter found to be refuted, where ``excess`` is positive; 0 if none is.
 
     Only a parameter that was tried is returned. A mechanism that keeps a promise keeps every
     weaker one, and each is tested by "so many right or more": that any is rejected has the
     chance of the easiest. So every answer is sound, even where p-values were not monotone.
     """
-    if not refuted(above):
+
+    def refuting(parameter: Array) -> Array:
+        return np.asarray(excess(float(parameter)) if parameter < most else -1.0)
+
+    low = np.array(above)
+    if refuting(low) <= 0:
         return 0.0
-    low, high = above, max(1.0, 2 * above)
-    while high < most and refuted(high):
-        deadline.check()
-        low, high = high, 2 * high
-    high = min(high, most)
-    while high - low > 1e-10 * max(high, 1e-3):
-        deadline.check()
-        middle = (low + high) / 2
-        if refuted(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    high = solve.climb(refuting, np.minimum(low + 1, most), 1.0)
+    return float(solve.falling_root(refuting, low, high, narrow)[0])
 
 
 def _chances(guesses: Guesses, epsilon: float, delta: float) -> tuple[float, float]:

@@ -14,10 +14,10 @@ from typing import Any
 from tellapart import _checks
 from tellapart.deadline import within
 from tellapart.errors import InvalidArgument, TellapartError
-from tellapart.web import _controls, _limits, _state
-from tellapart.web._answer import Answer, Mark
-from tellapart.web._controls import Control
-from tellapart.web._view import Dropped, View
+from tellapart.web import limits
+from tellapart.web.answer import Answer, Mark
+from tellapart.web.controls import Control, as_data, shape
+from tellapart.web.view import Dropped, View, from_query, to_query
 from tellapart.web.views import VIEWS
 
 # No view has nearly as many controls.
@@ -39,7 +39,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Question:
+class PageQuestion:
     """One view with its values, and which window asks."""
 
     view: str
@@ -52,7 +52,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Told:
+class PageUpdate:
     """What the page shows for a question: controls, an answer, and the URL of both."""
 
     number: int
@@ -66,7 +66,7 @@ class Told:
     answer: Answer
 
 
-def read(asked: Any) -> Question:
+def read(asked: Any) -> PageQuestion:
     """The question that plain data describe; refused unless it has the shape of one."""
     if not isinstance(asked, dict):
         raise Malformed(f"a question must be an object, got {_kind(asked)}")
@@ -76,7 +76,7 @@ def read(asked: Any) -> Question:
     view = _text("view", asked.get("view", "/"))
     if view not in VIEWS:
         raise Malformed(f"view must be one of {', '.join(VIEWS)}, got {view!r}")
-    return Question(
+    return PageQuestion(
         view=view,
         values=values,
         changed=None if changed is None else _text("changed", changed),
@@ -113,7 +113,7 @@ def _count(given: Any) -> int:
 def _from_url(given: Any) -> dict[str, Any]:
     query = _text("query", given, _LONGEST_QUERY)
     try:
-        return _values(_state.from_query(query))
+        return _values(from_query(query))
     except InvalidArgument as why:
         raise Malformed(str(why)) from None
 
@@ -123,11 +123,11 @@ def _values(given: Any) -> dict[str, Any]:
         raise Malformed(f"values must be an object, got {_kind(given)}")
     if len(given) > _MOST_VALUES:
         raise Malformed(f"values must be at most {_MOST_VALUES}, got {len(given):,}")
-    return {_text("the name of a value", name): _value(one) for name, one in given.items()}
+    return {_text("the name of a value", name): _value(value) for name, value in given.items()}
 
 
 def _value(given: Any) -> Any:
-    texts = isinstance(given, list) and all(isinstance(one, str) for one in given)
+    texts = isinstance(given, list) and all(isinstance(text, str) for text in given)
     if not (given is None or texts or isinstance(given, str | bool | int | float)):
         raise Malformed(f"values must hold text, numbers or yes and no, got {_kind(given)}")
     if isinstance(given, float) and not math.isfinite(given):
@@ -148,7 +148,7 @@ def _file(given: Any) -> Sent | None:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def answer(question: Question) -> Told:
+def answer(question: PageQuestion) -> PageUpdate:
     """What the page shows for a question; what cannot be shown is told in its place."""
     view = _view(question)
     try:
@@ -156,44 +156,44 @@ def answer(question: Question) -> Told:
             _known_alone(view, question.values)
         state = view.read(question.values, question.changed)
         controls = view.controls(state)
-        with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
-            found = view.answer(state, *_dropped(view, question))
+        with within(limits.LONGEST, limits.LARGEST_ARRAY):
+            reply = view.answer(state, *_dropped(view, question))
         if view.report is None:
-            found = replace(found, reports=False)
+            reply = replace(reply, reports=False)
     except TellapartError as error:
         return refused(question, str(error))
-    return _told(view, question, controls, found, query=_state.to_query(state))
+    return _update(view, question, controls, reply, query=to_query(state))
 
 
-def _told(
+def _update(
     view: View[Any],
-    question: Question,
+    question: PageQuestion,
     controls: Sequence[Control] | None,
     answer: Answer,
     problem: str = "",
     query: str | None = None,
-) -> Told:
-    return Told(
+) -> PageUpdate:
+    return PageUpdate(
         number=question.number,
         view=view.path,
         question=view.question,
         lead=view.lead,
-        controls=None if controls is None else _controls.as_data(controls),
-        shape="" if controls is None else _controls.shape(controls),
+        controls=None if controls is None else as_data(controls),
+        shape="" if controls is None else shape(controls),
         query=query,
         problem=problem,
         answer=answer,
     )
 
 
-def refused(question: Question, problem: str) -> Told:
+def refused(question: PageQuestion, problem: str) -> PageUpdate:
     """What the page shows where an answer was given up: why, beside the controls as they are."""
     view = _view(question)
-    found = Answer("This cannot be shown", (problem,), Mark.BAD)
-    return _told(view, question, _controls_left(view, question), found, problem)
+    reply = Answer("This cannot be shown", (problem,), Mark.BAD)
+    return _update(view, question, _controls_left(view, question), reply, problem)
 
 
-def report(question: Question) -> str | None:
+def report(question: PageQuestion) -> str | None:
     """The report of what is on screen, as a page; None where there is nothing to report."""
     from tellapart.report import page
 
@@ -202,13 +202,13 @@ def report(question: Question) -> str | None:
         return None
     try:
         state = view.read(question.values, question.changed)
-        with within(_limits.LONGEST, _limits.LARGEST_ARRAY):
+        with within(limits.LONGEST, limits.LARGEST_ARRAY):
             return page(view.report(state, *_dropped(view, question)))
     except TellapartError:
         return None
 
 
-def _view(question: Question) -> View[Any]:
+def _view(question: PageQuestion) -> View[Any]:
     return VIEWS[question.view]
 
 
@@ -221,14 +221,14 @@ def _known_alone(view: View[Any], values: Mapping[str, Any]) -> None:
             _checks.refuse("the address", rule, name)
 
 
-def _controls_left(view: View[Any], question: Question) -> Sequence[Control] | None:
+def _controls_left(view: View[Any], question: PageQuestion) -> Sequence[Control] | None:
     try:
         return view.controls(view.read(question.values, question.changed))
     except TellapartError:
         return view.controls(view.state()) if question.from_url else None
 
 
-def _dropped(view: View[Any], question: Question) -> tuple[Dropped | None, ...]:
+def _dropped(view: View[Any], question: PageQuestion) -> tuple[Dropped | None, ...]:
     """The file that came along, for a view that takes one."""
     if not view.takes_file:
         return ()

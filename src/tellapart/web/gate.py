@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tellapart.web._questions import Malformed
+from tellapart.web.questions import Malformed
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -45,7 +45,7 @@ def gate(
 
     def guarded(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         def sealed(status: str, given: list[tuple[str, str]], *failed: Any) -> Any:
-            kept = [(name, one) for name, one in given if name not in headers]
+            kept = [(name, value) for name, value in given if name not in headers]
             return start(status, [*kept, *headers.items()], *failed)
 
         try:
@@ -75,8 +75,8 @@ def own_address_alone(host: str) -> None:
 
     Another site may make its name lead here; what a browser then sends still names it.
     """
-    found = _LOOPBACK.fullmatch(host)
-    if found is None or not 1 <= int(found[1] or 80) <= 65_535:
+    address = _LOOPBACK.fullmatch(host)
+    if address is None or not 1 <= int(address[1] or 80) <= 65_535:
         raise Refused("421 Misdirected Request", "this page answers at its own address alone")
 
 
@@ -119,8 +119,8 @@ def _body(environ: WSGIEnvironment, largest: int) -> bytes:
         raise Malformed("it must say how long it is")
     if int(length) > largest:
         raise Refused("413 Content Too Large", f"a question may have {largest:,} bytes")
-    found: bytes = environ["wsgi.input"].read(int(length))
-    return found
+    body: bytes = environ["wsgi.input"].read(int(length))
+    return body
 
 
 def _said(start: Callable[..., Any], status: str, why: str) -> Iterable[bytes]:

@@ -1,21 +1,64 @@
-"""What a view shows, as a record, as the query of a URL and as what the page's controls hold.
-
-Every view keeps its state in a frozen dataclass whose fields all have defaults. A URL names those
-that differ, so that it stays short and still brings everything back.
-"""
+"""What a view is: pure functions from a state to controls, an answer and a report."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Generic, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
 from tellapart.mechanisms.catalogue import REPETITION, Term, terms
+from tellapart.report import Report
+from tellapart.web.answer import Answer
+from tellapart.web.controls import Control
 
 State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A file that a person picked or dropped; it is never written anywhere."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class View(Generic[State]):
+    """One page of the explorer.
+
+    ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
+    ``settle`` makes values agree that depend on each other, given which of them changed. A view
+    that ``takes_file`` is given what was dropped, or None, beside its state.
+    """
+
+    path: str
+    title: str
+    question: str
+    lead: str  # what a newcomer needs to know to read the page
+    state: type[State]
+    controls: Callable[[State], Sequence[Control]]
+    answer: Callable[..., Answer]
+    report: Callable[..., Report] | None = None
+    mechanisms: tuple[str, ...] = ()
+    takes_file: bool = False
+    settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
+
+    def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
+        """The state that the page's controls, or a URL's query, describe."""
+        settled = dict(values)
+        for field in self.mechanisms:
+            text = with_dials(values, field, changed)
+            if text is not None:
+                settled[field] = text
+        if self.settle is not None:
+            settled = dict(self.settle(settled, changed))
+        return read_state(self.state, settled)
+
+
+# -- state: a record, the query of a URL, and what controls hold -----------------------------------
 
 # Nobody types more into a field than this; a URL that does is no view of ours.
 _LONGEST = 2_000
@@ -33,25 +76,25 @@ def from_query(query: str) -> dict[str, str]:
 def to_query(state: Any) -> str:
     """The query that brings this state back: what differs from the defaults."""
     changed = {
-        one.name: _text(getattr(state, one.name))
-        for one in fields(state)
-        if getattr(state, one.name) != _default(one)
+        field.name: _text(getattr(state, field.name))
+        for field in fields(state)
+        if getattr(state, field.name) != _default(field)
     }
     return urlencode(changed)
 
 
-def read(kind: type[State], values: Mapping[str, Any]) -> State:
+def read_state(kind: type[State], values: Mapping[str, Any]) -> State:
     """The state that these values describe; what they do not name stays as it is by default."""
     hints = get_type_hints(kind)
-    known = {one.name: hints[one.name] for one in fields(kind)}  # type: ignore[arg-type]
-    found = {
+    known = {field.name: hints[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+    settings = {
         name: _value(name, values[name], wanted) for name, wanted in known.items() if name in values
     }
-    return kind(**found)
+    return kind(**settings)
 
 
-def _default(one: Any) -> Any:
-    return one.default_factory() if one.default is MISSING else one.default
+def _default(field: Any) -> Any:
+    return field.default_factory() if field.default is MISSING else field.default
 
 
 def _text(value: Any) -> str:
@@ -74,8 +117,8 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     if wanted in (int, float):
         return _number(name, given, whole=wanted is int)
     if isinstance(given, list | tuple):
-        return tuple(str(one) for one in given)
-    return tuple(one for one in str(given).split("\n") if one)
+        return tuple(str(text) for text in given)
+    return tuple(line for line in str(given).split("\n") if line)
 
 
 def _typed(name: str, given: str) -> None:
@@ -108,20 +151,22 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
         text = _value(field, text, str)
     if not text or changed == field:
         return text
-    found: list[Term] = []
+    mechanisms: list[Term] = []
     for place, term in enumerate(terms(str(text))):
         numbers = dict(term.values)
         for name, given in values.items():
             key = name.removeprefix(f"{field}.{place}.")
             if key != name:
                 numbers[key] = _number(name, given, whole=False)
-        said = {key: one for key, one in numbers.items() if _says(term.name, key, one)}
-        found.append(Term(term.name, said))
+        said = {key: number for key, number in numbers.items() if _says(term.name, key, number)}
+        mechanisms.append(Term(term.name, said))
     if changed == f"{field}.add" and values.get(changed):
-        found += terms(str(values[changed]))
-    if changed == f"{field}.drop" and len(found) > 1:
-        found = [one for k, one in enumerate(found) if str(k) != str(values.get(changed))]
-    return "+".join(map(str, found))
+        mechanisms += terms(str(values[changed]))
+    if changed == f"{field}.drop" and len(mechanisms) > 1:
+        mechanisms = [
+            term for k, term in enumerate(mechanisms) if str(k) != str(values.get(changed))
+        ]
+    return "+".join(map(str, mechanisms))
 
 
 def _says(name: str, key: str, value: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from typing import Any, TypeVar
 
 import flask
@@ -12,19 +13,21 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash.exceptions import DashException, PreventUpdate
 
 from tellapart.errors import LimitReached
-from tellapart.web import _gate, _limits, _questions, _render
-from tellapart.web._questions import Malformed, Question
-from tellapart.web._workers import Crashed, Pool, Superseded
+from tellapart.web import gate, limits, questions
+from tellapart.web.answer import Answer, Mark, Table, Words
+from tellapart.web.questions import Malformed, PageQuestion
 from tellapart.web.views import VIEWS
+from tellapart.web.workers import Crashed, Superseded, WorkerPool
 
 Result = TypeVar("Result")
 # Who answers: here, or in a process that can be ended.
-Answering = Callable[[Callable[[Question], Result], Question], Result]
+Answering = Callable[[Callable[[PageQuestion], Result], PageQuestion], Result]
 
 _ENDPOINT = "/_dash-update-component"
 _FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-hash", re.ASCII)
 _TOLD = "..told.data...answer.children...question.children.."
 _REPORT = "download.data"
+_SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 _BUG = "The page could not answer this: a bug of ours, told of where the page was started."
 
 _INDEX = """<!DOCTYPE html>
@@ -44,15 +47,15 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def here(function: Callable[[Question], Result], question: Question) -> Result:
+def here(function: Callable[[PageQuestion], Result], question: PageQuestion) -> Result:
     """Answer in this process."""
     return function(question)
 
 
-def in_processes(pool: Pool) -> Answering[Any]:
+def in_processes(pool: WorkerPool) -> Answering[Any]:
     """Answer in one of these processes, each window for itself."""
 
-    def answer(function: Callable[[Question], Any], question: Question) -> Any:
+    def answer(function: Callable[[PageQuestion], Any], question: PageQuestion) -> Any:
         try:
             return pool.ask(function, question, (question.window, function.__name__))
         except Superseded:
@@ -67,7 +70,7 @@ def create(answering: Answering[Any] = here) -> Dash:
     """The explorer as a Dash application that answers this machine alone."""
     app = Dash(
         "tellapart",
-        assets_folder=_render.ASSETS,
+        assets_folder=str(files("tellapart.web").joinpath("assets")),
         title="tellapart: what an attacker can do",
         update_title="",
         index_string=_INDEX,
@@ -84,11 +87,11 @@ def create(answering: Answering[Any] = here) -> Dash:
 def _layout() -> html.Div:
     links = [
         html.A(
-            one.title,
-            href=one.path,
-            **{"data-view": one.path, "data-file": "yes" if one.takes_file else "no"},
+            view.title,
+            href=view.path,
+            **{"data-view": view.path, "data-file": "yes" if view.takes_file else "no"},
         )
-        for one in VIEWS.values()
+        for view in VIEWS.values()
     ]
     return html.Div(
         [
@@ -158,34 +161,101 @@ def _callbacks(app: Dash, answering: Answering[Any]) -> None:
 
 def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
     """What the page shows for what it asks: controls, picture, answer, and the URL of it."""
-    question = _questions.read(asked)
-    told: _questions.Told
+    question = questions.read(asked)
+    update: questions.PageUpdate
     try:
-        told = answering(_questions.answer, question)
+        update = answering(questions.answer, question)
     except LimitReached as reached:
-        told = _questions.refused(question, str(reached))
-    drawing = told.answer.drawing
+        update = questions.refused(question, str(reached))
+    drawing = update.answer.drawing
     data = {
-        "number": told.number,
-        "view": told.view,
-        "controls": told.controls,
-        "shape": told.shape,
-        "query": told.query,
+        "number": update.number,
+        "view": update.view,
+        "controls": update.controls,
+        "shape": update.shape,
+        "query": update.query,
         "drawing": None if drawing is None else drawing.data(),
-        "problem": told.problem,
-        "lead": told.lead,
+        "problem": update.problem,
+        "lead": update.lead,
     }
-    return data, _render.answer(told.answer, told.number), told.question
+    return data, rendered(update.answer, update.number), update.question
 
 
 def report(asked: Any, answering: Answering[Any] = here) -> Any:
     """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
     page: str | None
     try:
-        page = answering(_questions.report, _questions.read(asked))
+        page = answering(questions.report, questions.read(asked))
     except LimitReached:
         page = None
     return no_update if page is None else dcc.send_string(page, "tellapart-report.html")
+
+
+def rendered(given: Answer, number: int = 0) -> list[Any]:
+    """The headline, what explains it, and code that says the same, for this question."""
+    parts: list[Any] = [
+        html.Div(
+            [
+                html.H2(_breakable(f"{_SIGNS[given.mark]}{given.headline}")),
+                *(html.P(sentence) for sentence in given.sentences),
+            ],
+            className=f"headline {given.mark}",
+            # The answer's core is read out when it changes; tables are there for who looks.
+            **{"data-number": str(number), "aria-live": "polite", "aria-atomic": "true"},
+        )
+    ]
+    parts += [_part(part) for part in given.parts]
+    codes = [("Copy as Python", given.python), ("Copy as command", given.command)]
+    blocks = [_code(label, text) for label, text in codes if text]
+    if given.reports:
+        blocks.append(html.Button("Download a report", id="report-button", type="button"))
+    if blocks:
+        parts.append(html.Section([html.H3("Take it with you"), *blocks], className="take"))
+    return parts
+
+
+def _part(part: Table | Words) -> html.Section:
+    if isinstance(part, Words):
+        return html.Section(
+            [html.H3(part.title), *(html.P(_breakable(text)) for text in part.sentences)]
+        )
+    head = html.Thead(html.Tr([html.Th(_breakable(cell), scope="col") for cell in part.head]))
+    body = html.Tbody(
+        [
+            html.Tr([html.Th(_breakable(row[0]), scope="row"), *map(_cell, row[1:])])
+            for row in part.rows
+        ]
+    )
+    table = html.Div(
+        html.Table([head, body]),
+        className="wide",
+        tabIndex="0",
+        role="region",
+        **{"aria-label": part.title},
+    )
+    note = [html.P(part.note, className="quiet")] if part.note else []
+    return html.Section([html.H3(part.title), table, *note])
+
+
+def _breakable(text: str) -> list[Any]:
+    """A text that may go on in the next line after the signs within a mechanism's name."""
+    first, *later = re.split(r"(?<=[,:(+])(?=[a-z])", text)
+    return [first, *(part for each in later for part in (html.Wbr(), each))]
+
+
+def _cell(text: str) -> html.Td:
+    """A number stays on one line with its sign."""
+    return html.Td(text, className="number" if re.fullmatch(r"[≈≤≥=]? ?[\d.e+-]+", text) else None)
+
+
+def _code(label: str, text: str) -> html.Details:
+    return html.Details(
+        [
+            html.Summary(label),
+            html.Button(label, type="button", **{"data-copies": text}),
+            html.Pre(html.Code(text), tabIndex="0"),
+        ]
+    )
 
 
 def _checked(body: bytes) -> bytes:
@@ -198,10 +268,10 @@ def _checked(body: bytes) -> bytes:
         raise Malformed("it must name what is asked for")
     asks_report = sent["output"] == _REPORT
     asked = _only(sent, "state" if asks_report else "inputs")
-    _questions.read(asked)
+    questions.read(asked)
     question = {"id": "asked", "property": "data", "value": asked}
     wanted = {"id": "wanted", "property": "data", "value": 1}
-    outputs = [dict(zip(("id", "property"), one.split("."), strict=True)) for one in _parts(sent)]
+    outputs = [dict(zip(("id", "property"), part.split("."), strict=True)) for part in _parts(sent)]
     return json.dumps(
         {
             "output": sent["output"],
@@ -238,9 +308,9 @@ def _guarded(app: Dash) -> None:
         "img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'none'; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
-    server.wsgi_app = _gate.gate(  # type: ignore[assignment,method-assign]
+    server.wsgi_app = gate.gate(  # type: ignore[assignment,method-assign]
         server.wsgi_app,
-        largest=_limits.LARGEST_REQUEST,
+        largest=limits.LARGEST_REQUEST,
         pages=VIEWS,
         files=_FILES,
         questions={_ENDPOINT: _checked},

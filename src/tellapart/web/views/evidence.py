@@ -17,7 +17,7 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web._answer import Axis, Drawing, Ink, Table, Trace, Words
+from tellapart.web.answer import Axis, Drawing, Ink, Table, Trace, Words
 
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
 _LEAST = 1e-4
@@ -33,19 +33,19 @@ _EVIDENCE = (
 _LINES = 12
 
 
-def picture(kind: str, found: AuditResult) -> Drawing | None:
+def picture(kind: str, result: AuditResult) -> Drawing | None:
     """What some attacker reaches, against what none does if the claim is true."""
-    if isinstance(found, Metrics):
-        fpr, tpr = (tuple(side) for side in zip(*found.roc, strict=True))
-        told = f"One attack on {attacked(found.models)}: a description, which bounds nothing."
-        return _drawn("roc", told, [Trace("this attack", fpr, tpr, Ink.FIRST)])
-    if not isinstance(found, Verdict):
+    if isinstance(result, Metrics):
+        fpr, tpr = (tuple(side) for side in zip(*result.roc, strict=True))
+        words = f"One attack on {attacked(result.models)}: a description, which bounds nothing."
+        return _drawn("roc", words, [Trace("this attack", fpr, tpr, Ink.FIRST)])
+    if not isinstance(result, Verdict):
         return None
     rates = _RATES
-    shown, words = _shown(found)
+    shown, words = _shown(result)
     if isinstance(shown, AtomicCurve):
         rates = np.unique(np.concatenate([rates, shown.vertices()[0]]))
-    lines = [_line(f"claimed: {found.name}", curve_of(found.claim), kind, rates, Ink.PROMISE)]
+    lines = [_line(f"claimed: {result.name}", curve_of(result.claim), kind, rates, Ink.PROMISE)]
     if shown is None:
         return _drawn(kind, _CLAIM, lines)
     lines.append(_line(words, shown, kind, rates, Ink.EVIDENCE))
@@ -77,14 +77,14 @@ def _line(name: str, curve: TradeoffCurve, kind: str, every: Array, ink: Ink) ->
     return Trace(name, tuple(rates.tolist()), tuple(np.asarray(curve.tpr(rates)).tolist()), ink)
 
 
-def _drawn(kind: str, told: str, lines: Sequence[Trace]) -> Drawing:
+def _drawn(kind: str, words: str, lines: Sequence[Trace]) -> Drawing:
     log = kind == "roc-log"
     low = _LEAST if log else 0.0
     x = Axis("false accusations among the others (FPR)", low, 1, log)
     y = Axis("members found (TPR)", low, 1, log)
     rates = tuple(_LOG.tolist()) if log else (0.0, 1.0)
     guess = Trace("a guess", rates, rates, Ink.CHANCE, dashed=True)
-    return Drawing("What an attacker finds", told, x, y, (guess, *lines))
+    return Drawing("What an attacker finds", words, x, y, (guess, *lines))
 
 
 def numbers(summary: AuditSummary) -> tuple[Table, ...]:

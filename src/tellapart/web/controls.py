@@ -6,19 +6,22 @@ a list, a line of text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as made
 from typing import Any
 
+from tellapart import _checks
 from tellapart._numeric.scale import Scale
 from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,
     REPETITION,
+    NamedFamily,
     PrivateSide,
     Term,
     named,
+    named_family,
     own_delta,
     terms,
 )
@@ -42,7 +45,7 @@ class Dial:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Select:
     """One of several, each with its words."""
 
     field: str
@@ -99,16 +102,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """Controls that belong together; ``folded`` ones are for those who ask."""
 
     title: str
-    controls: tuple[Dial | Choice | Line | Tick | File, ...]
+    controls: tuple[Dial | Select | Line | Tick | File, ...]
     folded: bool = False
     kind: str = made(default="group", init=False)
 
 
-Control = Dial | Choice | Line | Tick | File | Kept | Group
+Control = Dial | Select | Line | Tick | File | Kept | ControlGroup
 
 
 def as_data(controls: Sequence[Control]) -> list[dict[str, Any]]:
@@ -120,9 +123,9 @@ def shape(controls: Sequence[Control]) -> str:
     """What the page must build anew for; values alone are set where they are."""
     parts = []
     for control in controls:
-        if isinstance(control, Group):
+        if isinstance(control, ControlGroup):
             parts.append(f"{control.title}[{shape(control.controls)}]")
-        elif isinstance(control, Choice):
+        elif isinstance(control, Select):
             parts.append(f"{control.field}:{'|'.join(value for value, _ in control.options)}")
         else:
             parts.append(f"{control.field}:{control.kind}")
@@ -134,7 +137,7 @@ def mechanism_choices() -> list[tuple[str, str]]:
     return [(kind.first_text, kind.words) for kind in KINDS.values()]
 
 
-def parameter(field_name: str, key: str, value: float) -> Dial:
+def parameter_dial(field_name: str, key: str, value: float) -> Dial:
     """The dial for one parameter of a mechanism."""
     said = PARAMETERS[key]
     return Dial(
@@ -186,10 +189,10 @@ def at_delta_option(text: str, at_delta: float) -> str:
 
 def known_terms(text: str) -> tuple[Term, ...]:
     """What a text is made of; refused as the library does where it has a dial for none of it."""
-    found = terms(text)
-    if any(key not in PARAMETERS for term in found for key in term.values):
+    parts = terms(text)
+    if any(key not in PARAMETERS for term in parts for key in term.values):
         named(text)
-    return found
+    return parts
 
 
 def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Control, ...]:
@@ -200,22 +203,22 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
     groups: list[Control] = []
     for place, term in enumerate(parts):
         own = [
-            parameter(f"{field_name}.{place}.{key}", key, value)
+            parameter_dial(f"{field_name}.{place}.{key}", key, value)
             for key, value in own_numbers(term).items()
             if key not in REPETITION
         ]
         often = [
-            parameter(f"{field_name}.{place}.{key}", key, term.values.get(key, 1))
+            parameter_dial(f"{field_name}.{place}.{key}", key, term.values.get(key, 1))
             for key in REPETITION
         ]
         words = KINDS[term.name].words
         title = f"{place + 1}. {words}" if several else words
-        groups.append(Group(title, tuple(own)))
-        groups.append(Group("Many times, on a sample", tuple(often), folded=True))
+        groups.append(ControlGroup(title, tuple(own)))
+        groups.append(ControlGroup("Many times, on a sample", tuple(often), folded=True))
     chosen = next((start for start, _ in names if start.split(":")[0] == parts[0].name), "")
-    which = Choice(field_name, label, chosen, names)
+    which = Select(field_name, label, chosen, names)
     again = [("", "nothing more"), *names]
-    add = Choice(f"{field_name}.add", "And then, on the same data", "", again)
+    add = Select(f"{field_name}.add", "And then, on the same data", "", again)
     typed = Line(
         field_name,
         f"{label} as text",
@@ -226,5 +229,85 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
     if not several:
         return (which, *groups, add, typed)
     every = [(str(k), f"{k + 1}. {KINDS[term.name].words}") for k, term in enumerate(parts)]
-    drop = Choice(f"{field_name}.drop", "Leave out", "", [("", "none"), *every])
+    drop = Select(f"{field_name}.drop", "Leave out", "", [("", "none"), *every])
     return (*groups, add, drop, typed)
+
+
+# -- mechanisms with one parameter left open, to be chosen ----------------------------------------
+
+
+def family(text: str, parameter: str) -> NamedFamily:
+    """The family that a text leaves open; "" stands for the parameter that is chosen usually."""
+    return named_family(text, parameter or None)
+
+
+def settle_family(values: Mapping[str, Any], changed: str | None) -> dict[str, Any]:
+    """Values in which the mechanism leaves open what is to be chosen of it."""
+    settled = dict(values)
+    text, parameter = str(settled.get("mechanism", "")), str(settled.get("parameter", ""))
+    if not text:
+        return settled
+    if changed == "mechanism":
+        parameter = ""
+    elif changed == "parameter":
+        text = _leaving_open(text, parameter)
+    settled["mechanism"] = text
+    # The usual parameter needs no word in a URL.
+    usual = parameter and named_family(text).parameter == parameter
+    settled["parameter"] = "" if usual else parameter
+    return settled
+
+
+def _leaving_open(text: str, parameter: str) -> str:
+    """What a page starts with to choose this parameter, with all numbers that stay."""
+    now = terms(text)[0]
+    start = KINDS[now.name].families().get(parameter)
+    if start is None:
+        return text
+    (fixed,) = terms(start)
+    kept = {key: x for key, x in now.values.items() if key in fixed.values or key in REPETITION}
+    return str(Term(now.name, {**fixed.values, **kept}))
+
+
+def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
+    """Which mechanism, what to choose of it, and dials for all that stays fixed."""
+    parts = terms(text)
+    if len(parts) != 1:
+        rule = "be one mechanism where a parameter is left open, not several joined by +"
+        _checks.refuse("mechanism", rule, text)
+    name, numbers = parts[0].name, parts[0].values
+    asked = family(text, parameter).parameter
+    starts = {kind.name: next(iter(kind.families().values())) for kind in KINDS.values()}
+    which = Select(
+        "mechanism",
+        "Mechanism",
+        starts[name],
+        [(start, KINDS[each].words) for each, start in starts.items()],
+    )
+    what = Select(
+        "parameter",
+        "To be chosen",
+        asked,
+        [(key, PARAMETERS[key].label) for key in dict.fromkeys([*KINDS[name].families(), asked])],
+    )
+    own = [
+        parameter_dial(f"mechanism.0.{key}", key, value)
+        for key, value in numbers.items()
+        if key not in REPETITION
+    ]
+    often = [
+        parameter_dial(f"mechanism.0.{key}", key, numbers.get(key, 1))
+        for key in REPETITION
+        if key != asked
+    ]
+    fixed = [ControlGroup("Fixed", tuple(own))] if own else []
+    many = [ControlGroup("Many times, on a sample", tuple(often), folded=True)]
+    if KINDS[name].composition:
+        many = []
+    typed = Line(
+        "mechanism",
+        "Mechanism as text",
+        text,
+        "name:key=value,… without the one that is to be chosen.",
+    )
+    return (which, what, *fixed, *many, typed)

@@ -7,26 +7,29 @@ question of each kind at a time, and a newer one ends a long one before it.
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import Any, TypeVar
 
 from tellapart.errors import LimitReached
-from tellapart.web import _worker
 
 Result = TypeVar("Result")
 
 _BUSY = "the page is busy with other questions that take long: ask again in a minute"
 _TIME = "this takes longer than the page allows: ask for less, or use the command line"
+_READY = "ready"
+_MEMORY = "this needs more memory than the page allows: ask for less, or use the command line"
 _START = 120.0  # seconds in which a process that loads everything must have done so
 
 
@@ -55,13 +58,13 @@ class _Worker:
     """One process; a thread of its own reads what it says, so that nobody waits for ever."""
 
     def __init__(self, limits: Limits, loads: str) -> None:
-        found = [one or os.getcwd() for one in sys.path]
+        path = [entry or os.getcwd() for entry in sys.path]
         usual = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(  # noqa: S603
             [
                 sys.executable,
                 "-P",
-                str(Path(_worker.__file__)),
+                __file__,
                 repr(limits.seconds),
                 str(limits.memory),
                 loads,
@@ -71,7 +74,7 @@ class _Worker:
             env={
                 **usual,
                 **os.environ,
-                "PYTHONPATH": os.pathsep.join(found),
+                "PYTHONPATH": os.pathsep.join(path),
                 "PYTHONWARNINGS": ",".join(sys.warnoptions),
             },
             start_new_session=True,
@@ -90,7 +93,7 @@ class _Worker:
         """Wait until everything is loaded; whether that went well."""
         if not self._warm:
             with suppress(Empty):
-                self._warm = self._inbox.get(timeout=_START) == _worker.READY
+                self._warm = self._inbox.get(timeout=_START) == _READY
         return self._warm
 
     def send(self, message: bytes) -> None:
@@ -136,10 +139,10 @@ class _Turn:
     answered: bool = False
 
 
-class Pool:
+class WorkerPool:
     """Processes that have loaded a module and are ready to answer; `close` ends them all."""
 
-    def __init__(self, limits: Limits, loads: str = "tellapart.web._questions") -> None:
+    def __init__(self, limits: Limits, loads: str = "tellapart.web.questions") -> None:
         self._limits, self._loads = limits, loads
         self._changed = Condition()
         self._turns: list[_Turn] = []
@@ -169,11 +172,14 @@ class Pool:
         """End every process; who still waits for one is told that it is gone."""
         with self._changed:
             self._closed = True
-            workers = [*self._idle, *(one.worker for one in self._turns if one.worker is not None)]
+            workers = [
+                *self._idle,
+                *(turn.worker for turn in self._turns if turn.worker is not None),
+            ]
             self._idle = []
             self._changed.notify_all()
-        for one in workers:
-            one.close()
+        for worker in workers:
+            worker.close()
 
     # -- turns -------------------------------------------------------------------------------
 
@@ -182,7 +188,7 @@ class Pool:
         turn, limits = _Turn(key), self._limits
         with self._changed:
             self._supersede(key)
-            if sum(one.worker is None for one in self._turns) >= limits.waiting:
+            if sum(other.worker is None for other in self._turns) >= limits.waiting:
                 raise LimitReached(_BUSY)
             self._turns.append(turn)
             try:
@@ -206,17 +212,17 @@ class Pool:
 
     def _first(self, turn: _Turn) -> bool:
         """Whether it is this one's turn: in order, and beside long ones."""
-        quick = sum(one.worker is not None and not one.long for one in self._turns)
-        waiting = next(one for one in self._turns if one.worker is None)
+        quick = sum(other.worker is not None and not other.long for other in self._turns)
+        waiting = next(other for other in self._turns if other.worker is None)
         return waiting is turn and quick < self._limits.quick
 
     def _supersede(self, key: Hashable) -> None:
-        for one in self._turns:
+        for turn in self._turns:
             # A question that will soon be answered is cheaper than a new process.
-            if one.key == key and (one.worker is None or one.long):
-                one.superseded = True
-                if one.worker is not None:
-                    one.worker.kill()
+            if turn.key == key and (turn.worker is None or turn.long):
+                turn.superseded = True
+                if turn.worker is not None:
+                    turn.worker.kill()
         self._changed.notify_all()
 
     def _free_worker(self) -> _Worker:
@@ -230,23 +236,23 @@ class Pool:
     def _answer(self, turn: _Turn, worker: _Worker) -> tuple[bool, Any]:
         limits = self._limits
         try:
-            found = worker.answer(limits.long_after)
+            reply = worker.answer(limits.long_after)
         except Empty:
             self._call_long(turn)
             try:
-                found = worker.answer(limits.seconds - limits.long_after)
+                reply = worker.answer(limits.seconds - limits.long_after)
             except Empty:
                 raise LimitReached(_TIME) from None
         if turn.superseded:
             raise Superseded
-        if found is None:
+        if reply is None:
             raise Crashed
-        done, value = found
+        done, value = reply
         return done, value
 
     def _call_long(self, turn: _Turn) -> None:
         with self._changed:
-            if sum(one.long for one in self._turns) >= self._limits.long:
+            if sum(other.long for other in self._turns) >= self._limits.long:
                 raise LimitReached(_BUSY)
             turn.long = True
             self._keep_ready()
@@ -265,10 +271,63 @@ class Pool:
 
     def _keep_ready(self) -> None:
         """As many processes as there may be quick questions, no fewer and no more."""
-        quick = sum(one.worker is not None and not one.long for one in self._turns)
+        quick = sum(turn.worker is not None and not turn.long for turn in self._turns)
         while not self._closed and len(self._idle) + quick < self._limits.quick:
             # In front, as those at the end are asked first, and have loaded everything.
             self._idle.insert(0, _Worker(self._limits, self._loads))
         while len(self._idle) > self._limits.quick:
             self._idle.pop(0).close()
         self._changed.notify_all()
+
+
+# -- the other end: a process that runs this file by its path, with what it must load --------------
+
+
+def _serve(seconds: float, memory: int, loads: str) -> None:
+    """Answer one by one, by pickles; a bug ends the process, and is told of on its terminal."""
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what anyone prints is no answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends, and then this
+    importlib.import_module(loads)
+    _bounded(memory)
+    answer = pickle.dumps(_READY)
+    while True:
+        target.write(answer)
+        target.flush()
+        try:
+            function, given = pickle.load(source)  # noqa: S301 (the server's own)
+            with _ended_by_the_system(seconds):
+                answer = pickle.dumps((True, function(given)))
+        except EOFError:
+            return  # the server has no more questions
+        except MemoryError:
+            answer = pickle.dumps((False, _MEMORY))
+
+
+def _bounded(memory: int) -> None:
+    """So much more than what it has by now; where systems count it, which Linux does."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[0])
+    most = pages * resource.getpagesize() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+@contextmanager
+def _ended_by_the_system(seconds: float) -> Iterator[None]:
+    """Should the server be gone that would end it, whatever it is doing."""
+    if not hasattr(signal, "alarm"):
+        yield
+        return
+    signal.alarm(math.ceil(seconds) + 5)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+if __name__ == "__main__":
+    _serve(float(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -15,8 +15,8 @@ from tellapart._numeric.text import fixed, to_decimals, to_digits
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.noise import Laplace
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
-from tellapart.web._pictures import INKS
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.web.pictures import INKS
 from tellapart.worlds import Adversary
 
 # How a limit is called: on the page, in the library, as an option, and in Python.
@@ -42,7 +42,7 @@ _ABOUT = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class CoefficientsQuestion:
     """Three coefficients, and the risk that must stay below a limit."""
 
     rho_p: float
@@ -62,17 +62,17 @@ class Asked:
     def levels(self) -> list[tuple[str, tuple[float, float, float]]]:
         """What an attacker may know, one thing more each time; what says nothing is left out."""
         p, c, t = self.rho_p, self.rho_c, self.rho_t
-        found = [
+        levels = [
             ("nothing", (0.0, 0.0, 0.0)),
             ("the prior", (p, 0.0, 0.0)),
             ("others' records, too" if p else "others' records", (p, c, 0.0)),
             ("the past, too" if p or c else "the past", (p, c, t)),
         ]
-        return [one for k, one in enumerate(found) if k == 0 or one[1] != found[k - 1][1]]
+        return [level for k, level in enumerate(levels) if k == 0 or level[1] != levels[k - 1][1]]
 
 
 @dataclass(frozen=True)
-class Row:
+class CoefficientsRow:
     """The largest ε for one attacker; None where even no output at all is too much."""
 
     knows: str
@@ -81,13 +81,13 @@ class Row:
     epsilon: float | None
 
 
-def answer(asked: Asked) -> Answer:
+def answer(asked: CoefficientsQuestion) -> Answer:
     """The choice of ε with and without what the attacker knows beforehand."""
     rows = _rows(asked)
-    headline, told = _told(asked, rows[0], rows[-1])
+    headline, sentences = _headline(asked, rows[0], rows[-1])
     return Answer(
         headline,
-        (*told, f"Numbers hold {scope(FAMILIES[asked.mechanism][1](1.0))}."),
+        (*sentences, f"Numbers hold {scope(FAMILIES[asked.mechanism][1](1.0))}."),
         Mark.BAD if rows[-1].epsilon is None else Mark.PLAIN,
         _drawing(asked, rows),
         (_table(asked, rows), Words("What the coefficients are", _ABOUT)),
@@ -96,16 +96,18 @@ def answer(asked: Asked) -> Answer:
     )
 
 
-def _rows(asked: Asked) -> list[Row]:
+def _rows(asked: CoefficientsQuestion) -> list[CoefficientsRow]:
     Adversary.with_coefficients(asked.rho_p, asked.rho_c, asked.rho_t)  # refused as a whole
-    found = []
+    rows = []
     for knows, given in asked.levels:
         prior = Adversary.with_coefficients(*given).prior
-        found.append(Row(knows, given, prior, _largest(asked.mechanism, _limit(asked, prior))))
-    return found
+        rows.append(
+            CoefficientsRow(knows, given, prior, _largest(asked.mechanism, _limit(asked, prior)))
+        )
+    return rows
 
 
-def _limit(asked: Asked, prior: float) -> choose.Limit:
+def _limit(asked: CoefficientsQuestion, prior: float) -> choose.Limit:
     bound = _checks.inside_unit(bound=asked.bound)
     return choose.at_most(bound, MEASURES[asked.measure][1], prior=prior, **asked.arguments)
 
@@ -113,18 +115,20 @@ def _limit(asked: Asked, prior: float) -> choose.Limit:
 @lru_cache(maxsize=256)
 def _largest(mechanism: str, limit: choose.Limit) -> float | None:
     try:
-        found = choose.largest(FAMILIES[mechanism][1], [limit]).parameter
+        epsilon = choose.largest(FAMILIES[mechanism][1], [limit]).parameter
     except choose.Infeasible:
         return None
-    small = found < 0.01
-    return to_digits(found, 4, up=False) if small else to_decimals(found, 4, up=False)
+    small = epsilon < 0.01
+    return to_digits(epsilon, 4, up=False) if small else to_decimals(epsilon, 4, up=False)
 
 
 def _shown(epsilon: float) -> str:
     return f"{epsilon:.4g}" if epsilon < 0.01 else f"{epsilon:.4f}"
 
 
-def _told(asked: Asked, without: Row, whole: Row) -> tuple[str, list[str]]:
+def _headline(
+    asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
+) -> tuple[str, list[str]]:
     name = MEASURES[asked.measure][0]
     believed = f"Before any output this attacker thinks membership {whole.prior:.4g} likely."
     if whole.epsilon is None:
@@ -147,46 +151,46 @@ def _told(asked: Asked, without: Row, whole: Row) -> tuple[str, list[str]]:
     ]
 
 
-def _table(asked: Asked, rows: list[Row]) -> Table:
+def _table(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Table:
     cells = tuple(
         (
-            one.knows,
-            f"{one.prior:.4g}",
-            f"{Adversary(one.prior).gamma:.4g}",
-            "none" if one.epsilon is None else _shown(one.epsilon),
+            row.knows,
+            f"{row.prior:.4g}",
+            f"{Adversary(row.prior).gamma:.4g}",
+            "none" if row.epsilon is None else _shown(row.epsilon),
         )
-        for one in rows
+        for row in rows
     )
     head = ("the attacker knows", "prior", "others to a member (γ)", "largest ε")
     name, bound = MEASURES[asked.measure][0], asked.bound
     return Table("The choice of ε", head, cells, f"ε rounded down; limit: {name} ≤ {bound:g}")
 
 
-def _drawing(asked: Asked, rows: list[Row]) -> Drawing:
+def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawing:
     """The risk against ε for each attacker; where a line meets the limit is its largest ε."""
     name, measure, _ = MEASURES[asked.measure]
-    priors = np.array([one.prior for one in rows])
-    curves = [curve_of(FAMILIES[asked.mechanism][1](float(one))) for one in _EPSILONS]
-    risks = np.array([measure(one, prior=priors, **asked.arguments) for one in curves])
+    priors = np.array([row.prior for row in rows])
+    curves = [curve_of(FAMILIES[asked.mechanism][1](float(epsilon))) for epsilon in _EPSILONS]
+    risks = np.array([measure(curve, prior=priors, **asked.arguments) for curve in curves])
     x = tuple(map(float, _EPSILONS))
     lines = tuple(
-        Trace(f"knows {one.knows}", x, tuple(map(float, risks[:, k])), INKS[k])
-        for k, one in enumerate(rows)
+        Trace(f"knows {row.knows}", x, tuple(map(float, risks[:, k])), INKS[k])
+        for k, row in enumerate(rows)
     )
     ends = (x[0], x[-1])
     limit = Trace("the limit", ends, (asked.bound, asked.bound), Ink.PROMISE, dashed=True)
     spots = tuple(
-        Spot(f"largest ε where it knows {one.knows}", one.epsilon, asked.bound, Ink.PROMISE)
-        for one in dict.fromkeys((rows[0], rows[-1]))
-        if one.epsilon is not None and x[0] <= one.epsilon <= x[-1]
+        Spot(f"largest ε where it knows {row.knows}", row.epsilon, asked.bound, Ink.PROMISE)
+        for row in dict.fromkeys((rows[0], rows[-1]))
+        if row.epsilon is not None and x[0] <= row.epsilon <= x[-1]
     )
-    told = "Where a line meets the limit is the largest ε for that attacker."
+    words = "Where a line meets the limit is the largest ε for that attacker."
     low = float(min(0.5, asked.bound))
     y = Axis(name, low, 1)
-    return Drawing("Risk and ε", told, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
+    return Drawing("Risk and ε", words, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
 
 
-def _python(asked: Asked) -> str:
+def _python(asked: CoefficientsQuestion) -> str:
     called = MEASURES[asked.measure][1].__name__
     more = "".join(f", {key}={value!r}" for key, value in asked.arguments.items())
     knows = ",\n    ".join(repr(given) for _, given in asked.levels)
@@ -209,7 +213,7 @@ for known in [
 """
 
 
-def _command(asked: Asked) -> str:
+def _command(asked: CoefficientsQuestion) -> str:
     option = MEASURES[asked.measure][2]
     words = ["tellapart", "choose", asked.mechanism, option, repr(asked.bound)]
     words += ["--rho-p", repr(asked.rho_p), "--rho-c", repr(asked.rho_c)]

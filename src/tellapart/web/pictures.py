@@ -12,7 +12,7 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.risk import precision
-from tellapart.web._answer import Axis, Drawing, Ink, Spot, Trace
+from tellapart.web.answer import Axis, Drawing, Ink, Spot, Trace
 
 INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
 # Dense where curves bend: at rare false accusations and at few misses.
@@ -47,21 +47,21 @@ def draw(
     x = Axis("false accusations among the others (FPR)", low, 1, log)
     if kind in ("tradeoff", "region"):
         y = Axis("members missed (FNR)", 0, 1)
-        grids = {name: _cornered(rates, _corners(one)[0]) for name, one in curves.items()}
+        grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
         lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
         guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
         if kind == "region":
             lines = [all_round(line) for line in lines]
-        told = "The lower a curve, the less an attacker errs: no attacker gets below it."
+        words = "The lower a curve, the less an attacker errs: no attacker gets below it."
         if kind == "region":
-            told = "Inside its outline a promise allows any pair of error rates, and none outside."
-        return Drawing("Errors an attacker can have", told, x, y, (guess, *lines), tuple(spots))
+            words = "Inside its outline a promise allows any pair of error rates, and none outside."
+        return Drawing("Errors an attacker can have", words, x, y, (guess, *lines), tuple(spots))
     y = Axis("members found (TPR)", low, 1, log)
-    grids = {name: _cornered(rates, _corners(one)[0]) for name, one in curves.items()}
+    grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
     lines = [_trace(name, x, curves[name].tpr(x), inks[name]) for name, x in grids.items()]
     guess = _trace("a guess", rates, rates, Ink.CHANCE)
-    told = "The higher a curve, the more members an attacker finds: no attacker gets above it."
-    return Drawing("What an attacker finds", told, x, y, (guess, *lines), tuple(spots))
+    words = "The higher a curve, the more members an attacker finds: no attacker gets above it."
+    return Drawing("What an attacker finds", words, x, y, (guess, *lines), tuple(spots))
 
 
 def _corners(curve: TradeoffCurve) -> tuple[Array, Array]:
@@ -85,7 +85,7 @@ def _trace(name: str, x: Array, y: Array, ink: Ink) -> Trace:
 
 def all_round(line: Trace) -> Trace:
     """A curve and what answering the other way makes of it: the outline of all there is."""
-    around = tuple(1 - one for one in line.x), tuple(1 - one for one in line.y)
+    around = tuple(1 - rate for rate in line.x), tuple(1 - rate for rate in line.y)
     x = (*line.x, *around[0], line.x[0])
     y = (*line.y, *around[1], line.y[0])
     return Trace(line.name, x, y, line.ink, filled=True)
@@ -95,14 +95,14 @@ def _precision(
     curves: Mapping[str, TradeoffCurve], prior: float, inks: Mapping[str, Ink]
 ) -> Drawing:
     ways = [_EDGE, np.linspace(0.02, 0.9, 60), np.linspace(0.9, 1, 41)]
-    found = np.unique(np.concatenate(ways))
+    recalls = np.unique(np.concatenate(ways))
     x = Axis("members found (recall)", 0, 1)
     y = Axis("accusations that are right (precision)", 0, 1)
     lines = [
-        _trace(name, recall, np.asarray(precision(one, recall=recall, prior=prior)), inks[name])
-        for name, one in curves.items()
-        for recall in [_cornered(found, 1 - _corners(one)[1])]
+        _trace(name, recall, np.asarray(precision(curve, recall=recall, prior=prior)), inks[name])
+        for name, curve in curves.items()
+        for recall in [_cornered(recalls, 1 - _corners(curve)[1])]
     ]
-    guess = _trace("a guess", found, np.full_like(found, prior), Ink.CHANCE)
-    told = f"How often accusations are right when {prior:.3g} of the people are members."
-    return Drawing("What accusations are worth", told, x, y, (guess, *lines))
+    guess = _trace("a guess", recalls, np.full_like(recalls, prior), Ink.CHANCE)
+    words = f"How often accusations are right when {prior:.3g} of the people are members."
+    return Drawing("What accusations are worth", words, x, y, (guess, *lines))

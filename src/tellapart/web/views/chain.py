@@ -10,7 +10,7 @@ from tellapart import _checks
 from tellapart._numeric.text import fixed
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
 from tellapart.worlds import MarkovChain, Sum
 from tellapart.worlds.frameworks import group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side
@@ -29,7 +29,7 @@ _ABOUT = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChainQuestion:
     """A chain of two states, and the ε that shall be kept."""
 
     epsilon: float
@@ -50,8 +50,9 @@ class Asked:
     @property
     def transition(self) -> list[list[float]]:
         """Where each state leads."""
-        zero, one = self.stay_0, self.stay_1
-        return [[zero, round(1 - zero, 12)], [round(1 - one, 12), one]]
+        stays = (self.stay_0, self.stay_1)
+        leaves = [round(1 - stay, 12) for stay in stays]
+        return [[stays[0], leaves[0]], [leaves[1], stays[1]]]
 
     def chain(self, length: int | None = None) -> MarkovChain:
         """The chain from its own law on, as long as asked, or shorter."""
@@ -59,7 +60,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Row:
+class ChainRow:
     """One way to set the noise, and what it truly gives."""
 
     method: str
@@ -78,14 +79,14 @@ class Row:
         return fixed(self.release.curve().epsilon(0.0), False)
 
 
-def answer(asked: Asked) -> Answer:
+def answer(asked: ChainQuestion) -> Answer:
     """How far noise for ε is from keeping it, and what would."""
     rows = _rows(asked)
     plain, enough = rows[0], rows[1]
-    headline, told = _told(asked, plain, enough)
+    headline, sentences = _headline(asked, plain, enough)
     return Answer(
         headline,
-        tuple(told),
+        tuple(sentences),
         Mark.PLAIN,
         _drawing(asked, plain),
         (_table(rows), Words("What the chain is", _ABOUT)),
@@ -94,10 +95,10 @@ def answer(asked: Asked) -> Answer:
     )
 
 
-def _told(asked: Asked, plain: Row, enough: Row) -> tuple[str, list[str]]:
+def _headline(asked: ChainQuestion, plain: ChainRow, enough: ChainRow) -> tuple[str, list[str]]:
     keep, before, after = (
         f"{asked.epsilon:g}",
-        *(fixed(one.release.scale, True) for one in (plain, enough)),
+        *(fixed(row.release.scale, True) for row in (plain, enough)),
     )
     truly = f"Noise for ε = {keep} truly gives ε {plain.shown} in {asked.length:,} records."
     if before == after:
@@ -108,7 +109,7 @@ def _told(asked: Asked, plain: Row, enough: Row) -> tuple[str, list[str]]:
     ]
 
 
-def _rows(asked: Asked) -> list[Row]:
+def _rows(asked: ChainQuestion) -> list[ChainRow]:
     chain, query = asked.chain(), Sum()
     whole = group_privacy(chain, query, Laplace(1.0)).epsilon / asked.epsilon
     plain = Laplace.with_epsilon(asked.epsilon)
@@ -116,40 +117,43 @@ def _rows(asked: Asked) -> list[Row]:
     true = pufferfish(chain, query, plain)
     others = (("for this chain", enough), ("group privacy, whatever the model", Laplace(whole)))
     return [
-        Row("plain DP, as if records were independent", plain, true.epsilon, true.side),
-        *(Row(name, one, _worst(chain, one.scale), Side.AT_MOST) for name, one in others),
+        ChainRow("plain DP, as if records were independent", plain, true.epsilon, true.side),
+        *(
+            ChainRow(name, release, _worst(chain, release.scale), Side.AT_MOST)
+            for name, release in others
+        ),
     ]
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[ChainRow]) -> Table:
     cells = tuple(
-        (one.method, fixed(one.release.scale, True), one.spent, one.shown) for one in rows
+        (row.method, fixed(row.release.scale, True), row.spent, row.shown) for row in rows
     )
     head = ("how noise is set", "scale", "ε it is set for", "true ε")
     return Table("Noise", head, cells, "Scales rounded up, the ε they are set for down.")
 
 
-def _drawing(asked: Asked, plain: Row) -> Drawing:
+def _drawing(asked: ChainQuestion, plain: ChainRow) -> Drawing:
     lengths = sorted({*map(int, _LENGTHS), asked.length})
     x = tuple(map(float, lengths))
-    true = tuple(_worst(asked.chain(one), plain.release.scale) for one in lengths)
+    true = tuple(_worst(asked.chain(length), plain.release.scale) for length in lengths)
     ends, kept = (x[0], x[-1]), (asked.epsilon, asked.epsilon)
     lines = (
         Trace("what is promised", ends, kept, Ink.PROMISE, dashed=True),
         Trace(f"true ε of noise for ε = {asked.epsilon:g}", x, true, Ink.FIRST),
     )
     spot = Spot("this chain", float(asked.length), plain.true_epsilon, Ink.FIRST)
-    told = "The longer the chain and the more it stays, the more one record says of the others."
+    words = "The longer the chain and the more it stays, the more one record says of the others."
     y = Axis("true ε", 0, 1.15 * max(*true, asked.epsilon))
     across = Axis("records in the chain", x[0], x[-1], True)
-    return Drawing("True ε and length", told, across, y, lines, (spot,))
+    return Drawing("True ε and length", words, across, y, lines, (spot,))
 
 
 def _worst(chain: MarkovChain, scale: float) -> float:
     return float(np.nanmax(chain_epsilon_bound(chain, scale, Sum())))
 
 
-def _python(asked: Asked) -> str:
+def _python(asked: ChainQuestion) -> str:
     return f"""\
 import tellapart as ta
 from tellapart.worlds import MarkovChain, Sum, chain_scale_bound
@@ -165,7 +169,7 @@ for release in [ta.Laplace.with_epsilon(epsilon), ta.Laplace(enough), ta.Laplace
 """
 
 
-def _command(asked: Asked) -> str:
+def _command(asked: ChainQuestion) -> str:
     """The file that the command reads stands behind it."""
     return f"""\
 tellapart noise /dev/stdin --epsilon {asked.epsilon!r} <<'END'

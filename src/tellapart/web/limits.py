@@ -1,9 +1,9 @@
 """How much the page takes, and how much an answer of it may cost."""
 
-from __future__ import annotations
-
-from tellapart.web._scores import LARGEST_FILE
-
+# Bytes of a file of scores, of what a compressed one may become, and its rows.
+LARGEST_FILE = 16 * 1024 * 1024
+LARGEST_OPENED = 8 * LARGEST_FILE
+MOST_ROWS = 1_000_000
 # A file of scores in base64, and what is asked along with it.
 LARGEST_REQUEST = LARGEST_FILE * 4 // 3 + 2**20
 # Connections that may be open at once, and requests that may be at work or wait for their turn.

@@ -65,10 +65,10 @@ class Spot:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture: two axes, and what is drawn between them. ``told`` says it in words."""
+    """A picture: two axes, and what is drawn between them. ``caption`` says it in words."""
 
     title: str
-    told: str
+    caption: str
     x: Axis
     y: Axis
     traces: tuple[Trace, ...]

@@ -17,7 +17,7 @@ from tellapart.errors import InvalidArgument, Unsupported
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-    from tellapart.web._workers import Pool
+    from tellapart.web.workers import WorkerPool
 
 HOST = "127.0.0.1"
 _EXTRA = "the explorer needs: pip install 'tellapart[web]'"
@@ -25,9 +25,9 @@ _EXTRA = "the explorer needs: pip install 'tellapart[web]'"
 
 def free_port() -> int:
     """A port that nobody uses now."""
-    with socket.socket() as one:
-        one.bind((HOST, 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
 
 
 def address(port: int) -> str:
@@ -58,34 +58,34 @@ def serve(
     try:
         from waitress import create_server, wasyncore
 
-        from tellapart.web import _limits
-        from tellapart.web._workers import Limits, Pool
+        from tellapart.web import limits
+        from tellapart.web.workers import Limits, WorkerPool
     except ImportError as missing:
         raise Unsupported(_EXTRA) from missing
     _try(where)
     # That a request waits its turn for a moment is no news to whoever reads the terminal.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    _make_room(_limits.MOST_CONNECTIONS)
+    _make_room(limits.MOST_CONNECTIONS)
     connections: dict[int, object] = {}
     server = None
     # Its processes load what they need while this one does.
-    pool = Pool(Limits(_limits.LONGEST, _limits.MOST_MEMORY))
+    pool = WorkerPool(Limits(limits.LONGEST, limits.MOST_MEMORY))
     try:
         server = create_server(
             _application(pool),
             connections,
             host=HOST,
             port=where,
-            threads=_limits.MOST_REQUESTS,
+            threads=limits.MOST_REQUESTS,
             # Whoever opens connections and sends nothing takes neither a thread nor a turn.
-            connection_limit=_limits.MOST_CONNECTIONS,
+            connection_limit=limits.MOST_CONNECTIONS,
             channel_timeout=30,
             cleanup_interval=5,
             asyncore_use_poll=True,
-            max_request_body_size=_limits.LARGEST_REQUEST,
+            max_request_body_size=limits.LARGEST_REQUEST,
             # What is sent, and what is answered, stays in memory instead of a temporary file.
-            inbuf_overflow=2 * _limits.LARGEST_REQUEST,
-            outbuf_overflow=2 * _limits.LARGEST_REQUEST,
+            inbuf_overflow=2 * limits.LARGEST_REQUEST,
+            outbuf_overflow=2 * limits.LARGEST_REQUEST,
         )
         if until is not None:
             threading.Thread(target=_stop, args=(until, server, connections), daemon=True).start()
@@ -115,28 +115,28 @@ def _make_room(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def _application(pool: Pool) -> WSGIApplication:
+def _application(pool: WorkerPool) -> WSGIApplication:
     try:
-        from tellapart.web._app import create, in_processes
+        from tellapart.web.app import create, in_processes
     except ImportError as missing:
         raise Unsupported(_EXTRA) from missing
-    found: WSGIApplication = create(in_processes(pool)).server
-    return found
+    application: WSGIApplication = create(in_processes(pool)).server
+    return application
 
 
 def _stop(until: threading.Event, server: Any, connections: dict[int, Any]) -> None:
     """Once someone says so, close all that the server listens to, in its own thread."""
     until.wait()
-    server.trigger.pull_trigger(lambda: [one.close() for one in list(connections.values())])
+    server.trigger.pull_trigger(lambda: [each.close() for each in list(connections.values())])
 
 
 def _try(port: int) -> None:
     """Refuse a port that cannot be had, in words."""
-    with socket.socket() as one:
+    with socket.socket() as probe:
         if os.name == "posix":  # where a page was served a moment ago, one may be served again
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind((HOST, port))
+            probe.bind((HOST, port))
         except PermissionError as refused:
             why = f"port {port} is for administrators: choose one from 1024 on"
             raise InvalidArgument(why) from refused
