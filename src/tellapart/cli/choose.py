@@ -1,4 +1,4 @@
-"""The command that chooses: from risks someone can accept to a parameter."""
+"""`tellapart choose`: parameters from limits on risks (calibration)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that probes: from a function, or any program, and two inputs to a verdict."""
+"""`tellapart probe`: black-box test of a function or a program on two neighbouring inputs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,9 @@ from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.cli import child_process, limits, report_text, terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import (
-    Claimed,
-    Filing,
-    Knowledge,
-    Option,
-    Output,
-    Page,
-    Values,
-    typed,
-)
+from tellapart.cli.options import Knowledge, Option, Output, Values
+from tellapart.cli.report_text import Claimed, Page, ReportOptions
+from tellapart.cli.terminal import typed
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
@@ -51,10 +44,10 @@ def load_function(name: str) -> Callable[..., Any]:
     if is_file and not Path(place).is_file():
         refuse("function", "be in a file that is there", place)
     sys.path.insert(0, str(folder))
-    found = _imported(module)
-    if is_file and not _is_of(found, Path(place)):
+    loaded = _imported(module)
+    if is_file and not _is_of(loaded, Path(place)):
         refuse("function", f"be in a file not named as a module, as {module} is", place)
-    return _inside(found, path)
+    return _inside(loaded, path)
 
 
 def _imported(name: str) -> ModuleType:
@@ -79,24 +72,24 @@ def _is_of(module: ModuleType, file: Path) -> bool:
 
 
 def _inside(module: ModuleType, path: str) -> Callable[..., Any]:
-    found: Any = module
+    target: Any = module
     for step in path.split("."):
-        if not hasattr(found, step):
+        if not hasattr(target, step):
             refuse("function", f"be in {module.__name__}, which has {_names(module)}", path)
-        found = getattr(found, step)
-    if not callable(found):
-        refuse("function", f"be callable; {module.__name__}:{path} is not", found)
-    return found  # type: ignore[no-any-return]
+        target = getattr(target, step)
+    if not callable(target):
+        refuse("function", f"be callable; {module.__name__}:{path} is not", target)
+    return target  # type: ignore[no-any-return]
 
 
 def _names(module: ModuleType) -> str:
     """The functions that are the module's own."""
     own = [
         name
-        for name, one in vars(module).items()
-        if callable(one)
+        for name, value in vars(module).items()
+        if callable(value)
         and not name.startswith("_")
-        and getattr(one, "__module__", None) == module.__name__
+        and getattr(value, "__module__", None) == module.__name__
     ]
     return ", ".join(own[:8]) + (", ..." if len(own) > 8 else "") if own else "no functions"
 
@@ -136,7 +129,7 @@ _CALLED = "when it was called"
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
 @dataclass(frozen=True)
-class Calling:
+class CallOptions:
     """How often to call, and how sure to be."""
 
     samples: Annotated[float, Parameter(help="Calls on each input, a whole number.")] = 100_000
@@ -201,9 +194,9 @@ def probe(
     mechanism: Claimed = None,
     values: Values = Values(),
     at_delta: AtDelta = (),
-    calling: Calling = Calling(),
+    calling: CallOptions = CallOptions(),
     knowledge: Knowledge = Knowledge(),
-    filing: Filing = Filing(),
+    filing: ReportOptions = ReportOptions(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -237,7 +230,7 @@ def probe(
             "one thing to probe must be given: package.module:function, path/to/file.py:function, "
             "or --command './program'"
         )
-    (absent, one), (present, two) = load_value("--d0", d0), load_value("--d1", d1)
+    (absent, d0_file), (present, d1_file) = load_value("--d0", d0), load_value("--d1", d1)
     claim, name, deltas = _claim(mechanism, values, at_delta)
     if json.dumps(absent) == json.dumps(present):
         refuse("--d1", "differ from --d0", d1)
@@ -263,7 +256,7 @@ def probe(
         if page is not None or output.as_json:
             filed = reporting.of(
                 verdict,
-                files=one + two,
+                files=d0_file + d1_file,
                 seed=calling.seed,
                 command=shlex.join(["tellapart", *typed.get()]),
                 unit=filing.unit,
@@ -291,7 +284,7 @@ class _Question:
     inputs: tuple[Any, Any]
     mechanism: str | None
     values: Values
-    calling: Calling
+    calling: CallOptions
 
     def of(self, probed: Callable[..., Any], progress: run.Progress) -> audit.Verdict:
         return audit.probe(

@@ -1,25 +1,81 @@
-"""An audit on the terminal: verdict, bounds, error budget and assumptions."""
+"""An audit on the terminal: verdict, bounds, multiple-testing budget; options of its report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Group, Parameter
 from rich.console import Console
 
+from tellapart import _checks
 from tellapart.audit import Ledger, Verdict
 from tellapart.audit.bounds import percent
 from tellapart.audit.summary import AuditSummary
 from tellapart.cli import exits, terminal
-from tellapart.cli.options import Output
-from tellapart.report import Report, write
+from tellapart.cli.options import MECHANISM, OUTPUT, Output, ends_in
+from tellapart.mechanisms.catalogue import KINDS
+from tellapart.report import QUESTIONS, Report, write
+from tellapart.report.checklist import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # More lines of a ledger than these are summed up.
 _LINES = 12
+
+Claimed = Annotated[
+    str | None,
+    Parameter(
+        group=MECHANISM,
+        help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
+        f"{', '.join(KINDS)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
+        show_default=False,
+    ),
+]
+Page = Annotated[
+    Path | None,
+    Parameter(
+        group=OUTPUT,
+        help="Also write a page, such as out.html, and the same as out.json beside it.",
+        validator=ends_in("--report", ".html", ".html", ".htm"),
+        show_default=False,
+    ),
+]
+
+
+@Parameter(name="*", group=Group("What people say, for a report", sort_key=5))
+@dataclass(frozen=True)
+class ReportOptions:
+    """What only people know of a release, and a report should say."""
+
+    unit: Annotated[
+        str, Parameter(help='What is protected: "one patient".', show_default=False)
+    ] = ""
+    answer: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="An answer to the checklist, as key=text; may be given often. The keys: "
+            f"{', '.join(key for key in QUESTIONS if key != 'unit')}.",
+            show_default=False,
+            negative="",
+        ),
+    ] = ()
+
+    def answers(self) -> dict[str, str]:
+        """The answers by their keys."""
+        answers: dict[str, str] = {}
+        for given in self.answer:
+            key, equals, text = given.partition("=")
+            key = key.strip()
+            if not equals:
+                _checks.refuse("--answer", "be written as key=text", given)
+            if key in answers:
+                _checks.refuse("--answer", f"be given once for {key}", given)
+            answers[key] = text
+        return checked(answers)
 
 
 def give(

@@ -15,7 +15,6 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.attack_metrics import why_no_epsilon
-from tellapart.cli.audit import Looking
 from tellapart.report import DESIGNS
 
 COUNT = 200
@@ -374,10 +373,10 @@ def test_every_design_is_offered_in_words():
     assert all(words.meaning and words.sample for words in DESIGNS.values())
 
 
-def test_one_model_takes_no_way_of_looking():
-    Looking().none()
-    with pytest.raises(ta.InvalidArgument, match="--guesses-out must be left out"):
-        Looking(guesses_out=3).none()
+def test_one_model_takes_no_way_of_looking(run, folder):
+    code, out, err = run("audit quiet.npz --design one-model --guesses-out 3")
+    assert (code, out) == (2, "")
+    assert err.startswith("tellapart: --guesses-out must be left out with --design one-model")
 
 
 # -- files ---------------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from rich.console import Console
 
 import tellapart as ta
 from tellapart import audit, plot, report
+from tellapart._numeric.text import as_json
 from tellapart.audit.summary import summarise
 from tellapart.cli import report_text
 from tellapart.report import html
-from tellapart.report.model import plain
 
 DRAW = np.random.default_rng(5)
 SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
@@ -274,7 +274,7 @@ def test_a_report_does_not_change():
 
 
 def test_infinity_has_a_word():
-    assert plain({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
+    assert as_json({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
         "a": ["inf", "-inf"],
         "b": "one run",
     }
