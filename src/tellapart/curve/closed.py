@@ -15,7 +15,7 @@ from scipy.special import erf, erfcx, expit, ndtr, ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve, at_ends
 
 _SQRT2 = math.sqrt(2)
 # Where e^(−x²) has long been 0.
@@ -235,13 +235,7 @@ class LogisticCurve(SymmetricCurve):
         fpr = np.exp(-(e + level) / 2) * -np.expm1(-(e - level) / 2) / whole
         fnr = np.exp(-(e - level) / 2) * -np.expm1(-(e + level) / 2) / whole
         tpr, tnr = -np.expm1(-(e - level) / 2) / whole, -np.expm1(-(e + level) / 2) / whole
-        none, every = threshold >= e, threshold < -e
-        return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
-        )
+        return at_ends((fpr, tpr, fnr, tnr), threshold >= e, threshold < -e)
 
     def _beta(self, alpha: Array) -> Array:
         odds = times_exp(alpha, self.shift) / (1 - alpha)

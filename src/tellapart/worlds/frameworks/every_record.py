@@ -36,7 +36,7 @@ from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.pairs.extreme_outputs import furthest_of
+from tellapart.worlds.pairs.finite_outputs import furthest_of
 from tellapart.worlds.releases import Channel, Releases
 from tellapart.worlds.secret_test import Model, Witness
 

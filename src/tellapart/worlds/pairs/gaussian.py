@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tellapart import _checks, deadline
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import hull, solve
 from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import times_exp
-from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.blocks import HELD, Crossings, in_rows
+from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
 from tellapart.worlds.pairs.normal_mixtures import EPS, REACH, Bells, posterior
 
 # A ratio that moves by less over a stretch does not move: rounding makes as much.
@@ -202,8 +199,6 @@ def _joined(starts: Array, ways: Array) -> Array:
     return np.asarray(starts[1:][ways[1:] != ways[:-1]])
 
 
-Mask = NDArray[np.bool_]
-Index = NDArray[np.intp]
 Rates = tuple[Array, Array, Array, Array]
 _NODES = 20
 # Below this share of the true-positive rate a difference of rates has too few digits for δ.
@@ -213,26 +208,13 @@ _MOST_WORK = 1 << 25
 _NUDGE = 1e-13
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianPair(TradeoffCurve):
-    """Told apart under normal noise of deviation 1: ``present`` from ``absent``.
+class GaussianPair(MixturePair):
+    """Told apart under normal noise of deviation 1: ``present`` from ``absent``."""
 
-    Both are log-weights at ``atoms``, which rise; -inf where a law has none.
-    """
-
-    atoms: Array
-    absent: Array
-    present: Array
-    bound: Bound = Bound.EXACT
-    _bells: Bells = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        atoms = _checks.vector(atoms=self.atoms)
-        if np.any(np.diff(atoms) <= 0):
-            _checks.refuse("atoms", "rise", self.atoms)
+    @cached_property
+    def _bells(self) -> Bells:
         had = (self.absent > -np.inf) | (self.present > -np.inf)
-        bells = Bells(atoms[had], self.absent[had], self.present[had])
-        object.__setattr__(self, "_bells", bells)
+        return Bells(self.atoms[had], self.absent[had], self.present[had])
 
     # -- what is extreme -----------------------------------------------------------------------
 
@@ -251,22 +233,6 @@ class GaussianPair(TradeoffCurve):
             (self._largest_loss(), float(self._edges[high])),
             (self._smallest_loss(), float(self._edges[low])),
         )
-
-    def mirrored(self) -> GaussianPair:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> GaussianPair:
-        return GaussianPair(self.atoms, self.present, self.absent, self.bound)
-
-    def _largest_loss(self) -> float:
-        return float(self._losses.max())
-
-    def _smallest_loss(self) -> float:
-        return float(self._losses.min())
-
-    def _delta_at_infinity(self) -> float:
-        return 0.0
 
     # -- cells ---------------------------------------------------------------------------------
 
@@ -289,7 +255,6 @@ class GaussianPair(TradeoffCurve):
 
     @cached_property
     def _losses(self) -> Array:
-        """The log-likelihood ratio at every edge."""
         low, high = self._bells.limits()
         return np.concatenate([[low], self._bells.seen(self._edges[1:-1]).loss, [high]])
 
@@ -297,17 +262,8 @@ class GaussianPair(TradeoffCurve):
     def _masses(self) -> tuple[Array, Array]:
         return self._bells.masses(self._edges[:-1], self._edges[1:])
 
-    def _split(self, level: Array) -> tuple[Mask, Crossings]:
-        """The cells in which the ratio is above each level, and those that it cuts."""
-        above = self._losses > level[:, None]
-        whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
-        row, column = np.nonzero(met)
-        falls = above[row, column]
-        place = self._crossing(column, level[row], falls)
-        start = np.where(falls, self._edges[column], place)
-        return whole, Crossings(
-            met, row, column, start, np.where(falls, place, self._edges[column + 1])
-        )
+    def _cell(self, column: Index) -> tuple[Array, Array]:
+        return self._edges[column], self._edges[column + 1]
 
     def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
         """Where the ratio meets a level; an infinite cell, where no mass is, at its finite end."""
@@ -400,29 +356,9 @@ class GaussianPair(TradeoffCurve):
             up, down = down, up
         return up[0], up[1], down[1], down[0]
 
-    def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
-        if not self.monotone:
-            return super()._interpolated(fpr)
-        tnr, few = 1 - fpr, fpr < 0.5
-        more, less = self._around(
-            lambda rates: np.where(few, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3])),
-            fpr,
-        )
-        # Shares of the two tests, each formed where it has its digits.
-        up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
-        down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
-        up, down = np.where(few, up, 1 - down), np.where(few, 1 - up, down)
-        return down * less[1] + up * more[1], down * less[2] + up * more[2]
-
-    def _interpolated_fpr(self, tpr: Array) -> Array:
-        if not self.monotone:
-            return super()._interpolated_fpr(tpr)
-        more, less = self._around(lambda rates: np.log(rates[1]) - np.log(tpr), tpr)
-        up = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
-        return (1 - up) * less[0] + up * more[0]
-
     def _around(self, excess: Callable[[Rates], Array], like: Array) -> tuple[Rates, Rates]:
-        """The rates at two neighbouring outputs: the last with an excess, the first without."""
+        if not self.monotone:
+            return super()._around(excess, like)
         low, high = self._ends
 
         def rates(away: Array) -> Rates:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tellapart._checks import Array
-from tellapart.worlds.pairs.blocks import in_rows
+from tellapart.worlds.pairs.level_sets import in_rows
 
 Mask = NDArray[np.bool_]
 # Φ(−REACH) is 0 in doubles.

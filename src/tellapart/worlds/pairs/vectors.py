@@ -25,9 +25,9 @@ from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.models.vectors import VectorLaw
-from tellapart.worlds.pairs.blocks import blocks
-from tellapart.worlds.pairs.finite import log_ratio
+from tellapart.worlds.models.laws import VectorLaw
+from tellapart.worlds.pairs.finite_outputs import log_ratio
+from tellapart.worlds.pairs.level_sets import blocks
 from tellapart.worlds.releases import Channel, Release
 
 Index = NDArray[np.intp]
