@@ -37,13 +37,15 @@ from scipy.special.cython_special import ndtr, ndtri
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart._numeric import solve
+from tellapart._numeric.solve import first_whole
 from tellapart.curve.base import TradeoffCurve
 
 _EPS = 2.0**-52
 # Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
 TAIL_ROUNDING = 1e-12
 LARGEST_EPSILON = 700.0
+# A parameter is found to within a factor of two by its size, and in so many parts from there.
+_HALVINGS, _PARTS = 64, 2**33
 MOST_CANARIES = 10**9
 # Below it a probability may have lost digits to underflow.
 _TINY = 1e-290
@@ -120,32 +122,27 @@ def epsilon_lower(
     2.1719
     """
 
-    def excess(epsilon: float) -> float:
+    def refuted(epsilon: float) -> bool:
         if chosen:
-            return level - p_value_if_chosen(guesses, epsilon, delta, level)
-        return level - p_value(guesses, epsilon, delta)
+            return p_value_if_chosen(guesses, epsilon, delta, level) < level
+        return p_value(guesses, epsilon, delta) < level
 
-    return largest_refuted(excess, LARGEST_EPSILON, above=above)
+    return largest_refuted(refuted, LARGEST_EPSILON, above=above)
 
 
-def largest_refuted(
-    excess: Callable[[float], float], most: float, *, above: float = 0.0, narrow: float = 0.0
-) -> float:
-    """The largest parameter found to be refuted, where ``excess`` is positive; 0 if none is.
+def largest_refuted(refuted: Callable[[float], bool], most: float, *, above: float = 0.0) -> float:
+    """The largest parameter found to be refuted, by halving; 0 if the one at ``above`` is not.
 
     Only a parameter that was tried is returned. A mechanism that keeps a promise keeps every
     weaker one, and each is tested by "so many right or more": that any is rejected has the
     chance of the easiest. So every answer is sound, even where p-values were not monotone.
     """
-
-    def refuting(parameter: Array) -> Array:
-        return np.asarray(excess(float(parameter)) if parameter < most else -1.0)
-
-    low = np.array(above)
-    if refuting(low) <= 0:
+    if not refuted(above):
         return 0.0
-    high = solve.climb(refuting, np.minimum(low + 1, most), 1.0)
-    return float(solve.falling_root(refuting, low, high, narrow)[0])
+    halvings = first_whole(lambda k: refuted(most * 0.5**k), -1, _HALVINGS)
+    low = max(above, most * 0.5**halvings) if halvings < _HALVINGS else above
+    step = (most * 0.5 ** (halvings - 1) - low) / _PARTS
+    return low + step * (first_whole(lambda k: not refuted(low + step * k), 0, _PARTS) - 1)
 
 
 def _chances(guesses: Guesses, epsilon: float, delta: float) -> tuple[float, float]:
@@ -211,7 +208,7 @@ _ULPS = 4 * 2.0**-53
 # No test that rejects was seen to need more; a test cut short accepts.
 _STEPS = 2_000_000
 _KNOTS = 8192
-_LARGEST_MU, _NARROW = 75.0, 1e-10
+_LARGEST_MU = 75.0
 
 
 def refutes_curve(guesses: Guesses, claim: TradeoffCurve, level: float) -> bool:
@@ -243,12 +240,10 @@ def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
     0.7868
     """
 
-    def excess(mu: float) -> float:
-        return 1.0 if _overflows(guesses, _gaussian(mu), level) else -1.0
+    def refuted(mu: float) -> bool:
+        return _overflows(guesses, _gaussian(mu), level)
 
-    if not guesses.right:
-        return 0.0
-    return largest_refuted(excess, _LARGEST_MU, above=above, narrow=_NARROW)
+    return largest_refuted(refuted, _LARGEST_MU, above=above) if guesses.right else 0.0
 
 
 def _overflows(guesses: Guesses, fpr_at: Inverse, level: float) -> bool:
