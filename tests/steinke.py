@@ -49,10 +49,10 @@ def steinke_epsilon_lower(guesses: Guesses, delta: float, level: float) -> float
     delta = _checks.probability(delta=delta)
     level = _checks.inside_unit(level=level)
 
-    def excess(epsilon: float) -> float:
-        return level - steinke_p_value(guesses, epsilon, delta)
+    def refuted(epsilon: float) -> bool:
+        return steinke_p_value(guesses, epsilon, delta) < level
 
-    return largest_refuted(excess, LARGEST_EPSILON)
+    return largest_refuted(refuted, LARGEST_EPSILON)
 
 
 def _largest_mean(wrong: int, made: int, miss: float) -> float:

@@ -12,7 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
-- `fingerprints` and `manifest`: whether a run that goes on is the same run.
+- `checkpoints`: whether a run that goes on is the same run.
 """
 
 from tellapart.audit.attack_metrics import Metrics, metrics

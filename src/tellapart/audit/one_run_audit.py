@@ -172,7 +172,7 @@ def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> float:
 
 def _delta(guessed: ChosenGuesses, epsilon: float) -> float:
     """The largest δ that is refuted with this ε, from below."""
-    return largest_refuted(lambda delta: guessed.level - _p_value(guessed, epsilon, delta), 1.0)
+    return largest_refuted(lambda delta: _p_value(guessed, epsilon, delta) < guessed.level, 1.0)
 
 
 def _least_refuting(guessed: ChosenGuesses, claim: TradeoffCurve) -> int:

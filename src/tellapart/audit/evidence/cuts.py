@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -135,7 +136,7 @@ class CutEvidence(CurveEvidence):
     def _p_values(self, claim: TradeoffCurve) -> Array:
         """The least level at which each cut would refute, up to its own, from above."""
 
-        def refutes(levels: Array) -> Array:
+        def refutes(levels: Array) -> NDArray[np.bool_]:
             share, rate = self._limits(levels)
             return np.asarray(share > self._allowed(claim, rate) * (1 + _ROUNDING))
 

@@ -16,8 +16,7 @@ from scipy.special import bdtr, bdtrc
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
-from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
+from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, mu_lower, refutes_curve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 

@@ -17,10 +17,9 @@ from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import best_rank
 from tellapart.audit.many_run_audit import Favoured, at_ranks
 from tellapart.audit.scores import Scores
-from tellapart.audit.trainings.attacks import Attack
+from tellapart.audit.trainings.attacks import Attack, Rmia
 from tellapart.audit.trainings.lira import Inclusion, Lira
 from tellapart.audit.trainings.membership_game import MembershipGame, Played, column_scores
-from tellapart.audit.trainings.rmia import Rmia
 from tellapart.errors import BadScores, Unsupported
 
 # The share of the models on which a target is chosen, or an attack fitted.

@@ -14,14 +14,21 @@ from tellapart._numeric.solve import first_whole
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.scores import Scores
-from tellapart.audit.trainings.designs import Design, Targets, same_neighbours
 from tellapart.audit.trainings.evidence_of_game import (
     Attacking,
     check_attack,
     game_evidence,
     set_aside,
 )
-from tellapart.audit.trainings.membership_game import MembershipGame, Played, Score, Train
+from tellapart.audit.trainings.membership_game import (
+    Design,
+    MembershipGame,
+    Played,
+    Score,
+    Targets,
+    Train,
+    same_neighbours,
+)
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
