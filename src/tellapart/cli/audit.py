@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.audit import (
     Band,
@@ -18,7 +16,6 @@ from tellapart.audit import (
     Fixed,
     Guessing,
     Method,
-    Metrics,
     Orientation,
     Prior,
     Ranks,
@@ -31,17 +28,15 @@ from tellapart.audit import (
 )
 from tellapart.audit.attack_metrics import why_no_epsilon
 from tellapart.audit.summary import AuditResult
-from tellapart.cli import report_text, terminal
+from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
 from tellapart.cli.options import Knowledge, Option, Output, Values, Whole
-from tellapart.cli.report_text import Claimed, Page, ReportOptions
-from tellapart.cli.terminal import typed
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
 from tellapart.report import DESIGNS
-from tellapart.report.building import summary_of
 
 
 @Parameter(name="*", group=Group("What the files hold", sort_key=2))
@@ -93,9 +88,7 @@ class Columns:
 class MethodOptions:
     """How sure to be, and where to look."""
 
-    confidence: Annotated[
-        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
-    ] = 0.95
+    confidence: Confidence = 0.95
     method: Annotated[
         Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
         Parameter(
@@ -178,7 +171,7 @@ def audit(
     columns: Columns = Columns(),
     looking: MethodOptions = MethodOptions(),
     knowledge: Knowledge = Knowledge(),
-    filing: ReportOptions = ReportOptions(),
+    filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -217,31 +210,17 @@ def audit(
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    page = None if report is None else reporting.target(report)
-    prior, answers = knowledge.prior_inside(), filing.answers()
+    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)
     with terminal.working("looking"):
         result = _judged(scores, design, claim, name, deltas, columns, looking)
-        filed = None
-        if page is not None or output.as_json:
-            filed = reporting.of(
-                result,
-                scores=scores,
-                files=sources.matching(files)[1],
-                seed=looking.seed if looking.method == "split" else None,
-                command=shlex.join(["tellapart", *typed.get()]),
-                unit=filing.unit,
-                prior=prior,
-                delta=deltas.asked,
-                answers=answers,
-            )
-        summary = None if filed is None else filed.summary
-        if summary is None:
-            summary = summary_of(
-                result, scores=scores, deltas=deltas.asked, unit=filing.unit, answers=answers
-            )
-    return report_text.give(summary, filed, page, output, lambda: _picture(result))
+    return answer.give(
+        result,
+        scores=scores,
+        files=sources.matching(files)[1],
+        seed=looking.seed if looking.method == "split" else None,
+    )
 
 
 def _claim(
@@ -282,9 +261,3 @@ def _judged(
         return evidence
     plain = isinstance(claim, GuaranteeCurve | GaussianCurve)
     return judge(claim, evidence, name=None if plain else name)
-
-
-def _picture(result: AuditResult) -> Any:
-    from tellapart import plot
-
-    return None if isinstance(result, Metrics) else plot.audit(result)

@@ -23,9 +23,9 @@ from tellapart.mechanisms.catalogue import (
 )
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk import Reading
+from tellapart.risk.catalogue import DELTA
 
-DEFAULT = 1e-5
-_DEFAULT = "δ = 1e-5 (default)"
+_DEFAULT = f"δ = {DELTA.default:g} (default)".replace("e-0", "e-")
 
 AtDelta = Annotated[
     tuple[float, ...],
@@ -100,7 +100,7 @@ def deltas_at(delta: float | None, more: Sequence[float], own: float | None = No
         _checks.probability(**{"--at-delta": further})
     first = own if delta is None else delta
     every = tuple(dict.fromkeys([*([] if first is None else [first]), *more]))
-    return Deltas(every) if every else Deltas((DEFAULT,), is_default=True)
+    return Deltas(every) if every else Deltas((DELTA.default,), is_default=True)
 
 
 def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> Asked:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from tellapart import _checks, risk
+from tellapart import _checks
 from tellapart._numeric.text import fixed
 from tellapart.choose import FROM_MODEL, Limit, NoiseChoice, NoiseRow, at_most, noise_table
 from tellapart.choose import noise as least
@@ -25,6 +25,7 @@ from tellapart.cli.frameworks import (
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
+from tellapart.risk.catalogue import MEASURES
 from tellapart.worlds import FiniteModel, GaussianRecords, RecordValue, Witness, described
 from tellapart.worlds.described import Described
 from tellapart.worlds.frameworks.result import Side
@@ -113,8 +114,8 @@ def noise(
 
 def _limit(target: described.Target) -> Limit:
     """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
-    measure = {"posterior": risk.max_posterior, "f_score": risk.f_score}[target.measure]
-    return at_most(target.value, measure, prior=target.prior or FROM_MODEL)
+    measure = MEASURES["max_posterior" if target.measure == "posterior" else target.measure]
+    return at_most(target.value, measure.function, prior=target.prior or FROM_MODEL)
 
 
 def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] | None:

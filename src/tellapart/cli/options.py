@@ -62,7 +62,7 @@ def option_of(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-class Numbers:
+class NumberOptions:
     """Options that are numbers, one for each record of a catalogue."""
 
     def given(self) -> dict[str, float]:
@@ -72,7 +72,7 @@ class Numbers:
 
 def numbers(
     name: str, words: str, options: Mapping[str, tuple[str, float | None]], group: Group | None
-) -> type[Numbers]:
+) -> type[NumberOptions]:
     """A record of such options: each by its help text and its usual value, if it has one."""
     fields = [
         (key, Annotated[Option if usual is None else float, Parameter(help=text)], usual)
@@ -81,7 +81,7 @@ def numbers(
     made = make_dataclass(
         name,
         fields,
-        bases=(Numbers,),
+        bases=(NumberOptions,),
         frozen=True,
         namespace={"__doc__": words, "__module__": __name__},
     )
@@ -91,10 +91,10 @@ def numbers(
 
 if TYPE_CHECKING:
 
-    class Values(Numbers):
+    class Values(NumberOptions):
         """Parameters of mechanisms."""
 
-    class Attacker(Numbers):
+    class Attacker(NumberOptions):
         """What measures ask about the attacker."""
 
 else:
@@ -111,6 +111,7 @@ else:
         None,
     )
 Fpr = Annotated[float, Parameter(help=FPR.option)]
+OutOf = Annotated[float, Parameter(help="Of how many people to speak, a whole number.")]
 
 
 @Parameter(name="*", group=Group("What the attacker knows beforehand", sort_key=2))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -17,17 +16,14 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter
 
 from tellapart import audit, run
-from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart.cli import child_process, limits, report_text, terminal
+from tellapart.cli import child_process, limits, terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import Knowledge, Option, Output, Values
-from tellapart.cli.report_text import Claimed, Page, ReportOptions
-from tellapart.cli.terminal import typed
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
-from tellapart.report.building import summary_of
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
 
@@ -142,9 +138,7 @@ class CallOptions:
             show_default=False,
         ),
     ] = False
-    confidence: Annotated[
-        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
-    ] = 0.95
+    confidence: Confidence = 0.95
     timeout: Annotated[
         Option,
         Parameter(help="Seconds after which a call is cut off; that is an output, too."),
@@ -196,7 +190,7 @@ def probe(
     at_delta: AtDelta = (),
     calling: CallOptions = CallOptions(),
     knowledge: Knowledge = Knowledge(),
-    filing: ReportOptions = ReportOptions(),
+    filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -237,8 +231,7 @@ def probe(
     if output.plot is not None and calling.until_decided:
         rule = "be left out with --until-decided, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    page = None if report is None else reporting.target(report)
-    prior, answers = knowledge.prior_inside(), filing.answers()
+    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
     with terminal.working("calling") as progress:
         question = _Question((absent, present), mechanism, values, calling)
 
@@ -251,23 +244,7 @@ def probe(
             verdict = question.of(audit.Program(command or ""), tell)
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
         verdict = replace(verdict, name=name)
-    with terminal.working("judging"):
-        filed = None
-        if page is not None or output.as_json:
-            filed = reporting.of(
-                verdict,
-                files=d0_file + d1_file,
-                seed=calling.seed,
-                command=shlex.join(["tellapart", *typed.get()]),
-                unit=filing.unit,
-                prior=prior,
-                delta=deltas.asked,
-                answers=answers,
-            )
-        summary = None if filed is None else filed.summary
-        if summary is None:
-            summary = summary_of(verdict, deltas=deltas.asked, unit=filing.unit, answers=answers)
-    return report_text.give(summary, filed, page, output, lambda: _picture(verdict))
+    return answer.give(verdict, files=d0_file + d1_file, seed=calling.seed)
 
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
@@ -306,9 +283,3 @@ def _of_function(function: str, question: _Question, say: child_process.Say) -> 
     probed = load_function(function)
     say(_CALLED)
     return question.of(probed, say)
-
-
-def _picture(verdict: audit.Verdict) -> Any:
-    from tellapart import plot
-
-    return plot.audit(verdict)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +11,8 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Fpr, Knowledge, Output, Values
-from tellapart.cli.report_text import ReportOptions
-from tellapart.cli.terminal import typed
+from tellapart.cli.options import Fpr, Knowledge, OutOf, Output, Values
+from tellapart.cli.report_text import ReportAnswers
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
@@ -41,10 +39,8 @@ def report(
     knowledge: Knowledge = Knowledge(),
     fpr: Fpr = FPR.default,
     at_delta: AtDelta = (),
-    out_of: Annotated[
-        float, Parameter(help="Of how many people to speak, a whole number.")
-    ] = 1_000,
-    filing: ReportOptions = ReportOptions(),
+    out_of: OutOf = 1_000,
+    filing: ReportAnswers = ReportAnswers(),
     output: Output = Output(),
 ) -> None:
     r"""A page to file: what is claimed, what it means, and what is still to be answered.
@@ -86,7 +82,7 @@ def report(
             delta=deltas.asked,
             out_of=out_of,  # type: ignore[arg-type] # checked there
             answers=filing.answers(),
-            command=shlex.join(["tellapart", *typed.get()]),
+            command=terminal.command_line(),
         )
     output.say(filed.data(), lambda console: _text(console, filed))
     report_text.written(filed, place, output)

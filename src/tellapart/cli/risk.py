@@ -14,7 +14,7 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Attacker, Knowledge, Output, Values
+from tellapart.cli.options import Attacker, Knowledge, OutOf, Output, Values
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
@@ -41,9 +41,7 @@ def risk(
     knowledge: Knowledge = Knowledge(),
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
-    out_of: Annotated[
-        float, Parameter(help="Of how many people to speak, a whole number.")
-    ] = 1_000,
+    out_of: OutOf = 1_000,
     output: Output = Output(),
 ) -> None:
     r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
     from tellapart.risk import Reading
 
 Row = Sequence[str]
-# The words of the command line being run, for those who record it.
+_INDENT = "  "
+# The words of the command line being run.
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
-_INDENT = "  "
+
+def command_line() -> str:
+    """The command line being run, as it can be typed again, for those who record it."""
+    return shlex.join(["tellapart", *typed.get()])
 
 
 class ReaderGone(Exception):
