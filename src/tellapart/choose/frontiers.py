@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from tellapart import _checks
@@ -13,17 +14,16 @@ from tellapart.choose.search import Family
 from tellapart.curve.algebra import joint_bound
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
-from tellapart.mechanisms.noise import AdditiveNoise
-from tellapart.mechanisms.shapes import Staircase, UniformNoise
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import answer_error, curve_of, scope
 from tellapart.risk import advantage, success, tpr
+from tellapart.risk.catalogue import FPR, MEASURES, PRIOR
 
 CurveMeasure = Callable[[TradeoffCurve], object]
 
 _USUAL: dict[str, CurveMeasure] = {
-    "advantage": advantage,
-    "TPR at FPR 0.01": lambda curve: tpr(curve, 0.01),
-    "success at even odds": lambda curve: success(curve, prior=0.5),
+    MEASURES["advantage"].name: advantage,
+    MEASURES["tpr"].name.format(fpr=FPR.default): partial(tpr, fpr=FPR.default),
+    "success at even odds": partial(success, prior=PRIOR.default),
 }
 
 
@@ -104,7 +104,7 @@ def frontier(
     # Whether a measure grows as privacy is lost, it shows at the two ends of all curves.
     rises = [_number(x, f, everything()) >= _number(x, f, nothing()) for x, f in asked.items()]
     rows = [
-        FrontierRow(float(value), *_errors(subject), risks)
+        FrontierRow(float(value), *answer_error(subject), risks)
         for value, subject, risks in zip(values, subjects, risks_of_each, strict=True)
     ]
     return Frontier(
@@ -119,9 +119,3 @@ def frontier(
 
 def _number(name: str, measure: CurveMeasure, curve: TradeoffCurve) -> float:
     return _checks.number(**{f"the value of {name}": measure(curve)})
-
-
-def _errors(subject: Subject) -> tuple[float | None, float | None]:
-    if isinstance(subject, AdditiveNoise | Staircase | UniformNoise):
-        return subject.deviation(), subject.margin(0.95)
-    return None, None

@@ -13,15 +13,13 @@ from tellapart.choose.frontiers import Frontier, frontier
 from tellapart.choose.limit import Limit, at_least, at_most
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
-from tellapart.mechanisms.catalogue import KINDS, NamedFamily
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import limited
 
 # Where the cost of a choice is told: at it, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
-# Noise by the names of its parameters.
-_NOISE = ("sigma", "scale", "cutoff")
 _UNASKED = "certified curves take longer, and were not asked for"
 
 
@@ -93,7 +91,11 @@ def configured(family: NamedFamily, value: float) -> Setting:
     step: object = family.make(value)
     while isinstance(step, Repeated | Sampled):
         step = step.base
-    noise = {key: float(getattr(step, key)) for key in _NOISE if hasattr(step, key)}
+    noise = {
+        key: float(getattr(step, key))
+        for key, parameter in PARAMETERS.items()
+        if parameter.is_noise and hasattr(step, key)
+    }
     if family.parameter != "epsilon" or not noise:
         return Setting({family.parameter: value})
     if "cutoff" not in noise:

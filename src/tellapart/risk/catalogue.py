@@ -117,7 +117,8 @@ class Measure:
 
     ``function`` takes a curve and the ``arguments`` by their names. ``name`` is filled in with the
     arguments; a ``meaning`` that is a function takes the value and the arguments. One with a
-    ``limit`` can be limited, from below where smaller is worse.
+    ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
+    every curve, it is proved to be larger for a larger prior.
     """
 
     key: str
@@ -126,6 +127,7 @@ class Measure:
     meaning: str | Callable[..., str]
     arguments: tuple[Argument, ...] = ()
     smaller_is_worse: bool = False
+    grows_with_prior: bool = False
     limit: LimitRange | None = None
 
     @property
@@ -184,6 +186,7 @@ MEASURES: dict[str, Measure] = {
             "PPV at FPR {fpr:g}",
             "share of its accusations that are right",
             (FPR, PRIOR),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Share of accusations that are right at --fpr.",
                 "accusations that are right, at the FPR",
@@ -198,6 +201,7 @@ MEASURES: dict[str, Measure] = {
             "precision at recall {recall:g}",
             lambda _, *, recall, prior: f"the same, when it finds {100 * recall:g} % of them",
             (RECALL, PRIOR),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Share of accusations that are right at --recall.",
                 "accusations that are right, at a recall",
@@ -212,6 +216,7 @@ MEASURES: dict[str, Measure] = {
             "largest posterior",
             "strongest belief an output can lead to",
             (PRIOR,),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Strongest belief in membership that an output leads to.",
                 "belief in membership: the strongest that an output leads to",
@@ -227,6 +232,7 @@ MEASURES: dict[str, Measure] = {
             "F-score, weight {weight:g}",
             "its best mix of precision and recall",
             (WEIGHT, PRIOR),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Best mix of precision and recall, with --weight.",
                 "F-score: best mix of precision and recall",
@@ -293,6 +299,11 @@ MEASURES: dict[str, Measure] = {
         ),
     )
 }
+
+
+def measure_of(function: Callable[..., Any]) -> Measure | None:
+    """The record of a measure, by its function; None for one that nobody declared."""
+    return next((known for known in MEASURES.values() if known.function is function), None)
 
 
 def limited() -> dict[str, tuple[Measure, LimitRange]]:

@@ -159,8 +159,15 @@ def attacker_dial(argument: Argument, value: float) -> Dial:
     )
 
 
+def unsaid(name: str, key: str) -> float | None:
+    """What goes without saying: once, on all records, and that a promise's δ is 0."""
+    if (name, key) == ("any", "delta"):
+        return 0.0
+    return 1.0 if key in REPETITION else None
+
+
 def own_numbers(term: Term) -> dict[str, float]:
-    """What a mechanism's dials show: a promise of ε alone has a δ, too, which is 0."""
+    """What a mechanism's dials show: a promise of ε alone has a δ, too."""
     if term.name == "any" and "epsilon" in term.values:
         return {"epsilon": term.values["epsilon"], "delta": 0.0, **term.values}
     return dict(term.values)

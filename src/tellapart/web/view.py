@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
-from tellapart.mechanisms.catalogue import REPETITION, Term, terms
+from tellapart.mechanisms.catalogue import Term, terms
 from tellapart.report import Report
 from tellapart.web.answer import Answer
-from tellapart.web.controls import Control
+from tellapart.web.controls import Control, unsaid
 
 State = TypeVar("State")
 
@@ -158,7 +158,7 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
             key = name.removeprefix(f"{field}.{place}.")
             if key != name:
                 numbers[key] = _number(name, given, whole=False)
-        said = {key: number for key, number in numbers.items() if _says(term.name, key, number)}
+        said = {key: number for key, number in numbers.items() if number != unsaid(term.name, key)}
         mechanisms.append(Term(term.name, said))
     if changed == f"{field}.add" and values.get(changed):
         mechanisms += terms(str(values[changed]))
@@ -167,10 +167,3 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
             term for k, term in enumerate(mechanisms) if str(k) != str(values.get(changed))
         ]
     return "+".join(map(str, mechanisms))
-
-
-def _says(name: str, key: str, value: float) -> bool:
-    """Once, and on all records, is what a mechanism does unless it is said; δ of a promise is 0."""
-    if (name, key) == ("any", "delta"):
-        return value != 0
-    return key not in REPETITION or value != 1

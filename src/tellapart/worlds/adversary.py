@@ -16,6 +16,7 @@ from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import TradeoffCurve
+from tellapart.risk.catalogue import measure_of
 from tellapart.worlds.frameworks.databases import tabled
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
@@ -23,8 +24,6 @@ from tellapart.worlds.models.independent import Independent
 from tellapart.worlds.models.table import JointTable
 
 Measure = Callable[..., Any]
-
-_GROWING = (risk.f_score, risk.max_posterior, risk.posterior, risk.ppv, risk.precision)
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,8 @@ class PriorRange:
         low, high = at(self.low), at(self.high)
         if measure is risk.success:  # convex in the prior
             return min(low, high, 1 - self._most_error(curve)), max(low, high)
-        if measure in _GROWING:
+        known = measure_of(measure)
+        if measure is risk.posterior or (known is not None and known.grows_with_prior):
             return low, high
         values = [low, *(at(prior) for prior in self._between()), high]
         if any(after < before - 1e-12 for before, after in pairwise(values)):
@@ -170,7 +170,8 @@ def _check_measure(measure: Measure, arguments: dict[str, Any]) -> str:
     if not callable(measure):
         _checks.refuse("measure", "be a function of a curve and a prior", measure)
     name = str(getattr(measure, "__name__", repr(measure)))
-    if measure is risk.bayes_error:
+    known = measure_of(measure)
+    if known is not None and known.smaller_is_worse:
         _checks.refuse("measure", "be larger for a stronger attacker, as risk.success is", name)
     if "prior" in arguments:
         _checks.refuse("prior", "be left to the range", arguments["prior"])

@@ -70,15 +70,16 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
             Dial("rho_t", "ρ_t: what the past says", state.rho_t, 0, 0.5, Scale.LINEAR, ends=says),
         ),
     )
-    names = [(key, named[0]) for key, named in coefficients.MEASURES.items()]
-    who = [(key, named[0]) for key, named in coefficients.FAMILIES.items()]
+    names = [(key, name) for key, (name, _) in coefficients.RISKS.items()]
+    who = list(coefficients.FAMILIES.items())
     smaller = PrivateSide.SMALLER
     accepted: list[Dial | Select] = [
         Select("measure", "risk that is limited", state.measure, names),
         Dial("bound", "the most that is accepted", state.bound, 0.5, 1, Scale.LINEAR, smaller),
         Select("mechanism", "ε of", state.mechanism, who),
     ]
-    if state.measure == "ppv":
+    limited = coefficients.RISKS.get(state.measure)
+    if limited is not None and FPR in limited[1].arguments:
         accepted.insert(2, controls.attacker_dial(FPR, state.fpr))
     return [known, ControlGroup("What is accepted", tuple(accepted))]
 
@@ -105,7 +106,7 @@ def _answer(state: AuxiliaryState) -> Answer:
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
         return chain.answer(chain.ChainQuestion(**given))
-    _one_of("measure", state.measure, coefficients.MEASURES)
+    _one_of("measure", state.measure, coefficients.RISKS)
     _one_of("mechanism", state.mechanism, coefficients.FAMILIES)
     return coefficients.answer(coefficients.CoefficientsQuestion(**given))
 

@@ -360,7 +360,7 @@ def _values(family: NamedFamily, value: float, picture: str) -> list[float]:
     """Where to look around the choice: as the command does, and more finely for the picture."""
     asked = {value * factor for factor in answering.AROUND}
     if picture == "cost":
-        count = 4 if family.slow or family.name.startswith("discrete") else 8
+        count = 4 if family.slow else 8
         finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
         asked |= (
             {float(round(number)) for number in finer if number >= 1} if family.whole else finer

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, choose, risk
-from tellapart._numeric.text import fixed, to_decimals, to_digits
-from tellapart.curve.guarantees import guarantee
-from tellapart.mechanisms.noise import Laplace
+from tellapart import _checks, choose
+from tellapart._numeric.text import fixed
+from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
 from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
 from tellapart.web.pictures import INKS
 from tellapart.worlds import Adversary
 
-# How a limit is called: on the page, in the library, as an option, and in Python.
-MEASURES: dict[str, tuple[str, Any, str]] = {
-    "posterior": ("the strongest belief in membership", risk.max_posterior, "--max-posterior"),
-    "ppv": ("the share of accusations that are right (PPV)", risk.ppv, "--max-ppv"),
-    "f_score": ("the best F-score", risk.f_score, "--max-f-score"),
+# The risks of the founding paper, as sentences name them; the catalogue says all else of them.
+RISKS: dict[str, tuple[str, Measure]] = {
+    "posterior": ("the strongest belief in membership", MEASURES["max_posterior"]),
+    "ppv": ("the share of accusations that are right (PPV)", MEASURES["ppv"]),
+    "f_score": ("the best F-score", MEASURES["f_score"]),
 }
-FAMILIES: dict[str, tuple[str, Callable[[float], Subject], str]] = {
-    "any": ("any mechanism with this ε", guarantee, "ta.guarantee"),
-    "laplace": ("Laplace noise", Laplace.with_epsilon, "ta.Laplace.with_epsilon"),
-}
+# The same for whose ε it is: mechanisms by their names in the catalogue.
+FAMILIES = {"any": "any mechanism with this ε", "laplace": "Laplace noise"}
 _EPSILONS = np.geomspace(0.1, 10, 41)
 _ABOUT = (
     "ρ_p, ρ_c and ρ_t are inputs of the founding paper's formula for records of two values: what "
@@ -54,9 +50,23 @@ class CoefficientsQuestion:
     mechanism: str
 
     @property
+    def risk(self) -> Measure:
+        """What is limited."""
+        return RISKS[self.measure][1]
+
+    @property
+    def name(self) -> str:
+        """What that is called in a sentence."""
+        return RISKS[self.measure][0]
+
+    @property
     def arguments(self) -> dict[str, float]:
         """What the risk is asked with, besides the prior."""
-        return {"fpr": self.fpr} if self.measure == "ppv" else {}
+        return {FPR.key: self.fpr} if FPR in self.risk.arguments else {}
+
+    def subject(self, epsilon: float) -> Subject:
+        """What the mechanism is with this ε."""
+        return named_family(self.mechanism).make(epsilon)
 
     @property
     def levels(self) -> list[tuple[str, tuple[float, float, float]]]:
@@ -87,7 +97,7 @@ def answer(asked: CoefficientsQuestion) -> Answer:
     headline, sentences = _headline(asked, rows[0], rows[-1])
     return Answer(
         headline,
-        (*sentences, f"Numbers hold {scope(FAMILIES[asked.mechanism][1](1.0))}."),
+        (*sentences, f"Numbers hold {scope(asked.subject(1.0))}."),
         Mark.BAD if rows[-1].epsilon is None else Mark.PLAIN,
         _drawing(asked, rows),
         (_table(asked, rows), Words("What the coefficients are", _ABOUT)),
@@ -109,17 +119,15 @@ def _rows(asked: CoefficientsQuestion) -> list[CoefficientsRow]:
 
 def _limit(asked: CoefficientsQuestion, prior: float) -> choose.Limit:
     bound = _checks.inside_unit(bound=asked.bound)
-    return choose.at_most(bound, MEASURES[asked.measure][1], prior=prior, **asked.arguments)
+    return choose.at_most(bound, asked.risk.function, prior=prior, **asked.arguments)
 
 
 @lru_cache(maxsize=256)
 def _largest(mechanism: str, limit: choose.Limit) -> float | None:
     try:
-        epsilon = choose.largest(FAMILIES[mechanism][1], [limit]).parameter
+        return choose.largest(named_family(mechanism).make, [limit]).short
     except choose.Infeasible:
         return None
-    small = epsilon < 0.01
-    return to_digits(epsilon, 4, up=False) if small else to_decimals(epsilon, 4, up=False)
 
 
 def _shown(epsilon: float) -> str:
@@ -129,7 +137,7 @@ def _shown(epsilon: float) -> str:
 def _headline(
     asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
 ) -> tuple[str, list[str]]:
-    name = MEASURES[asked.measure][0]
+    name = asked.name
     believed = f"Before any output this attacker thinks membership {whole.prior:.4g} likely."
     if whole.epsilon is None:
         return f"No ε keeps the limit: {name} ≤ {asked.bound:g}", [
@@ -139,7 +147,7 @@ def _headline(
     if without.epsilon is None:
         return f"ε = {_shown(whole.epsilon)}", [believed]
     limit = _limit(asked, whole.prior)
-    runs = limit.value(curve_of(FAMILIES[asked.mechanism][1](without.epsilon)))
+    runs = limit.value(curve_of(asked.subject(without.epsilon)))
     if whole.epsilon == without.epsilon:
         return f"ε = {_shown(whole.epsilon)} at most, as for an attacker who knows nothing", [
             believed
@@ -162,16 +170,16 @@ def _table(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Table:
         for row in rows
     )
     head = ("the attacker knows", "prior", "others to a member (γ)", "largest ε")
-    name, bound = MEASURES[asked.measure][0], asked.bound
-    return Table("The choice of ε", head, cells, f"ε rounded down; limit: {name} ≤ {bound:g}")
+    note = f"ε rounded down; limit: {asked.name} ≤ {asked.bound:g}"
+    return Table("The choice of ε", head, cells, note)
 
 
 def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawing:
     """The risk against ε for each attacker; where a line meets the limit is its largest ε."""
-    name, measure, _ = MEASURES[asked.measure]
     priors = np.array([row.prior for row in rows])
-    curves = [curve_of(FAMILIES[asked.mechanism][1](float(epsilon))) for epsilon in _EPSILONS]
-    risks = np.array([measure(curve, prior=priors, **asked.arguments) for curve in curves])
+    curves = [curve_of(asked.subject(float(epsilon))) for epsilon in _EPSILONS]
+    about = {PRIOR.key: priors, **asked.arguments}
+    risks = np.array([asked.risk.function(curve, **about) for curve in curves])
     x = tuple(map(float, _EPSILONS))
     lines = tuple(
         Trace(f"knows {row.knows}", x, tuple(map(float, risks[:, k])), INKS[k])
@@ -186,12 +194,12 @@ def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawin
     )
     words = "Where a line meets the limit is the largest ε for that attacker."
     low = float(min(0.5, asked.bound))
-    y = Axis(name, low, 1)
+    y = Axis(asked.name, low, 1)
     return Drawing("Risk and ε", words, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
 
 
 def _python(asked: CoefficientsQuestion) -> str:
-    called = MEASURES[asked.measure][1].__name__
+    called, made = asked.risk.function.__name__, KINDS[asked.mechanism].ways[0].make.__qualname__
     more = "".join(f", {key}={value!r}" for key, value in asked.arguments.items())
     knows = ",\n    ".join(repr(given) for _, given in asked.levels)
     return f"""\
@@ -206,7 +214,7 @@ for known in [
     prior, gamma = attacker.prior, attacker.gamma
     limit = choose.at_most({asked.bound!r}, risk.{called}, prior=prior{more})
     try:
-        found = choose.largest({FAMILIES[asked.mechanism][2]}, [limit])
+        found = choose.largest(ta.{made}, [limit])
         print(known, prior, gamma, found.rounded(4), found)
     except choose.Infeasible as reason:
         print(known, prior, gamma, reason)
@@ -214,7 +222,7 @@ for known in [
 
 
 def _command(asked: CoefficientsQuestion) -> str:
-    option = MEASURES[asked.measure][2]
+    option = f"--{asked.risk.limit_key.replace('_', '-')}"
     words = ["tellapart", "choose", asked.mechanism, option, repr(asked.bound)]
     words += ["--rho-p", repr(asked.rho_p), "--rho-c", repr(asked.rho_c)]
     words += ["--rho-t", repr(asked.rho_t), "--fpr", repr(asked.fpr)]
