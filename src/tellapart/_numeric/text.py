@@ -1,10 +1,11 @@
-"""Directed rounding: fewer digits without changing sides, and numbers in words."""
+"""Directed rounding, numbers in words, and the scales (linear, logarithmic) that numbers run on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from enum import StrEnum
 
 
 def to_decimals(value: float, decimals: int, up: bool) -> float:
@@ -89,3 +90,11 @@ def aligned(cells: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         for row in cells
     )
+
+
+class Scale(StrEnum):
+    """How the way between the ends of a range is divided."""
+
+    LINEAR = "linear"
+    LOG = "log"
+    WHOLE = "whole"  # logarithmic, in whole numbers

@@ -10,7 +10,7 @@ import pytest
 # of its own. Nothing else says a word of either.
 DECLARED = """
 import tellapart as ta
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, Kind, Parameter, PrivateSide, Way
 from tellapart.risk.catalogue import MEASURES, Argument, LimitRange, Measure
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from tellapart import audit, risk
 from tellapart._checks import refuse
-from tellapart._numeric.scale import Scale
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import Scale, fixed
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
