@@ -1,4 +1,4 @@
-"""Directed rounding: fewer digits without changing sides; numbers in words and in JSON."""
+"""Directed rounding; numbers in words and in JSON; the scales (linear, logarithmic) they run on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 
@@ -107,3 +107,11 @@ def as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "inf" if value > 0 else "-inf"
     return value
+
+
+class Scale(StrEnum):
+    """How the way between the ends of a range is divided."""
+
+    LINEAR = "linear"
+    LOG = "log"
+    WHOLE = "whole"  # logarithmic, in whole numbers

@@ -12,7 +12,7 @@ from dataclasses import field as made
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,

@@ -8,8 +8,7 @@ import pytest
 
 from tellapart._numeric import hull
 from tellapart._numeric.quadrature import integrate
-from tellapart._numeric.safe import complex_log1p, log_ratio, times_exp
-from tellapart._numeric.split import to_ends
+from tellapart._numeric.safe import complex_log1p, log_ratio, times_exp, to_ends
 from tellapart._numeric.text import count_in_words, too_many
 
 # -- safe ---------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from tellapart import _checks, audit, risk
-from tellapart._numeric.scale import Scale
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import Scale, fixed
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.counts.intervals import clopper_pearson
 from tellapart.audit.evidence.count import CORNER

@@ -1,4 +1,4 @@
-"""The law of a query's true answer, as someone sees it who knows a secret and a model."""
+"""Laws of true answers (finite, normal, vectors), as someone sees them who knows a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trade-off curve of two laws of a true answer, seen through a release."""
+"""Trade-off curve and extreme likelihood ratios of two laws of a true answer, under a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Likelihoods of many laws at the outputs where a ratio of two can be extreme.
+"""Likelihoods over finitely many outputs: a channel's, or those where Laplace noise is extreme.
 
 Under Laplace noise a ratio of two mixtures is extreme at an atom, and through a channel there are
 finitely many outputs. The largest log-ratio over all pairs of many laws is then the largest range

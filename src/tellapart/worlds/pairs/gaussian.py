@@ -19,6 +19,7 @@ from tellapart._checks import Array
 from tellapart._numeric import hull, solve
 from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import times_exp
+from tellapart.curve.base import Around, FourRates
 from tellapart.errors import NotCertified
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
@@ -27,6 +28,7 @@ from tellapart.worlds.pairs.normal_mixtures import EPS, REACH, Bells, posterior
 # A ratio that moves by less over a stretch does not move: rounding makes as much.
 _STILL = 1e-14
 _MOST_CELLS = 1 << 16
+_MOST_AWAY = 2.0**70
 
 
 def never_turns(bells: Bells) -> bool:
@@ -61,19 +63,20 @@ def _outer(bells: Bells, side: int) -> float:
     own = 0 if side < 0 else -1
     extremes = [bells.atoms[np.isfinite(logs)][own] for logs in (bells.absent, bells.present)]
     apart = side * (extremes[1] - extremes[0])
-    margin, step = _rough(bells) * float(np.abs(bells.atoms).max()), 1.0
-    for _ in range(70):
-        output = float(end + side * step)
+    margin = _rough(bells) * float(np.abs(bells.atoms).max())
+
+    def unsettled(away: Array) -> Array:
+        if not away < _MOST_AWAY:
+            raise NotCertified("two atoms lie too close together for their tails to be told apart")
+        output = end + side * away
         if apart == 0:
-            done = _excess(bells, output, own) <= _STILL
-        else:  # the law that reaches further has its mean beyond all of the other
-            seen = bells.seen(np.array([output]))
-            mean = seen.absent_mean[0] if apart < 0 else seen.present_mean[0]
-            done = side * (mean - extremes[1 if apart < 0 else 0]) > margin
-        if done:
-            return output
-        step *= 2
-    raise NotCertified("two atoms lie too close together for their tails to be told apart")
+            return np.asarray(_excess(bells, float(output), own) - _STILL)
+        # The law that reaches further has its mean beyond all of the other.
+        seen = bells.seen(output[None])
+        mean = seen.absent_mean[0] if apart < 0 else seen.present_mean[0]
+        return np.asarray(0.0 if side * (mean - extremes[1 if apart < 0 else 0]) > margin else 1.0)
+
+    return float(end + side * solve.climb(unsettled, np.ones(()), 1.0))
 
 
 def _excess(bells: Bells, output: float, own: int) -> float:
@@ -199,7 +202,6 @@ def _joined(starts: Array, ways: Array) -> Array:
     return np.asarray(starts[1:][ways[1:] != ways[:-1]])
 
 
-Rates = tuple[Array, Array, Array, Array]
 _NODES = 20
 # Below this share of the true-positive rate a difference of rates has too few digits for δ.
 _FEW_DIGITS = 1e-3
@@ -275,7 +277,7 @@ class GaussianPair(MixturePair):
 
     # -- rates and profile ---------------------------------------------------------------------
 
-    def _rates(self, threshold: Array) -> Rates:
+    def _rates(self, threshold: Array) -> FourRates:
         rates = in_rows(self._some_rates, threshold.ravel(), self._edges.size, HELD // 4)
         columns = np.minimum(rates, 1.0)
         fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
@@ -348,7 +350,7 @@ class GaussianPair(MixturePair):
     def _rising(self) -> bool:
         return bool(self._losses[0] <= self._losses[-1])
 
-    def _beyond(self, output: Array) -> Rates:
+    def _beyond(self, output: Array) -> FourRates:
         """The rates of the test that rejects on the side of an output where h1 is likelier."""
         ends = np.full_like(output, np.inf)
         up, down = self._bells.masses(output, ends), self._bells.masses(-ends, output)
@@ -356,12 +358,12 @@ class GaussianPair(MixturePair):
             up, down = down, up
         return up[0], up[1], down[1], down[0]
 
-    def _around(self, excess: Callable[[Rates], Array], like: Array) -> tuple[Rates, Rates]:
+    def _around(self, excess: Callable[[FourRates], Array], like: Array) -> Around:
         if not self.monotone:
             return super()._around(excess, like)
         low, high = self._ends
 
-        def rates(away: Array) -> Rates:
+        def rates(away: Array) -> FourRates:
             return self._beyond(low + away if self._rising else high - away)
 
         start, end = np.zeros_like(like), np.full_like(like, high - low)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart._numeric import hull
-from tellapart.curve.base import at_ends
+from tellapart.curve.base import FourRates, at_ends
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
 
@@ -67,7 +67,7 @@ class LaplacePair(MixturePair):
 
     # -- rates and profile ---------------------------------------------------------------------
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         rates = in_rows(self._some_rates, threshold.ravel(), self.atoms.size)
         fpr, tpr, fnr, tnr = np.minimum(rates, 1.0).reshape(4, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()

@@ -23,7 +23,7 @@ from scipy.special import log_ndtr
 from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
-from tellapart.curve.base import Bound, TradeoffCurve, at_ends, randomised
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve, at_ends, randomised
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.laws import GaussianLaw, LaplaceLaw
@@ -36,13 +36,13 @@ from tellapart.worlds.pairs.one_sided_centres import (
     LaplaceCentres,
     LaplacePoints,
     LaplaceUniform,
-    rising_root,
 )
 
 S = TypeVar("S", bound=Centres)
-Rates = tuple[Array, Array, Array, Array]
 
 
+# Roots are this close, or as close as doubles are.
+_CLOSE = float(np.finfo(float).eps)
 # In units of the noise; squares of larger distances would overflow.
 _FURTHEST = 1e150
 
@@ -285,7 +285,7 @@ class OneSidedCurve(TradeoffCurve):
         absent, present = self._sides()
         return -absent.furthest() - absent.reach, present.furthest() + present.reach
 
-    def _at(self, output: Array) -> Rates:
+    def _at(self, output: Array) -> FourRates:
         """The four rates of the test that rejects h0 beyond an output."""
         t = np.clip(output, *self._ends())
         absent, present = self._sides()
@@ -293,7 +293,7 @@ class OneSidedCurve(TradeoffCurve):
         fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in rates)
         return fpr, tpr, fnr, tnr
 
-    def _rates(self, threshold: Array) -> Rates:
+    def _rates(self, threshold: Array) -> FourRates:
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
         return at_ends(self._at(self._output(threshold)), none, every)
 
@@ -314,7 +314,7 @@ class OneSidedCurve(TradeoffCurve):
         up = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
         return (1 - up) * less[0] + up * more[0]
 
-    def _beside(self, excess: solve.Falling, like: Array) -> tuple[Rates, Rates]:
+    def _beside(self, excess: solve.Falling, like: Array) -> tuple[FourRates, FourRates]:
         """The rates at two neighbouring outputs: the last with an excess, the first without."""
         low, high = self._ends()
         # Counted from the lower end: a search that ended at 0 would halve its way there.
@@ -408,13 +408,16 @@ class OneSidedGaussian(OneSidedCurve):
 
     def _output(self, loss: Array) -> Array:
         outputs, losses = self._table
-        place = np.searchsorted(losses, loss, side="right")
-        result = np.array(outputs[np.minimum(place, outputs.size - 1)])
-        inside = (place > 0) & (place < outputs.size)
+        place = np.searchsorted(losses, loss)
+        low, high = outputs[np.maximum(place - 1, 0)], outputs[np.minimum(place, outputs.size - 1)]
+        result = np.array(high)
+        # Rounding may leave no root between two outputs whose losses are almost the same.
+        inside = (self._loss(low) < loss) & (self._loss(high) >= loss)
         if inside.any():
-            wanted, end = loss[inside], place[inside]
-            ends = outputs[end - 1], outputs[end]
-            result[inside] = rising_root(lambda t: self._loss(t) - wanted, *ends)
+            wanted = loss[inside]
+            result[inside] = solve.falling_root(
+                lambda t: wanted - self._loss(t), low[inside], high[inside], narrow=_CLOSE
+            )[1]
         return result
 
     def _profile(self, epsilon: Array) -> Array:

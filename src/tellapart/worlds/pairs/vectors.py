@@ -19,7 +19,7 @@ from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart._numeric.safe import log_ratio as mass_ratio
-from tellapart._numeric.split import to_ends
+from tellapart._numeric.safe import to_ends
 from tellapart._numeric.text import count_in_words
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
