@@ -11,13 +11,13 @@ import typing as _typing
 
 from tellapart import _moved
 from tellapart.accountants.events import from_dp_event
-from tellapart.curve.algebra import crossings, dominates, gap, worst_case
+from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
-from tellapart.curve.base import Bound, Rates, TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee
-from tellapart.curve.region import MechanismRegion, PrivacyRegion
+from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import (
     BadScores,
     InvalidArgument,
@@ -37,13 +37,11 @@ from tellapart.mechanisms.choice import (
     ReportNoisyMax,
     UnaryEncoding,
 )
-from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, compose
+from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.other_accountants import (
-    CentralLimit,
     central_limit,
     concentrated,
     renyi,
@@ -56,7 +54,6 @@ __all__ = [
     "MECHANISMS",
     "BadScores",
     "Bound",
-    "CentralLimit",
     "CustomMechanism",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -67,7 +64,6 @@ __all__ = [
     "LimitReached",
     "MaxNoise",
     "Mechanism",
-    "MechanismRegion",
     "Neighbours",
     "NotCertified",
     "Order",
@@ -76,12 +72,8 @@ __all__ = [
     "PrivacyRegion",
     "Promise",
     "RandomizedResponse",
-    "Rates",
-    "Repeated",
     "ReportNoisyMax",
-    "Sampled",
     "Sampling",
-    "Sequence",
     "Staircase",
     "TellapartError",
     "TradeoffCurve",
@@ -94,7 +86,6 @@ __all__ = [
     "central_limit",
     "compose",
     "concentrated",
-    "crossings",
     "dominates",
     "dp_sgd",
     "dp_sgd_with_epsilon",
@@ -106,7 +97,6 @@ __all__ = [
     "gap",
     "guarantee",
     "matrix_mechanism",
-    "plausibly_deniable",
     "renyi",
     "renyi_divergence",
     "to_dp_accounting",
@@ -121,13 +111,14 @@ if _typing.TYPE_CHECKING:
     from tellapart import risk as risk
     from tellapart import worlds as worlds
 else:  # a checker would take every name for one that exists
+    _had = _moved.names(__name__)
     _ROOMS = ("audit", "choose", "plot", "risk", "worlds")
 
     def __getattr__(name: str) -> _typing.Any:
         """A package inside, imported when it is first asked for."""
         if name in _ROOMS:
             return _importlib.import_module(f"tellapart.{name}")
-        raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
+        return _had(name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_ROOMS})

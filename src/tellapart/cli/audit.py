@@ -17,8 +17,6 @@ from tellapart.audit import (
     Evidence,
     Fixed,
     Guessing,
-    Method,
-    Metrics,
     Orientation,
     Prior,
     Ranks,
@@ -29,8 +27,9 @@ from tellapart.audit import (
     metrics,
     one_run,
 )
-from tellapart.audit.attack_metrics import why_no_epsilon
-from tellapart.audit.summary import AuditResult
+from tellapart.audit.attack_metrics import Metrics, why_no_epsilon
+from tellapart.audit.methods import Method
+from tellapart.audit.summary import DESIGNS, AuditResult
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
 from tellapart.cli.options import (
@@ -48,7 +47,7 @@ from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
-from tellapart.report import DESIGNS
+from tellapart.report import writing
 from tellapart.report.building import summary_of
 
 
@@ -225,7 +224,7 @@ def audit(
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    page = None if report is None else reporting.target(report)
+    page = None if report is None else writing.target(report)
     prior, answers = knowledge.prior_inside(), filing.answers()
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)

@@ -22,7 +22,7 @@ from tellapart.mechanisms.catalogue import (
     terms,
 )
 from tellapart.mechanisms.subject import Subject
-from tellapart.risk import Reading
+from tellapart.risk.catalogue import Reading
 
 DEFAULT = 1e-5
 _DEFAULT = "δ = 1e-5 (default)"

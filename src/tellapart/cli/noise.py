@@ -10,17 +10,23 @@ from rich.console import Console
 
 from tellapart import _checks, risk
 from tellapart._numeric.text import fixed
-from tellapart.choose import FROM_MODEL, Limit, NoiseChoice, NoiseRow, at_most, noise_table
+from tellapart.choose import FROM_MODEL, at_most, noise_table
 from tellapart.choose import noise as least
+from tellapart.choose.limit import Limit
+from tellapart.choose.noise_choice import NoiseChoice
+from tellapart.choose.noise_tables import NoiseRow
 from tellapart.cli import terminal
 from tellapart.cli.described_models import ESTIMATE, File, about, impossible, listed, naming, told
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
-from tellapart.worlds import FiniteModel, GaussianRecords, RecordValue, Witness, described
+from tellapart.worlds import GaussianRecords, RecordValue, described
 from tellapart.worlds.described import Described
+from tellapart.worlds.described.parts import Target
 from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.frameworks.table import in_words, statement
+from tellapart.worlds.models.base import FiniteModel
+from tellapart.worlds.secret_test import Witness
 
 _NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
 
@@ -103,13 +109,13 @@ def noise(
     output.give(data, text, picture)
 
 
-def _limit(target: described.Target) -> Limit:
+def _limit(target: Target) -> Limit:
     """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
     measure = {"posterior": risk.max_posterior, "f_score": risk.f_score}[target.measure]
     return at_most(target.value, measure, prior=target.prior or FROM_MODEL)
 
 
-def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] | None:
+def _secrets(target: Target, model: FiniteModel) -> list[RecordValue] | None:
     """The values that are to be hidden, in every record that may have them."""
     if target.values is None:
         return None
@@ -124,7 +130,7 @@ def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] 
     return found
 
 
-def _least(read: Described, target: described.Target, found: NoiseChoice, output: Output) -> None:
+def _least(read: Described, target: Target, found: NoiseChoice, output: Output) -> None:
     closest = in_words(Witness(found.tightest.h1, found.tightest.h0, None, 0.0))
 
     def text(console: Console) -> None:

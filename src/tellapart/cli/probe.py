@@ -34,6 +34,7 @@ from tellapart.cli.options import (
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
+from tellapart.report import writing
 from tellapart.report.building import summary_of
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
@@ -243,7 +244,7 @@ def probe(
     if output.plot is not None and calling.until_decided:
         rule = "be left out with --until-decided, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    page = None if report is None else reporting.target(report)
+    page = None if report is None else writing.target(report)
     prior, answers = knowledge.prior_inside(), filing.answers()
     with terminal.working("calling") as progress:
         question = _Question((absent, present), mechanism, values, calling)

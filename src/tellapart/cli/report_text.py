@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from tellapart.audit import Ledger
 from tellapart.audit.bounds import percent
+from tellapart.audit.ledger import Ledger
 from tellapart.audit.summary import AuditSummary
 from tellapart.cli import exits, terminal
 from tellapart.cli.options import Output

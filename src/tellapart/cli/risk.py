@@ -21,6 +21,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk.catalogue import Reading
 
 Mechanism = Annotated[
     str,
@@ -228,7 +229,7 @@ def _described(subject: Subject) -> str:
     return repr(subject) if isinstance(subject, ta.Mechanism) else ""
 
 
-def reading_record(reading: measures.Reading) -> dict[str, object]:
+def reading_record(reading: Reading) -> dict[str, object]:
     """One risk as JSON."""
     return {
         "key": reading.key,

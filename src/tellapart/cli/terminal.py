@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleRenderable, RenderHook
 from rich.text import Text
 
 from tellapart.errors import visible
-from tellapart.risk import Reading
+from tellapart.risk.catalogue import Reading
 
 Row = Sequence[str]
 

@@ -15,8 +15,8 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.attack_metrics import why_no_epsilon
+from tellapart.audit.summary import DESIGNS
 from tellapart.cli.audit import Looking
-from tellapart.report import DESIGNS
 
 COUNT = 200
 

@@ -17,6 +17,7 @@ from rich.console import Console
 
 import tellapart as ta
 from tellapart import audit, plot, report
+from tellapart.audit.evidence.base import Design
 from tellapart.audit.summary import summarise
 from tellapart.cli import report_text
 from tellapart.report import html
@@ -271,7 +272,7 @@ def test_a_report_does_not_change():
 
 
 def test_infinity_has_a_word():
-    assert plain({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
+    assert plain({"a": (np.inf, -np.inf), "b": Design.ONE_RUN}) == {
         "a": ["inf", "-inf"],
         "b": "one run",
     }

@@ -18,9 +18,9 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     Vector,
-    VectorLaw,
     tell_apart,
 )
+from tellapart.worlds.models.vectors import VectorLaw
 from tellapart.worlds.pairs import vectors
 from tellapart.worlds.pairs.finite import log_ratio
 

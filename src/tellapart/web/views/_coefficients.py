@@ -12,6 +12,7 @@ import numpy as np
 
 from tellapart import _checks, choose, risk
 from tellapart._numeric.text import fixed, to_decimals, to_digits
+from tellapart.choose.limit import Limit
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.noise import Laplace
 from tellapart.mechanisms.subject import Subject, curve_of, scope
@@ -105,13 +106,13 @@ def _rows(asked: Asked) -> list[Row]:
     return found
 
 
-def _limit(asked: Asked, prior: float) -> choose.Limit:
+def _limit(asked: Asked, prior: float) -> Limit:
     bound = _checks.inside_unit(bound=asked.bound)
     return choose.at_most(bound, MEASURES[asked.measure][1], prior=prior, **asked.arguments)
 
 
 @lru_cache(maxsize=256)
-def _largest(mechanism: str, limit: choose.Limit) -> float | None:
+def _largest(mechanism: str, limit: Limit) -> float | None:
     try:
         found = choose.largest(FAMILIES[mechanism][1], [limit]).parameter
     except choose.Infeasible:

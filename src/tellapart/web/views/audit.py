@@ -11,13 +11,14 @@ from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart._numeric.scale import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
-from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
+from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of
-from tellapart.report import DESIGNS, Input, Report
+from tellapart.report import Report
+from tellapart.report.model import Input
 from tellapart.web import _controls, _scores
 from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
 from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Tick

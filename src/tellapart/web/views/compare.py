@@ -9,13 +9,11 @@ from functools import lru_cache
 from itertools import combinations
 
 from tellapart import _checks, risk
-from tellapart.choose import Comparison, Pair
-from tellapart.choose.comparison import GAPS, VERBS, pair
+from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
 from tellapart.mechanisms.catalogue import KINDS, REPETITION, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.risk import Reading
-from tellapart.risk.catalogue import DELTA, FPR, PRIOR
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import _controls, _pictures
 from tellapart.web._answer import Answer, Ink, Spot, Table, Words
 from tellapart.web._controls import Choice, Control, Group, Line, Tick
