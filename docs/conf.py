@@ -7,6 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+import reference
+
 import tellapart
 
 project = "tellapart"
@@ -34,7 +36,12 @@ nb_execution_timeout = 120
 # From this folder, so that pages with formulas work with the network off.
 mathjax_path = "mathjax/tex-svg.js"
 
-autosummary_generate = True
+templates_path = ["_templates"]
+autosummary_context = {
+    "constants": reference.CONSTANTS,
+    "guides": reference.GUIDES,
+    "records": reference.records(),
+}
 default_role = "py:obj"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

@@ -20,6 +20,7 @@ if _typing.TYPE_CHECKING:
     from tellapart import worlds as worlds
     from tellapart._public import *  # noqa: F403 (they are in its `__all__`)
 else:  # a checker would take every name for one that exists
+    _had = _moved.names(__name__)
     _ROOMS = ("audit", "choose", "plot", "risk", "worlds")
 
     def __getattr__(name: str) -> _typing.Any:
@@ -32,7 +33,7 @@ else:  # a checker would take every name for one that exists
             if name in (public := _names()).__all__:
                 globals().update({each: getattr(public, each) for each in public.__all__})
                 return globals()[name]
-        raise AttributeError(f"module 'tellapart' has no attribute {name!r}")
+        return _had(name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_ROOMS, *_names().__all__})

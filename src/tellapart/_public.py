@@ -1,13 +1,13 @@
 """The public names of tellapart, each imported from the room that it lives in."""
 
 from tellapart.accountants.events import from_dp_event
-from tellapart.curve.algebra import crossings, dominates, gap, worst_case
+from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
-from tellapart.curve.base import Bound, Rates, TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee
-from tellapart.curve.region import MechanismRegion, PrivacyRegion
+from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import (
     BadScores,
     InvalidArgument,
@@ -27,13 +27,12 @@ from tellapart.mechanisms.choice import (
     ReportNoisyMax,
     UnaryEncoding,
 )
-from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, compose
+from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.other_accountants import (
-    CentralLimit,
     central_limit,
     concentrated,
     renyi,
@@ -46,7 +45,6 @@ __all__ = [
     "MECHANISMS",
     "BadScores",
     "Bound",
-    "CentralLimit",
     "CustomMechanism",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -57,7 +55,6 @@ __all__ = [
     "LimitReached",
     "MaxNoise",
     "Mechanism",
-    "MechanismRegion",
     "Neighbours",
     "NotCertified",
     "Order",
@@ -66,12 +63,8 @@ __all__ = [
     "PrivacyRegion",
     "Promise",
     "RandomizedResponse",
-    "Rates",
-    "Repeated",
     "ReportNoisyMax",
-    "Sampled",
     "Sampling",
-    "Sequence",
     "Staircase",
     "TellapartError",
     "TradeoffCurve",
@@ -84,7 +77,6 @@ __all__ = [
     "central_limit",
     "compose",
     "concentrated",
-    "crossings",
     "dominates",
     "dp_sgd",
     "dp_sgd_with_epsilon",

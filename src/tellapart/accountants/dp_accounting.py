@@ -25,6 +25,8 @@ except ImportError as missing:
         "an accountant for dp_accounting needs: pip install 'tellapart[accounting]'"
     ) from missing
 
+__all__ = ["CurveAccountant"]
+
 
 class CurveAccountant(PrivacyAccountant):
     """What an attacker can learn from all composed events, in dp_accounting's own interface.

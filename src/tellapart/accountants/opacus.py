@@ -35,6 +35,8 @@ except ImportError as missing:
         "an accountant for Opacus needs: pip install 'tellapart[opacus]'"
     ) from missing
 
+__all__ = ["CurveAccountant", "accountant"]
+
 _NAME = "tellapart"
 _ASSUMING = "tellapart, Poisson samples assumed"
 _SAY_SO = (
@@ -110,6 +112,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
 
     @classmethod
     def mechanism(cls) -> str:
+        """What Opacus calls this accountant."""
         return _NAME
 
     def __len__(self) -> int:

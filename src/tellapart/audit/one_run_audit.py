@@ -102,6 +102,11 @@ def one_run(
     >>> apart = Scores(members=np.arange(300, 500), others=np.arange(200))
     >>> print(one_run(apart).epsilon_lower())
     ≥ 4.4194 (95 % confidence, exact, a few numbers of guesses)
+
+    See Also
+    --------
+    tellapart.audit.trainings.canaries.mislabelled : examples to include or leave out
+    tellapart.audit.trainings.canaries.dirac_gradients : gradients to include or leave out
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)

@@ -346,6 +346,11 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
     >>> judge(ta.guarantee(epsilon=1), audit.from_counts(counts)).refuted
     True
+
+    See Also
+    --------
+    tellapart.plot.audit : its picture
+    tellapart.report.of : the verdict as a page to keep
     """
     _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))

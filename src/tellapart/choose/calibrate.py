@@ -16,7 +16,8 @@ from tellapart.curve.guarantees import nothing
 from tellapart.errors import Infeasible, NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.risk import Reading, summary
+from tellapart.risk import summary
+from tellapart.risk.catalogue import Reading
 
 # Shares of the largest advantage at which brackets are tried, where a limit names no δ.
 _SHARES = (0.9, 0.3, 0.03, 1e-3, 1e-5, 1e-8)

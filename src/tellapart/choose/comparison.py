@@ -12,7 +12,8 @@ from tellapart.curve.algebra import Crossing, crossings, dominates, gap
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curves_of, scope
-from tellapart.risk import Reading, summary
+from tellapart.risk import summary
+from tellapart.risk.catalogue import Reading
 
 # Seconds for two curves of which one is a composition, on a usual machine.
 _A_PAIR = 3.0
@@ -109,6 +110,10 @@ def compare(subjects: Mapping[str, Subject], **arguments: Any) -> Comparison:
     >>> found = compare({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(1)}, prior=0.01)
     >>> print(found.pairs[0])
     Laplace and Gaussian change places at FPR 0.2366, FPR 0.3886
+
+    See Also
+    --------
+    tellapart.plot.compare : its picture
     """
     curves = curves_of(subjects)
     return Comparison(

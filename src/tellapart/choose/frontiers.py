@@ -88,6 +88,10 @@ def frontier(
         0.5     2.8285         5.9915     0.2212           0.0165                0.6106
           1     1.4143         2.9958     0.3935           0.0272                0.6968
     for Laplace alone: another mechanism with the same ε, δ may leak more
+
+    See Also
+    --------
+    tellapart.plot.frontier : its picture
     """
     if not callable(family):
         _checks.refuse("family", "be a function from a parameter to a mechanism", family)

@@ -15,7 +15,6 @@ from tellapart.audit import (
     Evidence,
     Fixed,
     Guessing,
-    Method,
     Orientation,
     Prior,
     Ranks,
@@ -27,7 +26,8 @@ from tellapart.audit import (
     one_run,
 )
 from tellapart.audit.attack_metrics import why_no_epsilon
-from tellapart.audit.summary import AuditResult
+from tellapart.audit.methods import Method
+from tellapart.audit.summary import DESIGNS, AuditResult
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
 from tellapart.cli.options import Knowledge, Option, Output, Values, Whole
@@ -36,7 +36,6 @@ from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
-from tellapart.report import DESIGNS
 
 
 @Parameter(name="*", group=Group("What the files hold", sort_key=2))

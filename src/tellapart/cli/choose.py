@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tellapart import risk
 from tellapart._checks import refuse
-from tellapart.choose import Limit
+from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import (
     AROUND,
     accepted,

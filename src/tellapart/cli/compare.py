@@ -14,8 +14,7 @@ from rich.text import Text
 from tellapart import choose
 from tellapart import deployments as published
 from tellapart._checks import refuse
-from tellapart.choose import Pair
-from tellapart.choose.comparison import GAPS, expected_seconds
+from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
 from tellapart.cli.options import Attacker, Knowledge, Option, Output, option_of

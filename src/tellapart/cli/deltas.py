@@ -22,8 +22,7 @@ from tellapart.mechanisms.catalogue import (
     terms,
 )
 from tellapart.mechanisms.subject import Subject
-from tellapart.risk import Reading
-from tellapart.risk.catalogue import DELTA
+from tellapart.risk.catalogue import DELTA, Reading
 
 _DEFAULT = f"δ = {DELTA.default:g} (default)".replace("e-0", "e-")
 

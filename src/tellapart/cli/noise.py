@@ -10,8 +10,11 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart._numeric.text import fixed
-from tellapart.choose import FROM_MODEL, Limit, NoiseChoice, NoiseRow, at_most, noise_table
+from tellapart.choose import FROM_MODEL, at_most, noise_table
 from tellapart.choose import noise as least
+from tellapart.choose.limit import Limit
+from tellapart.choose.noise_choice import NoiseChoice
+from tellapart.choose.noise_tables import NoiseRow
 from tellapart.cli import terminal
 from tellapart.cli.frameworks import (
     ESTIMATE,
@@ -26,10 +29,13 @@ from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.risk.catalogue import MEASURES
-from tellapart.worlds import FiniteModel, GaussianRecords, RecordValue, Witness, described
+from tellapart.worlds import GaussianRecords, RecordValue, described
 from tellapart.worlds.described import Described
+from tellapart.worlds.described.tables import Target
 from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.frameworks.table import in_words, statement
+from tellapart.worlds.models.base import FiniteModel
+from tellapart.worlds.secret_test import Witness
 
 _NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
 
@@ -112,13 +118,13 @@ def noise(
     output.give(data, text, picture)
 
 
-def _limit(target: described.Target) -> Limit:
+def _limit(target: Target) -> Limit:
     """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
     measure = MEASURES["max_posterior" if target.measure == "posterior" else target.measure]
     return at_most(target.value, measure.function, prior=target.prior or FROM_MODEL)
 
 
-def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] | None:
+def _secrets(target: Target, model: FiniteModel) -> list[RecordValue] | None:
     """The values that are to be hidden, in every record that may have them."""
     if target.values is None:
         return None
@@ -133,7 +139,7 @@ def _secrets(target: described.Target, model: FiniteModel) -> list[RecordValue] 
     return secrets
 
 
-def _least(read: Described, target: described.Target, choice: NoiseChoice, output: Output) -> None:
+def _least(read: Described, target: Target, choice: NoiseChoice, output: Output) -> None:
     closest = in_words(Witness(choice.tightest.h1, choice.tightest.h0, None, 0.0))
 
     def text(console: Console) -> None:

@@ -16,7 +16,7 @@ from tellapart.cli.report_text import ReportAnswers
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
-from tellapart.report import Report
+from tellapart.report import Report, writing
 from tellapart.risk.catalogue import FPR
 
 
@@ -69,7 +69,7 @@ def report(
         raise InvalidArgument(
             "a page to write must be given, as in tellapart report laplace out.html --epsilon 1"
         )
-    place = None if page is None else reporting.target(page)
+    place = None if page is None else writing.target(page)
     subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
     name = "" if isinstance(subject, GuaranteeCurve) else called
     with terminal.working("reading every risk off the curve"):

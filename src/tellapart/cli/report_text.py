@@ -12,14 +12,16 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart import report as reporting
-from tellapart.audit import Ledger, Metrics, Scores, Verdict
+from tellapart.audit import Scores, Verdict
+from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.bounds import percent
+from tellapart.audit.ledger import Ledger
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.cli import exits, terminal
 from tellapart.cli.deltas import Deltas
 from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, ends_in
 from tellapart.mechanisms.catalogue import KINDS
-from tellapart.report import QUESTIONS, Report
+from tellapart.report import QUESTIONS, Report, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
 
@@ -102,7 +104,7 @@ class AuditAnswer:
         deltas: Deltas,
     ) -> AuditAnswer:
         """From the options of a command."""
-        page = None if report is None else reporting.target(report)
+        page = None if report is None else writing.target(report)
         prior = knowledge.prior_inside()
         return cls(page, output, about.unit, about.answers(), prior, deltas)
 

@@ -22,6 +22,7 @@ from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk.catalogue import Reading
 
 Mechanism = Annotated[
     str,
@@ -227,7 +228,7 @@ def _described(subject: Subject) -> str:
     return repr(subject) if isinstance(subject, AnyMechanism) else ""
 
 
-def reading_record(reading: measures.Reading) -> dict[str, object]:
+def reading_record(reading: Reading) -> dict[str, object]:
     """One risk as JSON."""
     return {
         "key": reading.key,

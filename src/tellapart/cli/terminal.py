@@ -19,7 +19,7 @@ from rich.text import Text
 from tellapart.errors import visible
 
 if TYPE_CHECKING:
-    from tellapart.risk import Reading
+    from tellapart.risk.catalogue import Reading
 
 Row = Sequence[str]
 _INDENT = "  "

@@ -140,6 +140,10 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
     >>> promise, noise = ta.guarantee(epsilon=1), ta.Laplace.with_epsilon(1).curve()
     >>> dominates(promise, noise), dominates(noise, promise)
     (True, False)
+
+    See Also
+    --------
+    tellapart.choose.compare : who leaks more, and at which error rates that changes
     """
     check_curve(a=a)
     check_curve(b=b)

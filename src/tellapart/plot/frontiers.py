@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.choose import Frontier, FrontierRow
+from tellapart.choose.frontiers import Frontier, FrontierRow
 from tellapart.mechanisms.catalogue import PARAMETERS
 from tellapart.plot.numbers import written
 from tellapart.plot.sheet import WORDS, LegendEntry, sheet

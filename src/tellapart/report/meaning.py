@@ -20,7 +20,7 @@ from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.report.curve_points import ERRS, RATES
 from tellapart.report.model import Meaning
-from tellapart.risk.catalogue import DELTA, FPR, PRIOR
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 
 # The δ at which ε is told besides the one asked for, where it is finite.
 _DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
@@ -176,7 +176,7 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
     rows: list[Shown] = []
     for at_delta in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(at_delta))
-        shown = risk.Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
+        shown = Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
         new = epsilon < _MOST and shown not in [row.words for row in rows]
         if at_delta == delta or at_delta in options.deltas or new:
             at = options.words(curve) if at_delta == delta else f"δ = {at_delta:g}"

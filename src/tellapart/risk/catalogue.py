@@ -370,6 +370,10 @@ def summary(
     advantage ≤ 0.4622
     TPR at FPR 0.01 ≤ 0.0272
     PPV at FPR 0.01 ≤ 0.0268
+
+    See Also
+    --------
+    tellapart.report.of : the same as a page to keep
     """
     check_curve(curve=curve)
     first, *more = delta if isinstance(delta, Sequence) and delta else [delta]

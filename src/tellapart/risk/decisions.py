@@ -172,6 +172,10 @@ def f_score(curve: TradeoffCurve, *, weight: float = 1.0, prior: ArrayLike = 0.5
     >>> import tellapart as ta
     >>> round(f_score(ta.Laplace.with_epsilon(1).curve(), prior=1 / 1.8), 4)
     0.7382
+
+    See Also
+    --------
+    tellapart.plot.f_score : how it moves with the parameter
     """
     return f_score_attack(curve, weight=weight, prior=prior).score
 

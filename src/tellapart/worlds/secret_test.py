@@ -146,6 +146,11 @@ def tell_apart(
     >>> test = tell_apart(twins, Sum(), ta.Laplace(1), RecordValue(0, 1), RecordValue(0, 0))
     >>> test.epsilon
     2.0
+
+    See Also
+    --------
+    tellapart.worlds.frameworks.pufferfish : the worst of all pairs of secrets
+    tellapart.choose.noise : the noise that keeps them apart
     """
     _checks.instance(Model, "a data model of tellapart.worlds", model=model)
     seen: Releases

@@ -11,6 +11,7 @@ from dp_accounting import dp_event
 import tellapart as ta
 from tellapart.accountants import spent
 from tellapart.accountants.dp_accounting import CurveAccountant
+from tellapart.mechanisms.combine import Repeated
 
 ADD_REMOVE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = dp.NeighboringRelation.REPLACE_ONE
@@ -157,7 +158,7 @@ def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
 def test_a_bracket_that_is_not_reached_is_widened():
     asked = []
 
-    class Stubborn(ta.Repeated):
+    class Stubborn(Repeated):
         def curve(self, order=None):
             raise ta.NotCertified("not smooth enough for me")
 

@@ -15,7 +15,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.attack_metrics import why_no_epsilon
-from tellapart.report import DESIGNS
+from tellapart.audit.summary import DESIGNS
 
 COUNT = 200
 

@@ -16,6 +16,7 @@ import pytest
 import tellapart as ta
 from tellapart import plot, reproduce
 from tellapart.reproduce import attacker_knowledge, figures, render
+from tellapart.reproduce.table import CellVerdict, judge
 
 FIGURES = [
     *(f"figure-{number}" for number in range(1, 10)),
@@ -178,7 +179,7 @@ def test_the_page_takes_nothing_from_a_network(page):
 def test_the_page_marks_verdicts_by_words(page):
     for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
         assert f"<strong>{count} {verdict.value}</strong>" in page
-        if verdict is not reproduce.CellVerdict.DASH_RIGHT:
+        if verdict is not CellVerdict.DASH_RIGHT:
             assert page.count(f'<span class="word">{verdict.value}</span>') == count
 
 
@@ -288,9 +289,9 @@ def test_csv_and_json_hold_every_digit():
 
 def test_an_altered_table_is_told_as_such():
     altered = [
-        reproduce.judge(1, 0.9, 5.0),
-        reproduce.judge(1, 0.9, 0.1),
-        reproduce.judge(1, 0.9, None),
+        judge(1, 0.9, 5.0),
+        judge(1, 0.9, 0.1),
+        judge(1, 0.9, None),
     ]
     assert [cell.verdict.value for cell in altered] == ["too large", "too small", "dash is wrong"]
     assert render.remark(altered[0]) == (

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.summary import DESIGNS
 from tellapart.errors import BadScores, InvalidArgument
-from tellapart.report import DESIGNS
 from tellapart.report.html import page
 from tellapart.web import controls, example, view
 from tellapart.web.answer import Ink, Mark, Table

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.reproduce.framework_orderings import (
-    COUNTEREXAMPLES,
+from tellapart.reproduce.framework_orderings import COUNTEREXAMPLES, orderings
+from tellapart.reproduce.framework_orderings.experiment import (
+    CLAIMS,
     Orderings,
     OrderVerdict,
     instances,
-    orderings,
+    numbers,
 )
-from tellapart.reproduce.framework_orderings.experiment import CLAIMS, numbers
 from tellapart.reproduce.framework_orderings.instances import (
     ADDITIVE,
     MECHANISMS,
@@ -21,12 +21,8 @@ from tellapart.reproduce.framework_orderings.instances import (
     SHAPES,
     draw,
 )
-from tellapart.worlds.frameworks import (
-    ProductPriors,
-    inferential,
-    membership,
-    mutual_information,
-)
+from tellapart.worlds.frameworks import inferential, membership, mutual_information
+from tellapart.worlds.frameworks.inferential_privacy import ProductPriors
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 
 SMALL = [shape for shape in SHAPES if np.prod(shape) <= 16]

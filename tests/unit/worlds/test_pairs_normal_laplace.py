@@ -12,15 +12,8 @@ from scipy.integrate import quad
 import tellapart as ta
 from tellapart.curve.closed import LaplaceCurve
 from tellapart.errors import Unsupported
-from tellapart.worlds import (
-    Channel,
-    FiniteLaw,
-    GaussianRecords,
-    NormalLaw,
-    RecordValue,
-    Sum,
-    tell_apart,
-)
+from tellapart.worlds import Channel, GaussianRecords, RecordValue, Sum, tell_apart
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
 from tellapart.worlds.pairs.curves import extremes, pair_curve
 from tellapart.worlds.pairs.normal_laplace import (
     NormalLaplaceCurve,

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from tellapart.worlds.models.vectors import VectorLaw
 
 import tellapart as ta
 from tellapart.errors import InvalidArgument, Unsupported
@@ -18,7 +19,6 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     Vector,
-    VectorLaw,
     tell_apart,
 )
 from tellapart.worlds.pairs import vectors

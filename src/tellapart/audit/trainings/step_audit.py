@@ -120,6 +120,10 @@ def step(
     >>> found = step(release, clip=1.0, noise_multiplier=1.0)
     >>> found.refuted, found.refuting[0].name
     (True, 'long canary')
+
+    See Also
+    --------
+    tellapart.zoo.TRAINING : steps to try it on
     """
     if not callable(step):
         _checks.refuse("step", "be callable", step)

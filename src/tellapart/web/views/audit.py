@@ -12,14 +12,15 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.scores import read_scores
-from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise
+from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
 from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of
-from tellapart.report import DESIGNS, Input, Report
+from tellapart.report import Report
+from tellapart.report.model import Input
 from tellapart.web import controls, limits
 from tellapart.web.answer import Answer, Drawing, Mark, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick

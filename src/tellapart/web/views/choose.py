@@ -9,8 +9,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tellapart import _checks, risk
-from tellapart.choose import Choice, Frontier, Infeasible, Limit
+from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
+from tellapart.choose.calibrate import Choice
+from tellapart.choose.frontiers import Frontier
+from tellapart.choose.limit import Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide

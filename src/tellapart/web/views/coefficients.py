@@ -10,6 +10,7 @@ import numpy as np
 
 from tellapart import _checks, choose
 from tellapart._numeric.text import fixed
+from tellapart.choose.limit import Limit
 from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
@@ -117,13 +118,13 @@ def _rows(asked: CoefficientsQuestion) -> list[CoefficientsRow]:
     return rows
 
 
-def _limit(asked: CoefficientsQuestion, prior: float) -> choose.Limit:
+def _limit(asked: CoefficientsQuestion, prior: float) -> Limit:
     bound = _checks.inside_unit(bound=asked.bound)
     return choose.at_most(bound, asked.risk.function, prior=prior, **asked.arguments)
 
 
 @lru_cache(maxsize=256)
-def _largest(mechanism: str, limit: choose.Limit) -> float | None:
+def _largest(mechanism: str, limit: Limit) -> float | None:
     try:
         return choose.largest(named_family(mechanism).make, [limit]).short
     except choose.Infeasible:

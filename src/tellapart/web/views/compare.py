@@ -10,13 +10,11 @@ from itertools import combinations
 from operator import attrgetter
 
 from tellapart import _checks, risk
-from tellapart.choose import Comparison, Pair
-from tellapart.choose.comparison import GAPS, VERBS, pair
+from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
 from tellapart.mechanisms.catalogue import KINDS, REPETITION, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.risk import Reading
-from tellapart.risk.catalogue import DELTA, FPR, PRIOR
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls, pictures
 from tellapart.web.answer import Answer, Ink, Spot, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick

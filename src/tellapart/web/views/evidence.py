@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.audit import Ledger, Metrics, Verdict
-from tellapart.audit.attack_metrics import attacked
+from tellapart.audit import Verdict
+from tellapart.audit.attack_metrics import Metrics, attacked
 from tellapart.audit.bounds import percent
+from tellapart.audit.ledger import Ledger
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve

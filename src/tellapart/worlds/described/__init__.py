@@ -28,7 +28,10 @@ from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Release
 from tellapart.worlds.secret_test import Model
 
-__all__ = ["Described", "Target", "parse", "read"]
+__all__ = [
+    "parse",
+    "read",
+]
 
 
 _KINDS: dict[type[Any], str] = {

@@ -85,6 +85,11 @@ def compare_frameworks(
     >>> found = {one.framework: one for one in compare_frameworks(flu, Sum(), ta.Laplace(2)).rows}
     >>> round(found["Pufferfish"].epsilon, 4)
     0.5604
+
+    See Also
+    --------
+    tellapart.plot.standings : its picture
+    tellapart.worlds.described.read : a model from a file
     """
     check_release(release)
     rows, left, errors = [], [], []

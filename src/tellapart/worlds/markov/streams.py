@@ -33,15 +33,12 @@ from tellapart.worlds.markov.transitions import (
 )
 
 __all__ = [
-    "Leakage",
-    "ZeroCell",
     "allocate",
     "budget",
     "carried_over",
     "leakage",
     "reversed_chain",
     "supremum",
-    "zero_cells",
 ]
 
 
@@ -116,6 +113,10 @@ def leakage(
     >>> leaked = leakage(still, still, 0.1, length=10)
     >>> round(leaked.worst, 4)
     0.4792
+
+    See Also
+    --------
+    tellapart.plot.leakage : its picture
     """
     back, ahead = sides(backward, forward)
     budgets = _budgets(back, ahead, epsilons, length, directional)

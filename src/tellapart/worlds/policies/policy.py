@@ -114,6 +114,10 @@ class Policy:
     >>> from tellapart.worlds.policies import CumulativeHistogram, DistanceGraph
     >>> Policy(range(5), DistanceGraph(2), records=2).sensitivity(CumulativeHistogram()).value
     2.0
+
+    See Also
+    --------
+    tellapart.worlds.frameworks.blowfish : what a release tells under a policy
     """
 
     domain: tuple[Value, ...]

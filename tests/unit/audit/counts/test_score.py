@@ -10,7 +10,7 @@ from scipy.stats import binom
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import score as score_test
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.intervals import score_epsilon
+from tellapart.audit.counts.score import score_epsilon
 from tellapart.errors import InvalidArgument
 
 
