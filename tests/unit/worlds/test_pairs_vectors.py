@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from tellapart.worlds.models.vectors import VectorLaw
 
 import tellapart as ta
 from tellapart.errors import InvalidArgument, Unsupported
@@ -21,6 +20,7 @@ from tellapart.worlds import (
     Vector,
     tell_apart,
 )
+from tellapart.worlds.models.laws import VectorLaw
 from tellapart.worlds.pairs import vectors
 from tellapart.worlds.pairs.finite_outputs import log_ratio
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
-from tellapart.audit.counts.outcome_orders import Forms, Ranking
 
 import tellapart as ta
 from tellapart.audit.counts import clopper_pearson, exact_tails, score
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.buehler import buehler_p_value
+from tellapart.audit.counts.buehler import Ranking, buehler_p_value
+from tellapart.audit.counts.clopper_pearson import Forms
 from tellapart.audit.counts.intervals import (
     berger_boos_epsilon,
     buehler_epsilon,

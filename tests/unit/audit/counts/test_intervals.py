@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tellapart.audit.counts.outcome_orders import Ranking
 
 import tellapart as ta
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.buehler import Ranking
 from tellapart.audit.counts.clopper_pearson import delta_lower, gaussian_epsilon, mu_lower
 from tellapart.audit.counts.intervals import (
     berger_boos_epsilon,
