@@ -1,4 +1,4 @@
-"""Auxiliary: what an attacker knows besides, and what that does to the choice of ε."""
+"""Auxiliary: an attacker's prior knowledge, and what that does to the choice of ε."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point: one attack that was seen, against a claim: inside, outside, and what that proves."""
+"""Point: one attack's FPR and TPR against a claim's privacy region, and what that proves."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _controls_of(state: PointState) -> list[Control]:
             Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
         ),
     )
-    picture = Select("picture", "Picture", state.picture, _KINDS, as_buttons=True)
+    picture = controls.picture_select(state.picture, _KINDS)
     shown = [attack, *controls.mechanism("claim", state.claim, "Claim"), picture]
     if isinstance(named(state.claim), GuaranteeCurve):
         return shown
