@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from importlib.abc import Loader
+    from types import ModuleType
+    from typing import Any
+else:  # importlib.abc brings files, archives and more, which every command would wait for
+    Loader = object
 
 MOVED = {
     "tellapart.audit.attacks": "tellapart.audit.trainings.attacks",
@@ -26,13 +30,13 @@ MOVED = {
 _RENAMED: dict[str, Mapping[str, str]] = {}
 
 
-class _Moved(MetaPathFinder, Loader):
+class _Moved(Loader):
     """Finds a module under its old path, as the module that it is now."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return spec_from_loader(fullname, self) if fullname in MOVED else None
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = MOVED[spec.name]

@@ -268,7 +268,7 @@ def test_the_names_for_audits_of_trainings_are_these():
 
 def test_nothing_else_is_in_sight():
     """Besides its modules the package shows only what it lists."""
-    shown = {name for name in vars(ta) if not name.startswith("_")}
+    shown = {name for name in dir(ta) if not name.startswith("_")}
     modules = {name for name in shown if isinstance(getattr(ta, name), types.ModuleType)}
     assert shown - modules == set(NAMES)
 

@@ -12,7 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
-- `fingerprints` and `manifest`: whether a run that goes on is the same run.
+- `checkpoints`: whether a run that goes on is the same run.
 """
 
 from tellapart.audit.attack_metrics import Metrics, metrics
@@ -43,7 +43,6 @@ from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import Search, Tried, search
 from tellapart.audit.trainings import attacks, canaries
-from tellapart.audit.trainings.evidence_of_game import Exposed, exposure, game_evidence
 from tellapart.audit.trainings.membership_game import (
     MembershipGame,
     Played,
@@ -53,7 +52,13 @@ from tellapart.audit.trainings.membership_game import (
 )
 from tellapart.audit.trainings.step_audit import StepAudit, step
 from tellapart.audit.trainings.step_pairs import StepPair
-from tellapart.audit.trainings.training_audit import fewest_models, training
+from tellapart.audit.trainings.training_audit import (
+    Exposed,
+    exposure,
+    fewest_models,
+    game_evidence,
+    training,
+)
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [

@@ -27,8 +27,7 @@ from tellapart.worlds.markov.laplace_tails import chain_log_mgf, tail_pair
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Query
 from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import Law
+from tellapart.worlds.pairs.curves import Law, pair_curve
 from tellapart.worlds.releases import Release
 from tellapart.worlds.secret_test import Model, SecretTest, prior_log_odds, tell_apart
 

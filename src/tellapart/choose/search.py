@@ -320,14 +320,8 @@ def _first_whole(search: ParameterSearch) -> int:
     first = next(members, None)
     if first is None:
         raise search.failure()
-    none = first // 2  # the least member may lie between powers of two
-    while first - none > 1:
-        middle = (first + none) // 2
-        if search.trial(float(middle)).member:
-            first = middle
-        else:
-            none = middle
-    return first
+    # The least member may lie between powers of two.
+    return solve.first_whole(lambda x: search.trial(float(x)).member, first // 2, first)
 
 
 def _around(search: ParameterSearch, first: int) -> tuple[int, int]:

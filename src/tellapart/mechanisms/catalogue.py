@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.base import Mechanism

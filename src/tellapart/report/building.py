@@ -239,7 +239,7 @@ def _finished(report: Report, subject: Subject | None, known: Known, filed: _Fil
     established, refuted = dict(known.established), {}
     if report.refuted:
         refuted = {"epsilon": f"{report.headline}.", "tested": _tested(report)}
-    elif report.refuted is False and not report.bayesian:
+    elif report.refuted is False:
         established["tested"] = _tested(report)
     elif report.design is not None:  # nothing that could have spoken against a claim
         stated["tested"] = _tested(report)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import Scale, fixed
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.risk.decisions import (

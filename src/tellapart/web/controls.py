@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from dataclasses import field as made
 from typing import Any
 
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,

@@ -6,7 +6,7 @@
 """
 
 from tellapart.worlds import described, frameworks, policies
-from tellapart.worlds.adversary import Adversary, PriorRange
+from tellapart.worlds.adversary import Adversary, Coefficients, PriorRange, coefficients
 from tellapart.worlds.markov import streams
 from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
 from tellapart.worlds.markov.chain import MarkovChain
@@ -25,15 +25,13 @@ from tellapart.worlds.models.exchangeable import Exchangeable
 from tellapart.worlds.models.fitted_tables import FittedTable, fit_table
 from tellapart.worlds.models.gaussian import GaussianRecords
 from tellapart.worlds.models.independent import Independent
-from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw, VectorLaw
 from tellapart.worlds.models.queries import Linear, Sum, Vector
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
 from tellapart.worlds.models.table import JointTable
 from tellapart.worlds.models.table_sets import TableSet, table_epsilon_bound, table_scale_bound
 from tellapart.worlds.models.tree import TreeNetwork
-from tellapart.worlds.models.vectors import VectorLaw
 from tellapart.worlds.pairs.one_sided import OneSided
-from tellapart.worlds.paper_coefficients import Coefficients, coefficients
 from tellapart.worlds.releases import Channel
 from tellapart.worlds.secret_test import SecretTest, Witness, one_vs_rest, tell_apart
 from tellapart.worlds.wasserstein_distance import Widest, wasserstein, widest

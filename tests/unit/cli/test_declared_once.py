@@ -13,7 +13,7 @@ DECLARED = """
 from dataclasses import dataclass
 
 import tellapart as ta
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, Kind, Parameter, PrivateSide, Way
 from tellapart.risk.catalogue import MEASURES, PRIOR, Argument, LimitRange, Measure
 

@@ -19,7 +19,7 @@ from tellapart.worlds import (
 )
 from tellapart.worlds.frameworks import ProductPriors, Side, ghosh_kleinberg, inferential
 from tellapart.worlds.frameworks.databases import tabled
-from tellapart.worlds.frameworks.ghosh_kleinberg_bound import _along_chain, _dense, _influence
+from tellapart.worlds.frameworks.inferential_privacy import _along_chain, _dense, _influence
 
 
 def naive_epsilon(joint, likelihoods):

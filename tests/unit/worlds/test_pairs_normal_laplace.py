@@ -21,8 +21,7 @@ from tellapart.worlds import (
     Sum,
     tell_apart,
 )
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import extremes
+from tellapart.worlds.pairs.curves import extremes, pair_curve
 from tellapart.worlds.pairs.normal_laplace import (
     NormalLaplaceCurve,
     log_density,

@@ -3,8 +3,14 @@
 The attack, threshold included, must be fixed before these counts are drawn.
 """
 
-from tellapart.audit.counts.buehler import berger_boos_epsilon, buehler_epsilon, buehler_p_value
+from tellapart.audit.counts.buehler import (
+    Ranking,
+    berger_boos_epsilon,
+    buehler_epsilon,
+    buehler_p_value,
+)
 from tellapart.audit.counts.clopper_pearson import (
+    Forms,
     box_epsilon,
     clopper_pearson,
     clopper_pearson_epsilon,
@@ -13,7 +19,6 @@ from tellapart.audit.counts.clopper_pearson import (
     mu_lower,
 )
 from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
-from tellapart.audit.counts.outcome_orders import Forms, Ranking
 from tellapart.audit.counts.score import score_epsilon
 
 __all__ = [

@@ -10,8 +10,7 @@ description that is wider than the claim gives pairs that are no neighbours, and
 """
 
 from tellapart.audit.searching.answers import Answers, Moves, OneOf, Tallies
-from tellapart.audit.searching.domain import Domain
-from tellapart.audit.searching.examples import Examples
+from tellapart.audit.searching.domain import Domain, Examples
 from tellapart.audit.searching.records import Numbers, Tables
 
 __all__ = ["Answers", "Domain", "Examples", "Moves", "Numbers", "OneOf", "Tables", "Tallies"]

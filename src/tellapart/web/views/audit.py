@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.scores import read_scores
 from tellapart.audit.summary import DELTAS, AuditResult, AuditSummary, summarise

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import PrivateSide
 from tellapart.risk.catalogue import FPR
 from tellapart.web import controls

@@ -6,8 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from tellapart import _checks, audit, risk
-from tellapart._numeric.scale import Scale
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import Scale, fixed
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.counts.intervals import clopper_pearson
 from tellapart.audit.evidence.count import CORNER
@@ -251,6 +250,8 @@ def _headline(
     name = None if isinstance(curve, GuaranteeCurve) else state.claim
     verdict = audit.judge(subject, evidence, name=name)
     sentences = _proved(attack, attack.sample, curve, verdict)
+    if not verdict.could_refute:
+        return f"{where}. {verdict.headline}", Mark.PLAIN, sentences
     if outside and not verdict.refuted:
         return f"{where}, yet {verdict.headline}", Mark.PLAIN, sentences
     return f"{where}. {verdict.headline}", mark, sentences

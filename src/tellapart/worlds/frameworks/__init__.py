@@ -26,8 +26,11 @@ from tellapart.worlds.frameworks.dependent_dp import (
 )
 from tellapart.worlds.frameworks.dp import differential_privacy, group_privacy
 from tellapart.worlds.frameworks.every_record import ByRecord
-from tellapart.worlds.frameworks.ghosh_kleinberg_bound import ghosh_kleinberg
-from tellapart.worlds.frameworks.inferential_privacy import ProductPriors, inferential
+from tellapart.worlds.frameworks.inferential_privacy import (
+    ProductPriors,
+    ghosh_kleinberg,
+    inferential,
+)
 from tellapart.worlds.frameworks.membership_privacy import membership, membership_epsilon
 from tellapart.worlds.frameworks.mutual_information_dp import mutual_information
 from tellapart.worlds.frameworks.pufferfish_privacy import (

@@ -7,8 +7,7 @@ so ask the exact test of such a prior as well.
 """
 
 from tellapart.worlds.policies.constraints import KnownCount, KnownMarginal
-from tellapart.worlds.policies.histograms import CumulativeHistogram, Histogram
-from tellapart.worlds.policies.policy import Policy, Sensitivity
+from tellapart.worlds.policies.policy import CumulativeHistogram, Histogram, Policy, Sensitivity
 from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     CompleteGraph,

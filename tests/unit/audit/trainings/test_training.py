@@ -7,7 +7,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.trainings import attacks, evidence_of_game
+from tellapart.audit.trainings import attacks, training_audit
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 CLAIM = ta.guarantee(epsilon=1)
@@ -434,4 +434,4 @@ def test_thresholds_lie_between_scores_that_differ():
         )
         for one, who in zip(scores.T, inside.T, strict=True)
     ]
-    assert evidence_of_game._apart(scores, inside) == pytest.approx(naive)
+    assert training_audit._apart(scores, inside) == pytest.approx(naive)

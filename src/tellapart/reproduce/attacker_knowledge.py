@@ -10,9 +10,8 @@ from tellapart import risk
 from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.noise import Laplace
 from tellapart.plot.styling import GREY, panels, pen, styled
-from tellapart.reproduce import densities, scores
-from tellapart.reproduce.picture import Picture
-from tellapart.reproduce.scores import Scored
+from tellapart.reproduce import drawing
+from tellapart.reproduce.drawing import Picture, Scored
 from tellapart.reproduce.table import laplace_score
 from tellapart.worlds import Adversary
 
@@ -33,7 +32,7 @@ _EPSILONS = (2.0, 1.0, 0.1)
 def figure_five() -> Picture:
     """What a prior does to the test and to its precision."""
     figure, (left, right) = panels(2)
-    densities.draw(left, PRIOR.prior)
+    drawing.draw_test(left, PRIOR.prior)
     _precision(right, PRIOR, NOBODY)
     _titles(left, right)
     rare = Adversary(prior=0.01)
@@ -54,7 +53,7 @@ def figure_five() -> Picture:
 def figure_six() -> Picture:
     """What correlated records add to the prior."""
     figure, (left, right) = panels(2)
-    densities.draw(left, RECORDS.prior)
+    drawing.draw_test(left, RECORDS.prior)
     _precision(right, RECORDS, PRIOR)
     _titles(left, right)
     return Picture(
@@ -72,7 +71,7 @@ def figure_six() -> Picture:
 def figure_seven() -> Picture:
     """What correlation over time adds to prior and correlated records."""
     figure, (left, middle, right) = panels(3, width=4.7)
-    densities.draw(left, TIME.prior)
+    drawing.draw_test(left, TIME.prior)
     _scores(middle, _KNOWLEDGE[-2:])
     _precision(right, TIME, RECORDS)
     _titles(left, middle, right)
@@ -132,7 +131,7 @@ def _precision(axes: Axes, who: Adversary, before: Adversary) -> None:
 def _scores(axes: Axes, known: list[tuple[str, Adversary]]) -> None:
     """The largest F1 for the last of the attackers, in the pens they have among all of them."""
     lines = [Scored(f"{name} (γ = {who.gamma:.3g})", prior=who.prior) for name, who in known]
-    scores.draw(axes, lines, first=len(_KNOWLEDGE) - len(known))
+    drawing.draw_scores(axes, lines, first=len(_KNOWLEDGE) - len(known))
     axes.set(ylim=(0.6, 1), ylabel="largest F1")
     axes.legend(loc="lower right", title="the attacker knows")
 
@@ -157,7 +156,7 @@ def _at(curve: TradeoffCurve, who: Adversary) -> float:
 
 
 def _test(who: Adversary) -> str:
-    _, tpr, right = densities.shares(who.prior)
+    _, tpr, right = drawing.shares(who.prior)
     return (
         f"The two densities, each times its prior, for ε = 1 and {who.gamma:.3g} outsiders per "
         f"member; θ is where they cross, which makes precision {right:.3f} at recall {tpr:.3f}."

@@ -1,11 +1,16 @@
-"""Fingerprints of code and data: whether a run that goes on is still the same run."""
+"""Checkpoints of runs: fingerprints of code and data, and the manifest of a folder.
+
+They tell whether a run that goes on is still the same run.
+"""
 
 from __future__ import annotations
 
 import ast
 import functools
 import hashlib
+import json
 import numbers
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +24,9 @@ from typing import Any
 import numpy as np
 
 import tellapart
+from tellapart import _checks, _files
+from tellapart.data import sources
+from tellapart.errors import InvalidArgument
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _PYTHON = tuple(Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib"))
@@ -309,3 +317,53 @@ def _feed_data(digest: Any, data: Any) -> None:
         kind = type(data)
         length = len(data) if hasattr(data, "__len__") else 0
         digest.update(f"{kind.__module__}.{kind.__qualname__} {length}".encode())
+
+
+# -- folders ---------------------------------------------------------------------------------------
+
+MANIFEST = "manifest.json"
+# What the manifest notes without comparing: files of another version are still the same scores.
+_NOTED = ("format", "versions")
+
+
+def opened_folder(
+    folder: str | os.PathLike[str], asked: Mapping[str, Any], what: str
+) -> tuple[Path, Mapping[str, Any] | None]:
+    """The folder of this game or probe, and the manifest it had; that of another is refused."""
+    _checks.instance(str | os.PathLike, "a path", folder=folder)
+    where = Path(folder).absolute()  # workers may have been started elsewhere
+    where.mkdir(parents=True, exist_ok=True)
+    _files.sweep(where)
+    known = where / MANIFEST
+    if known.exists():
+        return where, _same_manifest(where, known, asked, what)
+    if any(not entry.name.startswith(".") for entry in where.iterdir()):
+        _checks.refuse("folder", f"be empty or that of a {what}", str(where))
+    text = json.dumps(asked, indent=1)
+    _files.whole(known, lambda part: part.write_text(text, encoding="utf-8"))
+    return where, None
+
+
+def _same_manifest(
+    where: Path, known: Path, asked: Mapping[str, Any], what: str
+) -> Mapping[str, Any]:
+    """The manifest of a folder, which must name what is asked: a game, or a probe."""
+    try:
+        manifest = json.loads(sources.text(known))
+        if not isinstance(manifest, dict):
+            raise TypeError("it holds no names")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidArgument(f"{known} must be the manifest of a {what}: {error}") from error
+    wanted = json.loads(json.dumps(asked))
+    for name in wanted:
+        if name not in _NOTED and manifest.get(name) != wanted[name]:
+            raise InvalidArgument(
+                f"folder must be of this {what}, and {where} is of another: its {name} is "
+                f"{_short(manifest.get(name))}, not {_short(wanted[name])}"
+            )
+    return manifest
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,16 +1,46 @@
-"""The hypothesis test of the paper's Figures 2, 5(a), 6(a) and 7(a), drawn."""
+"""A figure of the paper and what recurs in several: the hypothesis test, and F-score against ε."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from tellapart import risk
 from tellapart._checks import Array
 from tellapart.mechanisms.noise import Laplace
-from tellapart.plot.styling import BLUE, GREY, VERMILLION
+from tellapart.plot.styling import BLUE, GREY, VERMILLION, pen
+from tellapart.reproduce.table import laplace_score
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure with what it shows and what differs from the published one.
+
+    ``name`` is the file's name without its suffix; ``shows`` describes the drawing, ``differs``
+    says where the published text had to be corrected, and is empty where it is right.
+    """
+
+    name: str
+    title: str
+    shows: str
+    differs: str
+    figure: Figure
+
+    @property
+    def caption(self) -> str:
+        """All the words under the figure."""
+        return " ".join(part for part in (self.shows, self.differs) if part)
+
+
+# Draws one figure; called anew for each reproduction, because a drawing can be altered.
+Draw = Callable[[], Picture]
+
 
 EPSILON = 1.0
 # Noise with ε = 1 on an answer that is 0 without the record and 1 with it.
@@ -25,7 +55,7 @@ def threshold(prior: float) -> float:
     return (loss / EPSILON + 1) / 2
 
 
-def draw(axes: Axes, prior: float) -> None:
+def draw_test(axes: Axes, prior: float) -> None:
     """Both densities, each weighted by its prior (by 1 for a prior of 1/2), and the threshold."""
     weights = (1.0, 1.0) if prior == 0.5 else (prior, 1 - prior)
     cut = threshold(prior)
@@ -74,3 +104,28 @@ def printed_below_mode(x: float) -> float:
 
 def _density(x: Array) -> Array:
     return np.asarray(EPSILON / 2 * np.exp(-EPSILON * np.abs(x)))
+
+
+class Scored(NamedTuple):
+    """One line: whose F-score is drawn, and how it counts."""
+
+    label: str
+    weight: float = 1.0
+    prior: float = 0.5
+
+
+def draw_scores(axes: Axes, lines: Sequence[Scored], *, first: int = 0) -> None:
+    """Each line with a dot at its turning point, in pens from the ``first`` on."""
+    epsilons = np.linspace(0, 5, 251)
+    for index, line in enumerate(lines, first):
+        colour, dashes = pen(index)
+        scores = [laplace_score(float(epsilon), line.weight, line.prior) for epsilon in epsilons]
+        axes.plot(epsilons, scores, color=colour, ls=dashes, label=line.label)
+        turn, floor = turning_point(line.weight, line.prior), scores[0]
+        axes.plot([turn], [floor], "o", color=colour, ms=6)
+    axes.set(xlim=(0, 5), xlabel="ε")
+
+
+def turning_point(weight: float, prior: float = 0.5) -> float:
+    """The ε up to which the best attack accuses everyone: log(1 + β²/γ)."""
+    return math.log1p(weight**2 * prior / (1 - prior))
