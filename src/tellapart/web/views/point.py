@@ -15,6 +15,7 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.risk.catalogue import DELTA
 from tellapart.web import controls, pictures
 from tellapart.web.answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
 from tellapart.web.controls import Control, ControlGroup, Dial, Select
@@ -166,7 +167,7 @@ class PointState:
     others: int = 0
     design: str = ""
     confidence: float = 0.95
-    at_delta: float = 1e-5
+    at_delta: float = DELTA.default
     picture: str = "roc"
 
 
