@@ -54,7 +54,7 @@ class _Moved(MetaPathFinder, Loader):
 
 def install() -> None:
     """Look for old paths first: a folder that an older version left would take their place."""
-    if not any(isinstance(one, _Moved) for one in sys.meta_path):
+    if not any(isinstance(finder, _Moved) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Moved())
 
 

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.trainings import attacks
+from tellapart.audit import attacks
 
 LEVEL = 0.2
 NOTHING = ta.guarantee(epsilon=0)

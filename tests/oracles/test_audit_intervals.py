@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tellapart.audit.counts import intervals
-from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit import Counts, intervals
 
 GROUPS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
 ROUNDING = 5.1e-7

@@ -14,7 +14,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import worlds
-from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit import Counts
 from tellapart.audit.counts.intervals import box_epsilon, clopper_pearson, clopper_pearson_epsilon
 
 RECORDS = json.loads(Path(__file__).with_name("maths.json").read_text(encoding="utf-8"))

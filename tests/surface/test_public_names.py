@@ -8,8 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, deployments, fleet, plot, report, worlds
-from tellapart.audit.searching import domains
-from tellapart.audit.trainings import attacks, canaries
+from tellapart.audit import attacks, canaries, domains
 from tellapart.worlds import described, frameworks, policies
 from tellapart.worlds.markov import streams
 

@@ -1,4 +1,4 @@
-"""Evidence from simultaneous confidence bands around FPR and TPR, at all thresholds at once."""
+"""Evidence from simultaneous confidence bands (as DKW's) of FPR and TPR, at all thresholds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from tellapart._checks import Array
 from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_above, tpr_lower
 from tellapart.audit.counts.rank_test import RankCounts, RateCells
-from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.methods import Band
 from tellapart.audit.scores import Scores
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 
 _POWER_RANKS = 40
 # By less than this a claim is crossed by rounding alone.
@@ -74,16 +74,14 @@ def band_evidence(scores: Scores, level: float) -> BandEvidence:
     ways = directions(scores.orientation)
     share = level / len(ways)
     corners = [_corners(scores, higher, share) for higher in ways]
-    trivial = (np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    fpr, tpr = (np.concatenate(parts) for parts in zip(trivial, *corners, strict=True))
-    shown = from_corners(fpr, tpr, 1 - tpr, 1 - fpr, bound=Bound.UPPER)
+    fpr, tpr = (np.concatenate(parts) for parts in zip(*corners, strict=True))
     entries = [
         Entry(f"{side} at all thresholds{_way(higher, ways)}", 1, share / 2)
         for higher in ways
         for side in ("FPR", "TPR")
     ]
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
-    return BandEvidence(shown, scores.members.count, scores.others.count, ledger)
+    return BandEvidence(shown_corners(tpr, fpr), scores.members.count, scores.others.count, ledger)
 
 
 def _way(higher: bool, ways: list[bool]) -> str:

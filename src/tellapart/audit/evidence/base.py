@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart._numeric.text import to_digits
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.ledger import Ledger
-from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -68,6 +71,30 @@ class Finding:
             f"{self.where}; {limit}. Were it true, so much would be seen with probability "
             f"{self.chance:g} at most; {self.level:.2g} was allowed for"
         )
+
+
+def shown_corners(
+    share: Array, rate: Array, clears: NDArray[np.bool_] | bool = False, left: Array | None = None
+) -> AtomicCurve:
+    """The attack that corners show: shares of the tested from below, at rates of the reference.
+
+    The rates are from above, and ``left`` is one minus them where that has more digits. The tested
+    are members, and others where a corner ``clears``.
+    """
+    kept = 1 - rate if left is None else left
+    rising, falling = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    return from_corners(
+        np.append(rising, np.where(clears, 1 - share, rate)),
+        np.append(rising, np.where(clears, kept, share)),
+        np.append(falling, np.where(clears, rate, 1 - share)),
+        np.append(falling, np.where(clears, share, kept)),
+        bound=Bound.UPPER,
+    )
+
+
+def claimed_delta(claim: TradeoffCurve) -> float:
+    """The δ that a claim names; 0 where it names none."""
+    return claim.claimed_delta if isinstance(claim, GuaranteeCurve) else 0.0
 
 
 def strongest(findings: Iterable[Finding]) -> Finding | None:

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import tellapart as ta
-from tellapart.audit.bounds import Basis
-from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit import Basis, Counts
 from tellapart.audit.counts.intervals import (
     Ranking,
     berger_boos_epsilon,

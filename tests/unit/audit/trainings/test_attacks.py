@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from tellapart import audit
-from tellapart.audit.trainings import attacks, lira
+from tellapart.audit import attacks
+from tellapart.audit.trainings import lira
 from tellapart.errors import InvalidArgument, Unsupported
 
 MODELS, TARGETS, POPULATION = 24, 3, 5

@@ -7,7 +7,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.trainings import attacks, training_audit
+from tellapart.audit import attacks
+from tellapart.audit.trainings import training_audit
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 CLAIM = ta.guarantee(epsilon=1)
