@@ -19,11 +19,11 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.text import to_digits
 from tellapart.audit.bounds import Basis, LowerBound, percent
+from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
 from tellapart.audit.ledger import Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -138,10 +138,7 @@ class Evidence(ABC):
     def gaussian_epsilon_lower(self, delta: float) -> LowerBound:
         """The ε at δ of the least μ: it speaks against promises of Gaussian DP alone."""
         asked = _checks.probability(delta=delta)
-        mu, _ = self._mu()
-        # Read from below: the curve rounds ε up, by less than this.
-        epsilon = gaussian(mu * (1 - 1e-12)).epsilon(asked) if mu > 0 else 0.0
-        return self._bound(epsilon, Basis.GAUSSIAN)
+        return self._bound(epsilon_of_mu(self._mu()[0], asked), Basis.GAUSSIAN)
 
     def refutes(self, claim: Subject) -> bool:
         """Whether the claim, a curve or a mechanism, is refuted at this confidence."""
