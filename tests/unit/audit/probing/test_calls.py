@@ -524,7 +524,7 @@ def test_no_calls_but_those_that_count_have_their_numbers():
     trial, fresh, search, apart = (
         importlib.import_module(f"tellapart.audit.{name}").__dict__[key]
         for name, key in (
-            ("probing.calling.conventions", "_TRIAL_KEY"),
+            ("probing.calling.caller", "_TRIAL_KEY"),
             ("probing.exchangeability", "_FRESH_KEY"),
             ("searching.worst_pair", "_KEY"),
             ("probing.exchangeability", "_KEY"),
