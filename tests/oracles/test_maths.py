@@ -168,20 +168,20 @@ DISPATCH = {
 }
 
 
-def _agrees(record, found):
+def _agrees(record, answer):
     value, tolerance = record["value"], record["tolerance"]
     if isinstance(value, bool):
-        return found is value
+        return answer is value
     if value == "inf":
-        return found == math.inf
-    missed = np.abs(np.subtract(found, value))
+        return answer == math.inf
+    missed = np.abs(np.subtract(answer, value))
     return bool(np.all(missed <= tolerance["abs"] + tolerance["rel"] * np.abs(value)))
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
 def test_the_public_api_gives_the_stored_value(record):
-    found = DISPATCH[record["quantity"]](**record["inputs"])
-    assert _agrees(record, found), (found, record["value"])
+    answer = DISPATCH[record["quantity"]](**record["inputs"])
+    assert _agrees(record, answer), (answer, record["value"])
 
 
 def test_every_record_has_an_entry_and_every_entry_a_record():
