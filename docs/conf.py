@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "glossary_links",
     "reference",
 ]
 exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
