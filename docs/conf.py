@@ -18,13 +18,15 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_design",
+    "gallery",
     "glossary_links",
     "reference",
 ]
 exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
 
 # Pages are MyST; blocks of plain Python and console are run by the tests, cells by this build.
-myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_in_temp = True
@@ -51,12 +53,24 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
 
-html_theme = "furo"
-pygments_dark_style = "github-dark"  # the default underlines names that are no links
+html_theme = "pydata_sphinx_theme"
 html_title = "tellapart"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+templates_path = ["_templates"]
 html_show_sourcelink = False
-html_show_sphinx = False
-html_show_copyright = False
-html_theme_options = {"source_repository": "", "top_of_page_buttons": []}
+html_sidebars = {"index": [], "gallery": [], "search": []}
+html_theme_options = {
+    "navbar_start": ["navbar-logo", "version"],
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher"],
+    "navigation_with_keys": False,
+    "primary_sidebar_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["footer"],
+    "footer_end": [],
+    "search_bar_text": "Search the documentation",
+    "show_toc_level": 2,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "github-dark",
+}

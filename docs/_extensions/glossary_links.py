@@ -50,7 +50,7 @@ class FirstUses(SphinxTransform):
     def apply(self, **_options: Any) -> None:
         """Called by Sphinx for each page."""
         page = self.env.docname
-        if page == "glossary" or page.startswith("api/"):
+        if page in ("glossary", "index") or page.startswith("api/"):
             return
         groups = entries(GLOSSARY.read_text(encoding="utf-8"))
         entry_of = {term.lower(): number for number, terms in enumerate(groups) for term in terms}
