@@ -59,8 +59,10 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = False
-html_sidebars = {"index": [], "gallery": [], "search": []}
+html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "gallery": [], "search": []}
+html_context = {"default_mode": "auto"}  # as the system says
 html_theme_options = {
+    "navbar_align": "left",
     "navbar_start": ["navbar-logo", "version"],
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],

@@ -37,7 +37,7 @@ def entries(text: str) -> list[list[str]]:
 
 def pattern(term: str) -> str:
     """Where a term is used in prose: whole, in the plural too, acronyms and Greek as they stand."""
-    words = re.escape(term).replace(r"\ ", r"\s+")
+    words = re.escape(term).replace(r"\ ", r"[\s-]+")  # as an adjective with a hyphen, too
     flag = "" if len(term) == 1 or term.isupper() or re.match(r"\W", term) else "i"
     return f"(?{flag}:{words})" if not flag else f"(?i:{words}s?)"
 
@@ -53,8 +53,8 @@ class FirstUses(SphinxTransform):
         if page in ("glossary", "index") or page.startswith("api/"):
             return
         groups = entries(GLOSSARY.read_text(encoding="utf-8"))
-        entry_of = {term.lower(): number for number, terms in enumerate(groups) for term in terms}
-        spelled = {term.lower(): term for terms in groups for term in terms}
+        entry_of = {_key(term): number for number, terms in enumerate(groups) for term in terms}
+        spelled = {_key(term): term for terms in groups for term in terms}
         terms = sorted((t for g in groups for t in g if len(t) > 1), key=len, reverse=True)
         used = re.compile(r"(?<![\w-])(?:" + "|".join(map(pattern, terms)) + r")(?![\w-])")
         linked: set[int] = set()
@@ -63,7 +63,7 @@ class FirstUses(SphinxTransform):
                 continue
             pieces, end = [], 0
             for match in used.finditer(text.astext()):
-                words = re.sub(r"\s+", " ", match.group()).lower()
+                words = _key(match.group())
                 term = words if words in entry_of else words.removesuffix("s")
                 if entry_of[term] in linked:
                     continue
@@ -73,6 +73,10 @@ class FirstUses(SphinxTransform):
                 end = match.end()
             if pieces:
                 text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
+
+
+def _key(words: str) -> str:
+    return re.sub(r"[\s-]+", " ", words).lower()
 
 
 def _parents(node: nodes.Node) -> list[nodes.Node]:
