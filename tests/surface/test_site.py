@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,42 @@ def test_the_lists_of_a_page_are_read():
         "one",
         "two/three",
     ]
+
+
+# -- the gallery ---------------------------------------------------------------------------------
+
+
+def gallery():
+    sys.path.insert(0, str(DOCS / "_extensions"))
+    try:
+        return importlib.import_module("gallery")
+    finally:
+        sys.path.pop(0)
+
+
+def test_the_gallery_has_short_examples_each_of_which_can_be_copied():
+    page = gallery().PAGE.read_text(encoding="utf-8")
+    examples = gallery().examples(page)
+    assert len(examples) >= 20
+    assert len(examples) == page.count("\n## ") == page.count("```python")
+    assert {example.slug for example in examples} <= anchors(prose(gallery().PAGE))
+    for example in examples:
+        lines = example.code.splitlines()
+        assert len(lines) <= 25
+        assert max(map(len, lines)) <= 84, example.title
+        assert "import" in lines[0]
+        assert example.shown.endswith(".")
+
+
+def test_an_example_leaves_a_figure_with_names_of_its_own():
+    found = gallery().examples(
+        "## One\n\nA [line](x.md).\n\n```python\nfrom tellapart import plot\n"
+        "figure, axes = plot.panels()\n```\n\n## Two\n\nNo figure.\n\n```python\n1\n```\n"
+    )
+    assert [(one.slug, one.shown) for one in found] == [("one", "A line."), ("two", "No figure.")]
+    assert gallery().drawn(found[0]).axes
+    with pytest.raises(KeyError):
+        gallery().drawn(found[1])
 
 
 # -- pictures -----------------------------------------------------------------------------------
