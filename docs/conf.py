@@ -59,7 +59,10 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = False
-html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "gallery": [], "search": []}
+html_sidebars = {
+    "**": ["section-nav"],
+    **dict.fromkeys(("index", "gallery", "search", "genindex", "py-modindex"), []),
+}
 html_context = {"default_mode": "auto"}  # as the system says
 html_theme_options = {
     "navbar_align": "left",
@@ -73,6 +76,4 @@ html_theme_options = {
     "footer_end": [],
     "search_bar_text": "Search the documentation",
     "show_toc_level": 2,
-    "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "github-dark",
 }
