@@ -16,7 +16,7 @@ from tellapart import audit
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.zoo import Flaw, Specimen
+from tellapart.zoo.specimen import Flaw, Specimen
 
 EPSILON, MU = "ε", "μ"
 # The best known from 40,000 calls a stage (gradient boosting, Clopper-Pearson on held-out calls,

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.zoo import Specimen
+from tellapart.zoo.specimen import Specimen
 
 LEVEL = 0.05
 # The largest ε sought, and how often that is halved, where a peer answers for one ε at a time.

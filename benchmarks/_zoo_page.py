@@ -15,6 +15,7 @@ from typing import Any
 from tellapart import zoo
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.mechanisms.subject import curve_of
+from tellapart.zoo.specimen import Flaw, Specimen
 
 HEAD = """# Mechanism zoo
 
@@ -50,16 +51,16 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def table(specimens: list[zoo.Specimen]) -> str:
+def table(specimens: list[Specimen]) -> str:
     """The specimens of one family, the correct first."""
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
     rows += [row(one) for one in sorted(specimens, key=lambda one: not one.correct)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-def row(one: zoo.Specimen) -> tuple[str, ...]:
+def row(one: Specimen) -> tuple[str, ...]:
     """One specimen."""
-    marked = f" ({one.flaw.value})" if one.flaw in (zoo.Flaw.BITS, zoo.Flaw.CALLS) else ""
+    marked = f" ({one.flaw.value})" if one.flaw in (Flaw.BITS, Flaw.CALLS) else ""
     name = f"`{one.name}`" if one.correct else f"**bug** `{one.name}`{marked}"
     inputs = " / ".join(f"`{shown(data)}`" for data in one.pairs[0])
     cells = (name, one.words, inputs, claimed(one), number(one.truth), one.known, one.source)
@@ -80,7 +81,7 @@ def _runs(data: tuple[Any, ...]) -> Iterator[str]:
         yield f"{shown(entry)} × {times}" if times > 1 else shown(entry)
 
 
-def claimed(one: zoo.Specimen) -> str:
+def claimed(one: Specimen) -> str:
     """A claim as people write it."""
     curve = curve_of(one.claim, "claim")
     if isinstance(curve, GaussianCurve):

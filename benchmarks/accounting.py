@@ -28,6 +28,8 @@ from _timing import versions
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart.choose.limit import Limit
+from tellapart.mechanisms.combine import Repeated
 
 DELTA = peers.DELTA
 Setting = tuple[float, float, int]
@@ -51,12 +53,12 @@ Task = Callable[[], Any]
 Rows = Iterator[tuple[str, ...]]
 
 
-def training(sigma: float, rate: float, steps: int) -> ta.Repeated:
+def training(sigma: float, rate: float, steps: int) -> Repeated:
     """DP-SGD in words."""
     return ta.Gaussian(sigma).sampled(rate).repeated(steps)
 
 
-def wanted(sigma: float) -> ta.Repeated:
+def wanted(sigma: float) -> Repeated:
     """The training that noise is sought for."""
     return training(sigma, peers.RATE, peers.STEPS)
 
@@ -80,7 +82,7 @@ def our_betas(*setting: Any) -> Any:
     return training(*setting).curve().beta(ALPHAS)
 
 
-def our_noise(limit: choose.Limit) -> float:
+def our_noise(limit: Limit) -> float:
     """The least noise multiplier."""
     return choose.least(wanted, [limit]).parameter
 
@@ -214,7 +216,7 @@ def careful() -> Rows:
 
 def noises() -> Rows:
     """The least noise for a limit, and whether it keeps it."""
-    limits: list[tuple[str, choose.Limit, dict[str, Task]]] = [
+    limits: list[tuple[str, Limit, dict[str, Task]]] = [
         (
             "advantage ≤ 0.1",
             choose.at_most(0.1, risk.advantage),
@@ -238,7 +240,7 @@ def noises() -> Rows:
     for name, limit, others in limits:
         tasks = {"tellapart": partial(our_noise, limit), **others}
 
-        def shown(sigma: float, limit: choose.Limit = limit) -> tuple[str, ...]:
+        def shown(sigma: float, limit: Limit = limit) -> tuple[str, ...]:
             value = limit.value(wanted(sigma).curve())
             kept = "kept" if value <= limit.bound else "broken"
             return f"{sigma:.7f}", f"{kept}, by {abs(limit.bound - value):.0e}"

@@ -18,12 +18,13 @@ from scipy.special import betaincinv
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.methods import Method
 
 RUNS = 2_000
 N = 200
 
 
-def many(members: Array, others: Array, seed: int, method: audit.Method | None = None) -> float:
+def many(members: Array, others: Array, seed: int, method: Method | None = None) -> float:
     """ε of many runs."""
     return audit.many_runs(audit.Scores(members, others), method=method).epsilon_lower(DELTA).value
 

@@ -21,6 +21,7 @@ from _timing import power_of_ten, print_rows, timed, told, versions
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.methods import Method
 
 Law = Callable[[np.random.Generator, int], tuple[Array, Array]]
 SEEDS, SEEDS_LARGEST = 20, 5
@@ -30,7 +31,7 @@ OURS = "tellapart (default: Ranks)"
 BONFERRONI = "jax-privacy, Bonferroni"
 
 
-def ours(members: Array, others: Array, seed: int, method: audit.Method | None = None) -> float:
+def ours(members: Array, others: Array, seed: int, method: Method | None = None) -> float:
     """From raw arrays to ε."""
     return audit.many_runs(audit.Scores(members, others), method=method).epsilon_lower(DELTA).value
 

@@ -36,6 +36,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import zoo
+from tellapart.zoo.specimen import Specimen
 
 SAMPLES, SEEDS = 100_000, 20
 LEVEL = 0.05
@@ -95,7 +96,7 @@ def headline(page: Page, samples: int, seeds: int) -> None:
     )
 
 
-def _too_high(bounds: Sequence[float], specimen: zoo.Specimen) -> str:
+def _too_high(bounds: Sequence[float], specimen: Specimen) -> str:
     return _of(overclaims(bounds, specimen.truth), len(bounds))
 
 
@@ -149,7 +150,7 @@ def _medians(seeds: int) -> str:
 
 
 def _row(
-    one: zoo.Specimen,
+    one: Specimen,
     found: list[Detected],
     samples: int,
     seeds: int,
@@ -289,7 +290,7 @@ def _missing(prober: Prober, why: str, former: str) -> str:
     return f"not run, {why}{kept}"
 
 
-def _former_rows(one: zoo.Specimen, prober: Prober, former: str) -> Iterable[list[str]]:
+def _former_rows(one: Specimen, prober: Prober, former: str) -> Iterable[list[str]]:
     """What a former page says of a peer; its columns have names, so that they may move."""
     section = former.partition("## Comparison with other auditors")[2]
     lines = [
@@ -307,7 +308,7 @@ _PEER = ("ε ≥", "CPU s", "times ours", "calls on each input")
 
 
 def _peer_row(
-    one: zoo.Specimen, prober: Prober, bound: str, cpu: str, times: str, calls: str
+    one: Specimen, prober: Prober, bound: str, cpu: str, times: str, calls: str
 ) -> list[str]:
     high = "" if bound == "–" else _too_high([float(bound)], one)
     return [one.name, number(one.truth), prober.name, bound, high, cpu, times, calls]

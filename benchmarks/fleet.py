@@ -25,6 +25,7 @@ from sklearn.datasets import load_digits
 
 import tellapart as ta
 from tellapart import fleet
+from tellapart.fleet.architectures import Architecture
 
 BATCH, STEPS, CLIP, NOISE, RATE = 126, 100, 1.0, 1.0, 0.5
 RECIPE = fleet.DPSGD(
@@ -134,7 +135,7 @@ def main() -> int:
         nets["tellapart, CNN (for information)"] = CNN
     options = {"device": asked.device, "chunk": asked.chunk, "compiled": asked.compile}
 
-    def ours(net: fleet.Architecture, count: int) -> tuple[float, float]:
+    def ours(net: Architecture, count: int) -> tuple[float, float]:
         wall, cpu = seconds(
             lambda: fleet.train(net, RECIPE, X, y, models=count, seed=1, **options), asked.device
         )

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 
 import tellapart as ta
 from tellapart import audit, fleet
+from tellapart.fleet.architectures import Architecture
+from tellapart.fleet.trained import Fleet
 
 EPSILON, DELTA, CONFIDENCE = 4.0, 1e-5, 0.95
 AT_ONCE = 65_536
@@ -40,7 +42,7 @@ SECONDS = 180
 class Game:
     """What is trained, and where its canary is."""
 
-    architecture: fleet.Architecture
+    architecture: Architecture
     X: Any
     y: Any
     nobody: bool  # whether the canary is the only one who may take part
@@ -101,7 +103,7 @@ def played(game: Game, runs: int, sigma: float, options: dict[str, Any]) -> NDAr
     return np.concatenate(found)
 
 
-def score(trained: fleet.Fleet, rate: float, sigma: float) -> NDArray[np.float64]:
+def score(trained: Fleet, rate: float, sigma: float) -> NDArray[np.float64]:
     """The logarithm of the likelihood ratio, or something that grows with it."""
     if trained.observed is None:
         assert trained.released is not None  # noqa: S101

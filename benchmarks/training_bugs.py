@@ -28,6 +28,8 @@ from _timing import versions
 
 import tellapart as ta
 from tellapart import audit, zoo
+from tellapart.audit.trainings.step_audit import StepAudit
+from tellapart.zoo.training import Training
 
 SAMPLES, CONFIDENCE = 10_000, 0.999
 DELTA = 1e-5
@@ -85,7 +87,7 @@ def main() -> int:
     return int(page.missed)
 
 
-def rows(some: list[zoo.Training], samples: int, wrong: list[str]) -> Iterator[tuple[str, ...]]:
+def rows(some: list[Training], samples: int, wrong: list[str]) -> Iterator[tuple[str, ...]]:
     """A row for each step."""
     for one in some:
         begun = time.process_time()
@@ -106,7 +108,7 @@ def rows(some: list[zoo.Training], samples: int, wrong: list[str]) -> Iterator[t
         )
 
 
-def shown(found: audit.StepAudit) -> tuple[str, str]:
+def shown(found: StepAudit) -> tuple[str, str]:
     """What any promise must allow, and what one of Gaussian DP must."""
     gaussian = found.verdict.evidence.gaussian_epsilon_lower(DELTA)
     return number(found.epsilon_lower(DELTA).value), number(gaussian.value)

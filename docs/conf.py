@@ -7,6 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+import reference
+
 import tellapart
 
 project = "tellapart"
@@ -37,7 +39,12 @@ nb_execution_timeout = 120
 # From this folder, so that pages with formulas work with the network off.
 mathjax_path = "mathjax/tex-svg.js"
 
-autosummary_generate = True
+templates_path = ["_templates"]
+autosummary_context = {
+    "constants": reference.CONSTANTS,
+    "guides": reference.GUIDES,
+    "records": reference.records(),
+}
 default_role = "py:obj"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
@@ -57,11 +64,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "tellapart"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-templates_path = ["_templates"]
 html_show_sourcelink = False
 html_sidebars = {
     "**": ["section-nav"],
-    **dict.fromkeys(("index", "gallery", "search", "genindex", "py-modindex"), []),
+    **{page: [] for page in ("index", "gallery", "search", "genindex", "py-modindex")},
 }
 html_context = {"default_mode": "auto"}  # as the system says
 html_theme_options = {

@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.worlds import PriorRange
+from tellapart.worlds.adversary import PriorRange
 
 curves = st.one_of(
     [CURVE_FAMILIES[name] for name in ("guarantee", "pmfs", "mu", "attack")]

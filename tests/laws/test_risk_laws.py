@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart.risk.decisions import f_score_attack
 
 few = settings(max_examples=examples(60), deadline=None)
 priors = st.one_of(st.floats(1e-6, 0.999), st.sampled_from([0.5, 0.01, 1e-12]))
@@ -84,7 +85,7 @@ def test_no_random_test_beats_precision_recall_or_f_score(
 def test_the_f_score_attack_attains_its_score(
     curve: ta.TradeoffCurve, prior: float, weight: float
 ) -> None:
-    best = risk.f_score_attack(curve, weight=weight, prior=prior)
+    best = f_score_attack(curve, weight=weight, prior=prior)
     gamma, b2 = (1 - prior) / prior, weight**2
     rates = best.rates
     if best.threshold > -np.inf:

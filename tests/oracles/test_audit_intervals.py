@@ -11,6 +11,9 @@ import pytest
 
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.clopper_pearson import Forms, delta_lower, gaussian_epsilon, mu_lower
+from tellapart.audit.counts.credible import jeffreys_epsilon
+from tellapart.audit.counts.score import score_epsilon
 
 GROUPS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
 ROUNDING = 5.1e-7
@@ -41,34 +44,28 @@ def test_clopper_pearson_epsilon(case):
 
 @pytest.mark.parametrize("case", cases("delta_lo_at_eps"))
 def test_delta_lower(case):
-    found = intervals.delta_lower(
-        counts(case), epsilon=case["eps"], confidence=1 - case["alpha"]
-    ).value
+    found = delta_lower(counts(case), epsilon=case["eps"], confidence=1 - case["alpha"]).value
     assert found == pytest.approx(case["delta_lo"], abs=ROUNDING)
 
 
 @pytest.mark.parametrize("case", cases("gdp_eps_lo", fields=["TP"]))
 def test_mu_and_the_epsilon_of_gaussian_noise(case):
-    mu = intervals.mu_lower(counts(case), confidence=1 - case["alpha"])
+    mu = mu_lower(counts(case), confidence=1 - case["alpha"])
     assert mu.value == pytest.approx(case["mu_lo"], abs=ROUNDING)
-    epsilon = intervals.gaussian_epsilon(
-        counts(case), delta=case["delta"], confidence=1 - case["alpha"]
-    )
+    epsilon = gaussian_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
     assert epsilon.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
 
 
 @pytest.mark.parametrize("case", cases("buehler_eps_lo"))
 def test_buehler(case):
     options = {"delta": case["delta"], "confidence": 1 - case["alpha"]}
-    found = intervals.buehler_epsilon(counts(case), forms=intervals.Forms.ACCUSED, **options)
+    found = intervals.buehler_epsilon(counts(case), forms=Forms.ACCUSED, **options)
     assert case["eps_lo"] - 2e-6 <= found.value <= case["eps_lo"] + ROUNDING
 
 
 @pytest.mark.parametrize("case", cases("jeffreys_eps_lo"))
 def test_jeffreys(case):
-    found = intervals.jeffreys_epsilon(
-        counts(case), delta=case["delta"], confidence=1 - case["alpha"]
-    )
+    found = jeffreys_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
     assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
 
 
@@ -87,5 +84,5 @@ def test_joint_beta(case):
 
 @pytest.mark.parametrize("case", cases("score_eps_lo"))
 def test_score(case):
-    found = intervals.score_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
+    found = score_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
     assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 from stored_frameworks import BY_ID, chain_of, table_of
 
-from tellapart.worlds import (
-    Exchangeable,
-    Linear,
-    RecordValue,
-    Sum,
-    quilt_scale,
-    quilt_scale_approximate,
-    wasserstein,
-    widest,
-)
+from tellapart.worlds import Exchangeable, Linear, RecordValue, Sum
+from tellapart.worlds.markov.quilts import quilt_scale, quilt_scale_approximate
 from tellapart.worlds.policies import (
     CompleteGraph,
     CumulativeHistogram,
@@ -26,6 +18,7 @@ from tellapart.worlds.policies import (
     PartitionGraph,
     Policy,
 )
+from tellapart.worlds.wasserstein_distance import wasserstein, widest
 
 
 def _at(inputs):

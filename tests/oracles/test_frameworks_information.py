@@ -17,13 +17,9 @@ from tellapart.worlds import (
     Sum,
     tell_apart,
 )
-from tellapart.worlds.frameworks import (
-    ProductPriors,
-    inferential,
-    membership,
-    membership_epsilon,
-    mutual_information,
-)
+from tellapart.worlds.frameworks import inferential, membership, mutual_information
+from tellapart.worlds.frameworks.inferential_privacy import ProductPriors
+from tellapart.worlds.frameworks.membership_privacy import membership_epsilon
 
 DP = ProductPriors([[0, 1], [0, 1]])
 

@@ -22,9 +22,8 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     TreeNetwork,
-    chain_log_mgf,
-    interior_log_mgf,
 )
+from tellapart.worlds.markov.laplace_tails import chain_log_mgf, interior_log_mgf
 
 
 def _bits(*ones):

@@ -17,15 +17,14 @@ from tellapart.worlds import (
 )
 from tellapart.worlds.frameworks import (
     bayesian,
-    dependence_sensitivity,
     dependent,
     differential_privacy,
     group_privacy,
-    pairwise_coefficient,
     pufferfish,
     pufferfish_by_record,
-    worst_curve,
 )
+from tellapart.worlds.frameworks.dependent_dp import dependence_sensitivity, pairwise_coefficient
+from tellapart.worlds.frameworks.pufferfish_privacy import worst_curve
 
 
 def _bits(*ones):

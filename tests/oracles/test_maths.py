@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart import worlds
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.intervals import box_epsilon, clopper_pearson, clopper_pearson_epsilon
+from tellapart.curve.region import MechanismRegion
+from tellapart.mechanisms.neyman_pearson import plausibly_deniable
+from tellapart.worlds.pairs.one_sided import OneSided
 
 RECORDS = json.loads(Path(__file__).with_name("maths.json").read_text(encoding="utf-8"))
 
@@ -63,7 +65,7 @@ def _gaussian_vector(mus):
 def _one_sided(eps, record_max, cut):
     """Whether a record of at most record_max is at most the cut."""
     noise = ta.Laplace.with_epsilon(eps, record_max)
-    return worlds.OneSided(noise, cut=cut, low=0, high=record_max)
+    return OneSided(noise, cut=cut, low=0, high=record_max)
 
 
 def _counts(fp, n_h0, tp, n_h1):
@@ -104,8 +106,8 @@ DISPATCH = {
         fpr=alpha, fnr=beta
     ),
     "region_area": lambda eps, delta: ta.PrivacyRegion(eps, delta).area(),
-    "mechanism_region_area": lambda **i: ta.MechanismRegion(_curve(i)).area(),
-    "mechanism_region_area_finite": lambda p0, p1: ta.MechanismRegion(ta.from_pmfs(p0, p1)).area(),
+    "mechanism_region_area": lambda **i: MechanismRegion(_curve(i)).area(),
+    "mechanism_region_area_finite": lambda p0, p1: MechanismRegion(ta.from_pmfs(p0, p1)).area(),
     "tradeoff_finite": lambda p0, p1, alpha: ta.from_pmfs(p0, p1).beta(alpha),
     "audit_eps_lower": lambda fpr, tpr, delta: (
         ta.attack(points=[(fpr, tpr)]).symmetrised().epsilon(delta)
@@ -161,8 +163,8 @@ DISPATCH = {
     "composite_ump_power": lambda eps, record_max, cut, d, alpha: _one_sided(
         eps, record_max, cut
     ).power(d, alpha),
-    "plausible_deniability_holds": lambda likelihoods, seed_index, gamma_pd, k: (
-        ta.plausibly_deniable(likelihoods, record=seed_index, ratio=gamma_pd, k=k)
+    "plausible_deniability_holds": lambda likelihoods, seed_index, gamma_pd, k: plausibly_deniable(
+        likelihoods, record=seed_index, ratio=gamma_pd, k=k
     ),
 }
 

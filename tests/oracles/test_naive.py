@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart.curve.region import MechanismRegion
+from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 
 RELATIVE = 1e-12
 mp = mpmath.MPContext()
@@ -253,7 +255,7 @@ def test_corners_are_those_of_the_hull_of_all_sets(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_region_has_the_zonotope_area_and_holds_every_set(seed):
     pair = random_pair(seed)
-    region = ta.MechanismRegion(pair.curve())
+    region = MechanismRegion(pair.curve())
     assert near(region.area(), pair.zonotope_area())
     assert near(region.curve.area(), (1 - pair.zonotope_area()) / 2)
     errors = np.array([(float(x), float(y)) for x, y in pair.errors])
@@ -263,7 +265,7 @@ def test_the_region_has_the_zonotope_area_and_holds_every_set(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_region_contains_exactly_the_hull(seed):
     pair = random_pair(seed)
-    region = ta.MechanismRegion(pair.curve())
+    region = MechanismRegion(pair.curve())
     chance = random.Random(3000 + seed)  # noqa: S311
     for _ in range(40):
         alpha, beta = (Fraction(chance.randrange(2**30 + 1), 2**30) for _ in range(2))
@@ -532,7 +534,7 @@ def test_plausible_deniability_by_all_subsets(seed):
     ratio = Fraction(chance.choice([10, 15, 20, 30, 50]), 10)
     for record in range(size):
         for k in range(1, size + 1):
-            found = ta.plausibly_deniable(
+            found = plausibly_deniable(
                 [float(x) for x in likelihoods], record=record, ratio=float(ratio), k=k
             )
             assert found is deniable(likelihoods, record, ratio, k), (likelihoods, record, ratio, k)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart import worlds
+from tellapart.worlds.pairs.one_sided import OneSided
 
 mp = mpmath.MPContext()
 mp.dps = 120
@@ -154,7 +154,7 @@ def question(mechanism, absent, present):
     """The same pair through the public API, with the cut at 0 and half the units."""
     uniform = not isinstance(absent, tuple)
     far, near = (absent, present) if uniform else (max(absent[0]), max(present[0]))
-    asked = worlds.OneSided(mechanism, cut=0, low=min(-near / 2, 0.0), high=far / 2)
+    asked = OneSided(mechanism, cut=0, low=min(-near / 2, 0.0), high=far / 2)
     if uniform:
         return asked.curve()
     values = [-d / 2 for d in present[0]] + [d / 2 for d in absent[0]]
@@ -272,7 +272,7 @@ def test_brute_force_over_the_prior(noise):
     """10⁵ equally likely values stand for a uniform prior, and 10⁵ cuts for all tests."""
     rng = np.random.default_rng(5)
     mechanism = NOISES[noise][1]
-    curve = worlds.OneSided(mechanism, cut=2, low=0, high=3).curve()
+    curve = OneSided(mechanism, cut=2, low=0, high=3).curve()
     midpoints = (np.arange(100_000) + 0.5) / 100_000
     t = rng.uniform(-3, 6, 40)
 

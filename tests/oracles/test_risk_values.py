@@ -11,7 +11,10 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.worlds import Adversary, OneSided
+from tellapart.risk.decisions import f_score_attack
+from tellapart.risk.inference import gaussian_mu
+from tellapart.worlds import Adversary
+from tellapart.worlds.pairs.one_sided import OneSided
 
 RECORDS = json.loads((Path(__file__).parent / "risk.json").read_text(encoding="utf-8"))
 
@@ -38,7 +41,7 @@ def named(given):
 
 
 def f_attack(curve, given):
-    return risk.f_score_attack(curve, weight=given["weight"], prior=prior(given))
+    return f_score_attack(curve, weight=given["weight"], prior=prior(given))
 
 
 def laplace_threshold(given):
@@ -76,7 +79,7 @@ def parameter_from_pr(given):
     )
     models = {
         "laplace": risk.laplace_epsilon,
-        "gaussian": risk.gaussian_mu,
+        "gaussian": gaussian_mu,
         "pure_dp": risk.least_epsilon,
     }
     return models[given["model"]](fpr=fpr, tpr=tpr)
@@ -93,7 +96,7 @@ def with_a_wrong_prior(given):
     """The attack planned for one prior, scored under another: a point of the same curve."""
     curve = ta.Laplace.with_epsilon(given["eps"]).curve()
     assumed = Adversary.with_odds(given["gamma_assumed"])
-    plan = risk.f_score_attack(curve, weight=given["weight"], prior=assumed.prior)
+    plan = f_score_attack(curve, weight=given["weight"], prior=assumed.prior)
     rates, b2 = plan.rates, given["weight"] ** 2
     return (1 + b2) * rates.tpr / (rates.tpr + given["gamma_true"] * rates.fpr + b2)
 

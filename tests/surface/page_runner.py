@@ -259,6 +259,7 @@ RUNNERS = {
     "console": run_console,
     "toml": run_toml,
     "text": look_at_text,
+    "{eval-rst}": pass_by,
     "{gallery}": pass_by,
     "{glossary}": pass_by,
     "{include}": pass_by,

@@ -89,6 +89,10 @@ def from_dp_event(
     >>> step = dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0))
     >>> from_dp_event(dp.SelfComposedDpEvent(step, 1_000))
     Repeated(base=Sampled(base=Gaussian(sigma=1.0, sensitivity=1.0), rate=0.01), times=1000)
+
+    See Also
+    --------
+    tellapart.accountants.dp_accounting.CurveAccountant : a ledger of such events
     """
     relation = _relation(neighboring_relation)
     reading = _read(event, _EventPath("event", relation))

@@ -44,8 +44,8 @@ class Limit:
 
     def value(self, curve: TradeoffCurve) -> float:
         """The risk this curve has."""
-        found = self.measure(curve, **dict(self.arguments))
-        return _checks.number(**{f"the value of {self.name}": found})
+        value = self.measure(curve, **dict(self.arguments))
+        return _checks.number(**{f"the value of {self.name}": value})
 
     def excess(self, curve: TradeoffCurve) -> float:
         """How far the risk lies beyond the limit; at most 0 where it is kept.

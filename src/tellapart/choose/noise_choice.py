@@ -27,8 +27,7 @@ from tellapart.worlds.markov.laplace_tails import chain_log_mgf, tail_pair
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Query
 from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import Law
+from tellapart.worlds.pairs.curves import Law, pair_curve
 from tellapart.worlds.releases import Release
 from tellapart.worlds.secret_test import Model, SecretTest, prior_log_odds, tell_apart
 
@@ -37,7 +36,7 @@ _SHORT = 50
 _TIGHT = 1e-8
 
 
-class Found(NamedTuple):
+class ChainNoise(NamedTuple):
     """Noise that suffices, the test that comes closest, impossible values, and if it is needed."""
 
     release: Laplace
@@ -48,7 +47,7 @@ class Found(NamedTuple):
 
 def long_chain_noise(
     models: Sequence[Model], query: Any, limits: Sequence[Limit], family: Any, pairs: Any
-) -> Found | None:
+) -> ChainNoise | None:
     """The answer for long chains under a limit on ε; None where another route is to be taken."""
     chains = [model for model in models if isinstance(model, MarkovChain)]
     wanted = _pure(limits)
@@ -66,7 +65,7 @@ def long_chain_noise(
     if not exact:
         scale, exact = _by_windows(chains, query, wanted, scale)
         test = _attained(chains, query, scale)
-    return Found(Laplace(scale), test, _impossible(chains), exact)
+    return ChainNoise(Laplace(scale), test, _impossible(chains), exact)
 
 
 def _by_windows(

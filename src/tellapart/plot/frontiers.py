@@ -15,12 +15,13 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.choose import Frontier, FrontierRow
+from tellapart.choose.frontiers import Frontier, FrontierRow
+from tellapart.mechanisms.catalogue import PARAMETERS
 from tellapart.plot.numbers import written
 from tellapart.plot.sheet import WORDS, LegendEntry, sheet
 from tellapart.plot.styling import BLACK, GREY, pen, styled
 
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "sigma": "σ", "mu": "μ", "rho": "ρ"}
+_SYMBOLS = {"rho": "ρ", **{key: known.symbol for key, known in PARAMETERS.items() if known.symbol}}
 # The letters on top, and the least room between two words there, in points.
 _SIZE, _GAP = 8.5, 9.0
 

@@ -17,16 +17,17 @@ from rich.console import Console
 
 import tellapart as ta
 from tellapart import audit, plot, report
+from tellapart._numeric.text import as_json
 from tellapart.audit.summary import summarise
 from tellapart.cli import report_text
 from tellapart.report import html
-from tellapart.report.model import plain
 
 DRAW = np.random.default_rng(5)
 SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
-STANDING = audit.judge(ta.guarantee(20), EVIDENCE)
+STANDING = audit.judge(ta.guarantee(4), EVIDENCE)
+TOO_FEW = audit.judge(ta.guarantee(20), EVIDENCE)
 COINS = DRAW.integers(0, 2, 500)
 ONE_RUN = audit.one_run(audit.Scores.from_rows(DRAW.normal(3.0 * COINS, 1), COINS))
 
@@ -43,18 +44,19 @@ PROBED = audit.probe(noisy, 0, 1, claim=ta.guarantee(1), samples=5000)
 FOUND = {
     "refuted": REFUTED,
     "standing": STANDING,
+    "too few": TOO_FEW,
     "a mechanism": audit.judge(ta.Gaussian(4), EVIDENCE),
     "no claim": EVIDENCE,
     "band": audit.judge(ta.guarantee(0.5), audit.many_runs(SCORES, method=audit.Band())),
     "one run": audit.judge(ta.guarantee(0.5), ONE_RUN),
     "one model": audit.metrics(SCORES),
     "calls": PROBED,
-    "calls standing": audit.judge(ta.guarantee(20), PROBED.evidence),
+    "calls standing": audit.judge(ta.guarantee(4), PROBED.evidence),
     "coins": audit.probe(coin, 0.1, 0.9, claim=ta.guarantee(1), samples=300),
     "calls without a claim": PROBED.evidence,
     "bets": audit.probe(noisy, 0, 1, claim=ta.guarantee(1), until_decided=True),
     "bets standing": audit.probe(
-        noisy, 0, 1, claim=ta.guarantee(20), until_decided=True, samples=300
+        noisy, 0, 1, claim=ta.guarantee(3), until_decided=True, samples=300
     ),
     "together": audit.together({"a<b": EVIDENCE, "c": audit.many_runs(SCORES)}),
 }
@@ -85,7 +87,7 @@ def test_a_verdict_is_told_as_it_is():
     assert report.of(STANDING).samples_needed == STANDING.samples_needed
 
 
-@pytest.mark.parametrize("verdict", [REFUTED, STANDING, PROBED])
+@pytest.mark.parametrize("verdict", [REFUTED, STANDING, TOO_FEW, PROBED])
 def test_terminal_report_and_picture_say_what_one_summary_says(verdict):
     summary, made = summarise(verdict), report.of(verdict)
     assert str(verdict).splitlines() == [summary.headline, *summary.reasons]
@@ -155,8 +157,8 @@ def test_what_cannot_be_bounded_is_left_out():
 def test_how_many_more_canaries_are_needed_is_answered_for_many():
     """A million times as many would be more than there can be."""
     coins = DRAW.integers(0, 2, 3000)
-    scores = audit.Scores.from_rows(DRAW.normal(3.0 * coins, 1), coins)
-    verdict = audit.judge(ta.guarantee(30), audit.one_run(scores))
+    scores = audit.Scores.from_rows(DRAW.normal(size=3000), coins)
+    verdict = audit.judge(ta.guarantee(5), audit.one_run(scores))
     assert report.of(verdict).samples_needed == np.inf
     assert "no number of them would refute the claim" in verdict.reasons()[-1]
 
@@ -238,10 +240,11 @@ def test_a_probes_page_speaks_of_outputs():
 def test_bayesian_statements_claim_no_power():
     belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
     told = report.of(audit.judge(ta.guarantee(0.01), belief))
-    assert told.refuted is False
+    assert told.refuted is None
     assert told.power is None
     assert all(one.basis.startswith("Bayesian, overclaims in ") for one in told.shown)
-    assert told.headline.endswith("by a bound that can refute nothing")
+    assert told.headline.startswith("NO VERDICT: ")
+    assert told.headline.endswith("as a Bayesian bound can refute nothing")
 
 
 @pytest.mark.parametrize("claimed", [True, False])
@@ -271,7 +274,7 @@ def test_a_report_does_not_change():
 
 
 def test_infinity_has_a_word():
-    assert plain({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
+    assert as_json({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
         "a": ["inf", "-inf"],
         "b": "one run",
     }
@@ -354,6 +357,17 @@ def test_a_refuted_claim_is_not_marked_by_colour_alone():
     assert "✗" in html.page(report.of(REFUTED))
     assert "REFUTED" in Page(html.page(report.of(REFUTED))).text
     assert "Not refuted is not proven" in Page(html.page(report.of(STANDING))).text
+
+
+def test_a_page_on_too_few_samples_says_so_and_marks_no_verdict():
+    told = report.of(TOO_FEW)
+    page = html.page(told)
+    assert told.refuted is None
+    assert "as no outcome of so few samples could refute it" in Page(page).text
+    assert "Not refuted is not proven" not in Page(page).text
+    assert '<div class="verdict none">' in page
+    (tested,) = (item for item in told.checklist if item.key == "tested")
+    assert tested.state == "stated"
 
 
 def test_a_sum_is_printed_once_not_at_the_foot_of_every_page():

@@ -7,11 +7,11 @@ from scipy.stats import laplace, norm
 import tellapart as ta
 from tellapart.errors import Unsupported
 from tellapart.worlds import Channel, JointTable, MarkovChain, Sum
-from tellapart.worlds.frameworks import (
+from tellapart.worlds.frameworks import compare_frameworks
+from tellapart.worlds.frameworks.at_delta import (
     approximate_dp,
     approximate_group,
     approximate_pufferfish,
-    compare_frameworks,
 )
 
 KINDS = {

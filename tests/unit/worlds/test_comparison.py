@@ -20,16 +20,16 @@ from tellapart.worlds import (
     RecordIn,
     RecordValue,
     Sum,
-    Witness,
     fit_chain,
     fit_table,
     frameworks,
     tell_apart,
 )
-from tellapart.worlds.frameworks import FrameworkResult, Side
 from tellapart.worlds.frameworks.comparison import compare_frameworks
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.frameworks.table import as_data, as_table, in_words
 from tellapart.worlds.policies import CompleteGraph, DistanceGraph, KnownCount, Policy
+from tellapart.worlds.secret_test import Witness
 
 TABLE = JointTable([[0, 1, 2], [0, 1, 2]], [[0.2, 0.1, 0.05], [0.1, 0.1, 0.1], [0.05, 0.1, 0.2]])
 NOISE = ta.Laplace(1.5)

@@ -15,11 +15,11 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     chain_epsilon_bound,
-    chain_log_mgf,
     chain_scale_bound,
 )
 from tellapart.worlds.markov.bounds import one_side
 from tellapart.worlds.markov.chain_sets import filled
+from tellapart.worlds.markov.laplace_tails import chain_log_mgf
 from tellapart.worlds.markov.step import Box, Cone, pair_lifts, potentials
 
 P = [[0.9, 0.1], [0.4, 0.6]]

@@ -8,7 +8,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest
 
-from tellapart.worlds.models.anytime_intervals import anytime, clopper_pearson
+from tellapart._numeric import binomial
+from tellapart.worlds.markov.fitting import anytime
+
+
+def clopper_pearson(successes, trials, level):
+    """Intervals for a number of trials that was fixed beforehand."""
+    ends = binomial.lower_limit, binomial.upper_limit
+    return tuple(end(successes, trials, level / 2) for end in ends)
 
 
 def bet(p, successes, trials):

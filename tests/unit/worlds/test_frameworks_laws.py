@@ -17,19 +17,19 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     TreeNetwork,
-    chain_log_mgf,
     tell_apart,
 )
 from tellapart.worlds.frameworks import (
-    Side,
     bayesian,
     dependent,
     differential_privacy,
     group_privacy,
     pufferfish,
     pufferfish_by_record,
-    worst_curve,
 )
+from tellapart.worlds.frameworks.pufferfish_privacy import worst_curve
+from tellapart.worlds.frameworks.result import Side
+from tellapart.worlds.markov.laplace_tails import chain_log_mgf
 from tellapart.worlds.markov.partial_knowledge import long_chain_leakage
 from tellapart.worlds.markov.window_bound import Windows
 

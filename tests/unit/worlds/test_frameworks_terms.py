@@ -22,18 +22,16 @@ from tellapart.worlds import (
     TreeNetwork,
 )
 from tellapart.worlds.frameworks import (
-    FrameworkResult,
-    Side,
     bayesian,
-    dependence_sensitivity,
     dependent,
     differential_privacy,
     group_privacy,
-    pairwise_coefficient,
     pufferfish,
     pufferfish_by_record,
-    worst_curve,
 )
+from tellapart.worlds.frameworks.dependent_dp import dependence_sensitivity, pairwise_coefficient
+from tellapart.worlds.frameworks.pufferfish_privacy import worst_curve
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 
 ONE = ta.Laplace(1)
 TWINS = JointTable([[0, 1], [0, 1]], [[0.5, 0], [0, 0.5]])

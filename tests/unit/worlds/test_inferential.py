@@ -17,9 +17,15 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
 )
-from tellapart.worlds.frameworks import ProductPriors, Side, ghosh_kleinberg, inferential
+from tellapart.worlds.frameworks import ghosh_kleinberg, inferential
 from tellapart.worlds.frameworks.databases import tabled
-from tellapart.worlds.frameworks.ghosh_kleinberg_bound import _along_chain, _dense, _influence
+from tellapart.worlds.frameworks.inferential_privacy import (
+    ProductPriors,
+    _along_chain,
+    _dense,
+    _influence,
+)
+from tellapart.worlds.frameworks.result import Side
 
 
 def naive_epsilon(joint, likelihoods):

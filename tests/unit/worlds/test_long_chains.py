@@ -15,8 +15,6 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     chain_epsilon_bound,
-    quilt_scale,
-    quilt_scale_approximate,
 )
 from tellapart.worlds.frameworks import (
     bayesian,
@@ -31,6 +29,7 @@ from tellapart.worlds.frameworks import (
 )
 from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.markov.bounds import chain_log_ratio_bound
+from tellapart.worlds.markov.quilts import quilt_scale, quilt_scale_approximate
 from tellapart.worlds.markov.record_epsilons import ChainBounds, chain_beliefs
 
 ONE = ta.Laplace(1)

@@ -18,7 +18,9 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
 )
-from tellapart.worlds.frameworks import Side, membership, membership_epsilon
+from tellapart.worlds.frameworks import membership
+from tellapart.worlds.frameworks.membership_privacy import membership_epsilon
+from tellapart.worlds.frameworks.result import Side
 
 
 def random_case(seed):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.worlds import FiniteLaw, Linear, NormalLaw, RecordIn, RecordValue
+from tellapart.worlds import Linear, RecordIn, RecordValue
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
 
 
 def test_values_rise_and_impossible_ones_are_dropped():

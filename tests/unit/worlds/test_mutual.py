@@ -12,7 +12,6 @@ import tellapart as ta
 from tellapart.worlds import (
     Channel,
     Exchangeable,
-    FiniteLaw,
     GaussianRecords,
     Independent,
     JointTable,
@@ -22,9 +21,11 @@ from tellapart.worlds import (
     Sum,
     TreeNetwork,
 )
-from tellapart.worlds.frameworks import Side, mutual_information
+from tellapart.worlds.frameworks import mutual_information
 from tellapart.worlds.frameworks.databases import tabled
 from tellapart.worlds.frameworks.mutual_information_dp import capacity
+from tellapart.worlds.frameworks.result import Side
+from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs import integrals
 
 

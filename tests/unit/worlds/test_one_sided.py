@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart import risk, worlds
-from tellapart.worlds.pairs.one_sided import OneSidedGaussian, OneSidedLaplace
+from tellapart import risk
+from tellapart.worlds.pairs.one_sided import OneSided, OneSidedGaussian, OneSidedLaplace
 
 LAPLACE, GAUSSIAN = ta.Laplace(scale=10), ta.Gaussian(sigma=10)
 DISCRETE = ta.DiscreteLaplace(scale=2)
@@ -16,7 +16,7 @@ ADDITIVE = "noise must be additive noise, as Laplace and Gaussian are, got "
 
 
 def ask(noise=LAPLACE, cut=30, low=0, high=100):
-    return worlds.OneSided(noise, cut=cut, low=low, high=high)
+    return OneSided(noise, cut=cut, low=low, high=high)
 
 
 BAD = [

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.reproduce.framework_orderings import (
-    COUNTEREXAMPLES,
+from tellapart.reproduce.framework_orderings import COUNTEREXAMPLES, orderings
+from tellapart.reproduce.framework_orderings.experiment import (
+    CLAIMS,
     Orderings,
     OrderVerdict,
-    enumerated,
-    orderings,
+    instances,
+    numbers,
 )
-from tellapart.reproduce.framework_orderings.experiment import CLAIMS, numbers
 from tellapart.reproduce.framework_orderings.instances import (
     ADDITIVE,
     MECHANISMS,
@@ -21,12 +21,8 @@ from tellapart.reproduce.framework_orderings.instances import (
     SHAPES,
     draw,
 )
-from tellapart.worlds.frameworks import (
-    ProductPriors,
-    inferential,
-    membership,
-    mutual_information,
-)
+from tellapart.worlds.frameworks import inferential, membership, mutual_information
+from tellapart.worlds.frameworks.inferential_privacy import ProductPriors
 from tellapart.worlds.policies import CompleteGraph, KnownCount, Policy
 
 SMALL = [shape for shape in SHAPES if np.prod(shape) <= 16]
@@ -84,12 +80,12 @@ def test_knowing_any_others_is_the_worst_of_all_that_may_be_known(seed):
                 both = (share[..., None] * rows).sum(axis=axes)[prior > 0]
                 logs = np.log(both / prior[prior > 0][:, None])
                 worst = max(worst, float(np.ptp(logs, axis=0).max()))
-    assert enumerated.bayesian(joint, rows) == pytest.approx(worst, abs=1e-12)
+    assert instances.bayesian(joint, rows) == pytest.approx(worst, abs=1e-12)
 
 
 def test_known_sums_are_policies_with_a_known_count():
     one = draw(np.random.default_rng(1), (2, 2, 2), "any", "any channel")
-    for total, under in enumerate(enumerated.known_total(one.joint, one.rows)):
+    for total, under in enumerate(instances.known_total(one.joint, one.rows)):
         policy = Policy((0, 1), CompleteGraph(), 3, (KnownCount([1], total),))
         pairs = policy.neighbours()
         logs = [np.abs(np.log(one.rows[a] / one.rows[b])).max() for a, b in pairs]

@@ -13,11 +13,12 @@ from scipy.stats import laplace, norm
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, LaplaceCurve
 from tellapart.errors import InvalidArgument, NotCertified
-from tellapart.worlds import FiniteLaw, MarkovChain, RecordValue, Sum
+from tellapart.worlds import MarkovChain, RecordValue, Sum
+from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs import gaussian
-from tellapart.worlds.pairs.blocks import blocks, in_rows
 from tellapart.worlds.pairs.gaussian import GaussianPair, gaussian_pair
 from tellapart.worlds.pairs.laplace import LaplacePair, laplace_pair
+from tellapart.worlds.pairs.level_sets import blocks, in_rows
 
 KINDS = {"laplace": (LaplacePair, laplace), "gaussian": (GaussianPair, norm)}
 SEEDS = range(6)

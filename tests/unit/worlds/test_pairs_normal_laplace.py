@@ -12,17 +12,9 @@ from scipy.integrate import quad
 import tellapart as ta
 from tellapart.curve.closed import LaplaceCurve
 from tellapart.errors import Unsupported
-from tellapart.worlds import (
-    Channel,
-    FiniteLaw,
-    GaussianRecords,
-    NormalLaw,
-    RecordValue,
-    Sum,
-    tell_apart,
-)
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import extremes
+from tellapart.worlds import Channel, GaussianRecords, RecordValue, Sum, tell_apart
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.pairs.curves import extremes, pair_curve
 from tellapart.worlds.pairs.normal_laplace import (
     NormalLaplaceCurve,
     log_density,

@@ -18,11 +18,11 @@ from tellapart.worlds import (
     RecordValue,
     Sum,
     Vector,
-    VectorLaw,
     tell_apart,
 )
+from tellapart.worlds.models.laws import VectorLaw
 from tellapart.worlds.pairs import vectors
-from tellapart.worlds.pairs.finite import log_ratio
+from tellapart.worlds.pairs.finite_outputs import log_ratio
 
 BIT = JointTable([[0, 1]], [0.5, 0.5])
 ONE, ZERO = RecordValue(0, 1), RecordValue(0, 0)

@@ -8,15 +8,8 @@ import pytest
 from scipy.special import logsumexp
 
 import tellapart as ta
-from tellapart.worlds import (
-    Linear,
-    MarkovChain,
-    RecordValue,
-    Sum,
-    mixing,
-    quilt_scale,
-    quilt_scale_approximate,
-)
+from tellapart.worlds import Linear, MarkovChain, RecordValue, Sum
+from tellapart.worlds.markov.quilts import mixing, quilt_scale, quilt_scale_approximate
 
 P = [[0.9, 0.1], [0.4, 0.6]]
 CHAIN = MarkovChain([0.8, 0.2], P, 100)

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from tellapart import InvalidArgument, Unsupported
 from tellapart.worlds.markov import step, streams
+from tellapart.worlds.markov.transitions import ZeroCell, zero_cells
 
 INF = float("inf")
 STILL = [[0.8, 0.2], [0.1, 0.9]]
@@ -499,16 +500,16 @@ def test_a_state_that_cannot_occur_is_named():
 
 
 def test_zeros_are_reported():
-    cells = streams.zero_cells(ABSORBING, [STILL, ABSORBING])
+    cells = zero_cells(ABSORBING, [STILL, ABSORBING])
     assert cells == (
-        streams.ZeroCell("backward", None, 1, 0),
-        streams.ZeroCell("forward", 1, 1, 0),
+        ZeroCell("backward", None, 1, 0),
+        ZeroCell("forward", 1, 1, 0),
     )
     found = streams.leakage(ABSORBING, [STILL, ABSORBING], 0.1, length=3)
     assert found.zero_cells == cells
     assert "backward row 1, column 0" in str(found)
     assert "forward row 1, column 0 at step 1" in str(found)
-    assert streams.zero_cells([[0.5, 0.5, 0.0]] * 3, None) == ()
+    assert zero_cells([[0.5, 0.5, 0.0]] * 3, None) == ()
     assert "probability 0" not in str(streams.leakage(STILL, None, 0.1, length=3))
 
 

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.worlds import (
-    ImpossibleSecret,
-    Linear,
-    MarkovChain,
-    RecordValue,
-    Sum,
-    chain_log_mgf,
-    interior_log_mgf,
-)
+from tellapart.worlds import ImpossibleSecret, Linear, MarkovChain, RecordValue, Sum
+from tellapart.worlds.markov.laplace_tails import chain_log_mgf, interior_log_mgf
 
 P = [[0.9, 0.1], [0.4, 0.6]]
 

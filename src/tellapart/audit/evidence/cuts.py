@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -135,7 +136,7 @@ class CutEvidence(CurveEvidence):
     def _p_values(self, claim: TradeoffCurve) -> Array:
         """The least level at which each cut would refute, up to its own, from above."""
 
-        def refutes(levels: Array) -> Array:
+        def refutes(levels: Array) -> NDArray[np.bool_]:
             share, rate = self._limits(levels)
             return np.asarray(share > self._allowed(claim, rate) * (1 + _ROUNDING))
 
@@ -161,6 +162,11 @@ class CutEvidence(CurveEvidence):
             return float(np.max(so_few * reached))
 
         return power
+
+    def at_best(self) -> CutEvidence:
+        """Events that happen on one input in every call and on the other in none."""
+        perfect = (replace(cut, happened=cut.tested, against=0) for cut in self.cuts)
+        return replace(self, cuts=tuple(perfect))
 
     def scaled(self, factor: float) -> CutEvidence:
         names = ("happened", "tested", "against", "reference")

@@ -16,14 +16,21 @@ from tellapart._checks import Array
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Power
 from tellapart.audit.evidence.count import CountEvidence, from_counts
+from tellapart.audit.probing.calling.caller import detect_convention
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import Outputs
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding, learn
-from tellapart.audit.probing.features.true_answers import Both, Guess, guesses
-from tellapart.audit.probing.float_samplers import NO_BITS, SAMPLERS, FloatSampler, bits
+from tellapart.audit.probing.float_samplers import (
+    NO_BITS,
+    SAMPLERS,
+    Both,
+    FloatSampler,
+    Guess,
+    bits,
+    guesses,
+)
 from tellapart.audit.verdict import Verdict, describe, judge
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve

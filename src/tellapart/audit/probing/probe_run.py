@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit import fingerprints
+from tellapart.audit import checkpoints
 from tellapart.audit.evidence.base import Design, Evidence
 from tellapart.audit.evidence.count import CountEvidence, at_one_cut
 from tellapart.audit.evidence.cuts import CutEvidence
@@ -21,10 +21,8 @@ from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.many_run_audit import Favoured, at_ranks
-from tellapart.audit.probing.calling.caller import Caller
+from tellapart.audit.probing.calling.caller import Caller, detect_convention, fingerprint
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import detect_convention
-from tellapart.audit.probing.calling.inputs import fingerprint
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.classifiers import checked
@@ -84,6 +82,10 @@ def probe(
     >>> verdict = probe(noisy_count, [1, 2], [1, 2, 3], claim=ta.guarantee(epsilon=1))
     >>> verdict.refuted
     True
+
+    See Also
+    --------
+    tellapart.testing.assert_private : the same as one line of a test suite
     """
     curve = curve_of(claim, "claim")
     count = _checks.whole(_FEWEST, 10**9, samples=samples)
@@ -108,7 +110,7 @@ def probe(
             "seed": key,
             "timeout": timeout,
             "until_decided": until_decided,
-            "features": fingerprints.code_fingerprint(features),
+            "features": checkpoints.code_fingerprint(features),
             "classifier": repr(classifier),
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tellapart import _checks, run
-from tellapart.audit.probing.calling.caller import Caller
+from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import BLOCK
-from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
 from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.probe_run import probe

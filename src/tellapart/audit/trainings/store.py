@@ -17,7 +17,7 @@ import numpy as np
 
 from tellapart import _files
 from tellapart._checks import Array
-from tellapart.audit.manifest import MANIFEST, opened_folder
+from tellapart.audit.checkpoints import MANIFEST, opened_folder
 from tellapart.data import npz, parquet
 from tellapart.data.sources import Source
 from tellapart.errors import InvalidArgument, TellapartError, TrainingStopped, Unsupported

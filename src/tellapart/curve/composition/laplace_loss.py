@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.curve.composition.loss_laws import FourRates, LossLaw, thinned
+from tellapart.curve.base import FourRates
+from tellapart.curve.composition.loss_laws import LossLaw, thinned
 from tellapart.curve.composition.loss_quadrature import Outcomes, SmoothLoss, Spread
 
 

@@ -25,7 +25,7 @@ from tellapart.worlds.models.base import Mask, logs_of
 from tellapart.worlds.models.grid import Grid, grid_of
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
-from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+from tellapart.worlds.pairs.finite_outputs import log_likelihoods
 from tellapart.worlds.secret_test import Witness
 
 

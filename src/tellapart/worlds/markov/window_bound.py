@@ -23,7 +23,7 @@ from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.models.base import Mask, logs_of
 from tellapart.worlds.models.grid import Grid, emitted, grid_of
 from tellapart.worlds.models.queries import Query, weights_of
-from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+from tellapart.worlds.pairs.finite_outputs import log_likelihoods
 
 _MOST_RADIUS, _MOST_ATOMS = 96, 1024
 _FADED, _ROUNDING = 1e-11, 1e-11

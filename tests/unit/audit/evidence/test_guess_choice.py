@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.audit.counts.one_run_curves import mu_lower
-from tellapart.audit.counts.one_run_guesses import epsilon_lower
+from tellapart.audit.counts.one_run_guesses import epsilon_lower, mu_lower
 from tellapart.audit.evidence import guess as choice
 from tellapart.audit.evidence.guess import RankedCanaries, family, fixed, read_off
 from tellapart.errors import InvalidArgument, Unsupported

@@ -18,12 +18,12 @@ import pytest
 
 from tellapart import run
 from tellapart.audit.probing.calling import calls
-from tellapart.audit.probing.calling.caller import Caller, Size, asked_for
-from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered, refuse_if_all_broke
-from tellapart.audit.probing.calling.conventions import detect_convention
+from tellapart.audit.probing.calling.caller import Caller, Size, asked_for, detect_convention
+from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered
 from tellapart.audit.probing.calling.guarded import guarded, sealed
+from tellapart.audit.probing.calling.independence import traced
 from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, Outputs, joined, packed
-from tellapart.audit.probing.calling.traces import traced
+from tellapart.audit.probing.exchangeability import refuse_if_all_broke
 from tellapart.errors import InvalidArgument, Unsupported
 
 D0, D1 = [1.0, 2.0], [1.0, 2.0, 3.0]

@@ -16,9 +16,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.probing.calling.caller import Size
+from tellapart.audit.probing.calling.caller import REPEATS, Size, detect_convention
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import REPEATS, detect_convention
 from tellapart.audit.probing.calling.outputs import HANGS, Broken
 from tellapart.audit.probing.calling.program import BadProgram, Program
 from tellapart.errors import InvalidArgument, Unsupported

@@ -24,10 +24,8 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
-from tellapart.audit.probing.calling.outputs import HANGS, Outputs, joined
+from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.calling.program import Program
-from tellapart.audit.probing.calling.traces import CallTrace
-from tellapart.errors import InvalidArgument
 
 T = TypeVar("T")
 
@@ -91,20 +89,6 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
             rng = run.generator((*run.checked_seed(seed), k, turn))
             outputs[k].append(caller.apart(data, count // turns, rng))
     return [joined(parts) for parts in outputs]
-
-
-def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
-    """Where no call on either input gave a value, the mechanism was called wrongly."""
-    broken, other = first.broken, second.broken
-    if broken is None or other is None:
-        return
-    if HANGS in (broken, other):
-        raise InvalidArgument(
-            f"mechanism must end: every call broke off, and the first one {broken}"
-        )
-    raise InvalidArgument(
-        f"mechanism must return something: every call broke off, and the first one {broken}"
-    )
 
 
 @dataclass(frozen=True)
