@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from tellapart.risk import Reading
+from tellapart.risk.catalogue import Reading
 
 
 class Mark(StrEnum):
