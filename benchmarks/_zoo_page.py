@@ -15,12 +15,13 @@ from typing import Any
 from tellapart import zoo
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.mechanisms.subject import curve_of
+from tellapart.zoo.specimen import Flaw, Specimen
 
-HEAD = """# The zoo
+HEAD = """# Mechanism zoo
 
 Written by `make zoo` (`benchmarks/_zoo_page.py`) from `tellapart.zoo`; do not edit. {count}
 mechanisms as people write them, {correct} correct and {buggy} buggy, to try audits on.
-[What a probe finds in them](detection.md) is another page.
+The [detection benchmark](detection.md) shows what a black-box audit finds in them.
 
 ```python
 from tellapart import zoo
@@ -44,25 +45,37 @@ def page() -> str:
     """The whole page."""
     counts = {"correct": len(zoo.correct()), "buggy": len(zoo.buggy())}
     parts = [HEAD.format(count=len(zoo.SPECIMENS), **counts)]
-    for family, specimens in groupby(zoo.SPECIMENS, key=lambda one: one.mechanism.__module__):
+    for family, specimens in groupby(
+        zoo.SPECIMENS, key=lambda specimen: specimen.mechanism.__module__
+    ):
         title = (sys.modules[family].__doc__ or "").partition(".")[0]
         parts.append(f"## {title}\n\n{table(list(specimens))}")
     return "\n".join(parts)
 
 
-def table(specimens: list[zoo.Specimen]) -> str:
+def table(specimens: list[Specimen]) -> str:
     """The specimens of one family, the correct first."""
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
-    rows += [row(one) for one in sorted(specimens, key=lambda one: not one.correct)]
+    rows += [
+        row(specimen) for specimen in sorted(specimens, key=lambda specimen: not specimen.correct)
+    ]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-def row(one: zoo.Specimen) -> tuple[str, ...]:
+def row(specimen: Specimen) -> tuple[str, ...]:
     """One specimen."""
-    marked = f" ({one.flaw.value})" if one.flaw in (zoo.Flaw.BITS, zoo.Flaw.CALLS) else ""
-    name = f"`{one.name}`" if one.correct else f"**bug** `{one.name}`{marked}"
-    inputs = " / ".join(f"`{shown(data)}`" for data in one.pairs[0])
-    cells = (name, one.words, inputs, claimed(one), number(one.truth), one.known, one.source)
+    marked = f" ({specimen.flaw.value})" if specimen.flaw in (Flaw.BITS, Flaw.CALLS) else ""
+    name = f"`{specimen.name}`" if specimen.correct else f"**bug** `{specimen.name}`{marked}"
+    inputs = " / ".join(f"`{shown(data)}`" for data in specimen.pairs[0])
+    cells = (
+        name,
+        specimen.words,
+        inputs,
+        claimed(specimen),
+        number(specimen.truth),
+        specimen.known,
+        specimen.source,
+    )
     return tuple(cell.replace("|", r"\|") for cell in cells)
 
 
@@ -80,13 +93,13 @@ def _runs(data: tuple[Any, ...]) -> Iterator[str]:
         yield f"{shown(entry)} × {times}" if times > 1 else shown(entry)
 
 
-def claimed(one: zoo.Specimen) -> str:
+def claimed(specimen: Specimen) -> str:
     """A claim as people write it."""
-    curve = curve_of(one.claim, "claim")
+    curve = curve_of(specimen.claim, "claim")
     if isinstance(curve, GaussianCurve):
         return f"μ = {curve.mu:g}"
     if not isinstance(curve, GuaranteeCurve):
-        return str(one.claim)
+        return str(specimen.claim)
     delta = f", δ = {curve.claimed_delta:g}" if curve.claimed_delta else ""
     return f"ε = {curve.claimed_epsilon:.4g}{delta}"
 

@@ -20,6 +20,7 @@ from sklearn.datasets import load_digits
 import tellapart as ta
 from tellapart import audit, fleet
 from tellapart.audit.trainings import attacks
+from tellapart.fleet.recipes import Recipe
 
 # What others showed of DP-SGD from its models alone: the claim, and the ε they print (their own
 # methods and confidence, as published and not run here).
@@ -34,7 +35,7 @@ DELTA, MISLABELLED, BATCH = 1e-5, 10, 126
 MLP = fleet.MLP(inputs=64, hidden=(32,), classes=10)
 
 
-def recipe(epsilon: float | None, steps: int, rate: float, batch: float) -> fleet.Recipe:
+def recipe(epsilon: float | None, steps: int, rate: float, batch: float) -> Recipe:
     """Training with the least noise for this ε, or with none at all."""
     plain = {"steps": steps, "sampling_rate": rate, "expected_batch": batch}
     if epsilon is None:
@@ -44,7 +45,7 @@ def recipe(epsilon: float | None, steps: int, rate: float, batch: float) -> flee
     return fleet.DPSGD(learning_rate=0.5, clip=1.0, noise_multiplier=sigma, **plain)
 
 
-def attacked(name: str, training: fleet.Recipe, models: int, device: str) -> list[str]:
+def attacked(name: str, training: Recipe, models: int, device: str) -> list[str]:
     """One row: train by the game's coins, attack, certify."""
     X, y = load_digits(return_X_y=True)
     labels = y.copy()

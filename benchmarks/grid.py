@@ -22,6 +22,7 @@ import numpy as np
 import tellapart as ta
 from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.errors import NotCertified
+from tellapart.mechanisms.combine import Repeated
 
 POINTS = 200
 SEED = 20240607
@@ -39,7 +40,7 @@ class Point:
     steps: int
     delta: float
 
-    def mechanism(self) -> ta.Repeated:
+    def mechanism(self) -> Repeated:
         """The training run."""
         return ta.Gaussian(self.sigma).sampled(self.rate).repeated(self.steps)
 
@@ -119,7 +120,7 @@ def _again(outcome: Outcome) -> None:
     point, epsilon = outcome.point, outcome.epsilon
     mechanism = point.mechanism()
     orders = [mechanism.curve(order) for order in ta.Order]
-    worse = max(orders, key=lambda one: float(one.delta(epsilon)))
+    worse = max(orders, key=lambda curve: float(curve.delta(epsilon)))
     if not isinstance(worse, ComposedCurve):
         return
     made = worse._engine._made

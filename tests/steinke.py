@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from scipy.special import expit
 
-from tellapart import _checks
 from tellapart.audit.counts.one_run_guesses import (
     LARGEST_EPSILON,
     TAIL_ROUNDING,
@@ -28,8 +27,6 @@ def steinke_p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
     >>> round(steinke_p_value(Guesses(canaries=1000, made=100, right=95), 1, delta=1e-5), 6)
     0.000664
     """
-    epsilon = _checks.at_least_zero(epsilon=epsilon)
-    delta = _checks.probability(delta=delta)
     if guesses.right == 0:
         return 1.0
     miss = float(expit(-epsilon))
@@ -46,8 +43,6 @@ def steinke_epsilon_lower(guesses: Guesses, delta: float, level: float) -> float
     >>> round(steinke_epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
     2.1652
     """
-    delta = _checks.probability(delta=delta)
-    level = _checks.inside_unit(level=level)
 
     def refuted(epsilon: float) -> bool:
         return steinke_p_value(guesses, epsilon, delta) < level

@@ -1,16 +1,20 @@
-"""Module paths that moved in 0.2: each old one works until 0.3, and warns with the new one."""
+"""Modules and names that moved in 0.2: each old path works until 0.3, and warns with the new."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.abc import Loader
+    from types import ModuleType
+    from typing import Any
+else:  # importlib.abc brings files, archives and more, which every command would wait for
+    Loader = object
 
 MOVED = {
     "tellapart.audit.attacks": "tellapart.audit.trainings.attacks",
@@ -22,17 +26,121 @@ MOVED = {
     "tellapart.worlds.quilts": "tellapart.worlds",
     "tellapart.worlds.streams": "tellapart.worlds.markov.streams",
 }
-# Names that a package calls otherwise now, by package.
-_RENAMED: dict[str, Mapping[str, str]] = {}
+# By package: which modules have the names that it had in 0.1, some as "old:new".
+NAMES = {
+    "tellapart": {
+        "tellapart.curve.algebra": "crossings",
+        "tellapart.curve.base": "Rates",
+        "tellapart.curve.region": "MechanismRegion",
+        "tellapart.mechanisms.combine": "Repeated Sampled Sequence",
+        "tellapart.mechanisms.other_accountants": "CentralLimit",
+    },
+    "tellapart.risk": {
+        "tellapart.risk.catalogue": "Reading",
+        "tellapart.risk.decisions": "AttackPoint FScoreAttack f_score_attack",
+    },
+    "tellapart.choose": {
+        "tellapart.choose.calibrate": "Choice",
+        "tellapart.choose.comparison": "Comparison Pair",
+        "tellapart.choose.frontiers": "Frontier FrontierRow",
+        "tellapart.choose.limit": "Limit",
+        "tellapart.choose.noise_choice": "NoiseChoice",
+        "tellapart.choose.noise_tables": "NoiseRow NoiseTable",
+    },
+    "tellapart.audit": {
+        "tellapart.audit.attack_metrics": "Metrics",
+        "tellapart.audit.bounds": "Basis LowerBound",
+        "tellapart.audit.evidence.base": "Finding",
+        "tellapart.audit.evidence.e_process": "Pairs wealth",
+        "tellapart.audit.ledger": "Entry Ledger",
+        "tellapart.audit.methods": "Method",
+        "tellapart.audit.searching.worst_pair": "Search Tried",
+        "tellapart.audit.trainings.membership_game": "Played",
+        "tellapart.audit.trainings.step_audit": "StepAudit",
+        "tellapart.audit.trainings.step_pairs": "StepPair",
+        "tellapart.audit.trainings.training_audit": "Exposed",
+    },
+    "tellapart.audit.trainings.attacks": {
+        "tellapart.audit.trainings.lira": "Described logits",
+    },
+    "tellapart.audit.searching.domains": {
+        "tellapart.audit.searching.domain": "Domain",
+    },
+    "tellapart.audit.counts.intervals": {
+        "tellapart.audit.counts.buehler": "Ranking buehler_p_value",
+        "tellapart.audit.counts.clopper_pearson": "Forms delta_lower gaussian_epsilon mu_lower",
+        "tellapart.audit.counts.credible": "jeffreys_epsilon",
+        "tellapart.audit.counts.score": "score_epsilon",
+    },
+    "tellapart.zoo": {
+        "tellapart.zoo.specimen": "Flaw Release",
+        "tellapart.zoo.training": "Training",
+    },
+    "tellapart.fleet": {
+        "tellapart.fleet.architectures": "Architecture",
+        "tellapart.fleet.recipes": "Recipe",
+        "tellapart.fleet.trained": "Fleet",
+    },
+    "tellapart.worlds": {
+        "tellapart.worlds.adversary": "Coefficients",
+        "tellapart.worlds.markov.fitting": "FittedChain",
+        "tellapart.worlds.markov.laplace_tails": "chain_log_mgf interior_log_mgf",
+        "tellapart.worlds.markov.quilts": "Mixing Quilt mixing quilt_scale_approximate",
+        "tellapart.worlds.models.base": "FiniteModel",
+        "tellapart.worlds.models.fitted_tables": "FittedTable",
+        "tellapart.worlds.models.laws": "FiniteLaw NormalLaw VectorLaw",
+        "tellapart.worlds.secret_test": "SecretTest Witness",
+        "tellapart.worlds.wasserstein_distance": "Widest widest",
+    },
+    "tellapart.worlds.frameworks": {
+        "tellapart.reproduce.framework_orderings": "COUNTEREXAMPLES orderings",
+        "tellapart.reproduce.framework_orderings.counterexamples": "Counterexample",
+        "tellapart.reproduce.framework_orderings.experiment": (
+            "Claim Example Orderings Pair:ComparedPair Tally Verdict:OrderVerdict"
+        ),
+        "tellapart.worlds.frameworks.at_delta": (
+            "approximate_dp approximate_group approximate_pufferfish"
+        ),
+        "tellapart.worlds.frameworks.comparison": "Comparison LeftOut",
+        "tellapart.worlds.frameworks.dependent_dp": "dependence_sensitivity pairwise_coefficient",
+        "tellapart.worlds.frameworks.every_record": "ByRecord",
+        "tellapart.worlds.frameworks.inferential_privacy": "ProductPriors",
+        "tellapart.worlds.frameworks.membership_privacy": "membership_epsilon",
+        "tellapart.worlds.frameworks.pufferfish_privacy": "worst_curve",
+        "tellapart.worlds.frameworks.result": "Side Standing:FrameworkResult",
+        "tellapart.worlds.frameworks.table": "as_table",
+    },
+    "tellapart.worlds.models": {
+        "tellapart.worlds": (
+            "Exchangeable GaussianRecords ImpossibleSecret Independent JointTable Linear "
+            "MarkovChain Predicate RecordIn RecordValue Sum TreeNetwork Vector"
+        ),
+        "tellapart.worlds.markov.laplace_tails": "chain_log_mgf interior_log_mgf",
+        "tellapart.worlds.models.base": "FiniteModel",
+        "tellapart.worlds.models.laws": "FiniteLaw NormalLaw VectorLaw",
+    },
+    "tellapart.worlds.policies": {
+        "tellapart.worlds.policies.policy": "Sensitivity",
+    },
+    "tellapart.report": {
+        "tellapart.audit.summary": "DESIGNS DesignWords Shown",
+        "tellapart.report.checklist": "Question",
+        "tellapart.report.model": "Input Item Made Meaning Traced",
+        "tellapart.report.writing": "target",
+    },
+    "tellapart.reproduce": {
+        "tellapart.reproduce.table": "Verdict:CellVerdict judge",
+    },
+}
 
 
-class _Moved(MetaPathFinder, Loader):
+class _Moved(Loader):
     """Finds a module under its old path, as the module that it is now."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return spec_from_loader(fullname, self) if fullname in MOVED else None
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = MOVED[spec.name]
@@ -58,37 +166,29 @@ def install() -> None:
         sys.meta_path.insert(0, _Moved())
 
 
-def names(package: str, now: str) -> Callable[[str], Any]:
-    """A package's ``__getattr__`` for names that another package has now."""
+def now(package: str) -> dict[str, str]:
+    """Where each name is that a package had in 0.1, in full."""
+    paths = {}
+    for module, names in NAMES[package].items():
+        for name in names.split():
+            old, _, new = name.partition(":")
+            paths[old] = f"{module}.{new or old}"
+    return paths
+
+
+def names(package: str) -> Callable[[str], Any]:
+    """A package's ``__getattr__`` for names that it had in 0.1."""
+    paths = now(package)
 
     def attribute(name: str) -> Any:
-        home = importlib.import_module(now)
-        new = _RENAMED.get(now, {}).get(name, name)
-        if name.startswith("_") or new not in home.__all__:
+        if name not in paths:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         warnings.warn(
-            f"{package}.{name} is {now}.{new} since tellapart 0.2; the old name goes with 0.3",
+            f"{package}.{name} is {paths[name]} since tellapart 0.2; the old name goes with 0.3",
             DeprecationWarning,
             stacklevel=2,
         )
-        return getattr(home, new)
-
-    return attribute
-
-
-def renamed(package: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's ``__getattr__`` for names that it calls otherwise now."""
-    _RENAMED[package] = new_names
-
-    def attribute(name: str) -> Any:
-        if name not in new_names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        new = new_names[name]
-        warnings.warn(
-            f"{package}.{name} is {package}.{new} since tellapart 0.2; the old name goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return getattr(importlib.import_module(package), new)
+        module, _, new = paths[name].rpartition(".")
+        return getattr(importlib.import_module(module), new)
 
     return attribute

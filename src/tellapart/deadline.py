@@ -12,7 +12,9 @@ from typing import TypeVar
 
 from tellapart.errors import LimitReached
 
-__all__ = ["check", "left", "within"]
+__all__ = [
+    "within",
+]
 
 TIME_IS_UP = "this takes longer than the time limit: allow more, or ask for less"
 T = TypeVar("T")

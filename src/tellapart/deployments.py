@@ -21,16 +21,13 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.subject import Subject, curves_of
-from tellapart.risk import Reading, summary
+from tellapart.risk import summary
+from tellapart.risk.catalogue import Reading
 
 __all__ = [
-    "CAVEATS",
     "DEPLOYMENTS",
     "LEFT_OUT",
-    "SOURCE",
     "Deployment",
-    "Gain",
-    "LeftOut",
     "Variant",
     "find",
     "gains",
@@ -344,6 +341,10 @@ def gains(
     ...     print(f"{gain.name}, {gain.deployment.per}: {gain.readings[0]}")
     HealthKit Usage Statistics, one event: advantage ≤ 0.7616
     Popular Emojis, one event: advantage ≤ 0.9641
+
+    See Also
+    --------
+    tellapart.plot.deployments : its picture
     """
     _checks.instance(Iterable, "a list of deployments", asked=asked)
     chosen = list(asked)

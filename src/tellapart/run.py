@@ -21,6 +21,8 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart.errors import Unsupported
 
+__all__ = ["generator", "map"]
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Seed = int | Sequence[int]

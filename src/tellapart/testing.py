@@ -20,6 +20,8 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.mechanisms.subject import Subject, curve_of
 
+__all__ = ["assert_private"]
+
 _SAMPLES = 100_000
 _PLUGIN = "pytest_tellapart"
 # With at most this probability, calls that are independent look as if they were not.

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart import worlds
+from tellapart.worlds.pairs.one_sided import OneSided
 
 epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([0.0, 1e-9, 30.0, 100.0]))
 positive_epsilons = st.one_of(st.floats(1e-3, 8), st.sampled_from([1e-6, 30.0, 100.0]))
@@ -158,7 +158,7 @@ distances = st.one_of(st.floats(0, 12), st.sampled_from([0.0, 1e-7, 80.0]))
 @st.composite
 def uniform_questions(draw: Any, noise: Any) -> ta.TradeoffCurve:
     """Whether a value that is as likely anywhere is at most 0."""
-    return worlds.OneSided(noise, cut=0, low=-draw(widths), high=draw(widths)).curve()
+    return OneSided(noise, cut=0, low=-draw(widths), high=draw(widths)).curve()
 
 
 @st.composite
@@ -169,7 +169,7 @@ def finite_questions(draw: Any, noise: Any) -> ta.TradeoffCurve:
     values += draw(st.lists(signed, max_size=4))
     chances = st.lists(st.floats(0.01, 1), min_size=len(values), max_size=len(values))
     weights = np.array(draw(chances))
-    question = worlds.OneSided(noise, cut=0, low=-100, high=100)
+    question = OneSided(noise, cut=0, low=-100, high=100)
     return question.curve(values, weights / weights.sum())
 
 

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart import risk, worlds
+from tellapart import risk
+from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs.curves import pair_curve
+from tellapart.worlds.pairs.one_sided import OneSided
 
 few = settings(max_examples=examples(40), deadline=None)
 # Each runs on one source of curves, by name.
@@ -66,7 +68,7 @@ def test_power_is_the_size_at_the_boundary_and_falls_with_the_value(noise: str) 
     @few
     @given(NOISES[noise], st.integers(0, 9))
     def check(mechanism: Any, cut: int) -> None:
-        question = worlds.OneSided(mechanism, cut=cut, low=0, high=10)
+        question = OneSided(mechanism, cut=cut, low=0, high=10)
         np.testing.assert_allclose(question.power(question.boundary, SIZES), SIZES, rtol=1e-12)
         powers = question.power(np.arange(11.0)[:, None], SIZES)
         assert np.all((powers >= 0) & (powers <= 1))
@@ -80,10 +82,10 @@ def test_power_is_the_size_at_the_boundary_and_falls_with_the_value(noise: str) 
 
 
 @st.composite
-def questions(draw: Any, most: int = 5) -> tuple[worlds.OneSided, np.ndarray, np.ndarray]:
+def questions(draw: Any, most: int = 5) -> tuple[OneSided, np.ndarray, np.ndarray]:
     """A question with a finite prior that holds both answers possible."""
     mechanism = draw(st.one_of(NOISES["Laplace"], NOISES["Gaussian"]))
-    question = worlds.OneSided(mechanism, cut=draw(st.floats(0, 9)), low=0, high=10)
+    question = OneSided(mechanism, cut=draw(st.floats(0, 9)), low=0, high=10)
     inside = st.floats(0, 10)
     values = [draw(st.floats(0, question.cut)), draw(st.floats(question.cut + 0.01, 10))]
     values += draw(st.lists(inside, max_size=most))
@@ -129,7 +131,7 @@ def test_where_the_values_are_cut_between_does_not_matter(asked: Any) -> None:
     curve = question.curve(values, weights)
     for share in (0.0, 0.3):
         cut = first + share * (last - first)
-        other = worlds.OneSided(question.noise, cut, 0, 10).curve(values, weights)
+        other = OneSided(question.noise, cut, 0, 10).curve(values, weights)
         np.testing.assert_allclose(other.beta(SIZES), curve.beta(SIZES), rtol=1e-10, atol=1e-300)
 
 
@@ -163,7 +165,7 @@ def test_one_value_on_each_side_is_a_plain_shift(asked: Any) -> None:
 @few
 @given(st.sampled_from([ta.Laplace(1), ta.Gaussian(1)]), st.floats(0.05, 6), st.floats(0.05, 6))
 def test_many_equal_values_approach_the_uniform_prior(noise: Any, far: float, near: float) -> None:
-    question = worlds.OneSided(noise, cut=0, low=-near, high=far)
+    question = OneSided(noise, cut=0, low=-near, high=far)
     midpoints = (np.arange(400) + 0.5) / 400
     values = np.concatenate([-near * midpoints, far * midpoints])
     finite, uniform = question.curve(values), question.curve()
@@ -179,7 +181,7 @@ def test_a_finite_prior_is_a_pair_of_laws(asked: Any) -> None:
     low = values <= question.cut
     values = question.cut - values
     laws = [
-        worlds.FiniteLaw.gathered(values[side], np.log(weights[side] / weights[side].sum()))
+        FiniteLaw.gathered(values[side], np.log(weights[side] / weights[side].sum()))
         for side in (low, ~low)
     ]
     curve = question.curve(question.cut - values, weights)

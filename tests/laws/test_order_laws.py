@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart.curve.algebra import crossings
 
 few = settings(max_examples=examples(60), deadline=None)
 curves = st.one_of(
@@ -25,22 +26,22 @@ curves = st.one_of(
 def test_curves_that_cross_do_not_dominate_and_the_others_do(
     a: ta.TradeoffCurve, b: ta.TradeoffCurve
 ) -> None:
-    found = ta.crossings(a, b)
+    places = crossings(a, b)
     ordered = ta.dominates(a, b, 1e-9) or ta.dominates(b, a, 1e-9)
-    if found:
+    if places:
         assert not (ta.dominates(a, b))
         assert not (ta.dominates(b, a))
     else:
         assert ordered
-    for one in found:
-        assert np.isclose(a.beta(one.fpr), b.beta(one.fpr), rtol=1e-9, atol=1e-12)
-        assert np.isclose(a.beta(one.fpr), one.fnr, rtol=1e-9, atol=1e-12)
+    for crossing in places:
+        assert np.isclose(a.beta(crossing.fpr), b.beta(crossing.fpr), rtol=1e-9, atol=1e-12)
+        assert np.isclose(a.beta(crossing.fpr), crossing.fnr, rtol=1e-9, atol=1e-12)
 
 
 @few
 @given(curves, curves)
 def test_crossings_do_not_care_who_is_first(a: ta.TradeoffCurve, b: ta.TradeoffCurve) -> None:
-    forth, back = ta.crossings(a, b), ta.crossings(b, a)
+    forth, back = crossings(a, b), crossings(b, a)
     assert len(forth) == len(back)
     assert np.allclose(np.array(forth), np.array(back), rtol=1e-9, atol=1e-12)
 

@@ -7,6 +7,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit, zoo
+from tellapart.zoo.specimen import Flaw
 
 LEVEL = 0.05
 # A method at its level fails a test of this module with probability below this.
@@ -15,7 +16,7 @@ RARE = 1e-7
 BOUNDED = [
     one
     for one in zoo.SPECIMENS
-    if one.flaw in (None, zoo.Flaw.LAW) and one.truth is not None and math.isfinite(one.truth)
+    if one.flaw in (None, Flaw.LAW) and one.truth is not None and math.isfinite(one.truth)
 ]
 QUICK = ["laplace-half-scale", "noisy-max-3", "sparse-vector-4", "unary-full-budget"]
 

@@ -11,7 +11,8 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit import attacks
+from tellapart.audit.trainings import attacks
+from tellapart.audit.trainings.membership_game import Played
 
 LEVEL = 0.2
 NOTHING = ta.guarantee(epsilon=0)
@@ -30,7 +31,7 @@ def played(seed, design, models, population=(), count=6):
     logit = rng.normal(rng.normal(size=(models, 1)), 1, (models, width))
     raw = 1 / (1 + np.exp(-logit))
     split = game.targets.size
-    return audit.Played(game, game.inclusion, raw[:, :split], raw[:, split:], np.zeros(models))
+    return Played(game, game.inclusion, raw[:, :split], raw[:, split:], np.zeros(models))
 
 
 SIX = audit.Targets(range(6))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tellapart.audit import wealth
+from tellapart.audit.evidence.e_process import wealth
 
 RECORDS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
 PATH, STREAK = RECORDS["betting_e_process"]["cases"]

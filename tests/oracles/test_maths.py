@@ -14,8 +14,9 @@ import pytest
 
 import tellapart as ta
 from tellapart import worlds
-from tellapart.audit import Counts
+from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.intervals import box_epsilon, clopper_pearson, clopper_pearson_epsilon
+from tellapart.curve.region import MechanismRegion
 
 RECORDS = json.loads(Path(__file__).with_name("maths.json").read_text(encoding="utf-8"))
 
@@ -104,8 +105,8 @@ DISPATCH = {
         fpr=alpha, fnr=beta
     ),
     "region_area": lambda eps, delta: ta.PrivacyRegion(eps, delta).area(),
-    "mechanism_region_area": lambda **i: ta.MechanismRegion(_curve(i)).area(),
-    "mechanism_region_area_finite": lambda p0, p1: ta.MechanismRegion(ta.from_pmfs(p0, p1)).area(),
+    "mechanism_region_area": lambda **i: MechanismRegion(_curve(i)).area(),
+    "mechanism_region_area_finite": lambda p0, p1: MechanismRegion(ta.from_pmfs(p0, p1)).area(),
     "tradeoff_finite": lambda p0, p1, alpha: ta.from_pmfs(p0, p1).beta(alpha),
     "audit_eps_lower": lambda fpr, tpr, delta: (
         ta.attack(points=[(fpr, tpr)]).symmetrised().epsilon(delta)
@@ -167,20 +168,20 @@ DISPATCH = {
 }
 
 
-def _agrees(record, found):
+def _agrees(record, answer):
     value, tolerance = record["value"], record["tolerance"]
     if isinstance(value, bool):
-        return found is value
+        return answer is value
     if value == "inf":
-        return found == math.inf
-    missed = np.abs(np.subtract(found, value))
+        return answer == math.inf
+    missed = np.abs(np.subtract(answer, value))
     return bool(np.all(missed <= tolerance["abs"] + tolerance["rel"] * np.abs(value)))
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
 def test_the_public_api_gives_the_stored_value(record):
-    found = DISPATCH[record["quantity"]](**record["inputs"])
-    assert _agrees(record, found), (found, record["value"])
+    answer = DISPATCH[record["quantity"]](**record["inputs"])
+    assert _agrees(record, answer), (answer, record["value"])
 
 
 def test_every_record_has_an_entry_and_every_entry_a_record():

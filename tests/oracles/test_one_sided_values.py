@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart import worlds
+from tellapart.worlds.pairs.one_sided import OneSided
 
 mp = mpmath.MPContext()
 mp.dps = 120
@@ -154,7 +154,7 @@ def question(mechanism, absent, present):
     """The same pair through the public API, with the cut at 0 and half the units."""
     uniform = not isinstance(absent, tuple)
     far, near = (absent, present) if uniform else (max(absent[0]), max(present[0]))
-    asked = worlds.OneSided(mechanism, cut=0, low=min(-near / 2, 0.0), high=far / 2)
+    asked = OneSided(mechanism, cut=0, low=min(-near / 2, 0.0), high=far / 2)
     if uniform:
         return asked.curve()
     values = [-d / 2 for d in present[0]] + [d / 2 for d in absent[0]]
@@ -166,7 +166,9 @@ def case(noise, name):
     exact, mechanism = NOISES[noise]
     absent, present = SPREADS[name]
     curve = question(mechanism, absent, present)
-    sides = [spread(*one) if isinstance(one, tuple) else spread(one) for one in (absent, present)]
+    sides = [
+        spread(*side) if isinstance(side, tuple) else spread(side) for side in (absent, present)
+    ]
     return curve, Pair(exact, *sides)
 
 
@@ -175,17 +177,17 @@ CASES = pytest.mark.parametrize(
 )
 
 
-def error(found, wanted):
-    miss = max(mp.mpf(0), abs(mp.mpf(found) - wanted) - SMALLEST)
+def error(value, wanted):
+    miss = max(mp.mpf(0), abs(mp.mpf(value) - wanted) - SMALLEST)
     return miss / max(abs(wanted), SMALLEST)
 
 
 def assert_close(rows, allowed=RELATIVE):
     missed = [
-        f"{what}: found {found!r}, wanted {mpmath.nstr(wanted, 20)}, "
-        f"relative error {mpmath.nstr(error(found, wanted), 3)}"
-        for what, found, wanted in rows
-        if not (math.isfinite(found) and error(found, wanted) <= allowed)
+        f"{what}: found {value!r}, wanted {mpmath.nstr(wanted, 20)}, "
+        f"relative error {mpmath.nstr(error(value, wanted), 3)}"
+        for what, value, wanted in rows
+        if not (math.isfinite(value) and error(value, wanted) <= allowed)
     ]
     assert not missed, "\n".join(missed)
 
@@ -272,12 +274,12 @@ def test_brute_force_over_the_prior(noise):
     """10⁵ equally likely values stand for a uniform prior, and 10⁵ cuts for all tests."""
     rng = np.random.default_rng(5)
     mechanism = NOISES[noise][1]
-    curve = worlds.OneSided(mechanism, cut=2, low=0, high=3).curve()
+    curve = OneSided(mechanism, cut=2, low=0, high=3).curve()
     midpoints = (np.arange(100_000) + 0.5) / 100_000
     t = rng.uniform(-3, 6, 40)
 
     def below(values):
-        return np.array([mechanism.noise.above(values - one).mean() for one in t])
+        return np.array([mechanism.noise.above(values - point).mean() for point in t])
 
     fpr, tpr = below(2 + midpoints), below(2 * midpoints)
     np.testing.assert_allclose(curve.tpr(fpr), tpr, rtol=1e-8)

@@ -11,7 +11,10 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.worlds import Adversary, OneSided
+from tellapart.risk.decisions import f_score_attack
+from tellapart.risk.inference import gaussian_mu
+from tellapart.worlds import Adversary
+from tellapart.worlds.pairs.one_sided import OneSided
 
 RECORDS = json.loads((Path(__file__).parent / "risk.json").read_text(encoding="utf-8"))
 
@@ -38,7 +41,7 @@ def named(given):
 
 
 def f_attack(curve, given):
-    return risk.f_score_attack(curve, weight=given["weight"], prior=prior(given))
+    return f_score_attack(curve, weight=given["weight"], prior=prior(given))
 
 
 def laplace_threshold(given):
@@ -52,10 +55,10 @@ def largest(family, given):
         given["f_bound"], risk.f_score, weight=given["weight"], prior=prior(given)
     )
     try:
-        found = choose.largest(family, [limit])
+        choice = choose.largest(family, [limit])
     except choose.Infeasible:
         return "infeasible"
-    return "inf" if found.binding is None else found.parameter
+    return "inf" if choice.binding is None else choice.parameter
 
 
 def gaussian_precision(given):
@@ -76,7 +79,7 @@ def parameter_from_pr(given):
     )
     models = {
         "laplace": risk.laplace_epsilon,
-        "gaussian": risk.gaussian_mu,
+        "gaussian": gaussian_mu,
         "pure_dp": risk.least_epsilon,
     }
     return models[given["model"]](fpr=fpr, tpr=tpr)
@@ -84,8 +87,8 @@ def parameter_from_pr(given):
 
 def realistic(given):
     """The largest over the points that some attacker reached."""
-    right, found = zip(*given["points_precision_recall"], strict=True)
-    fpr, tpr = risk.rates_from_precision(precision=right, recall=found, prior=prior(given))
+    right, recall = zip(*given["points_precision_recall"], strict=True)
+    fpr, tpr = risk.rates_from_precision(precision=right, recall=recall, prior=prior(given))
     return float(risk.laplace_epsilon(fpr=fpr, tpr=tpr).max())
 
 
@@ -93,7 +96,7 @@ def with_a_wrong_prior(given):
     """The attack planned for one prior, scored under another: a point of the same curve."""
     curve = ta.Laplace.with_epsilon(given["eps"]).curve()
     assumed = Adversary.with_odds(given["gamma_assumed"])
-    plan = risk.f_score_attack(curve, weight=given["weight"], prior=assumed.prior)
+    plan = f_score_attack(curve, weight=given["weight"], prior=assumed.prior)
     rates, b2 = plan.rates, given["weight"] ** 2
     return (1 + b2) * rates.tpr / (rates.tpr + given["gamma_true"] * rates.fpr + b2)
 
@@ -133,14 +136,14 @@ ANSWERS = {
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["id"])
 def test_record(record):
-    found, value = ANSWERS[record["quantity"]](record["inputs"]), record["value"]
+    answer, value = ANSWERS[record["quantity"]](record["inputs"]), record["value"]
     if isinstance(value, str):
-        assert str(found) == value
+        assert str(answer) == value
         return
     allowed = record["tolerance"]
-    for one, wanted in zip(np.atleast_1d(found), np.atleast_1d(value), strict=True):
-        assert math.isfinite(one)
-        assert abs(one - wanted) <= allowed["abs"] + allowed["rel"] * abs(wanted)
+    for number, wanted in zip(np.atleast_1d(answer), np.atleast_1d(value), strict=True):
+        assert math.isfinite(number)
+        assert abs(number - wanted) <= allowed["abs"] + allowed["rel"] * abs(wanted)
 
 
 def test_every_answer_is_asked_for():

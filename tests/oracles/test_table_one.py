@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.reproduce import render, scores
+from tellapart.reproduce import drawing, render
 from tellapart.reproduce.table import (
     BOUNDS,
     PRINTED,
@@ -62,43 +62,43 @@ def closed_form(weight, bound):
 
 
 @pytest.mark.parametrize(
-    ("weight", "bound", "told"),
+    ("weight", "bound", "printed"),
     [
-        (float(row[0]), bound, told)
+        (float(row[0]), bound, printed)
         for row in ROWS
-        for bound, told in zip(BOUNDS, row[1:], strict=True)
+        for bound, printed in zip(BOUNDS, row[1:], strict=True)
     ],
 )
-def test_the_largest_epsilon_to_four_decimals(weight, bound, told):
-    found = CELLS[weight, bound].largest
-    if told == "inf.":
-        assert found is None
+def test_the_largest_epsilon_to_four_decimals(weight, bound, printed):
+    largest = CELLS[weight, bound].largest
+    if printed == "inf.":
+        assert largest is None
     else:
-        assert f"{found:.4f}" == told
+        assert f"{largest:.4f}" == printed
 
 
 @pytest.mark.parametrize("where", CELLS, ids=str)
 def test_the_largest_epsilon_to_ten_digits(where):
-    found, wanted = CELLS[where].largest, closed_form(*where)
-    assert (found is None) == (wanted is None)
-    assert found is None or math.isclose(found, wanted, rel_tol=1e-10)
+    largest, wanted = CELLS[where].largest, closed_form(*where)
+    assert (largest is None) == (wanted is None)
+    assert largest is None or math.isclose(largest, wanted, rel_tol=1e-10)
 
 
 @pytest.mark.parametrize("record", ORACLES, ids=lambda record: record["id"])
 def test_the_table_agrees_with_the_records(record):
     given = record["inputs"]
-    found = judge(given["weight"], given["f_bound"], None).largest
+    largest = judge(given["weight"], given["f_bound"], None).largest
     if record["value"] == "infeasible":
-        assert found is None
+        assert largest is None
     elif record["value"] == "inf":
-        assert found > 1e6
+        assert largest > 1e6
     else:
-        assert math.isclose(found, record["value"], rel_tol=record["tolerance"]["rel"])
+        assert math.isclose(largest, record["value"], rel_tol=record["tolerance"]["rel"])
 
 
 def test_every_cell_of_the_table_has_a_record():
-    told = {(r["inputs"]["weight"], r["inputs"]["f_bound"]) for r in ORACLES}
-    assert set(CELLS) <= told
+    recorded = {(r["inputs"]["weight"], r["inputs"]["f_bound"]) for r in ORACLES}
+    assert set(CELLS) <= recorded
 
 
 def test_the_verdicts_count_thirteen_nine_seven_four_and_fifteen_dashes():
@@ -234,7 +234,7 @@ def test_the_row_for_any_mechanism_is_not_enough_where_a_cell_has_no_epsilon():
 @pytest.mark.parametrize("prior", [0.01, 0.5, 0.7])
 @pytest.mark.parametrize("weight", PRINTED)
 def test_up_to_the_turning_point_the_best_attack_accuses_everyone(weight, prior):
-    turn = scores.turning_point(weight, prior)
+    turn = drawing.turning_point(weight, prior)
     floor = laplace_score(0, weight, prior)
     assert laplace_score(0.999 * turn, weight, prior) == pytest.approx(floor, rel=1e-12)
     assert laplace_score(1.001 * turn + 1e-3, weight, prior) > floor * (1 + 1e-9)

@@ -2,17 +2,18 @@
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
 import tellapart as ta
-from tellapart import reproduce, worlds
-from tellapart._moved import MOVED
-from tellapart.reproduce import framework_orderings
-from tellapart.worlds import frameworks, models
+from tellapart import _moved
+from tellapart.worlds import frameworks
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "migrating.md"
 
 
-@pytest.mark.parametrize(("old", "new"), sorted(MOVED.items()))
+@pytest.mark.parametrize(("old", "new"), sorted(_moved.MOVED.items()))
 def test_an_old_path_is_the_module_under_its_new_one(old, new, monkeypatch):
     monkeypatch.delitem(sys.modules, old, raising=False)
     with pytest.warns(DeprecationWarning, match=rf"{old} is {new} since tellapart 0\.2"):
@@ -21,34 +22,38 @@ def test_an_old_path_is_the_module_under_its_new_one(old, new, monkeypatch):
     assert module.__spec__.name == module.__name__ == new
 
 
-@pytest.mark.parametrize(
-    ("package", "home", "name"),
-    [(frameworks, framework_orderings, name) for name in framework_orderings.__all__]
-    + [(models, worlds, name) for name in ("MarkovChain", "Sum", "RecordValue")],
-)
-def test_an_old_name_is_what_it_is_now(package, home, name):
-    with pytest.warns(DeprecationWarning, match=f"{package.__name__}.{name} is {home.__name__}"):
-        assert getattr(package, name) is getattr(home, name)
+@pytest.mark.parametrize("package", _moved.NAMES)
+def test_an_old_name_is_what_it_is_now(package):
+    module = importlib.import_module(package)
+    for old, path in _moved.now(package).items():
+        home, _, new = path.rpartition(".")
+        with pytest.warns(DeprecationWarning, match=rf"^{package}\.{old} is {path} since"):
+            thing = getattr(module, old)
+        assert thing is getattr(importlib.import_module(home), new)
+        assert old not in getattr(module, "__all__", ())
 
 
-@pytest.mark.parametrize(
-    ("package", "old", "new"),
-    [
-        (reproduce, "Verdict", "CellVerdict"),
-        (framework_orderings, "Verdict", "OrderVerdict"),
-        (framework_orderings, "Pair", "ComparedPair"),
-    ],
-)
-def test_an_old_name_is_the_new_one(package, old, new):
-    with pytest.warns(DeprecationWarning, match=f"{package.__name__}.{old} is .*{new}"):
-        assert getattr(package, old) is getattr(package, new)
-    with pytest.warns(DeprecationWarning, match=f"frameworks.{old} is "):
-        assert getattr(frameworks, old).__module__.startswith("tellapart.reproduce")
+def test_an_old_name_can_be_imported():
+    with pytest.warns(DeprecationWarning, match=r"Basis is tellapart\.audit\.bounds\.Basis since"):
+        from tellapart.audit import Basis
+    assert Basis.__module__ == "tellapart.audit.bounds"
+
+
+def test_the_page_tells_where_names_are_now():
+    rows = []
+    for package, modules in _moved.NAMES.items():
+        for module, names in modules.items():
+            pairs = [name.partition(":") for name in sorted(names.split(), key=str.lower)]
+            listed = ", ".join(f"`{old}` (`{new}`)" if new else f"`{old}`" for old, _, new in pairs)
+            rows.append(f"| `{package}` | {listed} | `{module}` |")
+    assert "\n".join(rows) in PAGE.read_text(encoding="utf-8")
 
 
 def test_what_never_was_there_is_not_there():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = frameworks.nothing
+    with pytest.raises(AttributeError, match="module 'tellapart' has no attribute 'nothing'"):
+        _ = ta.nothing
     with pytest.raises(ModuleNotFoundError, match=r"tellapart\.audit\.nothing"):
         importlib.import_module("tellapart.audit.nothing")
 
@@ -56,8 +61,3 @@ def test_what_never_was_there_is_not_there():
 def test_what_is_there_now_goes_when_it_said_it_would():
     """`_moved` belongs to 0.2 alone."""
     assert ta.__version__.startswith("0.2.")
-
-
-def test_a_result_of_a_framework_has_its_old_name_until_0_3():
-    with pytest.warns(DeprecationWarning, match="Standing is .*FrameworkResult since tellapart"):
-        assert frameworks.Standing is frameworks.FrameworkResult

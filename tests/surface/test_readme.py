@@ -32,8 +32,10 @@ def test_every_block_runs_and_shows_what_comes_out(page):
 
 
 def test_the_readme_shows_code_and_commands():
-    found = [language for language, *_ in blocks((ROOT / "README.md").read_text(encoding="utf-8"))]
-    assert {"python", "console"} <= set(found)
+    languages = [
+        language for language, *_ in blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+    ]
+    assert {"python", "console"} <= set(languages)
 
 
 # -- the runner itself can fail -----------------------------------------------------------------
@@ -129,10 +131,19 @@ def test_the_runner_notices_bad_commands(code):
         run_console(code, {}, "bad")
 
 
+def test_code_in_a_grid_is_run():
+    card = "::::{grid} 2\n:::{grid-item}\n```python\n1 + 1  # -> 2\n```\n:::\n::::\n"
+    assert run_page(card, "good") == {"python": 1}
+    with pytest.raises(AssertionError):
+        run_page(card.replace("# -> 2", "# -> 3"), "bad")
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "block",
     [
+        ":::{grid-item}\n```ruby\nputs 1\n```\n:::\n",
+        "::::{grid} 1\n:::{grid-item}\n> ```python\n> 1\n> ```\n:::\n::::\n",
         '```toml\ntitle = "no such example"\n```\n',
         "```text\n$ tellapart risk --epsilon 1\n```\n",
         "```text\nimport joblib\n```\n",
@@ -205,12 +216,12 @@ def test_what_is_shown_must_be_printed():
 
 def made(text):
     """Targets of `make` named in inline code."""
-    found = set()
+    files = set()
     for inline in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
         words = inline.split()
         if words[:1] == ["make"]:
-            found |= {w for w in words[1:] if "=" not in w and not w.startswith("-")}
-    return found
+            files |= {w for w in words[1:] if "=" not in w and not w.startswith("-")}
+    return files
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

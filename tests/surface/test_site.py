@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notebooks/*.md"))]
 PROSE = [*sorted(ROOT.glob("*.md")), *PAGES[1:], ROOT / "examples" / "data" / "README.md"]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
-BUILT = {"api/index"}  # written by the build
 
 
 def prose(page):
@@ -22,12 +22,12 @@ def prose(page):
 
 def anchors(text):
     """What each heading of the first three levels is called in a link, as the build names it."""
-    found = []
+    names = []
     for heading in re.findall(r"^#{1,3} +(.+?) *$", text, re.M):
         shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
         name = re.sub(r"[^\w\- ]", "", shown.lower().strip()).replace(" ", "-")
-        found.append(f"{name}-{found.count(name)}" if name in found else name)
-    return {*found, *re.findall(r"^\(([\w-]+)\)=$", text, re.M)}
+        names.append(f"{name}-{names.count(name)}" if name in names else name)
+    return {*names, *re.findall(r"^\(([\w-]+)\)=$", text, re.M)}
 
 
 def links(text):
@@ -44,8 +44,6 @@ def broken(page, text):
     wrong = []
     for file, anchor in links(text):
         target = page.parent / file if file else page
-        if file.removesuffix(".rst") in BUILT:
-            continue  # the build itself fails where it leads nowhere
         if not target.exists():
             wrong.append(file)
         elif anchor and anchor not in anchors(prose(target) if file else text):
@@ -64,7 +62,7 @@ def test_broken_links_are_noticed():
     assert broken(page, "[a](no-such-page.md)") == ["no-such-page.md"]
     assert broken(page, "# Top\n[a](#bottom)") == ["#bottom"]
     assert broken(page, "[a](audit.md#no-such-part)") == ["audit.md#no-such-part"]
-    assert broken(page, "[a](audit.md#three-designs-and-what-each-can-prove)") == []
+    assert broken(page, "[a](audit.md#experimental-designs)") == []
 
 
 def test_headings_are_named_as_the_build_names_them():
@@ -73,25 +71,65 @@ def test_headings_are_named_as_the_build_names_them():
 
 
 def listed(text):
-    """Pages that the index names in its lists, in order."""
+    """Pages that a page names in its lists, in order."""
     lists = re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S)
-    rows = [row.strip() for one in lists for row in one.splitlines()]
+    rows = [row.strip() for toctree in lists for row in toctree.splitlines()]
     return [row for row in rows if row and not row.startswith(":")]
 
 
-def test_the_index_names_every_page_once():
-    named = listed((DOCS / "index.md").read_text(encoding="utf-8"))
-    pages = {str(one.relative_to(DOCS).with_suffix("")) for one in PAGES[1:]} - {"index"}
-    pages |= {str(one.relative_to(DOCS).with_suffix("")) for one in DOCS.glob("notebooks/*.ipynb")}
+def test_the_index_and_its_sections_name_every_page_once():
+    top = listed((DOCS / "index.md").read_text(encoding="utf-8"))
+    below = [listed((DOCS / f"{page}.md").read_text(encoding="utf-8")) for page in top]
+    named = [*top, *(page for pages in below for page in pages)]
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES[1:]} - {"index"}
+    pages |= {
+        str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.glob("notebooks/*.ipynb")
+    }
     assert len(named) == len(set(named))
-    assert set(named) - BUILT == pages
+    assert set(named) == pages
 
 
-def test_the_lists_of_the_index_are_read():
+def test_the_lists_of_a_page_are_read():
     assert listed("x\n```{toctree}\n:maxdepth: 1\n\none\ntwo/three\n```\nfour\n") == [
         "one",
         "two/three",
     ]
+
+
+# -- the gallery ---------------------------------------------------------------------------------
+
+
+def gallery():
+    sys.path.insert(0, str(DOCS / "_extensions"))
+    try:
+        return importlib.import_module("gallery")
+    finally:
+        sys.path.pop(0)
+
+
+def test_the_gallery_has_short_examples_each_of_which_can_be_copied():
+    page = gallery().PAGE.read_text(encoding="utf-8")
+    examples = gallery().examples(page)
+    assert len(examples) >= 20
+    assert len(examples) == page.count("\n## ") == page.count("```python")
+    assert {example.slug for example in examples} <= anchors(prose(gallery().PAGE))
+    for example in examples:
+        lines = example.code.splitlines()
+        assert len(lines) <= 25
+        assert max(map(len, lines)) <= 84, example.title
+        assert "import" in lines[0]
+        assert example.shown.endswith(".")
+
+
+def test_an_example_leaves_a_figure_with_names_of_its_own():
+    found = gallery().examples(
+        "## One\n\nA [line](x.md).\n\n```python\nfrom tellapart import plot\n"
+        "figure, axes = plot.panels()\n```\n\n## Two\n\nNo figure.\n\n```python\n1\n```\n"
+    )
+    assert [(one.slug, one.shown) for one in found] == [("one", "A line."), ("two", "No figure.")]
+    assert gallery().drawn(found[0]).axes
+    with pytest.raises(KeyError):
+        gallery().drawn(found[1])
 
 
 # -- pictures -----------------------------------------------------------------------------------
@@ -106,10 +144,10 @@ def script(name):
     return module
 
 
-def same(one, other):
+def same(drawn, other):
     """Whether two SVGs draw the same, up to the last digits and the version that drew them."""
     places = [
-        np.array(PLACES.findall(svg.partition(b"</metadata>")[2]), float) for svg in (one, other)
+        np.array(PLACES.findall(svg.partition(b"</metadata>")[2]), float) for svg in (drawn, other)
     ]
     return places[0].shape == places[1].shape and np.allclose(*places, rtol=0, atol=1e-3)
 
@@ -134,7 +172,7 @@ def test_the_pictures_of_lessons_are_those_the_script_draws(tmp_path):
 def test_another_picture_is_noticed():
     drawn = (DOCS / "theory-coin.svg").read_bytes()
     head, mark, body = drawn.partition(b"</metadata>")
-    moved = PLACES.sub(lambda found: b"%.6f" % (float(found[0]) + 0.01), body, count=1)
+    moved = PLACES.sub(lambda number: b"%.6f" % (float(number[0]) + 0.01), body, count=1)
     assert same(drawn, drawn)
     assert not same(drawn, head + mark + moved)
     assert not same(drawn, (DOCS / "theory-test.svg").read_bytes())

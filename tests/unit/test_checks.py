@@ -9,6 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import _checks
+from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 
 NAN, INF = math.nan, math.inf
 
@@ -262,7 +263,7 @@ def test_who_needs_a_list_is_not_told_that_a_number_would_do():
         lambda: ta.from_pmfs(None, [1.0]),
         lambda: ta.from_densities(np.exp, np.exp, support=None),
         lambda: ta.ExponentialMechanism(1, "ab", "ba"),
-        lambda: ta.plausibly_deniable(None, record=0, ratio=2, k=2),
+        lambda: plausibly_deniable(None, record=0, ratio=2, k=2),
     ]
     messages = []
     for call in calls:

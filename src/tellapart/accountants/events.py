@@ -89,6 +89,10 @@ def from_dp_event(
     >>> step = dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0))
     >>> from_dp_event(dp.SelfComposedDpEvent(step, 1_000))
     Repeated(base=Sampled(base=Gaussian(sigma=1.0, sensitivity=1.0), rate=0.01), times=1000)
+
+    See Also
+    --------
+    tellapart.accountants.dp_accounting.CurveAccountant : a ledger of such events
     """
     relation = _relation(neighboring_relation)
     reading = _read(event, _EventPath("event", relation))
@@ -118,7 +122,7 @@ def _read(event: Any, place: _EventPath) -> _Found:
         _checks.refuse(place.path, "be a dp_accounting DpEvent", event)
     # An event that extends another is that other, as in dp_accounting.
     names = (kind.__name__ for kind in kinds if _is_theirs(kind, kind.__name__))
-    read = next((_READERS[name] for name in names if name in _READERS), _refused)
+    read = next((READERS[name] for name in names if name in READERS), _refused)
     return read(event, place)
 
 
@@ -222,7 +226,7 @@ def _composed(event: Any, place: _EventPath) -> _Found:
     return compose(parts)
 
 
-_READERS: dict[str, Callable[[Any, _EventPath], _Found]] = {
+READERS: dict[str, Callable[[Any, _EventPath], _Found]] = {
     "ComposedDpEvent": _composed,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "GaussianDpEvent": partial(_noisy, Gaussian),

@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any
 
 from tellapart import _checks
-from tellapart.accountants import _spent
+from tellapart.accountants import spent
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import Unsupported
@@ -34,6 +34,8 @@ except ImportError as missing:
     raise Unsupported(
         "an accountant for Opacus needs: pip install 'tellapart[opacus]'"
     ) from missing
+
+__all__ = ["CurveAccountant", "accountant"]
 
 _NAME = "tellapart"
 _ASSUMING = "tellapart, Poisson samples assumed"
@@ -110,6 +112,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
 
     @classmethod
     def mechanism(cls) -> str:
+        """What Opacus calls this accountant."""
         return _NAME
 
     def __len__(self) -> int:
@@ -142,7 +145,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         What other accountants are told here about orders or meshes is not needed, so ignored.
         """
         asked = _checks.probability(delta=delta)
-        return _spent.epsilon(self._training(), asked)
+        return spent.epsilon(self._training(), asked)
 
     def curve(self) -> TradeoffCurve:
         """What all steps so far let an attacker do: every other number is in here."""

@@ -75,6 +75,10 @@ class GuessEvidence(Evidence):
         each = list(zip(self.tries, needed, strict=True))
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
+    def at_best(self) -> GuessEvidence:
+        """Every guess right; of a number of guesses chosen on held-out canaries, any number."""
+        return replace(self, tries=tuple(right for made in self.tries for right in made.perfect()))
+
     def scaled(self, factor: float) -> GuessEvidence:
         many = (_scaled(guessed, factor) for guessed in self.tries)
         return replace(self, tries=tuple(many))
@@ -98,6 +102,11 @@ def one_run(
     >>> apart = Scores(members=np.arange(300, 500), others=np.arange(200))
     >>> print(one_run(apart).epsilon_lower())
     ≥ 4.4194 (95 % confidence, exact, a few numbers of guesses)
+
+    See Also
+    --------
+    tellapart.audit.trainings.canaries.mislabelled : examples to include or leave out
+    tellapart.audit.trainings.canaries.dirac_gradients : gradients to include or leave out
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)
@@ -223,6 +232,7 @@ def _scaled(guessed: ChosenGuesses, factor: float) -> ChosenGuesses:
     return replace(
         guessed,
         aside=aside,
+        most=round(guessed.most * factor),
         guesses=more,
         guesses_in=round(guessed.guesses_in * factor),
         guesses_out=more.made - round(guessed.guesses_in * factor),

@@ -11,12 +11,10 @@ from typing import Any
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Evidence, Finding
-from tellapart.audit.evidence.count import CountEvidence, from_counts
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.curve.guarantees import everything, gaussian
+from tellapart.curve.guarantees import gaussian
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -121,7 +119,7 @@ _STRONGEST, _CLOSE = 64.0, 0.01
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What evidence says of a claim: refuted, or not refuted; never that it is private."""
+    """What evidence says of a claim: refuted, not refuted, or nothing; never that it is private."""
 
     claim: Subject
     evidence: Evidence
@@ -202,15 +200,7 @@ class Verdict:
 
         Where none could, that the claim is not refuted says nothing of it.
         """
-        if self.refuted:
-            return True
-        if not self.evidence.can_refute:
-            return False
-        if isinstance(self.evidence, CountEvidence):  # whatever the rates of its event were
-            trials = self.evidence.counts
-            perfect = Counts(trials.members, trials.members, 0, trials.others)
-            return from_counts(perfect, self.confidence).refutes(self.claim)
-        return self.evidence.power(self.claim, everything()) > 0
+        return self.refuted or self.evidence.could_refute(self.claim)
 
     @property
     def power(self) -> str:
@@ -218,11 +208,9 @@ class Verdict:
         detected, strength = self._strength
         truth = alternative(self.claim).words(strength)
         if not detected:
-            why = (
-                "the event that was chosen hardly tells anything apart"
-                if self.could_refute
-                else "there are too few samples for this claim"
-            )
+            why = "there are too few samples for this claim"
+            if self.could_refute:
+                why += ", or the event that was chosen tells little apart"
             return (
                 f"Power: not even the best attack on {truth} would have refuted the claim with "
                 f"90 % probability: {why}."
@@ -267,11 +255,13 @@ class Verdict:
 
     @property
     def outcome(self) -> tuple[str, str]:
-        """Whether the claim is refuted, and how surely: in words, without the claim."""
+        """Whether the claim is refuted, and how surely or why not: words without the claim."""
         if not self.evidence.can_refute:
-            return "NOT REFUTED", "by a bound that can refute nothing"
-        outcome = "REFUTED" if self.refuted else "NOT REFUTED"
-        return outcome, f"at {percent(self.confidence)} confidence"
+            return "NO VERDICT", "as a Bayesian bound can refute nothing"
+        sure = f"at {percent(self.confidence)} confidence"
+        if not self.could_refute:
+            return "NO VERDICT", f"as no outcome of so few samples could refute it {sure}"
+        return "REFUTED" if self.refuted else "NOT REFUTED", sure
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
@@ -303,6 +293,8 @@ class Verdict:
         return lines
 
     def _more(self) -> str:
+        if not self.could_refute:
+            return self._enough()
         try:
             needed = self.samples_needed
         except (Unsupported, NotCertified) as error:
@@ -324,6 +316,24 @@ class Verdict:
             "stay as observed; to audit again for this reason is a second look, and paid for."
         )
 
+    def _enough(self) -> str:
+        """From how many samples on some outcome could refute the claim."""
+        most = round(math.log(_MOST, _FINE))
+
+        def could(steps: int) -> bool:
+            return self.evidence.scaled(_FINE**steps).could_refute(self.claim)
+
+        try:
+            steps = first_whole(could, 0, most)
+        except (Unsupported, NotCertified) as error:
+            return f"More samples: {error}."
+        if steps >= most and not could(most):
+            return "More samples: no number of them could refute the claim by these looks."
+        return (
+            f"More samples: with about {_times(_FINE**steps)} times as many, the best outcome "
+            "could refute the claim."
+        )
+
 
 def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Verdict:
     """What the evidence says of the claim: a promise, a curve or a mechanism.
@@ -336,6 +346,11 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
     >>> judge(ta.guarantee(epsilon=1), audit.from_counts(counts)).refuted
     True
+
+    See Also
+    --------
+    tellapart.plot.audit : its picture
+    tellapart.report.of : the verdict as a page to keep
     """
     _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))

@@ -1,25 +1,25 @@
-"""From a risk someone can accept to the parameter that keeps it, what it costs, and who is best."""
+"""Calibration to risk: from limits to the parameter that keeps them, what it costs, comparisons.
 
-from tellapart.choose.calibrate import Choice, largest, least
-from tellapart.choose.comparison import Comparison, Pair, compare
-from tellapart.choose.frontiers import Frontier, FrontierRow, frontier
-from tellapart.choose.limit import FROM_MODEL, Limit, at_least, at_most
-from tellapart.choose.noise_choice import NoiseChoice, noise
-from tellapart.choose.noise_tables import NoiseRow, NoiseTable, noise_table
+- `limit`, `named_limits`: how much of a risk is accepted, by its function or by its name;
+- `calibrate`, `search`: the least noise or the largest ε that keeps all limits;
+- `frontiers`: what each parameter costs; `comparison`: who leaks more, and by how much;
+- `noise_choice`, `noise_tables`: noise for correlated records, and methods side by side.
+"""
+
+from typing import TYPE_CHECKING
+
+from tellapart import _moved
+from tellapart.choose.calibrate import largest, least
+from tellapart.choose.comparison import compare
+from tellapart.choose.frontiers import frontier
+from tellapart.choose.limit import FROM_MODEL, at_least, at_most
+from tellapart.choose.noise_choice import noise
+from tellapart.choose.noise_tables import noise_table
 from tellapart.errors import Infeasible
 
 __all__ = [
     "FROM_MODEL",
-    "Choice",
-    "Comparison",
-    "Frontier",
-    "FrontierRow",
     "Infeasible",
-    "Limit",
-    "NoiseChoice",
-    "NoiseRow",
-    "NoiseTable",
-    "Pair",
     "at_least",
     "at_most",
     "compare",
@@ -29,3 +29,6 @@ __all__ = [
     "noise",
     "noise_table",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

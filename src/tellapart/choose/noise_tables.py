@@ -110,6 +110,10 @@ def noise_table(
     Markov quilt, approximate     31.7098  = 0.0959
     group privacy                100.0000  = 0.0302
     plain DP                       1.0000  = 3.2983  not sound in general
+
+    See Also
+    --------
+    tellapart.plot.noise : its picture
     """
     _checks.instance(FiniteModel, "a data model with finitely many values", model=model)
     epsilon = _checks.finite_above_zero(epsilon=epsilon)

@@ -41,6 +41,10 @@ class PrivacyRegion:
     False
     >>> print(region.failures(fpr=0.8, fnr=0.7)[0])
     FNR ≤ e^ε·TNR + δ fails by 0.1563
+
+    See Also
+    --------
+    tellapart.plot.region_point : an attack beside what a promise allows
     """
 
     epsilon: float

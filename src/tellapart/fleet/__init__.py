@@ -1,4 +1,4 @@
-"""Thousands of small models trained at once, so that an attacker can be tried on all of them.
+"""Shadow models: thousands of small models trained at once, so that an attacker can try them all.
 
 Extra ``torch``. Models are stacked, and one batched matrix product serves all of them. DP-SGD is
 the textbook's: true Poisson samples, every gradient clipped by itself, noise on the sum, division
@@ -14,10 +14,12 @@ by the expected batch. It is a reference for audits, not a secure sampler: its n
 (100, 4)
 """
 
-from tellapart.fleet.architectures import CNN, MLP, Architecture, Linear
+from typing import TYPE_CHECKING
+
+from tellapart import _moved
+from tellapart.fleet.architectures import CNN, MLP, Linear
 from tellapart.fleet.canaries import Canaries
-from tellapart.fleet.recipes import DPSGD, SGD, Recipe
-from tellapart.fleet.trained import Fleet
+from tellapart.fleet.recipes import DPSGD, SGD
 from tellapart.fleet.training import train
 
 __all__ = [
@@ -25,10 +27,10 @@ __all__ = [
     "DPSGD",
     "MLP",
     "SGD",
-    "Architecture",
     "Canaries",
-    "Fleet",
     "Linear",
-    "Recipe",
     "train",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

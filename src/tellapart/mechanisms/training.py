@@ -46,6 +46,11 @@ def dp_sgd(
     1.828237
     >>> dp_sgd(noise_multiplier=1.0, epochs=10, batch_size=600, data_size=60_000) == training
     True
+
+    See Also
+    --------
+    tellapart.audit.step : whether a step of training does what is assumed here
+    tellapart.accountants.opacus.CurveAccountant : the same for Opacus
     """
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
     step = Gaussian(noise)

@@ -1,17 +1,17 @@
-"""What an attacker gains: every risk a person cares about, read off one curve.
+"""Risk measures: what an attacker gains, every risk a person cares about, read off one curve.
 
 Measures are plain functions of a curve, so anyone can add their own. A curve from below
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
 """
 
-from tellapart.risk.catalogue import Reading, summary
+from typing import TYPE_CHECKING
+
+from tellapart import _moved
+from tellapart.risk.catalogue import summary
 from tellapart.risk.decisions import (
-    AttackPoint,
-    FScoreAttack,
     bayes_error,
     best_decision,
     f_score,
-    f_score_attack,
     max_posterior,
     posterior,
     ppv,
@@ -28,16 +28,12 @@ from tellapart.risk.rates import advantage, auc, epsilon, tpr
 from tellapart.risk.sentences import words
 
 __all__ = [
-    "AttackPoint",
-    "FScoreAttack",
-    "Reading",
     "advantage",
     "auc",
     "bayes_error",
     "best_decision",
     "epsilon",
     "f_score",
-    "f_score_attack",
     "gaussian_mu",
     "laplace_epsilon",
     "least_epsilon",
@@ -51,3 +47,6 @@ __all__ = [
     "tpr",
     "words",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

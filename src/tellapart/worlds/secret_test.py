@@ -16,8 +16,7 @@ from tellapart.worlds.models.gaussian import GaussianRecords
 from tellapart.worlds.models.laws import NormalLaw
 from tellapart.worlds.models.queries import Vector
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
+from tellapart.worlds.pairs.curves import Extreme, Law, extremes, pair_curve
 from tellapart.worlds.pairs.gaussian import GaussianPair
 from tellapart.worlds.pairs.integrals import mutual_information, renyi
 from tellapart.worlds.pairs.laplace import LaplacePair
@@ -147,6 +146,11 @@ def tell_apart(
     >>> test = tell_apart(twins, Sum(), ta.Laplace(1), RecordValue(0, 1), RecordValue(0, 0))
     >>> test.epsilon
     2.0
+
+    See Also
+    --------
+    tellapart.worlds.frameworks.pufferfish : the worst of all pairs of secrets
+    tellapart.choose.noise : the noise that keeps them apart
     """
     _checks.instance(Model, "a data model of tellapart.worlds", model=model)
     seen: Releases

@@ -9,8 +9,9 @@ import pytest
 from dp_accounting import dp_event
 
 import tellapart as ta
-from tellapart.accountants import _spent
+from tellapart.accountants import spent
 from tellapart.accountants.dp_accounting import CurveAccountant
+from tellapart.mechanisms.combine import Repeated
 
 ADD_REMOVE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = dp.NeighboringRelation.REPLACE_ONE
@@ -157,7 +158,7 @@ def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
 def test_a_bracket_that_is_not_reached_is_widened():
     asked = []
 
-    class Stubborn(ta.Repeated):
+    class Stubborn(Repeated):
         def curve(self, order=None):
             raise ta.NotCertified("not smooth enough for me")
 
@@ -168,7 +169,7 @@ def test_a_bracket_that_is_not_reached_is_widened():
             return super().bracket(delta, gap, order)
 
     mechanism = Stubborn(ta.Laplace(5.0), 20)
-    assert _spent.epsilon(mechanism, 1e-5) >= ROUGH.bracket(1e-5).upper.epsilon(1e-5)
+    assert spent.epsilon(mechanism, 1e-5) >= ROUGH.bracket(1e-5).upper.epsilon(1e-5)
     assert asked == [1e-4, 1e-2, 1.0]
 
 

@@ -18,10 +18,10 @@ from tellapart.worlds import (
     MarkovChain,
     RecordValue,
     Sum,
-    interior_log_mgf,
     tell_apart,
 )
 from tellapart.worlds.frameworks import pufferfish
+from tellapart.worlds.markov.laplace_tails import interior_log_mgf
 from tellapart.worlds.pairs.curves import pair_curve
 
 PURE = [at_most(1, risk.epsilon, delta=0)]

@@ -10,6 +10,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart.curve.algebra import crossings
 from tellapart.mechanisms.subject import scope
 
 LAPLACE, GAUSSIAN = ta.Laplace(scale=1), ta.Gaussian(sigma=1)
@@ -19,14 +20,14 @@ LAPLACE, GAUSSIAN = ta.Laplace(scale=1), ta.Gaussian(sigma=1)
 
 
 def test_two_promises_cross_where_their_lines_meet():
-    found = ta.crossings(ta.guarantee(1, 1e-3), ta.guarantee(0.5, 1e-2))
+    found = crossings(ta.guarantee(1, 1e-3), ta.guarantee(0.5, 1e-2))
     fpr = 9e-3 / (math.e - math.exp(0.5))
     fnr = 1 - 1e-3 - math.e * fpr
     assert found == (pytest.approx((fpr, fnr)), pytest.approx((fnr, fpr)))
 
 
 def test_crossings_in_the_far_corner_keep_their_digits():
-    found = ta.crossings(ta.guarantee(60, 0), ta.guarantee(50, 1e-30))
+    found = crossings(ta.guarantee(60, 0), ta.guarantee(50, 1e-30))
     fpr = 1e-30 / (math.exp(60) - math.exp(50))
     assert found[0].fpr == pytest.approx(fpr, rel=1e-9)
     assert found[-1].fnr == pytest.approx(fpr, rel=1e-9)
@@ -34,31 +35,31 @@ def test_crossings_in_the_far_corner_keep_their_digits():
 
 def test_at_a_crossing_both_have_the_same_rates_and_change_places():
     a, b = LAPLACE.curve(), GAUSSIAN.curve()
-    for one in ta.crossings(a, b):
+    for one in crossings(a, b):
         assert a.beta(one.fpr) == pytest.approx(b.beta(one.fpr), abs=1e-12)
         around = np.array([one.fpr - 1e-4, one.fpr + 1e-4])
         assert np.prod(np.sign(a.beta(around) - b.beta(around))) == -1
 
 
 def test_touching_is_not_crossing():
-    assert ta.crossings(ta.guarantee(1), LAPLACE.curve()) == ()
-    assert ta.crossings(LAPLACE.curve(), LAPLACE.curve()) == ()
+    assert crossings(ta.guarantee(1), LAPLACE.curve()) == ()
+    assert crossings(LAPLACE.curve(), LAPLACE.curve()) == ()
 
 
 def test_curves_that_nearly_touch_are_told_from_those_that_cross():
     """A lead of 1e-7 counts, rounding does not."""
     promise = ta.guarantee(1.0)
     close = ta.guarantee(pairs=[(1.0 + 1e-7, 0.0), (0.9, 0.05)])
-    assert len(ta.crossings(promise, close)) == 2
+    assert len(crossings(promise, close)) == 2
     same = ta.from_pmfs([0.1, 0.2, 0.7], [0.7, 0.2, 0.1])
-    assert ta.crossings(same, ta.from_pmfs([0.7, 0.1, 0.2], [0.1, 0.7, 0.2])) == ()
+    assert crossings(same, ta.from_pmfs([0.7, 0.1, 0.2], [0.1, 0.7, 0.2])) == ()
 
 
 def test_narrow_crossings_are_found():
     """Two changes of place within a hundredth of the FPR axis."""
     a = ta.guarantee(pairs=[(1.0, 0.0), (0.5, 0.1)])
     b = ta.guarantee(pairs=[(1.0, 0.001), (0.5, 0.0995)])
-    assert len(ta.crossings(a, b)) == 2
+    assert len(crossings(a, b)) == 2
 
 
 # -- compare ------------------------------------------------------------------------------------

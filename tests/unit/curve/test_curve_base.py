@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart.curve.base import Rates
 from tellapart.curve.closed import LaplaceCurve
 
 NAN, INF = math.nan, math.inf
@@ -90,7 +91,7 @@ def test_the_answer_belongs_to_the_caller(curve, question):
 def test_rates_have_the_shape_of_the_threshold(curve):
     thresholds = [-INF, -1, 0, 0.3, 1, INF]
     scalar = curve.rates(0.3)
-    assert isinstance(scalar, ta.Rates)
+    assert isinstance(scalar, Rates)
     assert [type(rate) for rate in scalar] == [float] * 4
     assert {type(rate) for rate in curve.rates(np.array(1))} == {float}
     for shape in [(6,), (3, 2)]:

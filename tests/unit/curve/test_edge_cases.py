@@ -10,6 +10,8 @@ import pytest
 from scipy.special import erf, expit
 
 import tellapart as ta
+from tellapart.curve.region import MechanismRegion
+from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 
 INF = math.inf
 ALPHA = np.array(
@@ -64,7 +66,7 @@ def test_without_epsilon_and_delta_nothing_is_learned(name):
     assert curve.delta(EPSILON[EPSILON >= 0]) == pytest.approx(np.zeros(9), abs=1e-15)
     assert curve.epsilon(1e-12) == 0
     assert curve.area() == pytest.approx(0.5, abs=1e-12)
-    assert ta.MechanismRegion(curve).area() == pytest.approx(0, abs=1e-12)
+    assert MechanismRegion(curve).area() == pytest.approx(0, abs=1e-12)
 
 
 # -- everything is learned ----------------------------------------------------------------------
@@ -93,7 +95,7 @@ def test_with_delta_1_everything_is_learned(name):
     assert np.all(curve.delta(EPSILON) == 1)
     assert curve.epsilon([0, 0.5, 1 - 1e-16, 1]).tolist() == [INF, INF, INF, 0]
     assert curve.area() == 0
-    assert ta.MechanismRegion(curve).area() == 1
+    assert MechanismRegion(curve).area() == 1
 
 
 # -- the corners of the curve -------------------------------------------------------------------
@@ -294,9 +296,9 @@ def test_far_out_every_answer_is_a_number_in_range(name):
         lambda: ta.DiscreteLaplace(1, 10**400).curve().beta(0.1),
         lambda: ta.RandomizedResponse(1, 10**400).curve().beta(0.1),
         lambda: ta.from_densities(np.ones_like, np.ones_like, (0, 1), cells=10**400).beta(0.1),
-        lambda: ta.MechanismRegion(ta.Laplace(1).curve()).boundary(10**400),
-        lambda: ta.plausibly_deniable([0.1, 0.2], record=0, ratio=2, k=10**400),
-        lambda: ta.plausibly_deniable([0.1, 0.2], record=10**400, ratio=2, k=1),
+        lambda: MechanismRegion(ta.Laplace(1).curve()).boundary(10**400),
+        lambda: plausibly_deniable([0.1, 0.2], record=0, ratio=2, k=10**400),
+        lambda: plausibly_deniable([0.1, 0.2], record=10**400, ratio=2, k=1),
     ],
     ids=["gaussian", "laplace", "categories", "cells", "points", "k", "record"],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.curve.region import Failure
+from tellapart.curve.region import Failure, MechanismRegion
 
 NAN, INF, E = math.nan, math.inf, math.e
 LAPLACE = ta.Laplace.with_epsilon(1).curve()
@@ -43,15 +43,15 @@ BAD = [
     ),
     (lambda: ta.PrivacyRegion(1).failures(0.1, tpr="x"), "tpr must be a number, got 'x'"),
     (lambda: ta.PrivacyRegion(1).failures(1.1, 0), "fpr must lie in [0, 1], got 1.1"),
-    (lambda: ta.MechanismRegion(None), f"curve must {HINT}, got None"),
-    (lambda: ta.MechanismRegion(3), f"curve must {HINT}, got 3"),
-    (lambda: ta.MechanismRegion(LAPLACE).contains(2, 0.1), "fpr must lie in [0, 1], got 2.0"),
-    (lambda: ta.MechanismRegion(LAPLACE).contains(0.1, NAN), "fnr must not contain NaN, got nan"),
-    (lambda: ta.MechanismRegion(LAPLACE).failures(0.1, 2), "fnr must lie in [0, 1], got 2"),
-    (lambda: ta.MechanismRegion(LAPLACE).failures([0.1], 0), "fpr must be a number, got [0.1]"),
-    (lambda: ta.MechanismRegion(LAPLACE).boundary(2), "points must be at least 3, got 2"),
-    (lambda: ta.MechanismRegion(LAPLACE).boundary(9.5), "points must be a whole number, got 9.5"),
-    (lambda: ta.MechanismRegion(LAPLACE).boundary("9"), "points must be a whole number, got '9'"),
+    (lambda: MechanismRegion(None), f"curve must {HINT}, got None"),
+    (lambda: MechanismRegion(3), f"curve must {HINT}, got 3"),
+    (lambda: MechanismRegion(LAPLACE).contains(2, 0.1), "fpr must lie in [0, 1], got 2.0"),
+    (lambda: MechanismRegion(LAPLACE).contains(0.1, NAN), "fnr must not contain NaN, got nan"),
+    (lambda: MechanismRegion(LAPLACE).failures(0.1, 2), "fnr must lie in [0, 1], got 2"),
+    (lambda: MechanismRegion(LAPLACE).failures([0.1], 0), "fpr must be a number, got [0.1]"),
+    (lambda: MechanismRegion(LAPLACE).boundary(2), "points must be at least 3, got 2"),
+    (lambda: MechanismRegion(LAPLACE).boundary(9.5), "points must be a whole number, got 9.5"),
+    (lambda: MechanismRegion(LAPLACE).boundary("9"), "points must be a whole number, got '9'"),
 ]
 
 
@@ -61,7 +61,7 @@ def test_bad_input_is_refused_word_for_word(call, message):
         call()
 
 
-@pytest.mark.parametrize("region", [ta.PrivacyRegion(1), ta.MechanismRegion(LAPLACE)])
+@pytest.mark.parametrize("region", [ta.PrivacyRegion(1), MechanismRegion(LAPLACE)])
 def test_rates_of_different_length_are_refused(region):
     message = "fnr must fit the shape of fpr (2,), got (3,)"
     with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}\\Z"):
@@ -203,7 +203,7 @@ def test_regions_are_frozen_and_clean():
     with pytest.raises(dataclasses.FrozenInstanceError):
         region.epsilon = 2
     with pytest.raises(dataclasses.FrozenInstanceError):
-        ta.MechanismRegion(LAPLACE).curve = None
+        MechanismRegion(LAPLACE).curve = None
 
 
 def test_a_failure_is_a_pair():
@@ -216,11 +216,11 @@ def test_a_failure_is_a_pair():
 
 def test_a_mechanism_lies_in_the_region_it_promises():
     promised = ta.PrivacyRegion(1)
-    assert promised.contains(*ta.MechanismRegion(LAPLACE).boundary(401).T).all()
+    assert promised.contains(*MechanismRegion(LAPLACE).boundary(401).T).all()
 
 
 def test_the_two_sides_are_named():
-    region = ta.MechanismRegion(LAPLACE)
+    region = MechanismRegion(LAPLACE)
     (low,) = region.failures(fpr=0.1, fnr=0.1)
     assert low.inequality == "FNR ≥ β(FPR)"
     assert low.excess == pytest.approx(LAPLACE.beta(0.1) - 0.1, rel=1e-12)
@@ -238,7 +238,7 @@ def inwards(fpr, fnr):
 
 
 def test_contains_of_a_mechanism_broadcasts(curve):
-    region = ta.MechanismRegion(curve)
+    region = MechanismRegion(curve)
     fpr = np.linspace(0, 1, 7)
     assert region.contains(*inwards(fpr, curve.beta(fpr))).all()
     assert region.contains(*inwards(fpr, 1 - curve.beta(1 - fpr))).all()
@@ -249,14 +249,14 @@ def test_contains_of_a_mechanism_broadcasts(curve):
 
 def test_an_ordered_pair_has_a_lopsided_region():
     """Its region is symmetric about the centre, not about the diagonal."""
-    region = ta.MechanismRegion(POLYGON)
+    region = MechanismRegion(POLYGON)
     assert region.contains(0.2, 0.3)
     assert not region.contains(0.3 - 1e-9, 0.2 - 1e-9)
     assert region.contains(0.8, 0.7)
 
 
 def test_the_corners_of_a_polygon():
-    region = ta.MechanismRegion(POLYGON)
+    region = MechanismRegion(POLYGON)
     expected = [(0, 1), (0.2, 0.3), (0.5, 0.1), (1, 0), (0.8, 0.7), (0.5, 0.9)]
     assert region.vertices() == pytest.approx(np.array(expected), abs=1e-15)
     assert shoelace(region.vertices()) == pytest.approx(region.area(), abs=1e-15)
@@ -265,20 +265,20 @@ def test_the_corners_of_a_polygon():
 def test_the_area_of_a_polygon_is_that_of_its_zonotope():
     p, q = [0.5, 0.3, 0.2], [0.1, 0.2, 0.7]
     zonotope = sum(abs(p[i] * q[j] - p[j] * q[i]) for i in range(3) for j in range(i + 1, 3))
-    assert ta.MechanismRegion(POLYGON).area() == pytest.approx(zonotope, abs=1e-15)
+    assert MechanismRegion(POLYGON).area() == pytest.approx(zonotope, abs=1e-15)
 
 
 def test_the_areas_that_have_formulas():
     laplace, gaussian = LAPLACE, ta.Gaussian(0.5).curve()
-    assert ta.MechanismRegion(laplace).area() == pytest.approx(1 - 3 / (2 * E), abs=1e-15)
+    assert MechanismRegion(laplace).area() == pytest.approx(1 - 3 / (2 * E), abs=1e-15)
     normal_tail = math.erfc(2 / 2) / 2  # Φ(−μ/√2) at μ = 2
-    assert ta.MechanismRegion(gaussian).area() == pytest.approx(1 - 2 * normal_tail, abs=1e-14)
-    assert ta.MechanismRegion(ta.guarantee(mu=0)).area() == 0
-    assert ta.MechanismRegion(ta.guarantee(mu=INF)).area() == 1
+    assert MechanismRegion(gaussian).area() == pytest.approx(1 - 2 * normal_tail, abs=1e-14)
+    assert MechanismRegion(ta.guarantee(mu=0)).area() == 0
+    assert MechanismRegion(ta.guarantee(mu=INF)).area() == 1
 
 
 def test_the_boundary_runs_counter_clockwise_from_the_top_left(curve):
-    region = ta.MechanismRegion(curve)
+    region = MechanismRegion(curve)
     walk = region.boundary(points=101)
     assert walk.shape == (204, 2)
     assert walk[0].tolist() == [0, 1]
@@ -292,7 +292,7 @@ def test_the_boundary_runs_counter_clockwise_from_the_top_left(curve):
 def test_a_smooth_region_has_no_corners():
     message = "this region is smooth and has no corners; ask for its boundary(...)"
     with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
-        ta.MechanismRegion(LAPLACE).vertices()
+        MechanismRegion(LAPLACE).vertices()
 
 
 @pytest.mark.parametrize(
@@ -300,12 +300,12 @@ def test_a_smooth_region_has_no_corners():
 )
 def test_every_polygon_has_corners(polygon):
     """A claim's region is a polygon with eight corners, randomised response's has four."""
-    corners = ta.MechanismRegion(polygon).vertices()
-    assert shoelace(corners) == pytest.approx(ta.MechanismRegion(polygon).area(), abs=1e-12)
+    corners = MechanismRegion(polygon).vertices()
+    assert shoelace(corners) == pytest.approx(MechanismRegion(polygon).area(), abs=1e-12)
 
 
 def test_corners_and_boundaries_belong_to_the_caller():
-    region = ta.MechanismRegion(POLYGON)
+    region = MechanismRegion(POLYGON)
     for fresh in (region.vertices, region.boundary, ta.PrivacyRegion(1).vertices):
         before = fresh().copy()
         fresh()[:] = 7.0

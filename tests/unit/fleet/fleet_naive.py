@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from tellapart.fleet import CNN, Architecture
+from tellapart.fleet import CNN
+from tellapart.fleet.architectures import Architecture
 
 
 def forward(architecture: Architecture, weights: dict[str, torch.Tensor], x: torch.Tensor):

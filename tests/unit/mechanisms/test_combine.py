@@ -12,6 +12,7 @@ import tellapart as ta
 from tellapart.curve.composition.compose import composed, privacy_loss_of
 from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.curve.composition.loss_laws import LaplaceLoss
+from tellapart.mechanisms.combine import Sampled
 
 STEP = ta.Gaussian(1)
 OTHERS = ta.Gaussian(1, neighbours=ta.Neighbours.REPLACE)
@@ -306,7 +307,7 @@ SHUFFLED = ta.RandomizedResponse(1.0).shuffled(100)
     "take",
     [
         lambda: MATRIX.sampled(0.1),
-        lambda: ta.Sampled(MATRIX, 0.1),
+        lambda: Sampled(MATRIX, 0.1),
         lambda: MATRIX.repeated(2).sampled(0.1),
         lambda: ta.Gaussian(1.0).then(MATRIX).sampled(0.1),
         lambda: MATRIX.for_group(2).sampled(0.1),

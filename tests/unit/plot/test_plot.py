@@ -426,7 +426,7 @@ SCORES = audit.Scores(members=DRAW.normal(1.5, 1, 1000), others=DRAW.normal(0, 1
 RANKS = audit.many_runs(SCORES)
 AUDITS = {
     "refuted": lambda: plot.audit(audit.judge(ta.guarantee(1), RANKS)),
-    "standing": lambda: plot.audit(audit.judge(ta.guarantee(9), RANKS)),
+    "standing": lambda: plot.audit(audit.judge(ta.guarantee(5), RANKS)),
     "no claim": lambda: plot.audit(RANKS),
     "claim aside": lambda: plot.audit(RANKS, ta.guarantee(1), ta.Gaussian(1 / 1.5)),
     "mechanism": lambda: plot.audit(audit.judge(ta.Gaussian(4), RANKS)),

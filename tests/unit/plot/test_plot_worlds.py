@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 import tellapart as ta
 from tellapart import plot
-from tellapart.choose import NoiseRow
-from tellapart.worlds.frameworks import FrameworkResult, Side
+from tellapart.choose.noise_tables import NoiseRow
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.markov import streams
 
 STILL = [[0.8, 0.2], [0.1, 0.9]]

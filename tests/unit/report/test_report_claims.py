@@ -16,12 +16,13 @@ import tellapart as ta
 from tellapart import audit, report, risk
 from tellapart.report import QUESTIONS, building, html
 from tellapart.report.checklist import Known, items
+from tellapart.report.model import Input
 
 DRAW = np.random.default_rng(8)
 SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
-STANDING = audit.judge(ta.Gaussian(0.1), EVIDENCE)
+STANDING = audit.judge(ta.Gaussian(0.4), EVIDENCE)
 BELIEF = audit.many_runs(SCORES, method=audit.Credible(1.0))
 TRAINING = ta.dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
 
@@ -284,7 +285,7 @@ def said(value, words, at=""):
 BASE = report.of(
     STANDING, scores=SCORES, unit="one", answers={"access": "a", "review": "b"}, command="c"
 )
-BASE = replace(BASE, made=replace(BASE.made, inputs=(report.Input("scores.csv", 7),)))
+BASE = replace(BASE, made=replace(BASE.made, inputs=(Input("scores.csv", 7),)))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
+from tellapart.risk.inference import gaussian_mu
 
 CURVE = ta.Laplace.with_epsilon(1).curve()
 LEAKY = ta.guarantee(1, 0.1)
@@ -161,5 +162,5 @@ def test_the_precision_of_full_recall_leads_back(prior, epsilon):
 
 
 def test_rates_at_the_corners_have_a_mu_without_a_warning():
-    assert risk.gaussian_mu(fpr=0, tpr=0) == 0
-    assert risk.gaussian_mu(fpr=[0, 1, 0, 1], tpr=[0, 1, 1, 0]).tolist() == [0, 0, np.inf, np.inf]
+    assert gaussian_mu(fpr=0, tpr=0) == 0
+    assert gaussian_mu(fpr=[0, 1, 0, 1], tpr=[0, 1, 1, 0]).tolist() == [0, 0, np.inf, np.inf]

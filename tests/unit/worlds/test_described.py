@@ -12,8 +12,6 @@ from tellapart.errors import InvalidArgument
 from tellapart.worlds import (
     Channel,
     Exchangeable,
-    FittedChain,
-    FittedTable,
     GaussianRecords,
     Independent,
     JointTable,
@@ -23,7 +21,10 @@ from tellapart.worlds import (
     TreeNetwork,
     fit_chain,
 )
-from tellapart.worlds.described import Target, parse, read
+from tellapart.worlds.described import parse, read
+from tellapart.worlds.described.tables import Target
+from tellapart.worlds.markov.fitting import FittedChain
+from tellapart.worlds.models.fitted_tables import FittedTable
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CHAIN = """

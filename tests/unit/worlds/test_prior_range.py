@@ -9,7 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.worlds import PriorRange
+from tellapart.worlds.adversary import PriorRange
 
 CURVE = ta.Laplace(1).curve()
 ABOUT = PriorRange(0.1, 0.6)

@@ -12,22 +12,21 @@ import tellapart as ta
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.worlds import (
     Channel,
-    FiniteLaw,
     GaussianRecords,
     ImpossibleSecret,
     Independent,
     JointTable,
     MarkovChain,
-    NormalLaw,
     Predicate,
     RecordIn,
     RecordValue,
     Sum,
-    one_vs_rest,
     tell_apart,
 )
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
 from tellapart.worlds.pairs import integrals
 from tellapart.worlds.pairs.integrals import mutual_information, renyi
+from tellapart.worlds.secret_test import one_vs_rest
 
 ONE, ZERO = RecordValue(0, 1), RecordValue(0, 0)
 BIT = JointTable([[0, 1]], [0.25, 0.75])

@@ -12,23 +12,20 @@ from scipy.special import logsumexp
 import tellapart as ta
 from tellapart.worlds import (
     Exchangeable,
-    FiniteLaw,
     GaussianRecords,
     ImpossibleSecret,
     Independent,
     JointTable,
     Linear,
     MarkovChain,
-    NormalLaw,
     Predicate,
     RecordIn,
     RecordValue,
     Sum,
     TreeNetwork,
-    wasserstein,
-    widest,
 )
-from tellapart.worlds.wasserstein_distance import SLACK
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
+from tellapart.worlds.wasserstein_distance import SLACK, wasserstein, widest
 
 
 def draws(seed):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tellapart import zoo
+from tellapart.zoo.specimen import Flaw
 
 specimens = pytest.mark.parametrize("one", zoo.SPECIMENS, ids=lambda one: one.name)
 # Each comparison below fails for a correct mechanism with at most this probability.
@@ -55,7 +56,7 @@ def test_other_seeds_give_other_outputs_unless_calls_share_noise(one):
         for seed in (1, 2)
         for data in one.pairs[0]
     ]
-    assert (found[:2] == found[2:]) == (one.flaw is zoo.Flaw.CALLS)
+    assert (found[:2] == found[2:]) == (one.flaw is Flaw.CALLS)
 
 
 @specimens

@@ -12,6 +12,7 @@ import tellapart as ta
 from tellapart import zoo
 from tellapart.mechanisms.subject import curve_of
 from tellapart.zoo import additive, choice, local, sparse, steps, summaries
+from tellapart.zoo.specimen import Flaw
 
 FAMILIES = (additive, choice, local, sparse, steps, summaries)
 specimens = pytest.mark.parametrize("one", zoo.SPECIMENS, ids=lambda one: one.name)
@@ -39,7 +40,7 @@ def test_its_words_are_one_short_sentence(one):
 def test_its_truth_agrees_with_whether_it_is_correct(one):
     """A correct one leaks at most its claim; one whose law is wrong leaks more."""
     if one.truth is None:
-        assert one.correct or one.flaw is zoo.Flaw.CALLS
+        assert one.correct or one.flaw is Flaw.CALLS
     elif one.correct:
         assert one.truth <= one.claimed * (1 + 1e-9)
     else:

@@ -3,37 +3,28 @@
 The attack, threshold included, must be fixed before these counts are drawn.
 """
 
+from typing import TYPE_CHECKING
+
+from tellapart import _moved
 from tellapart.audit.counts.buehler import (
-    Ranking,
     berger_boos_epsilon,
     buehler_epsilon,
-    buehler_p_value,
 )
 from tellapart.audit.counts.clopper_pearson import (
-    Forms,
     box_epsilon,
     clopper_pearson,
     clopper_pearson_epsilon,
-    delta_lower,
-    gaussian_epsilon,
-    mu_lower,
 )
-from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
-from tellapart.audit.counts.score import score_epsilon
+from tellapart.audit.counts.credible import joint_beta_epsilon
 
 __all__ = [
-    "Forms",
-    "Ranking",
     "berger_boos_epsilon",
     "box_epsilon",
     "buehler_epsilon",
-    "buehler_p_value",
     "clopper_pearson",
     "clopper_pearson_epsilon",
-    "delta_lower",
-    "gaussian_epsilon",
-    "jeffreys_epsilon",
     "joint_beta_epsilon",
-    "mu_lower",
-    "score_epsilon",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,13 @@ class BandEvidence(CurveEvidence):
         )
         level, at = self.ledger.level, (float(fpr[worst]), shown)
         return Finding(where, shown, allowed, level, level, at=at)
+
+    def at_best(self) -> BandEvidence:
+        """One threshold that accuses every member and no other."""
+        level = self.ledger.entries[0].level  # of FPR, one way; that of TPR is the same
+        fpr = fpr_upper_above(np.array([0]), self.others, level)
+        tpr = tpr_lower(np.array([self.members]), self.members, level)
+        return replace(self, shown=shown_corners(tpr, fpr))
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """At ranks of others alone: the band may see more."""

@@ -169,6 +169,14 @@ class Evidence(ABC):
         power = self._power(_promise(claim))
         return lambda truth: power(curve_of(truth, "truth"))
 
+    def could_refute(self, claim: Subject) -> bool:
+        """Whether any outcome of so many samples could have refuted the claim."""
+        return self.can_refute and self.at_best().refutes(claim)
+
+    def at_best(self) -> Evidence:
+        """What as many samples would show if the attack told members and others apart wholly."""
+        raise Unsupported("this evidence does not say what other outcomes would show")
+
     def scaled(self, factor: float) -> Evidence:
         """What this evidence would be with so many times the samples and the same rates."""
         raise Unsupported("this evidence does not say what more samples would show")

@@ -175,6 +175,10 @@ class CountEvidence(Evidence):
 
         return solve.first_whole(refuted, 0, self.counts.members + 1)
 
+    def at_best(self) -> CountEvidence:
+        members, others = self.counts.members, self.counts.others
+        return replace(self, counts=Counts(members, members, 0, others))
+
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)
         others = (self.counts.accused_others, self.counts.others)
@@ -192,6 +196,10 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
     >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
     >>> print(from_counts(counts).epsilon_lower())
     ≥ 3.2052 (95 % confidence, exact, one fixed threshold)
+
+    See Also
+    --------
+    tellapart.audit.counts.intervals.buehler_epsilon : the bound by itself
     """
     if isinstance(counts, Mapping):
         share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)

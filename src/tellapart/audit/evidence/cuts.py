@@ -156,6 +156,11 @@ class CutEvidence(CurveEvidence):
 
         return power
 
+    def at_best(self) -> CutEvidence:
+        """Events that happen on one input in every call and on the other in none."""
+        perfect = (replace(cut, happened=cut.tested, against=0) for cut in self.cuts)
+        return replace(self, cuts=tuple(perfect))
+
     def scaled(self, factor: float) -> CutEvidence:
         names = ("happened", "tested", "against", "reference")
         many = [

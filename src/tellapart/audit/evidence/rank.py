@@ -123,6 +123,19 @@ class RankEvidence(Evidence):
                 roc[some] = _roc(curve, end)(self._cells.cuts[some])
         return roc
 
+    def at_best(self) -> RankEvidence:
+        """All of the tested beyond the first of the reference, at either end.
+
+        Ranks fixed beforehand include the first at both ends; one that was chosen on held-out
+        scores could have been either.
+        """
+        perfect = dict.fromkeys(
+            replace(look, end=end, rank=1, reference=reference, beyond=tested, tested=tested)
+            for look in self.looks
+            for end, (reference, tested) in _ends(look).items()
+        )
+        return replace(self, looks=tuple(perfect))
+
     def scaled(self, factor: float) -> RankEvidence:
         many = [
             replace(
@@ -140,6 +153,13 @@ class RankEvidence(Evidence):
         factor = level / self.ledger.level
         looks = tuple(replace(look, level=look.level * factor) for look in self.looks)
         return replace(self, looks=looks, ledger=self.ledger.at_level(level))
+
+
+def _ends(look: Look) -> dict[End, tuple[int, int]]:
+    """How many are the reference and how many are tested, from either end."""
+    one, other = look.reference, look.tested
+    other_end = End.CLEAR if look.end is End.ACCUSE else End.ACCUSE
+    return {look.end: (one, other), other_end: (other, one)}
 
 
 def _above(a: Array, b: Array, level: Array) -> tuple[Array, Array]:

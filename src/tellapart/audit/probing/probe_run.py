@@ -82,6 +82,10 @@ def probe(
     >>> verdict = probe(noisy_count, [1, 2], [1, 2, 3], claim=ta.guarantee(epsilon=1))
     >>> verdict.refuted
     True
+
+    See Also
+    --------
+    tellapart.testing.assert_private : the same as one line of a test suite
     """
     curve = curve_of(claim, "claim")
     count = _checks.whole(_FEWEST, 10**9, samples=samples)

@@ -9,8 +9,22 @@ description that is wider than the claim gives pairs that are no neighbours, and
 >>> table = domains.Tables({"age": (0, 120), "job": ["none", "some"]})
 """
 
+from typing import TYPE_CHECKING
+
+from tellapart import _moved
 from tellapart.audit.searching.answers import Answers, Moves, OneOf, Tallies
-from tellapart.audit.searching.domain import Domain, Examples
+from tellapart.audit.searching.domain import Examples
 from tellapart.audit.searching.records import Numbers, Tables
 
-__all__ = ["Answers", "Domain", "Examples", "Moves", "Numbers", "OneOf", "Tables", "Tallies"]
+__all__ = [
+    "Answers",
+    "Examples",
+    "Moves",
+    "Numbers",
+    "OneOf",
+    "Tables",
+    "Tallies",
+]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

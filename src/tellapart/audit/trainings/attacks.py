@@ -14,27 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tellapart import _checks
+from tellapart import _checks, _moved
 from tellapart._checks import Array
-from tellapart.audit.trainings.lira import Described, Inclusion, Lira, lira, logits, side_mean
+from tellapart.audit.trainings.lira import Inclusion, Lira, lira, side_mean
 from tellapart.errors import Unsupported
 
 __all__ = [
-    "Attack",
-    "Described",
     "Lira",
     "Rmia",
     "gradient_dot",
     "label_confidences",
     "lira",
-    "logits",
     "loss_threshold",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)
 
 
 class Attack(Protocol):

@@ -19,7 +19,7 @@ from tellapart import _checks, run
 from tellapart._checks import Array
 from tellapart.audit.scores import Orientation, Scores
 
-__all__ = ["Canaries", "dirac_gradients", "mislabelled"]
+__all__ = ["dirac_gradients", "mislabelled"]
 
 Coins = NDArray[np.bool_]
 # Keeps the draws of canaries apart from those of their coins.

@@ -69,7 +69,10 @@ class StepAudit:
     def __str__(self) -> str:
         lines = [self.verdict.headline]
         for pair, verdict in zip(self.pairs, self.shown, strict=True):
-            said = "refutes the claim" if verdict.refuted else "does not refute it"
+            said = (
+                "does not refute it" if verdict.could_refute else "has too few calls to refute it"
+            )
+            said = "refutes the claim" if verdict.refuted else said
             bound = verdict.epsilon_lower().value
             lines.append(f"- {pair.name} ({pair.words}): {said}, ε ≥ {bound:.4g} shown")
         if self.verdict.finding is not None:
@@ -117,6 +120,10 @@ def step(
     >>> audited = step(release, clip=1.0, noise_multiplier=1.0)
     >>> audited.refuted, audited.refuting[0].name
     (True, 'long canary')
+
+    See Also
+    --------
+    tellapart.zoo.TRAINING : steps to try it on
     """
     _checks.function(step=step)
     setting = _setting(layers, clip, records, public_size, nan)

@@ -75,6 +75,11 @@ def training(
     >>> people = np.array([1.0, 0.0, 1.0, 0.0])
     >>> training(noisy_sum, people, claim=ta.guarantee(epsilon=1), models=1_000).refuted
     True
+
+    See Also
+    --------
+    tellapart.audit.trainings.attacks.Lira : an attack that learns from other models
+    tellapart.fleet.train : thousands of small models at once
     """
     promise = curve_of(claim, "claim")
     sure = _checks.inside_unit(confidence=confidence)

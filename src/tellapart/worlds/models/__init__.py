@@ -5,6 +5,9 @@ are models, `tellapart.worlds.markov` has chains; `queries` and `secrets` are as
 and `vectors` come back; `fitted_tables` and `table_sets` are what data leave open.
 """
 
+from typing import TYPE_CHECKING
+
 from tellapart import _moved
 
-__getattr__ = _moved.names(__name__, "tellapart.worlds")
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

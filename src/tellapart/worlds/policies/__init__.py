@@ -6,9 +6,11 @@ records. With constraints it is less: a prior on the databases that remain may l
 so ask the exact test of such a prior as well.
 """
 
+from typing import TYPE_CHECKING
+
+from tellapart import _moved
 from tellapart.worlds.policies.constraints import KnownCount, KnownMarginal
-from tellapart.worlds.policies.histograms import CumulativeHistogram, Histogram
-from tellapart.worlds.policies.policy import Policy, Sensitivity
+from tellapart.worlds.policies.policy import CumulativeHistogram, Histogram, Policy
 from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     CompleteGraph,
@@ -28,5 +30,7 @@ __all__ = [
     "KnownMarginal",
     "PartitionGraph",
     "Policy",
-    "Sensitivity",
 ]
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit import Basis, LowerBound
+from tellapart.audit.bounds import Basis, LowerBound
 
 BOUND = LowerBound(1.5, confidence=0.95, basis=Basis.EXACT, method="a test")
 numbers = st.floats(0, allow_nan=False) | st.integers(0, 10**6)

@@ -12,12 +12,11 @@ from scipy.stats import beta, binom
 import tellapart as ta
 from tellapart.audit import Counts
 from tellapart.audit.counts import clopper_pearson, exact_tails, score
+from tellapart.audit.counts.buehler import Ranking, buehler_p_value
+from tellapart.audit.counts.clopper_pearson import Forms
 from tellapart.audit.counts.intervals import (
-    Forms,
-    Ranking,
     berger_boos_epsilon,
     buehler_epsilon,
-    buehler_p_value,
     clopper_pearson_epsilon,
 )
 from tellapart.errors import InvalidArgument

@@ -10,7 +10,9 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.counts.intervals import jeffreys_epsilon, joint_beta_epsilon
+from tellapart.audit.bounds import Basis
+from tellapart.audit.counts.credible import jeffreys_epsilon
+from tellapart.audit.counts.intervals import joint_beta_epsilon
 from tellapart.curve.guarantees import gaussian
 
 HIGHER, LOWER, EITHER = audit.Orientation
@@ -134,6 +136,6 @@ def test_a_belief_looks_the_way_it_is_told(prior, orientation):
     bound = jeffreys_epsilon if prior is audit.Prior.JEFFREYS else joint_beta_epsilon
     for delta in (0.0, 0.05):
         assert found.epsilon_lower(delta) == bound(counts, delta=delta, confidence=0.9)
-        assert found.epsilon_lower(delta).basis is audit.Basis.BAYESIAN
+        assert found.epsilon_lower(delta).basis is Basis.BAYESIAN
     with pytest.raises(ta.Unsupported, match="both ways"):
         audit.many_runs(audit.Scores(members, others, EITHER), method=audit.Credible(-1.0, prior))

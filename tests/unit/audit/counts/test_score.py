@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from tellapart.audit import Basis, Counts
+from tellapart.audit import Counts
+from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import score as score_test
-from tellapart.audit.counts.intervals import score_epsilon
+from tellapart.audit.counts.score import score_epsilon
 from tellapart.errors import InvalidArgument
 
 

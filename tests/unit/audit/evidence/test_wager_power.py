@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.audit import Pairs, Wager
+from tellapart.audit import Wager
+from tellapart.audit.evidence.e_process import Pairs
 from tellapart.audit.evidence.sequential_test import planned, wager_power
 
 CALLS = 600

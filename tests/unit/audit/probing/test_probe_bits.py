@@ -7,6 +7,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit, zoo
+from tellapart.zoo.specimen import Flaw
 
 ONE, MU = ta.guarantee(epsilon=1), ta.guarantee(mu=1)
 PAIRS = [(0.0, 1.0), (1.0, 2.0), (3.0, 4.0), (100.0, 101.0)]
@@ -110,7 +111,7 @@ def test_noise_divided_by_epsilon_is_caught():
 
 
 @pytest.mark.parametrize(
-    "specimen", [one for one in zoo.buggy() if one.flaw is zoo.Flaw.BITS], ids=lambda one: one.name
+    "specimen", [one for one in zoo.buggy() if one.flaw is Flaw.BITS], ids=lambda one: one.name
 )
 def test_specimens_whose_flaw_is_in_their_bits_are_refuted(specimen):
     found = bits(specimen.mechanism, *specimen.pairs[0], claim=specimen.claim)

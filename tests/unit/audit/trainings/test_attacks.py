@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from tellapart import audit
-from tellapart.audit import attacks
-from tellapart.audit.trainings import lira
+from tellapart.audit.trainings import attacks, lira
+from tellapart.audit.trainings.lira import logits
 from tellapart.errors import InvalidArgument, Unsupported
 
 MODELS, TARGETS, POPULATION = 24, 3, 5
@@ -198,11 +198,11 @@ def test_confidences_of_labels():
 
 
 def test_logits_of_certainty_are_finite():
-    found = attacks.logits([0.0, 0.5, 1.0])
+    found = logits([0.0, 0.5, 1.0])
     assert np.isfinite(found).all()
     assert found[1] == 0
     with pytest.raises(InvalidArgument, match=r"confidences must lie in \[0, 1\]"):
-        attacks.logits([1.5])
+        logits([1.5])
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit import attacks
-from tellapart.audit.trainings import training_audit
+from tellapart.audit.trainings import attacks, training_audit
+from tellapart.audit.trainings.membership_game import Played
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 CLAIM = ta.guarantee(epsilon=1)
@@ -229,7 +229,7 @@ def test_models_set_aside_do_not_reach_the_certificate():
     raw = whole.raw.copy()
     raw[:120, LEAK] += np.linspace(0, 1e-3, 120)  # the choice stays, the scores differ
     other = audit.game_evidence(
-        audit.Played(whole.game, whole.inclusion, raw, whole.population, whole.seconds)
+        Played(whole.game, whole.inclusion, raw, whole.population, whole.seconds)
     )
     assert other.looks == found.looks
 
@@ -260,7 +260,7 @@ def in_confidence(scores):
 
 def test_lira_is_fitted_on_one_half_and_certified_on_the_other():
     whole = played(models=300)
-    game = audit.Played(
+    game = Played(
         whole.game, whole.inclusion, in_confidence(whole.raw), whole.population, whole.seconds
     )
     attack = attacks.Lira()
