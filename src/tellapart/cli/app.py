@@ -31,6 +31,10 @@ from tellapart.cli import (
 )
 from tellapart.cli.options import typed
 
+_CLOSED = (
+    "standard output is closed, so that no answer can be given; send it to /dev/null where the "
+    "exit code is enough"
+)
 _ENDS = f"{limits.HELP} {exits.HELP}"
 
 app = App(
@@ -78,7 +82,8 @@ for command in (
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command; how it ended is the exit code, see `exits.Exit`."""
     given = list(sys.argv[1:] if tokens is None else tokens)
-    if sys.stdout is None:  # closed: what is found is still what the exit code says
+    closed = sys.stdout is None
+    if closed:  # files that are opened now must not come to stand in its place
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
@@ -87,6 +92,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     given = [one for one in given if one != "--debug"]
     with exits.ended_by() as came:
         try:
+            if closed:
+                raise OSError(_CLOSED)
             seconds, given = limits.taken(given)
             with limits.kept(seconds):
                 code = _run(given)

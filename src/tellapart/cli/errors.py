@@ -128,7 +128,9 @@ def _near_option(option: str, known: Iterable[str]) -> str | None:
     word = _LETTERS.get(word, word)
     options = [one for one in known if one.startswith("--")]
     begun = [one for one in options if word and one.startswith(f"--{word}")]
-    return next(iter(begun or get_close_matches(f"--{word}", options, n=1)), None)
+    # Without the dashes, in which all are alike.
+    near = get_close_matches(word, [one[2:] for one in options], n=1)
+    return next(iter(begun or [f"--{one}" for one in near]), None)
 
 
 def _perhaps(guess: str | None) -> str:

@@ -24,7 +24,7 @@ Answering = Callable[[Callable[[Question], Result], Question], Result]
 _ENDPOINT = "/_dash-update-component"
 _FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-hash", re.ASCII)
 _TOLD = "..told.data...answer.children...question.children.."
-_REPORT = "download.data"
+_REPORT = "..download.data...unreported.data.."
 _BUG = "The page could not answer this: a bug of ours, told of where the page was started."
 
 _INDEX = """<!DOCTYPE html>
@@ -110,7 +110,7 @@ def _layout() -> html.Div:
                     html.Section(
                         [
                             html.H2("Picture", className="unseen"),
-                            html.P(id="trouble", role="alert"),
+                            html.P(id="trouble", role="alert", className="trouble"),
                             html.P(id="working", role="status"),
                             html.Div(id="switches"),
                             html.Div(id="picture"),
@@ -118,6 +118,7 @@ def _layout() -> html.Div:
                         className="stage",
                     ),
                     html.Section(id="answer", tabIndex="-1"),
+                    html.P(id="no-report", role="alert", className="trouble"),
                 ]
             ),
             # What the page asks (view, values, what changed, a file) and what it is told. Both
@@ -127,6 +128,7 @@ def _layout() -> html.Div:
             dcc.Store(id="wanted"),
             dcc.Store(id="ready", data=0),
             dcc.Download(id="download"),
+            dcc.Store(id="unreported"),
         ]
     )
 
@@ -150,10 +152,17 @@ def _callbacks(app: Dash, answering: Answering[Any]) -> None:
     )(lambda asked: tell(asked, answering))
     app.callback(
         Output("download", "data"),
+        Output("unreported", "data"),
         Input("wanted", "data"),
         State("asked", "data"),
         prevent_initial_call=True,
     )(lambda _wanted, asked: report(asked, answering))
+    app.clientside_callback(
+        ClientsideFunction("tellapart", "unreported"),
+        Output("unreported", "modified_timestamp"),
+        Input("unreported", "data"),
+        prevent_initial_call=True,
+    )
 
 
 def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
@@ -178,14 +187,15 @@ def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
     return data, _render.answer(told.answer, told.number), told.question
 
 
-def report(asked: Any, answering: Answering[Any] = here) -> Any:
-    """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
-    page: str | None
+def report(asked: Any, answering: Answering[Any] = here) -> tuple[Any, str]:
+    """The report of what is on screen, as a file to keep; or none, and the words for why."""
     try:
-        page = answering(_questions.report, _questions.read(asked))
-    except LimitReached:
-        page = None
-    return no_update if page is None else dcc.send_string(page, "tellapart-report.html")
+        page, why = answering(_questions.report, _questions.read(asked))
+    except LimitReached as reached:
+        page, why = "", str(reached)
+    if not page:
+        return no_update, f"No report was made: {why}."
+    return dcc.send_string(page, "tellapart-report.html"), ""
 
 
 def _checked(body: bytes) -> bytes:
@@ -205,7 +215,7 @@ def _checked(body: bytes) -> bytes:
     return json.dumps(
         {
             "output": sent["output"],
-            "outputs": outputs[0] if asks_report else outputs,
+            "outputs": outputs,
             "inputs": [wanted if asks_report else question],
             "state": [question] if asks_report else [],
             "changedPropIds": ["wanted.data" if asks_report else "asked.data"],

@@ -227,7 +227,12 @@ def test_missing_values_in_a_table_are_named(frame):
         ),
         (
             {"member": [0.0, 1.0, 0.0, 0.5]},
-            "member must be True or False, or 1 or 0, got 0.0 in row 0 (counted from 0)",
+            "member must be True or False, or 1 or 0, got 0.5 in row 3 (counted from 0)",
+        ),
+        (
+            {"member": [0.0, 1.0, 0.0, 1.0]},
+            "member must be True or False, or 1 or 0 as whole numbers, got 0.0 in row 0 (counted "
+            "from 0)",
         ),
         ({"member": [1, 1, 1, 1]}, "scores must have rows of others (member = 0), got 0 of 4 rows"),
         (

@@ -24,10 +24,10 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
-from tellapart.audit.probing.calling.outputs import HANGS, Outputs, joined
+from tellapart.audit.probing.calling.outputs import ENDS, HANGS, Outputs, joined
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.calling.traces import CallTrace
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, Unsupported
 
 T = TypeVar("T")
 
@@ -94,10 +94,18 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
 
 
 def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
-    """Where no call on either input gave a value, the mechanism was called wrongly."""
+    """Where no call on either input gave a value, the mechanism was called wrongly.
+
+    One that ends its process may have been called rightly, and cannot be judged.
+    """
     broken, other = first.broken, second.broken
     if broken is None or other is None:
         return
+    if broken in ENDS or other in ENDS:
+        raise Unsupported(
+            "no verdict: when it was called, the code ended its process by itself: every call "
+            f"broke off, and the first one {broken}"
+        )
     if HANGS in (broken, other):
         raise InvalidArgument(
             f"mechanism must end: every call broke off, and the first one {broken}"
