@@ -32,6 +32,10 @@ COMMANDS = {
     "explore": "explore",
     "reproduce": "reproduce",
 }
+_CLOSED = (
+    "standard output is closed, so that no answer can be given; send it to /dev/null where the "
+    "exit code is enough"
+)
 _ENDS = f"{limits.HELP} {exits.HELP}"
 _EXAMPLES = """For example:
 
@@ -90,7 +94,8 @@ def _summary(command: str) -> str:
 def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
     """Run the command of these words, or else of the program's arguments; see `exits.Exit`."""
     given = list(sys.argv[1:] if words is None else words)
-    if sys.stdout is None:  # closed: what is found is still what the exit code says
+    closed = sys.stdout is None
+    if closed:  # files that are opened now must not come to stand in its place
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
@@ -98,6 +103,8 @@ def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
     debug = "--debug" in given
     given = [word for word in given if word != "--debug"]
     try:
+        if closed:
+            raise OSError(_CLOSED)
         seconds, given = limits.taken(given)
         app = application(given)
         signals.loading = False
