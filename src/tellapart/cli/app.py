@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import io
 import os
 import sys
 import traceback
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,8 +57,8 @@ _EXAMPLES = """For example:
 """
 
 
-def application(typed: Collection[str]) -> App:
-    """All commands: those among these words with their options, the others by their summary."""
+def application(*asked: str) -> App:
+    """The commands asked for, with their options; all by their summaries where none is."""
     app = App(
         name="tellapart",
         help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
@@ -70,13 +71,11 @@ def application(typed: Collection[str]) -> App:
         help_format="markdown",
         suppress_keyboard_interrupt=False,  # it has a code and a line, see `exits`
     )
-    asked = [name for name in COMMANDS if name in typed]
-    for name in COMMANDS:
-        if name in asked:
-            module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
-            app.command(getattr(module, name), help_epilogue=_ENDS)
-        else:  # no summary is shown where a command is asked for
-            app.command(App(name=name, help="" if asked else _summary(name)))
+    for name in asked:
+        module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
+        app.command(getattr(module, name), help_epilogue=_ENDS)
+    for name in () if asked else COMMANDS:
+        app.command(App(name=name, help=_summary(name)))
     return app
 
 
@@ -103,11 +102,19 @@ def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
     debug = "--debug" in given
     given = [word for word in given if word != "--debug"]
     try:
-        if closed:
-            raise OSError(_CLOSED)
-        seconds, given = limits.taken(given)
-        app = application(given)
-        signals.loading = False
+        try:
+            if closed:
+                raise OSError(_CLOSED)
+            seconds, given = limits.taken(given)
+            if given[:1] == ["help"]:
+                given = [*given[1:], "--help"]
+            first = next((word for word in given if not word.startswith("-")), "")
+            app = application(*({first} & COMMANDS.keys()))
+        finally:
+            signals.loading = False
+            if words is None:
+                gc.freeze()
+                gc.enable()
         with limits.kept(seconds):
             code = _answer(app, given)
         if signals.came:  # the command ended well, as a server does, but not by itself
@@ -122,8 +129,6 @@ def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
 
 
 def _answer(app: App, given: list[str]) -> int:
-    if given[:1] == ["help"]:
-        given = [*given[1:], "--help"]
     terminal.typed.set(tuple(given))
     code = app(
         given,
