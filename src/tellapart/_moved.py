@@ -101,7 +101,9 @@ NAMES = {
         "tellapart.worlds.frameworks.at_delta": (
             "approximate_dp approximate_group approximate_pufferfish"
         ),
-        "tellapart.worlds.frameworks.comparison": "Comparison LeftOut",
+        "tellapart.worlds.frameworks.comparison": (
+            "Comparison:FrameworkComparison LeftOut:FrameworkLeftOut"
+        ),
         "tellapart.worlds.frameworks.dependent_dp": "dependence_sensitivity pairwise_coefficient",
         "tellapart.worlds.frameworks.every_record": "ByRecord",
         "tellapart.worlds.frameworks.inferential_privacy": "ProductPriors",
