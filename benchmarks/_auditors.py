@@ -35,10 +35,10 @@ def jax_split(members: Array, others: Array, seed: int, one_sided: bool = True) 
     """The best threshold of one half, on the other half."""
     auditor = auditing.CanaryScoreAuditor(members, others)
     strategy = auditing.Split(seed=seed)
-    found = auditor.epsilon_clopper_pearson(
+    epsilon = auditor.epsilon_clopper_pearson(
         LEVEL, DELTA, one_sided=one_sided, threshold_strategy=strategy
     )
-    return float(found)
+    return float(epsilon)
 
 
 def jax_gaussian(members: Array, others: Array, seed: int) -> float:
@@ -55,8 +55,8 @@ def jax_one_run(members: Array, others: Array, seed: int, split: bool = False) -
 def jax_one_run_gaussian(members: Array, others: Array, seed: int, split: bool = False) -> float:
     """Mahloujifar et al. for Gaussian curves, all thresholds or one chosen on a half."""
     auditor = auditing.CanaryScoreAuditor(members, others)
-    found = auditor.epsilon_one_run_fdp(LEVEL, DELTA, threshold_strategy=_strategy(split, seed))
-    return float(found)
+    epsilon = auditor.epsilon_one_run_fdp(LEVEL, DELTA, threshold_strategy=_strategy(split, seed))
+    return float(epsilon)
 
 
 def _strategy(split: bool, seed: int) -> Any:

@@ -117,17 +117,17 @@ def detect(specimen: Specimen, samples: int, seeds: int, most: float = math.inf)
         verdicts.append(verdict)
         if of_promise:
             stops.append(probed(specimen, samples, seed, until_decided=True))
-    found = [one.finding.where for one in verdicts if one.finding]
+    places = [verdict.finding.where for verdict in verdicts if verdict.finding]
     return Detected(
         specimen,
         len(verdicts),
-        len(found),
+        len(places),
         statistics.median(bounds),
         overclaims(bounds, specimen.truth),
         None if of_promise else statistics.median(v.evidence.mu_lower().value for v in verdicts),
         statistics.median(seconds),
         _stopped(stops) if of_promise else None,
-        shortened(found[0]) if found else "",
+        shortened(places[0]) if places else "",
     )
 
 
@@ -137,21 +137,21 @@ def kept(file: Path | None, specimen: Specimen, samples: int) -> Detected | None
         return None
     lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     key = (specimen.name, samples)
-    told = next((one for one in lines if (one.pop("name"), one.pop("samples")) == key), None)
-    if told is None:
+    row = next((line for line in lines if (line.pop("name"), line.pop("samples")) == key), None)
+    if row is None:
         return None
-    stopped = told.pop("stopped")
-    return Detected(specimen, stopped=None if stopped is None else Stopped(**stopped), **told)
+    stopped = row.pop("stopped")
+    return Detected(specimen, stopped=None if stopped is None else Stopped(**stopped), **row)
 
 
-def keep(file: Path | None, found: Detected, samples: int) -> None:
+def keep(file: Path | None, detected: Detected, samples: int) -> None:
     """Add a line for this specimen, in one go: runs side by side may share the file."""
     if file is not None:
-        told = {one.name: getattr(found, one.name) for one in fields(found)}
-        told |= {"name": told.pop("specimen").name, "samples": samples}
-        told["stopped"] = None if found.stopped is None else vars(found.stopped)
+        row = {field.name: getattr(detected, field.name) for field in fields(detected)}
+        row |= {"name": row.pop("specimen").name, "samples": samples}
+        row["stopped"] = None if detected.stopped is None else vars(detected.stopped)
         with file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(told) + "\n")
+            lines.write(json.dumps(row) + "\n")
 
 
 def overclaims(bounds: Sequence[float], truth: float | None) -> int | None:
@@ -179,8 +179,8 @@ def probed(
 
 
 def _stopped(verdicts: Sequence[audit.Verdict]) -> Stopped:
-    calls = statistics.median(one.evidence.calls for one in verdicts)
-    return Stopped(round(calls), sum(one.refuted for one in verdicts))
+    calls = statistics.median(verdict.evidence.calls for verdict in verdicts)
+    return Stopped(round(calls), sum(verdict.refuted for verdict in verdicts))
 
 
 def shortened(where: str) -> str:

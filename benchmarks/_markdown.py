@@ -21,7 +21,7 @@ class Page:
 
     def row(self, cells: Iterable[str]) -> None:
         """A row of a table."""
-        self.say(f"| {' | '.join(_cell(one) for one in cells)} |")
+        self.say(f"| {' | '.join(_cell(cell) for cell in cells)} |")
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """A table whose rows are shown as they come."""

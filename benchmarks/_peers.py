@@ -122,14 +122,14 @@ def opacus_noise(epsilon: float) -> float:
     """Noise for (ε, 1e-5)."""
     from opacus.accountants.utils import get_noise_multiplier
 
-    found = get_noise_multiplier(
+    sigma = get_noise_multiplier(
         target_epsilon=epsilon,
         target_delta=DELTA,
         sample_rate=RATE,
         steps=STEPS,
         accountant="prv",
     )
-    return float(found)
+    return float(sigma)
 
 
 # -- riskcal: trade-off curves from dp_accounting's distributions --------------------------------
@@ -141,10 +141,10 @@ def riskcal_betas(
     """The curve at these FPRs."""
     from riskcal.calibration.dpsgd import get_beta_for_dpsgd
 
-    found = get_beta_for_dpsgd(
+    betas = get_beta_for_dpsgd(
         alpha=alphas, noise_multiplier=sigma, sample_rate=rate, num_steps=steps
     )
-    return np.asarray(found, dtype=float)
+    return np.asarray(betas, dtype=float)
 
 
 def riskcal_advantage(advantage: float) -> float:

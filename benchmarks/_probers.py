@@ -59,15 +59,15 @@ class Prober:
             if (folder / "COMMIT").is_file():
                 return (folder / "COMMIT").read_text(encoding="utf-8").strip()
         command = ["git", "-C", str(folders[0]), "rev-parse", "HEAD"]
-        told = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-        return told.stdout.strip() or "unknown"
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        return done.stdout.strip() or "unknown"
 
 
 def timed(prober: Prober, specimen: Specimen, samples: int) -> tuple[float, float]:
     """What a peer proves, and the CPU seconds it takes."""
     start = time.process_time()
-    found = prober.ask(specimen, samples)
-    return found, time.process_time() - start
+    bound = prober.ask(specimen, samples)
+    return bound, time.process_time() - start
 
 
 def largest(proves: Callable[[float], bool]) -> float:
@@ -155,8 +155,8 @@ def _hunted(specimen: Specimen, samples: int, factory: Callable[[int, Any], Any]
     width = int(np.size(specimen.mechanism(specimen.pairs[0][0], rng)))
     sniper = DPSniper(mechanism, factory(width, _flags(specimen)), config)
     witnesses = []
-    for one, two in (specimen.pairs[0], specimen.pairs[0][::-1]):
-        witness = DDWitness(one, two, sniper.best_attack(one, two))
+    for first, second in (specimen.pairs[0], specimen.pairs[0][::-1]):
+        witness = DDWitness(first, second, sniper.best_attack(first, second))
         witness.compute_eps_using_estimator(EpsEstimator(PrEstimator(mechanism, samples, config)))
         witnesses.append(witness)
     best = max(witnesses, key=lambda witness: witness.eps)
@@ -212,9 +212,9 @@ def auditorium(specimen: Specimen, samples: int) -> float:
     from dp_auditorium.testers.histogram_tester import HistogramTester
 
     rng = np.random.default_rng(0)
-    one, two = (np.asarray(specimen.mechanism(d, rng, samples)) for d in specimen.pairs[0])
-    whole = bool(np.issubdtype(one.dtype, np.integer))
-    low, high = np.quantile(one, [0.002, 0.998])
+    first, second = (np.asarray(specimen.mechanism(d, rng, samples)) for d in specimen.pairs[0])
+    whole = bool(np.issubdtype(first.dtype, np.integer))
+    low, high = np.quantile(first, [0.002, 0.998])
 
     def proves(epsilon: float) -> bool:
         config = property_tester_config.HistogramPropertyTesterConfig(
@@ -225,7 +225,7 @@ def auditorium(specimen: Specimen, samples: int) -> float:
             approximate_dp=privacy_property.ApproximateDp(epsilon, 0.0),
         )
         tester = HistogramTester(config)
-        both = ((one, two), (two, one))
+        both = ((first, second), (second, first))
         bounds = [tester.estimate_lower_bound(*pair, LEVEL / 2) for pair in both]
         return any(tester.reject_property(bound) for bound in bounds)
 

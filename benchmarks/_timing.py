@@ -68,8 +68,8 @@ def print_table(subject: str, comparisons: Iterable[Comparison]) -> None:
 def timed(task: Callable[..., float], *arguments: object) -> tuple[float, float]:
     """The answer, and the CPU seconds it took."""
     start = time.process_time()
-    found = task(*arguments)
-    return found, time.process_time() - start
+    result = task(*arguments)
+    return result, time.process_time() - start
 
 
 def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

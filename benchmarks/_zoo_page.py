@@ -45,7 +45,9 @@ def page() -> str:
     """The whole page."""
     counts = {"correct": len(zoo.correct()), "buggy": len(zoo.buggy())}
     parts = [HEAD.format(count=len(zoo.SPECIMENS), **counts)]
-    for family, specimens in groupby(zoo.SPECIMENS, key=lambda one: one.mechanism.__module__):
+    for family, specimens in groupby(
+        zoo.SPECIMENS, key=lambda specimen: specimen.mechanism.__module__
+    ):
         title = (sys.modules[family].__doc__ or "").partition(".")[0]
         parts.append(f"## {title}\n\n{table(list(specimens))}")
     return "\n".join(parts)
@@ -54,16 +56,26 @@ def page() -> str:
 def table(specimens: list[Specimen]) -> str:
     """The specimens of one family, the correct first."""
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
-    rows += [row(one) for one in sorted(specimens, key=lambda one: not one.correct)]
+    rows += [
+        row(specimen) for specimen in sorted(specimens, key=lambda specimen: not specimen.correct)
+    ]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-def row(one: Specimen) -> tuple[str, ...]:
+def row(specimen: Specimen) -> tuple[str, ...]:
     """One specimen."""
-    marked = f" ({one.flaw.value})" if one.flaw in (Flaw.BITS, Flaw.CALLS) else ""
-    name = f"`{one.name}`" if one.correct else f"**bug** `{one.name}`{marked}"
-    inputs = " / ".join(f"`{shown(data)}`" for data in one.pairs[0])
-    cells = (name, one.words, inputs, claimed(one), number(one.truth), one.known, one.source)
+    marked = f" ({specimen.flaw.value})" if specimen.flaw in (Flaw.BITS, Flaw.CALLS) else ""
+    name = f"`{specimen.name}`" if specimen.correct else f"**bug** `{specimen.name}`{marked}"
+    inputs = " / ".join(f"`{shown(data)}`" for data in specimen.pairs[0])
+    cells = (
+        name,
+        specimen.words,
+        inputs,
+        claimed(specimen),
+        number(specimen.truth),
+        specimen.known,
+        specimen.source,
+    )
     return tuple(cell.replace("|", r"\|") for cell in cells)
 
 
@@ -81,13 +93,13 @@ def _runs(data: tuple[Any, ...]) -> Iterator[str]:
         yield f"{shown(entry)} × {times}" if times > 1 else shown(entry)
 
 
-def claimed(one: Specimen) -> str:
+def claimed(specimen: Specimen) -> str:
     """A claim as people write it."""
-    curve = curve_of(one.claim, "claim")
+    curve = curve_of(specimen.claim, "claim")
     if isinstance(curve, GaussianCurve):
         return f"μ = {curve.mu:g}"
     if not isinstance(curve, GuaranteeCurve):
-        return str(one.claim)
+        return str(specimen.claim)
     delta = f", δ = {curve.claimed_delta:g}" if curve.claimed_delta else ""
     return f"ε = {curve.claimed_epsilon:.4g}{delta}"
 

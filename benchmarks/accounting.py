@@ -131,20 +131,20 @@ def compared(
 ) -> Iterator[tuple[str, ...]]:
     """A row for each package, ours first; ratios are how many times as long as ours."""
     ours = None
-    for package, one in tasks.items():
+    for package, task_of in tasks.items():
         # Two tables may show the same run; some take half a minute.
-        key = (task, package, getattr(one, "func", one))
-        found = _KNOWN[key] if key in _KNOWN else measured(package, one)
-        _KNOWN[key] = found
-        ours = found.seconds if ours is None else ours
-        if found.reason:
-            yield task, package, "", "", found.reason
+        key = (task, package, getattr(task_of, "func", task_of))
+        measurement = _KNOWN[key] if key in _KNOWN else measured(package, task_of)
+        _KNOWN[key] = measurement
+        ours = measurement.seconds if ours is None else ours
+        if measurement.reason:
+            yield task, package, "", "", measurement.reason
             continue
-        times = found.seconds / ours
+        times = measurement.seconds / ours
         _LEAST[package] = min(_LEAST.get(package, np.inf), times)
         ratio = f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
         ratio = "" if package == "tellapart" else ratio
-        yield task, package, f"{found.seconds:.4f}", ratio, *shown(found.answer)
+        yield task, package, f"{measurement.seconds:.4f}", ratio, *shown(measurement.answer)
 
 
 # -- the tables ---------------------------------------------------------------------------------
@@ -160,8 +160,8 @@ def epsilons() -> Rows:
             "opacus": partial(peers.opacus_epsilon, *setting),
         }
 
-        def shown(found: Any, exact: float = exact) -> tuple[str, ...]:
-            most = found[1] if isinstance(found, tuple) else found
+        def shown(answer: Any, exact: float = exact) -> tuple[str, ...]:
+            most = answer[1] if isinstance(answer, tuple) else answer
             return f"{most:.8f}", off(most, exact)
 
         yield from compared(told(setting), tasks, shown)
@@ -176,8 +176,8 @@ def brackets(gap: float) -> Rows:
             "prv-accountant": partial(peers.prv_interval, *setting),
         }
 
-        def shown(found: Any, exact: float = exact) -> tuple[str, ...]:
-            low, high = found if isinstance(found, tuple) else (-np.inf, found)
+        def shown(answer: Any, exact: float = exact) -> tuple[str, ...]:
+            low, high = answer if isinstance(answer, tuple) else (-np.inf, answer)
             held = "yes" if low <= exact <= high else "no"
             if low == -np.inf:
                 return f"≤ {high:.6f}", "no lower end", held
@@ -194,7 +194,7 @@ def betas() -> Rows:
             "tellapart": partial(our_betas, *setting),
             "riskcal": partial(peers.riskcal_betas, ALPHAS, *setting),
         }
-        yield from compared(told(setting), tasks, lambda found: (f"{found[250]:.8f}",))
+        yield from compared(told(setting), tasks, lambda answers: (f"{answers[250]:.8f}",))
 
 
 def careful() -> Rows:
@@ -255,12 +255,12 @@ def mixture() -> Rows:
         "dp-accounting": partial(peers.pld_mixture, SPREAD),
     }
     task = "1,000 Gaussian and 1,000 Laplace steps, sizes 20 to 60"
-    yield from compared(task, tasks, lambda found: (f"{found:.8f}", off(found, MIXTURE)))
+    yield from compared(task, tasks, lambda answer: (f"{answer:.8f}", off(answer, MIXTURE)))
 
 
-def off(found: float, exact: float) -> str:
+def off(answer: float, exact: float) -> str:
     """The error, as far as the digits of the exact value go."""
-    error = found - exact
+    error = answer - exact
     return "under 1e-8" if abs(error) < 1e-8 else f"{error:+.0e}"
 
 
@@ -344,11 +344,11 @@ def main() -> int:
             print("  " + " | ".join(cells), flush=True)
             page.append(line(cells))
         for package, least in targets.items():
-            found = _LEAST.get(package)
-            if found is not None:
-                missed |= found < least
+            least_noise = _LEAST.get(package)
+            if least_noise is not None:
+                missed |= least_noise < least
                 said = f"Target: {package} takes at least {least:g} times as long; least "
-                said += f"{found:.3g}, {'met' if found >= least else 'missed'}."
+                said += f"{least_noise:.3g}, {'met' if least_noise >= least else 'missed'}."
                 print(said)
                 page.append(f"\n{said}\n")
         print()
@@ -367,7 +367,7 @@ def line(cells: Any) -> str:
 
 def used() -> str:
     """Everything behind the numbers."""
-    others = [one for one in peers.MODULES if peers.installed(one)]
+    others = [package for package in peers.MODULES if peers.installed(package)]
     return f"tellapart {ta.__version__}, {versions('numpy', 'scipy', *others)}"
 
 

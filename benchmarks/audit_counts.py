@@ -73,8 +73,8 @@ def least(
     task: Callable[..., float], case: tuple[int, int, int], repeats: int
 ) -> tuple[float, float]:
     """The answer and the least CPU seconds of some runs."""
-    found = [timed(task, *case) for _ in range(repeats)]
-    return found[0][0], min(seconds for _, seconds in found)
+    runs = [timed(task, *case) for _ in range(repeats)]
+    return runs[0][0], min(seconds for _, seconds in runs)
 
 
 def theirs(method: str, case: tuple[int, int, int], repeats: int) -> tuple[float, float, str]:
@@ -131,12 +131,12 @@ def exact() -> None:
     }
     rows = []
     for case in CASES:
-        found = [
+        measured = [
             theirs("beta", case, 5)[:2] if bound is None else least(partial(ours, bound), case, 1)
             for bound in bounds.values()
         ]
-        rows.append([told_case(case), *(f"{value:.4f}" for value, _ in found)])
-        rows.append(["  CPU seconds", *(f"{seconds:.4f}" for _, seconds in found)])
+        rows.append([told_case(case), *(f"{value:.4f}" for value, _ in measured)])
+        rows.append(["  CPU seconds", *(f"{seconds:.4f}" for _, seconds in measured)])
     print_rows(["accused members, others, n", *bounds], rows)
 
 

@@ -86,24 +86,24 @@ def rows(methods: dict[str, Bound], draw: Callable[[int], tuple[Array, Array]]) 
         members, others = draw(seed)
         for name, method in methods.items():
             claims[name].append(method(members, others, seed))
-    found = []
+    lines = []
     for name, values in claims.items():
         false = [value for value in values if value > 0]
         many = len(false)
         least = betaincinv(many, RUNS - many + 1, LEVEL / 2) if many else 0.0
         mean = f"{np.mean(false):.3f}" if false else "-"
-        found.append([name, str(many), f"{many / RUNS:.2%}", f"{least:.2%}", mean])
-    return found
+        lines.append([name, str(many), f"{many / RUNS:.2%}", f"{least:.2%}", mean])
+    return lines
 
 
 def main() -> int:
     """Print the table; 1 if one of ours claims too often beyond doubt."""
     print(f"tellapart {ta.__version__}, {versions('numpy', 'scipy', 'jax-privacy')}")
     print(f"{N} members, {N} others, ε = 0, δ = {DELTA:g}; {RUNS:,} audits at 95 % confidence.\n")
-    found = rows(MANY, two_samples) + rows(ONE, coins)
-    print_rows(["", "claims", "share", "at least", "mean claim"], found)
+    lines = rows(MANY, two_samples) + rows(ONE, coins)
+    print_rows(["", "claims", "share", "at least", "mean claim"], lines)
     print('"At least": the lower end of a 95 % interval for the true share of false claims.')
-    worst = max(float(row[3].rstrip("%")) for row in found if row[0].startswith("tellapart"))
+    worst = max(float(row[3].rstrip("%")) for row in lines if row[0].startswith("tellapart"))
     return int(told(f"none of ours above 5 %; at least {worst:.2f} %", worst <= 100 * LEVEL))
 
 

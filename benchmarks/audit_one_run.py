@@ -70,15 +70,15 @@ def canaries(m: int, seed: int) -> tuple[Array, Array]:
 
 def measured(m: int, seeds: int) -> dict[str, tuple[float, float]]:
     """The median ε and the median CPU seconds of each method."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
+    by_method: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
     for seed in range(seeds):
         members, others = canaries(m, seed)
         for name, method in METHODS.items():
             if (name, m) not in LEFT_OUT:
-                found[name].append(timed(method, members, others, seed))
+                by_method[name].append(timed(method, members, others, seed))
     return {
         name: (statistics.median(e for e, _ in runs), statistics.median(s for _, s in runs))
-        for name, runs in found.items()
+        for name, runs in by_method.items()
         if runs
     }
 
@@ -88,32 +88,37 @@ def main() -> int:
     print(f"tellapart {ta.__version__}, {versions('numpy', 'scipy', 'jax-privacy')}")
     print(f"δ = {DELTA:g}, 95 % confidence; the truth is ε = 4.3772; medians of {SEEDS} runs\n")
     measured(1_000, 1)  # a warm-up
-    found = {m: measured(m, SEEDS) for m in SIZES}
+    results = {m: measured(m, SEEDS) for m in SIZES}
     head = [power_of_ten(m) for m in SIZES]
     for title, methods in (
         ("ε ≥ of any mechanism; canaries", FOR_ANY),
         ("ε ≥ if Gaussian DP is claimed", FOR_GAUSSIAN),
     ):
-        shown = [*([name, *_column(found, name, 0)] for name in methods)]
-        print_rows([title, *head], [*shown, ["ours over the peer's best", *_gains(found, methods)]])
-    print_rows(["CPU seconds", *head], ([name, *_column(found, name, 1)] for name in METHODS))
-    longest = max(found[SIZES[-1]][name][1] for name in (ANY, GAUSSIAN))
+        shown = [*([name, *_column(results, name, 0)] for name in methods)]
+        print_rows(
+            [title, *head], [*shown, ["ours over the peer's best", *_gains(results, methods)]]
+        )
+    print_rows(["CPU seconds", *head], ([name, *_column(results, name, 1)] for name in METHODS))
+    longest = max(results[SIZES[-1]][name][1] for name in (ANY, GAUSSIAN))
     said = f"10^6 canaries in under {SECONDS:g} CPU seconds; {longest:.2f}"
     return int(told(said, longest < SECONDS))
 
 
-def _column(found: dict[int, dict[str, tuple[float, float]]], name: str, which: int) -> list[str]:
-    return [f"{one[name][which]:.4f}" if name in one else "left out" for one in found.values()]
+def _column(results: dict[int, dict[str, tuple[float, float]]], name: str, which: int) -> list[str]:
+    return [
+        f"{methods[name][which]:.4f}" if name in methods else "left out"
+        for methods in results.values()
+    ]
 
 
 def _gains(
-    found: dict[int, dict[str, tuple[float, float]]], methods: dict[str, Bound]
+    results: dict[int, dict[str, tuple[float, float]]], methods: dict[str, Bound]
 ) -> list[str]:
     first, *others = methods
     ratios = []
-    for one in found.values():
-        best = max(one[name][0] for name in others if name.startswith("jax") and name in one)
-        ratios.append(f"{one[first][0] / best:.3f}" if best > 0 else "-")
+    for result in results.values():
+        best = max(result[name][0] for name in others if name.startswith("jax") and name in result)
+        ratios.append(f"{result[first][0] / best:.3f}" if best > 0 else "-")
     return ratios
 
 

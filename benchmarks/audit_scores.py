@@ -75,14 +75,14 @@ def few_outliers(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 def measured(law: Law, n: int, seeds: int) -> dict[str, tuple[float, float]]:
     """The median ε and the median CPU seconds of each method."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
+    by_method: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
     for seed in range(seeds):
         members, others = law(np.random.default_rng(seed), n)
         for name, method in METHODS.items():
-            found[name].append(timed(method, members, others, seed))
+            by_method[name].append(timed(method, members, others, seed))
     return {
         name: (statistics.median(e for e, _ in runs), statistics.median(s for _, s in runs))
-        for name, runs in found.items()
+        for name, runs in by_method.items()
     }
 
 
@@ -96,30 +96,36 @@ def print_law(
     print_rows(
         ["median ε ≥, n per side", *head],
         [
-            *([name, *(f"{one[name][0]:.4f}" for one in results.values())] for name in METHODS),
-            ["ours over the peer's best", *(f"{gain(one):.3f}" for one in results.values())],
+            *(
+                [name, *(f"{result[name][0]:.4f}" for result in results.values())]
+                for name in METHODS
+            ),
+            ["ours over the peer's best", *(f"{gain(result):.3f}" for result in results.values())],
             ["runs", *map(str, repeats.values())],
         ],
     )
     print_rows(
         ["median CPU seconds", *head],
         [
-            *([name, *(f"{one[name][1]:.4f}" for one in results.values())] for name in METHODS),
-            ["Bonferroni's over ours", *(f"{speed(one):.2f}" for one in results.values())],
+            *(
+                [name, *(f"{result[name][1]:.4f}" for result in results.values())]
+                for name in METHODS
+            ),
+            ["Bonferroni's over ours", *(f"{speed(result):.2f}" for result in results.values())],
         ],
     )
     return results
 
 
-def gain(found: dict[str, tuple[float, float]]) -> float:
+def gain(result: dict[str, tuple[float, float]]) -> float:
     """Our ε over the best of the peer's, whichever method that is at this size."""
-    best = max(one for name, (one, _) in found.items() if name.startswith("jax"))
-    return found[OURS][0] / best if best > 0 else np.inf
+    best = max(epsilon for name, (epsilon, _) in result.items() if name.startswith("jax"))
+    return result[OURS][0] / best if best > 0 else np.inf
 
 
-def speed(found: dict[str, tuple[float, float]]) -> float:
+def speed(result: dict[str, tuple[float, float]]) -> float:
     """How many times as long as ours the peer's default takes."""
-    return found[BONFERRONI][1] / found[OURS][1]
+    return result[BONFERRONI][1] / result[OURS][1]
 
 
 def main() -> int:
@@ -129,9 +135,9 @@ def main() -> int:
     repeats = dict.fromkeys(SIZES, SEEDS) | {SIZES[-1]: largest or SEEDS_LARGEST}
     measured(gaussian, 1_000, 1)  # a warm-up
     title = f"\nN(1, 1) against N(0, 1), δ = {DELTA:g}, 95 % confidence; the truth is ε = 4.3772"
-    found = print_law(title, gaussian, repeats)
-    small, large = [gain(found[n]) for n in SIZES[:2]], [speed(found[n]) for n in SIZES[-2:]]
-    least = min(gain(one) for one in found.values())
+    results = print_law(title, gaussian, repeats)
+    small, large = [gain(results[n]) for n in SIZES[:2]], [speed(results[n]) for n in SIZES[-2:]]
+    least = min(gain(result) for result in results.values())
     missed = told(f"ε as large as the peer's best at every n; least ratio {least:.3f}", least >= 1)
     missed |= told(f"5 % larger up to n = 10^4; least ratio {min(small):.3f}", min(small) >= 1.05)
     reached = f"{large[0]:.2f} and {large[1]:.2f}"

@@ -109,11 +109,13 @@ def compare(name: str, ours: Formula, bare: Formula, asked: Array) -> tuple[Comp
 
 def main() -> None:
     """Ask every curve every question."""
-    found = [compare(*question) for case in CASES for question in case.questions()]
+    comparisons = [compare(*question) for case in CASES for question in case.questions()]
     print(f"Curves with formulas at {POINTS:,} points, median CPU time of {REPEATS} calls")
     print(versions("tellapart", "numpy", "scipy"), end="\n\n")
-    print_table("beside the bare formula", [comparison for comparison, _ in found])
-    print(f"\nThe answers differ by at most {max(difference for _, difference in found):.0e}.")
+    print_table("beside the bare formula", [comparison for comparison, _ in comparisons])
+    print(
+        f"\nThe answers differ by at most {max(difference for _, difference in comparisons):.0e}."
+    )
 
 
 if __name__ == "__main__":

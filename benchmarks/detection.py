@@ -71,24 +71,24 @@ def headline(page: Page, samples: int, seeds: int) -> None:
     page.say("## Laplace noise", "")
     page.say(f"{samples:,} calls on each input; {_medians(seeds)}.")
     probed(zoo.find("laplace"), samples, 0)  # a warm-up
-    found, high = {}, {}
+    bounds, high = {}, {}
     for name in HEADLINES:
         runs = [_bound(name, samples, seed) for seed in range(seeds)]
-        found[name] = [statistics.median(column) for column in zip(*runs, strict=True)]
+        bounds[name] = [statistics.median(column) for column in zip(*runs, strict=True)]
         high[name] = _too_high([bound for bound, _ in runs], zoo.find(name))
     head = ("specimen", "true ε", "ε ≥", "too high", "CPU s")
     rows = (
         (name, number(zoo.find(name).truth), f"{bound:.4f}", high[name], f"{seconds:.3f}")
-        for name, (bound, seconds) in found.items()
+        for name, (bound, seconds) in bounds.items()
     )
     page.table(head, rows)
-    for name, (bound, seconds) in found.items():
+    for name, (bound, seconds) in bounds.items():
         page.target(f"{name}: ε ≥ {HEADLINES[name]:g}; {bound:.4f}", bound >= HEADLINES[name])
         page.target(f"{name}: under {SECONDS:g} CPU s; {seconds:.3f}", seconds < SECONDS)
     bug = zoo.find("laplace-half-scale")
     stops = [probed(bug, samples, seed, until_decided=True) for seed in range(seeds)]
-    pairs = statistics.median(one.evidence.calls for one in stops)
-    refuted = sum(one.refuted for one in stops)
+    pairs = statistics.median(verdict.evidence.calls for verdict in stops)
+    refuted = sum(verdict.refuted for verdict in stops)
     page.target(
         f"half the scale refuted, stopping when decided, after {PAIRS} pairs of calls; "
         f"{pairs:g}, refuted for {refuted} of {seeds} seeds",
@@ -130,19 +130,19 @@ def whole_zoo(
         f"of reach within {samples:,}.",
         "",
     )
-    found: list[Detected] = []
+    detected: list[Detected] = []
     for title, group in (("Buggy", zoo.buggy()), ("Correct", zoo.correct())):
-        chosen = [one for one in group if one.name in names]
+        chosen = [specimen for specimen in group if specimen.name in names]
         if not chosen:
             continue
         page.say(f"### {title}")
         head = ("specimen", "claim", "true ε", "verdict", "ε ≥", "too high", "μ ≥", "best known")
         some: list[Detected] = []
-        rows = (_row(one, some, samples, seeds, most, rows_file) for one in chosen)
+        rows = (_row(specimen, some, samples, seeds, most, rows_file) for specimen in chosen)
         page.table((*head, "CPU s", "decided after", "seen in"), rows)
-        found += some
-    summary(page, found, samples)
-    return found
+        detected += some
+    summary(page, detected, samples)
+    return detected
 
 
 def _medians(seeds: int) -> str:
@@ -150,24 +150,24 @@ def _medians(seeds: int) -> str:
 
 
 def _row(
-    one: Specimen,
-    found: list[Detected],
+    specimen: Specimen,
+    detected: list[Detected],
     samples: int,
     seeds: int,
     most: float,
     rows: Path | None,
 ) -> list[str]:
-    seen = kept(rows, one, samples)
+    seen = kept(rows, specimen, samples)
     if seen is None:
-        seen = detect(one, samples, seeds, math.inf if one.name in BESIDE else most)
+        seen = detect(specimen, samples, seeds, math.inf if specimen.name in BESIDE else most)
         keep(rows, seen, samples)
-    found.append(seen)
-    unit, known = BEST_KNOWN.get(one.name, ("", math.nan))
+    detected.append(seen)
+    unit, known = BEST_KNOWN.get(specimen.name, ("", math.nan))
     prefix = "μ " if unit == MU else ""
     return [
-        one.name,
-        claimed(one),
-        number(one.truth),
+        specimen.name,
+        claimed(specimen),
+        number(specimen.truth),
         _verdict(seen),
         "" if seen.refusal else f"{seen.epsilon:.3f}",
         _of(seen.overclaims, seen.seeds),
@@ -196,24 +196,24 @@ def _decided(seen: Detected) -> str:
     return f"{calls}, given up" if not refuted else f"{calls}, refuted {refuted} of {seen.seeds}"
 
 
-def summary(page: Page, found: Sequence[Detected], samples: int) -> None:
+def summary(page: Page, detected: Sequence[Detected], samples: int) -> None:
     """What the tables come to."""
     page.say("### In sum", "")
-    bugs = [one for one in found if one.findable]
-    correct = [one for one in found if one.specimen.correct]
-    missed = [one.specimen.name for one in bugs if not one.found]
+    bugs = [row for row in detected if row.findable]
+    correct = [row for row in detected if row.specimen.correct]
+    missed = [row.specimen.name for row in bugs if not row.found]
     if bugs:
         page.target(
             f"every bug in the law of one output refuted with {samples:,} calls on each input; "
             f"{len(bugs) - len(missed)} of {len(bugs)}{_named(missed)}",
             not missed,
         )
-    for one in found:
-        if not one.specimen.correct and not one.findable:
-            flaw = one.specimen.flaw.value if one.specimen.flaw else ""
-            page.say(f"{one.specimen.name}, whose flaw is in its {flaw}: {_verdict(one)}.", "")
+    for row in detected:
+        if not row.specimen.correct and not row.findable:
+            flaw = row.specimen.flaw.value if row.specimen.flaw else ""
+            page.say(f"{row.specimen.name}, whose flaw is in its {flaw}: {_verdict(row)}.", "")
     if correct:
-        alarms, runs = sum(one.refuted for one in correct), sum(one.seeds for one in correct)
+        alarms, runs = sum(row.refuted for row in correct), sum(row.seeds for row in correct)
         most = int(binom.isf(RARE, runs, LEVEL))
         page.target(
             f"correct specimens spared but for {LEVEL:.0%} of probes, of {runs} at most {most}; "
@@ -221,23 +221,25 @@ def summary(page: Page, found: Sequence[Detected], samples: int) -> None:
             alarms <= most,
         )
     # Nothing is too high where the truth is infinite.
-    judged = [one for one in found if one.overclaims is not None and one.specimen.truth != math.inf]
+    judged = [
+        row for row in detected if row.overclaims is not None and row.specimen.truth != math.inf
+    ]
     if judged:
-        high, runs = sum(one.overclaims or 0 for one in judged), sum(one.seeds for one in judged)
+        high, runs = sum(row.overclaims or 0 for row in judged), sum(row.seeds for row in judged)
         most = int(binom.isf(RARE, runs, LEVEL))
         page.target(
             f"bounds too high in {LEVEL:.0%} of probes, of {runs} at most {most}; {high}",
             high <= most,
         )
-    known = [one for one in bugs if one.specimen.name in BEST_KNOWN]
+    known = [row for row in bugs if row.specimen.name in BEST_KNOWN]
     if known:
-        short = [one.specimen.name for one in known if one.short]
+        short = [row.specimen.name for row in known if row.short]
         page.target(
             f"bounds on bugs at least the best known; {len(known) - len(short)} of {len(known)}"
             f"{_named(short, 'short')}",
             not short,
         )
-    short = [one.specimen.name for one in correct if one.short]
+    short = [row.specimen.name for row in correct if row.short]
     if short:
         page.say(f"On correct specimens more is known to be provable of: {', '.join(short)}.", "")
 
@@ -249,7 +251,7 @@ def _named(names: Sequence[str], word: str = "missed") -> str:
 # -- beside others --------------------------------------------------------------------------------
 
 
-def beside(page: Page, found: Sequence[Detected], samples: int, former: str) -> None:
+def beside(page: Page, detected: Sequence[Detected], samples: int, former: str) -> None:
     """Peers on the same pair of inputs, one after another."""
     page.say("## Comparison with other auditors", "")
     page.say(
@@ -272,7 +274,7 @@ def beside(page: Page, found: Sequence[Detected], samples: int, former: str) -> 
     rows = (
         row
         for name in BESIDE
-        for ours in found
+        for ours in detected
         if ours.specimen.name == name
         for row in _peers(ours, running, samples, former)
     )
@@ -290,7 +292,7 @@ def _missing(prober: Prober, why: str, former: str) -> str:
     return f"not run, {why}{kept}"
 
 
-def _former_rows(one: Specimen, prober: Prober, former: str) -> Iterable[list[str]]:
+def _former_rows(specimen: Specimen, prober: Prober, former: str) -> Iterable[list[str]]:
     """What a former page says of a peer; its columns have names, so that they may move."""
     section = former.partition("## Comparison with other auditors")[2]
     lines = [
@@ -299,40 +301,40 @@ def _former_rows(one: Specimen, prober: Prober, former: str) -> Iterable[list[st
         if line.startswith("| ")
     ]
     for cells in lines[2:]:
-        told = dict(zip(lines[0], cells, strict=True))
-        if (told["specimen"], told["auditor"]) == (one.name, prober.name):
-            yield _peer_row(one, prober, *(told[name] for name in lines[0] if name in _PEER))
+        row = dict(zip(lines[0], cells, strict=True))
+        if (row["specimen"], row["auditor"]) == (specimen.name, prober.name):
+            yield _peer_row(specimen, prober, *(row[name] for name in lines[0] if name in _PEER))
 
 
 _PEER = ("ε ≥", "CPU s", "times ours", "calls on each input")
 
 
 def _peer_row(
-    one: Specimen, prober: Prober, bound: str, cpu: str, times: str, calls: str
+    specimen: Specimen, prober: Prober, bound: str, cpu: str, times: str, calls: str
 ) -> list[str]:
-    high = "" if bound == "–" else _too_high([float(bound)], one)
-    return [one.name, number(one.truth), prober.name, bound, high, cpu, times, calls]
+    high = "" if bound == "–" else _too_high([float(bound)], specimen)
+    return [specimen.name, number(specimen.truth), prober.name, bound, high, cpu, times, calls]
 
 
 def _peers(
     ours: Detected, running: Sequence[Prober], samples: int, former: str
 ) -> Iterable[list[str]]:
-    one = ours.specimen
+    specimen = ours.specimen
     cells = (f"{ours.epsilon:.3f}", _of(ours.overclaims, ours.seeds), f"{ours.seconds:.2f}")
-    yield [one.name, number(one.truth), "tellapart", *cells, "", f"{samples:,}"]
+    yield [specimen.name, number(specimen.truth), "tellapart", *cells, "", f"{samples:,}"]
     for prober in PROBERS:
         if prober not in running:
-            yield from _former_rows(one, prober, former)
+            yield from _former_rows(specimen, prober, former)
             continue
-        if one.name in prober.left_out:
-            yield _peer_row(one, prober, "–", "–", "", prober.left_out[one.name])
+        if specimen.name in prober.left_out:
+            yield _peer_row(specimen, prober, "–", "–", "", prober.left_out[specimen.name])
             continue
         # DP-Sniper takes thousands.
         in_all = max(samples // prober.stages // 1_000 * 1_000, 1_000)
         for each in sorted({in_all, samples}):
-            found, seconds = timed(prober, one, each)
-            told = (f"{found:.3f}", f"{seconds:.2f}", f"{seconds / ours.seconds:.3g}")
-            yield _peer_row(one, prober, *told, f"{each * prober.stages:,}")
+            epsilon, seconds = timed(prober, specimen, each)
+            shown = (f"{epsilon:.3f}", f"{seconds:.2f}", f"{seconds / ours.seconds:.3g}")
+            yield _peer_row(specimen, prober, *shown, f"{each * prober.stages:,}")
 
 
 # -- the whole ------------------------------------------------------------------------------------
@@ -361,7 +363,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--page", type=Path, metavar="FILE")
     asked = parser.parse_args(arguments)
     sys.path.extend(asked.peers)
-    names = [zoo.find(name).name for name in asked.only or [one.name for one in zoo.SPECIMENS]]
+    names = [
+        zoo.find(name).name for name in asked.only or [specimen.name for specimen in zoo.SPECIMENS]
+    ]
     former = asked.page.read_text(encoding="utf-8") if asked.page and asked.page.exists() else ""
     page = Page()
     page.say(*HEAD.splitlines(), "")
@@ -369,9 +373,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page.say(f"Versions: tellapart {ta.__version__}, {used}. CPU seconds on one thread.", "")
     if not asked.only:
         headline(page, asked.samples, asked.seeds)
-    found = whole_zoo(page, names, asked.samples, asked.seeds, asked.seconds, asked.rows)
+    detected = whole_zoo(page, names, asked.samples, asked.seeds, asked.seconds, asked.rows)
     if not asked.only or asked.peers:
-        beside(page, found, asked.samples, former)
+        beside(page, detected, asked.samples, former)
     if asked.page:
         page.write(asked.page)
     return int(page.missed)

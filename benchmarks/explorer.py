@@ -96,14 +96,14 @@ def serving() -> Iterator[tuple[str, psutil.Process]]:
 
 def cpu(processes: Sequence[psutil.Process]) -> float:
     """CPU milliseconds that these processes have spent."""
-    times = [one.cpu_times() for one in processes if one.is_running()]
-    return 1e3 * sum(one.user + one.system for one in times)
+    times = [process.cpu_times() for process in processes if process.is_running()]
+    return 1e3 * sum(time.user + time.system for time in times)
 
 
 def chromium_processes() -> list[psutil.Process]:
     """The browser that this process started, all of it."""
     below = psutil.Process().children(recursive=True)
-    return [one for one in below if "chrom" in one.name()]
+    return [process for process in below if "chrom" in process.name()]
 
 
 def moved(page: Page, url: str, server: psutil.Process) -> Moves:
@@ -124,31 +124,31 @@ def moved(page: Page, url: str, server: psutil.Process) -> Moves:
 
 def first_visits(browser: Browser, address: str) -> list[float]:
     """Milliseconds from the start of a navigation to the paint, with nothing cached."""
-    found = []
+    seconds = []
     for _ in range(VISITS):
         context = browser.new_context()
         page = context.new_page()
         page.add_init_script(READY)
         page.goto(address)
-        found.append(page.evaluate("window.ready"))
+        seconds.append(page.evaluate("window.ready"))
         context.close()
-    return found
+    return seconds
 
 
 def row(name: str, moves: Moves, target: float) -> list[str]:
     """A line of the table."""
     numbers = (moves.median, moves.slow, moves.server, moves.browser)
-    return [name, *(f"{one:.1f}" for one in numbers), f"≤ {target:g}"]
+    return [name, *(f"{number:.1f}" for number in numbers), f"≤ {target:g}"]
 
 
 def main() -> int:
     """Print every time; 1 if a target is missed."""
-    found = shutil.which("chromium")
-    if found is None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
         print("Chromium is missing: `make chromium` installs it")
         return 1
     with serving() as (address, server), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         print(versions("tellapart", "dash", "waitress", "numpy"), end=", ")
         print(f"Chromium {browser.version}")
         load = os.getloadavg()[0]
@@ -165,7 +165,7 @@ def main() -> int:
         browser.close()
     print(f"A slider's move to its paint, ms over {MOVES} moves")
     head = ["mechanism", "median", "p90", "server CPU", "browser CPU", "target"]
-    print_rows(head, [row(name, *one) for name, one in times.items()])
+    print_rows(head, [row(name, *measured) for name, measured in times.items()])
     ready = statistics.median(visits)
     print(
         f"Page ready: median {ready:.0f} ms, slowest {max(visits):.0f} ms of {VISITS} first visits"

@@ -122,14 +122,14 @@ def main() -> int:
     print(f"Opacus {version('opacus')}; ", end="")
     print(f"{SAMPLES:,} calls on each input, {100 * CONFIDENCE:g} % confidence, seeds {SEEDS}\n")
     missed = 0
-    for one in findings():
-        print(f"{one.call}\n  d0 = {one.d0}\n  d1 = {one.d1}")
+    for finding in findings():
+        print(f"{finding.call}\n  d0 = {finding.d0}\n  d1 = {finding.d1}")
         for seed in SEEDS:
             verdict = audit.probe(
-                one.mechanism,
-                one.d0,
-                one.d1,
-                claim=one.claim,
+                finding.mechanism,
+                finding.d0,
+                finding.d1,
+                claim=finding.claim,
                 samples=SAMPLES,
                 confidence=CONFIDENCE,
                 seed=seed,

@@ -97,10 +97,10 @@ def opacus_steps(X: Any, y: Any, threads: int, steps: int) -> tuple[float, float
     return steps / wall, steps / cpu
 
 
-def rows_of(found: dict[str, list[tuple[float, float]]]) -> list[list[str]]:
+def rows_of(runs: dict[str, list[tuple[float, float]]]) -> list[list[str]]:
     """Medians over the rounds."""
     rows = []
-    for name, pairs in found.items():
+    for name, pairs in runs.items():
         wall, cpu = (statistics.median(column) for column in zip(*pairs, strict=True))
         rows.append([name, f"{wall / STEPS:,.1f}", f"{wall:,.0f}", f"{cpu:,.0f}"])
     return rows
@@ -143,20 +143,20 @@ def main() -> int:
 
     tensors = torch.tensor(X, dtype=torch.float32), torch.tensor(y)
     tried = [] if asked.no_opacus or on_gpu else sorted({1, asked.threads})
-    found: dict[str, list[tuple[float, float]]] = {}
+    runs: dict[str, list[tuple[float, float]]] = {}
     for number in range(asked.rounds + 1):  # the first one warms up
         for name, net in nets.items():
             count = max(1, models // 16) if isinstance(net, fleet.CNN) else models
-            found.setdefault(name, []).append(ours(net, count))
+            runs.setdefault(name, []).append(ours(net, count))
         for threads in tried:
             pair = opacus_steps(*tensors, threads, 200 if number else 20)
-            found.setdefault(f"Opacus in a loop, threads: {threads}", []).append(pair)
-    found = {name: pairs[1:] for name, pairs in found.items()}
+            runs.setdefault(f"Opacus in a loop, threads: {threads}", []).append(pair)
+    runs = {name: pairs[1:] for name, pairs in runs.items()}
     head = ["", "models/s", "steps/s", "per CPU s"]
-    print_rows(head, rows_of(found))
+    print_rows(head, rows_of(runs))
     trained = fleet.train(MLP, RECIPE, X, y, models=64, seed=1, **options)
     print(f"Accuracy of the MLPs on their data: {np.mean(trained.accuracy(X, y)):.3f}")
-    speeds = {name: statistics.median(wall for wall, _ in each) for name, each in found.items()}
+    speeds = {name: statistics.median(wall for wall, _ in each) for name, each in runs.items()}
     mine = speeds["tellapart, MLP"]
     if on_gpu:
         per_second = mine / STEPS

@@ -81,7 +81,7 @@ def played(game: Game, runs: int, sigma: float, options: dict[str, Any]) -> NDAr
         clip=1.0,
         noise_multiplier=sigma,
     )
-    found = []
+    scores = []
     for first in range(0, runs, AT_ONCE):
         numbers = range(first, min(runs, first + AT_ONCE))
         inside = np.arange(numbers.start, numbers.stop)[:, None] % 2 == 0
@@ -99,8 +99,8 @@ def played(game: Game, runs: int, sigma: float, options: dict[str, Any]) -> NDAr
             canaries=canary,
             **options,
         )
-        found.append(score(trained, game.rate, sigma))
-    return np.concatenate(found)
+        scores.append(score(trained, game.rate, sigma))
+    return np.concatenate(scores)
 
 
 def score(trained: Fleet, rate: float, sigma: float) -> NDArray[np.float64]:
@@ -122,10 +122,10 @@ def bounds(scores: NDArray[np.float64]) -> tuple[float, float]:
 def row(scores: NDArray[np.float64], runs: int) -> tuple[list[str], float]:
     """Medians over disjoint parts of so many runs, at most 20 of them."""
     parts = [scores[at : at + runs] for at in range(0, len(scores), runs)][:20]
-    found = [bounds(part) for part in parts if len(part) == runs]
-    family, free = (float(np.median(column)) for column in zip(*found, strict=True))
-    shares = [f"{100 * one / EPSILON:.1f} %" for one in (family, free)]
-    cells = [f"{family:.3f}", shares[0], f"{free:.3f}", shares[1], str(len(found))]
+    found_bounds = [bounds(part) for part in parts if len(part) == runs]
+    family, free = (float(np.median(column)) for column in zip(*found_bounds, strict=True))
+    shares = [f"{100 * epsilon / EPSILON:.1f} %" for epsilon in (family, free)]
+    cells = [f"{family:.3f}", shares[0], f"{free:.3f}", shares[1], str(len(found_bounds))]
     words = power_of_ten(runs) if runs in TARGETS else f"{runs:,}"
     return [words, *cells], family / EPSILON
 

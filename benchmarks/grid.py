@@ -120,7 +120,7 @@ def _again(outcome: Outcome) -> None:
     point, epsilon = outcome.point, outcome.epsilon
     mechanism = point.mechanism()
     orders = [mechanism.curve(order) for order in ta.Order]
-    worse = max(orders, key=lambda one: float(one.delta(epsilon)))
+    worse = max(orders, key=lambda curve: float(curve.delta(epsilon)))
     if not isinstance(worse, ComposedCurve):
         return
     made = worse._engine._made

@@ -77,11 +77,11 @@ def main() -> int:
     """Print every time; 1 if a target is missed."""
     print(versions("tellapart", "numpy", "scipy", "dp-accounting"))
     print("\nOne risk of one curve, the slowest of five closed forms")
-    one = {
+    single = {
         name: max(milliseconds(lambda f=f, c=c: f(c)) for c in CURVES.values())
         for name, f in RISKS.items()
     }
-    met = worst_of(one, RISK_MS, "risk")
+    met = worst_of(single, RISK_MS, "risk")
 
     print("One choice, the slowest of six families")
     chosen = {}

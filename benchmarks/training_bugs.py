@@ -44,10 +44,10 @@ curve of DP-SGD with the noise, the sampling and the number of steps that the co
 ```python
 from tellapart import audit, zoo
 
-bug = next(one for one in zoo.TRAINING if one.name == "step-per-layer")
-found = audit.step(bug.step, samples=2_000, confidence=0.999, **bug.settings)
-found.refuted, found.refuting[0].name        # -> (True, 'canary in every layer')
-found.hint.partition(",")[0]                 # -> every layer clipped to the whole norm
+bug = next(specimen for specimen in zoo.TRAINING if specimen.name == "step-per-layer")
+audited = audit.step(bug.step, samples=2_000, confidence=0.999, **bug.settings)
+audited.refuted, audited.refuting[0].name    # -> (True, 'canary in every layer')
+audited.hint.partition(",")[0]               # -> every layer clipped to the whole norm
 ```
 """
 SHOWN = ("shown ε ≥", "if Gaussian, ε ≥")
@@ -69,55 +69,58 @@ READING = (
 
 def main() -> int:
     """Print the tables; 1 if a verdict is not the one expected."""
-    told = arguments()
-    page, every = Page(), [one for one in zoo.TRAINING if not told.only or one.name in told.only]
+    options = arguments()
+    page = Page()
+    every = [case for case in zoo.TRAINING if not options.only or case.name in options.only]
     page.say(*HEAD.splitlines(), "", versions("numpy", "scipy"), "", READING, "")
     wrong = list[str]()
     for title, right in (("Wrong", False), ("Right", True)):
         page.say(f"## {title}")
-        some = [one for one in every if one.correct is right]
-        page.table(COLUMNS, rows(some, told.samples, wrong))
+        some = [specimen for specimen in every if specimen.correct is right]
+        page.table(COLUMNS, rows(some, options.samples, wrong))
     page.target("every bug refuted and nothing else", not wrong)
-    if told.page:  # the rest takes a while
-        page.write(told.page)
-    if told.opacus:
-        of_opacus(page, told.opacus)
-    if told.page:
-        page.write(told.page)
+    if options.page:  # the rest takes a while
+        page.write(options.page)
+    if options.opacus:
+        of_opacus(page, options.opacus)
+    if options.page:
+        page.write(options.page)
     return int(page.missed)
 
 
 def rows(some: list[Training], samples: int, wrong: list[str]) -> Iterator[tuple[str, ...]]:
     """A row for each step."""
-    for one in some:
+    for specimen in some:
         begun = time.process_time()
-        found = audit.step(one.step, samples=samples, confidence=CONFIDENCE, **one.settings)
+        audited = audit.step(
+            specimen.step, samples=samples, confidence=CONFIDENCE, **specimen.settings
+        )
         spent = time.process_time() - begun
-        if found.refuted is one.correct:
-            wrong.append(one.name)
+        if audited.refuted is specimen.correct:
+            wrong.append(specimen.name)
         yield (
-            f"`{one.name}`",
-            one.words,
-            f"{2 * samples * len(found.pairs):,}",
-            number(claimed(one.settings)),
-            number(one.truth),
-            *shown(found),
-            "refuted" if found.refuted else "not refuted",
-            found.refuting[0].name if found.refuted else "",
+            f"`{specimen.name}`",
+            specimen.words,
+            f"{2 * samples * len(audited.pairs):,}",
+            number(claimed(specimen.settings)),
+            number(specimen.truth),
+            *shown(audited),
+            "refuted" if audited.refuted else "not refuted",
+            audited.refuting[0].name if audited.refuted else "",
             f"{spent:.1f}",
         )
 
 
-def shown(found: StepAudit) -> tuple[str, str]:
+def shown(audited: StepAudit) -> tuple[str, str]:
     """What any promise must allow, and what one of Gaussian DP must."""
-    gaussian = found.verdict.evidence.gaussian_epsilon_lower(DELTA)
-    return number(found.epsilon_lower(DELTA).value), number(gaussian.value)
+    gaussian = audited.verdict.evidence.gaussian_epsilon_lower(DELTA)
+    return number(audited.epsilon_lower(DELTA).value), number(gaussian.value)
 
 
-def claimed(told: Any) -> float:
+def claimed(settings: Any) -> float:
     """The ε that the step's own numbers promise."""
-    rate, steps = told.get("sampling_rate", 1.0), told.get("steps", 1)
-    return ta.dp_sgd(told["noise_multiplier"], rate, steps).curve().epsilon(DELTA)
+    rate, steps = settings.get("sampling_rate", 1.0), settings.get("steps", 1)
+    return ta.dp_sgd(settings["noise_multiplier"], rate, steps).curve().epsilon(DELTA)
 
 
 def number(epsilon: float) -> str:
@@ -141,31 +144,31 @@ def of_opacus(page: Page, samples: int) -> None:
         "and δ = 1e-5, and the claim is that budget. The size of the data is public (see "
         "[what it gives away](findings.md)), but for the last row.",
     )
-    one = opacus.Trained(noise=1.0)
+    trained = opacus.Trained(noise=1.0)
     two = opacus.Trained(noise=0.3, batch=2, steps=2)
     half = {"sampling_rate": 0.5, "steps": 2}
     cases: list[tuple[str, Any, dict[str, Any], bool]] = []
     for epsilon in (1.0, 4.0, 10.0):
         noise = opacus.noise_for(epsilon, rate=0.5, steps=4)
-        told = {"sampling_rate": 0.5, "steps": 4, "claim": ta.guarantee(epsilon, DELTA)}
-        told["only"] = ("canary at the clip", "long canary")
+        settings = {"sampling_rate": 0.5, "steps": 4, "claim": ta.guarantee(epsilon, DELTA)}
+        settings["only"] = ("canary at the clip", "long canary")
         four = opacus.Trained(noise=noise, batch=2, steps=4)
-        cases.append((f"four steps at ε = {epsilon:g}", four, told, False))
+        cases.append((f"four steps at ε = {epsilon:g}", four, settings, False))
     cases += [
-        ("one step", one, {}, False),
-        ('one step, `clipping="per_layer"`', replace(one, clipping="per_layer"), {}, False),
+        ("one step", trained, {}, False),
+        ('one step, `clipping="per_layer"`', replace(trained, clipping="per_layer"), {}, False),
         ("two Poisson steps", two, half, False),
         ("two steps, `poisson_sampling=False`", replace(two, poisson=False), half, True),
-        ("planted: noise for eight workers", planted(one, opacus.noise_by_workers), {}, True),
-        ("planted: a layer unclipped", planted(one, opacus.unclipped_layer), {}, True),
-        ("planted: the batch clipped at once", planted(one, opacus.clipped_together), {}, True),
+        ("planted: noise for eight workers", planted(trained, opacus.noise_by_workers), {}, True),
+        ("planted: a layer unclipped", planted(trained, opacus.unclipped_layer), {}, True),
+        ("planted: the batch clipped at once", planted(trained, opacus.clipped_together), {}, True),
         (
             "planted: the same noise in two steps",
             replace(planted(two, opacus.same_noise), noise=1.0),
             half,
             True,
         ),
-        ("one step, size of the data secret", one, {"public_size": False}, True),
+        ("one step, size of the data secret", trained, {"public_size": False}, True),
     ]
     page.table(
         ("what", "σ", "runs", "claimed ε", *SHOWN, "verdict", "by", "s"),
@@ -183,27 +186,27 @@ def opacus_rows(
 ) -> Iterator[tuple[str, ...]]:
     """A row for each case."""
     for name, trained, own, bad in cases:
-        told = {"clip": trained.clip, "noise_multiplier": trained.noise, "public_size": True}
+        settings = {"clip": trained.clip, "noise_multiplier": trained.noise, "public_size": True}
         begun = time.process_time()
-        found = audit.step(
+        audited = audit.step(
             trained,
             samples=samples,
             confidence=CONFIDENCE,
             layers=layers,
             expected_batch=trained.batch,
-            **(told | own),
+            **(settings | own),
         )
         spent = time.process_time() - begun
-        page.missed |= found.refuted is not bad
-        epsilon = found.verdict.claim.curve().epsilon(DELTA) if "claim" not in own else None
+        page.missed |= audited.refuted is not bad
+        epsilon = audited.verdict.claim.curve().epsilon(DELTA) if "claim" not in own else None
         yield (
             name,
             f"{trained.noise:.3g}",
-            f"{2 * samples * len(found.pairs):,}",
+            f"{2 * samples * len(audited.pairs):,}",
             number(epsilon) if epsilon is not None else f"{own['claim'].claimed_epsilon:g}",
-            *shown(found),
-            "refuted" if found.refuted else "not refuted",
-            found.refuting[0].name if found.refuted else "",
+            *shown(audited),
+            "refuted" if audited.refuted else "not refuted",
+            audited.refuting[0].name if audited.refuted else "",
             f"{spent:.0f}",
         )
 
@@ -215,11 +218,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--opacus", type=int, default=0)
     parser.add_argument("--page", type=Path)
-    told = parser.parse_args()
-    unknown = set(told.only) - {one.name for one in zoo.TRAINING}
+    options = parser.parse_args()
+    unknown = set(options.only) - {specimen.name for specimen in zoo.TRAINING}
     if unknown:
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
-    return told
+    return options
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def naive(length: int) -> float:
 def chains() -> None:
     """Chains, long and short."""
     long = MarkovChain.stationary(CHAIN, 10_000)
-    took, found = seconds(lambda: pufferfish_by_record(long, Sum(), ta.Laplace(1)).worst)
-    print(f"chain of 10,000 records, ε at all times     {took:8.3f} s   ε = {found:.6f}")
+    took, epsilon = seconds(lambda: pufferfish_by_record(long, Sum(), ta.Laplace(1)).worst)
+    print(f"chain of 10,000 records, ε at all times     {took:8.3f} s   ε = {epsilon:.6f}")
     took, scale = seconds(lambda: noise(long, Sum(), PURE).scale)
     print(f"chain of 10,000 records, exact noise        {took:8.3f} s   scale = {scale:.6f}")
     short = MarkovChain.stationary(CHAIN, 400)
@@ -63,15 +63,15 @@ def trees() -> None:
     rng = np.random.default_rng(0)
     parent = [-1, *(int(rng.integers(0, node)) for node in range(1, 1000))]
     tree = TreeNetwork(parent, [0.75, 0.25], [[0.9, 0.1], [0.3, 0.7]])
-    took, found = seconds(lambda: pufferfish(tree, Sum(), ta.Laplace(1), records=[0]).epsilon)
-    print(f"tree of 1,000 nodes, ε of the root          {took:8.3f} s   ε = {found:.6f}")
+    took, epsilon = seconds(lambda: pufferfish(tree, Sum(), ta.Laplace(1), records=[0]).epsilon)
+    print(f"tree of 1,000 nodes, ε of the root          {took:8.3f} s   ε = {epsilon:.6f}")
 
 
 def endless() -> None:
     """A stream that never ends."""
     rows = np.random.default_rng(0).dirichlet(np.ones(50), size=50)
-    took, found = seconds(lambda: streams.supremum(rows, rows, 0.1))
-    print(f"50 states, supremum of temporal leakage     {took:8.3f} s   ε = {found:.6f}")
+    took, leakage = seconds(lambda: streams.supremum(rows, rows, 0.1))
+    print(f"50 states, supremum of temporal leakage     {took:8.3f} s   ε = {leakage:.6f}")
 
 
 if __name__ == "__main__":

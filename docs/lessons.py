@@ -204,8 +204,8 @@ def price(axes: Axes) -> None:
     releases = [1, 2, 3, 4, 6, 9, 12, 18, 24]
     for index, noise in enumerate((ta.DiscreteLaplace, ta.Gaussian)):
         look = pen(index)
-        found = [choose.least(lambda x, n=n, m=noise: m(x).repeated(n), limits) for n in releases]
-        off = [noise(one.parameter).margin(0.95) for one in found]
+        choices = [choose.least(lambda x, n=n, m=noise: m(x).repeated(n), limits) for n in releases]
+        off = [noise(choice.parameter).margin(0.95) for choice in choices]
         name = "discrete Laplace noise" if index == 0 else "Gaussian noise"
         axes.plot(
             releases, off, color=look.colour, ls=look.dashes, marker="os"[index], ms=4, label=name

@@ -35,13 +35,13 @@ def asked() -> dict[str, set[str]]:
     extras = project["optional-dependencies"]
     wanted = {"every install": project["dependencies"]}
     wanted |= {f"`{name}`": extras[name] for name in extras if name not in NOT_USERS}
-    found: dict[str, set[str]] = {}
+    extras_of: dict[str, set[str]] = {}
     for extra, lines in wanted.items():
         for line in lines:
             name = re.match(r"[\w.-]+", line)
             if name and name[0] != "tellapart":
-                found.setdefault(name[0].lower(), set()).add(extra)
-    return found
+                extras_of.setdefault(name[0].lower(), set()).add(extra)
+    return extras_of
 
 
 def licence(name: str) -> str:
@@ -50,9 +50,9 @@ def licence(name: str) -> str:
     if said.get("License-Expression"):
         return str(said["License-Expression"])
     classified = [
-        one.rpartition(" :: ")[2]
-        for one in said.get_all("Classifier") or []
-        if one.startswith("License :: OSI")
+        classifier.rpartition(" :: ")[2]
+        for classifier in said.get_all("Classifier") or []
+        if classifier.startswith("License :: OSI")
     ]
     if classified:
         return ", ".join(classified)

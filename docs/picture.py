@@ -79,7 +79,7 @@ def shortcuts() -> Figure:
 
 def published() -> Figure:
     """What an attacker gains over one unit of the deployments that hide a unit alike."""
-    alike = [one for one in deployments.DEPLOYMENTS if one.per in UNITS]
+    alike = [promise for promise in deployments.DEPLOYMENTS if promise.per in UNITS]
     return plot.deployments(deployments.gains(alike))
 
 

@@ -15,11 +15,16 @@ def table() -> str:
     """Every claim, from the least that it allows an attacker to the most."""
     lines = [HEAD, ("---",) * len(HEAD)]
     for gain in deployments.gains():
-        one = gain.deployment
-        if one is not None:
+        deployment = gain.deployment
+        if deployment is not None:
             risks = [reading.shown for reading in gain.readings[:2]]
-            said = (one.name, f"{one.curator} {one.published[:4]}", one.per, one.promise)
-            lines.append((*said, one.model.lower(), *risks, f"`{one.key}`"))
+            said = (
+                deployment.name,
+                f"{deployment.curator} {deployment.published[:4]}",
+                deployment.per,
+                deployment.promise,
+            )
+            lines.append((*said, deployment.model.lower(), *risks, f"`{deployment.key}`"))
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -17,8 +17,8 @@ WIDTH, HEIGHT = 1310, 1180
 
 def main() -> int:
     """Serve the page, look at it, write what is seen."""
-    found = shutil.which("chromium")
-    if found is None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
         print("Chromium is missing: `make chromium` installs it")
         return 1
     path = HERE / "explorer.png"
@@ -28,7 +28,7 @@ def main() -> int:
         address = next(word for word in words if word.startswith("http"))
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
-                executable_path=found, args=["--no-sandbox", "--disable-gpu"]
+                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
             )
             page = browser.new_page(
                 viewport={"width": WIDTH, "height": HEIGHT},

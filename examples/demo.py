@@ -83,14 +83,14 @@ def probing() -> None:
     with chapter("Does code keep its claim? Black-box audits of two functions that claim ε = 1"):
         claim = ta.guarantee(epsilon=1)
         say("Each is called 100,000 times on two neighbouring inputs, [3, 1] and [3, 1, 4].")
-        told = {
+        functions = {
             release.correct_count: "with the noise it needs",
             release.noisy_count: "with half of it",
         }
-        for function, noise in told.items():
+        for function, noise in functions.items():
             say(f"\nexamples/release.py, {function.__name__}, {noise}:")
-            found = audit.probe(function, [3, 1], [3, 1, 4], claim=claim, samples=100_000, seed=1)
-            say(str(found))
+            verdict = audit.probe(function, [3, 1], [3, 1, 4], claim=claim, samples=100_000, seed=1)
+            say(str(verdict))
 
 
 def auditing() -> Path:

@@ -18,10 +18,10 @@ def main(source: Path) -> None:
     with target.open("w", encoding="utf-8", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["date", "precipitation", "weather", "day"])
-        for one in days:
-            day = "wet" if float(one["precipitation"]) > 0 else "dry"
-            date = one["date"].replace("/", "-")
-            table.writerow([date, one["precipitation"], one["weather"], day])
+        for row in days:
+            day = "wet" if float(row["precipitation"]) > 0 else "dry"
+            date = row["date"].replace("/", "-")
+            table.writerow([date, row["precipitation"], row["weather"], day])
 
 
 if __name__ == "__main__":

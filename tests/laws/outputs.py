@@ -166,7 +166,7 @@ def selection(chances: Callable[[Any, np.ndarray], np.ndarray]) -> Callable[[Any
             gaps = [*np.log(SIZES / (1 - SIZES)), *np.where(SIZES < 0.5, tail, -tail)]
             move = epsilon * np.array([share, share - 1])
             utilities = [(u, u + move) for u in np.array([[gap, 0.0] for gap in gaps])]
-        return [tuple(chances(mechanism, one) for one in pair) for pair in utilities]
+        return [tuple(chances(mechanism, utility) for utility in pair) for pair in utilities]
 
     return outputs
 
@@ -206,7 +206,7 @@ def _laplace_below(x: np.ndarray) -> np.ndarray:
 
 
 def _normal_below(x: np.ndarray) -> np.ndarray:
-    return np.array([math.erfc(-one / math.sqrt(2)) / 2 for one in x])
+    return np.array([math.erfc(-point / math.sqrt(2)) / 2 for point in x])
 
 
 def _shifted(below: Any, shift: float, unit: float, ends: Any = ()) -> Pair:

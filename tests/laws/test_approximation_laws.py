@@ -55,7 +55,7 @@ def test_concentrated_shows_every_attacker(tree: ta.Mechanism) -> None:
 )
 @given(pmf_pairs(most=4, least=1e-3), st.floats(1e-3, 1), st.integers(2, 30))
 def test_bounds_of_finite_steps_show_every_attacker(pair: Any, rate: float, times: int) -> None:
-    p, q = (np.maximum(one, 1e-3) / np.maximum(one, 1e-3).sum() for one in pair)
+    p, q = (np.maximum(masses, 1e-3) / np.maximum(masses, 1e-3).sum() for masses in pair)
     tree = ta.CustomMechanism.from_pmfs(p, q).sampled(rate).repeated(times)
     _on_the_safe_side(ta.renyi(tree), tree)
     _on_the_safe_side(ta.concentrated(tree), tree)
@@ -75,6 +75,6 @@ def test_no_bound_gains_from_another_step(a: ta.Mechanism, b: ta.Mechanism) -> N
 @given(trees(), st.sampled_from([1e-3, 1e-5, 1e-9]))
 @or_refused
 def test_the_error_of_the_central_limit_is_against_the_truth(tree: ta.Mechanism, d: float) -> None:
-    found = ta.central_limit(tree)
-    claimed = found.stand_in.curve().epsilon(d)
-    assert found.epsilon_error(d) + tree.curve().epsilon(d) == pytest.approx(claimed, abs=1e-9)
+    normal = ta.central_limit(tree)
+    claimed = normal.stand_in.curve().epsilon(d)
+    assert normal.epsilon_error(d) + tree.curve().epsilon(d) == pytest.approx(claimed, abs=1e-9)

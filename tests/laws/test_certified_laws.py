@@ -72,10 +72,10 @@ def found_for(mechanism, delta, **asked):
 @given(trees, deltas, orders)
 @SLOW
 def test_brackets_hold_the_contour(mechanism, delta, order):
-    found = found_for(mechanism, delta, order=order)
-    if found is None:
+    answer = found_for(mechanism, delta, order=order)
+    if answer is None:
         return
-    bracket, epsilon, beta = found
+    bracket, epsilon, beta = answer
     low, high = bracket.upper.epsilon(delta), bracket.lower.epsilon(delta)
     assert low <= epsilon + NEAR * max(1, epsilon)
     assert epsilon - NEAR * max(1, epsilon) <= high
@@ -87,10 +87,10 @@ def test_brackets_hold_the_contour(mechanism, delta, order):
 @given(gaussians, deltas)
 @SLOW
 def test_brackets_hold_the_gaussian_closed_form(mechanism, delta):
-    found = found_for(mechanism, delta)
-    if found is None:
+    answer = found_for(mechanism, delta)
+    if answer is None:
         return
-    bracket, epsilon, beta = found
+    bracket, epsilon, beta = answer
     assert bracket.upper.epsilon(delta) <= epsilon <= bracket.lower.epsilon(delta)
     assert (bracket.lower.beta(ALPHA) <= beta).all()
     assert (beta <= bracket.upper.beta(ALPHA)).all()
@@ -99,10 +99,10 @@ def test_brackets_hold_the_gaussian_closed_form(mechanism, delta):
 @given(responses, deltas, orders)
 @SLOW
 def test_brackets_hold_the_sum_over_all_outcomes(mechanism, delta, order):
-    found = found_for(mechanism, delta, order=order)
-    if found is None:
+    answer = found_for(mechanism, delta, order=order)
+    if answer is None:
         return
-    bracket, epsilon, beta = found
+    bracket, epsilon, beta = answer
     assert bracket.upper.epsilon(delta) <= epsilon * (1 + 1e-11)
     assert epsilon * (1 - 1e-11) <= bracket.lower.epsilon(delta)
     assert (bracket.lower.beta(ALPHA) <= beta * (1 + 1e-9)).all()
@@ -133,7 +133,9 @@ def test_a_finer_gap_meets_a_coarser_one(mechanism, delta, gap):
         coarse, fine = mechanism.bracket(delta, 10 * gap), mechanism.bracket(delta, gap)
     except ta.NotCertified:
         return
-    ends = [(one.upper.epsilon(delta), one.lower.epsilon(delta)) for one in (coarse, fine)]
+    ends = [
+        (bracket.upper.epsilon(delta), bracket.lower.epsilon(delta)) for bracket in (coarse, fine)
+    ]
     assert max(ends[0][0], ends[1][0]) <= min(ends[0][1], ends[1][1])
     assert ends[1][1] - ends[1][0] <= gap * max(1, ends[1][0])
 
@@ -142,9 +144,9 @@ def test_a_finer_gap_meets_a_coarser_one(mechanism, delta, gap):
 @SLOW
 def test_no_stage_makes_negative_mass(law, mesh, times, tilt):
     pieces = discretised(law, mesh, 1e-25)
-    for one in (pieces, pieces.reflected()):
-        part, revealed = one.stronger(times)
-        parts = [part, *one.rounded(times)]
+    for losses in (pieces, pieces.reflected()):
+        part, revealed = losses.stronger(times)
+        parts = [part, *losses.rounded(times)]
         assert revealed >= 0
         for each in parts:
             assert (each.masses >= 0).all()
@@ -168,15 +170,15 @@ def test_no_stage_makes_negative_mass(law, mesh, times, tilt):
 @SLOW
 def test_sums_hold_plain_convolution(weights, start, times, tilt):
     masses = np.array(weights) / sum(weights)
-    found = composed([GridMasses(start, masses, times)], 0.25, tilt)
+    law = composed([GridMasses(start, masses, times)], 0.25, tilt)
     total = np.ones(1)
     for _ in range(times):
         total = np.convolve(total, masses)
     index = start * times + np.arange(total.size)
     for at in range(index[0] - 2, index[-1] + 2):
         asked, tail = np.array([float(at)]), float(total[index > at].sum())
-        assert found.least_above(asked)[0] <= tail * (1 + 1e-13)
-        assert tail * (1 - 1e-13) <= found.most_above(asked)[0]
+        assert law.least_above(asked)[0] <= tail * (1 + 1e-13)
+        assert tail * (1 - 1e-13) <= law.most_above(asked)[0]
 
 
 @st.composite
@@ -199,7 +201,7 @@ def test_sides_are_in_order_and_hold_the_curve(kind):
     @WIDE
     def check(first, rest, delta, order):
         try:
-            alike = [one for one in rest if one.neighbours is first.neighbours]
+            alike = [step for step in rest if step.neighbours is first.neighbours]
             mechanism = ta.compose([first, *alike])
             bracket = mechanism.bracket(delta, order=order)
         except (ta.NotCertified, ta.Unsupported, ta.InvalidArgument):
@@ -250,12 +252,12 @@ def test_sums_hold_the_truth_however_far_they_are_tilted(tilt):
     """Tilted to the end of a long grid, all that lies above its start is less than any double."""
     masses = np.zeros(1001)
     masses[[0, 400, 500, 1000]] = 0.3, 0.2, 0.4999, 1e-4
-    found = composed([GridMasses(-500, masses, 1)], 1e-3, tilt)
+    total = composed([GridMasses(-500, masses, 1)], 1e-3, tilt)
     for at in np.arange(-603.0, 504.0, 3):
         asked, above = np.array([at]), masses[np.arange(-500, 501) > at]
         excess = masses @ np.maximum(-np.expm1((at - np.arange(-500, 501)) * 1e-3), 0.0)
-        assert found.least_above(asked)[0] <= above.sum() <= found.most_above(asked)[0]
-        assert excess <= found.most_excess(asked)[0]
+        assert total.least_above(asked)[0] <= above.sum() <= total.most_above(asked)[0]
+        assert excess <= total.most_excess(asked)[0]
 
 
 @pytest.mark.parametrize("order", [None, *ta.Order])

@@ -75,16 +75,16 @@ def _close(a: Any, b: Any, rel: float = 1e-9) -> None:
     np.testing.assert_allclose(a, b, rtol=rel, atol=1e-13)
 
 
-def _same(one: ta.TradeoffCurve, other: ta.TradeoffCurve) -> None:
-    _close(one.delta(EPSILONS), other.delta(EPSILONS))
-    _close(one.epsilon([1e-12, 1e-5, 0.01]), other.epsilon([1e-12, 1e-5, 0.01]))
-    _close(one.beta(FPRS), other.beta(FPRS))
+def _same(curve: ta.TradeoffCurve, other: ta.TradeoffCurve) -> None:
+    _close(curve.delta(EPSILONS), other.delta(EPSILONS))
+    _close(curve.epsilon([1e-12, 1e-5, 0.01]), other.epsilon([1e-12, 1e-5, 0.01]))
+    _close(curve.beta(FPRS), other.beta(FPRS))
 
 
-def _inverse(one: ta.TradeoffCurve, other: ta.TradeoffCurve) -> None:
+def _inverse(curve: ta.TradeoffCurve, other: ta.TradeoffCurve) -> None:
     """Each is the inverse function of the other, where doubles hold the rates."""
     middle = np.linspace(0.02, 0.98, 15)
-    beta = one.beta(middle)
+    beta = curve.beta(middle)
     known = beta > 1e-290
     _close(other.beta(beta[known]), middle[known])
 
@@ -229,13 +229,13 @@ def test_it_is_a_convex_falling_curve_of_probabilities(tree: ta.Mechanism, order
 @or_refused
 def test_rates_beta_and_profile_tell_one_story(tree: ta.Mechanism, order: Any) -> None:
     curve = tree.curve(order)
-    found = curve.rates(LOSSES)
-    fpr, tpr = np.asarray(found.fpr), np.asarray(found.tpr)
+    rates = curve.rates(LOSSES)
+    fpr, tpr = np.asarray(rates.fpr), np.asarray(rates.tpr)
     delta = curve.delta(LOSSES)
     tail = np.exp(LOSSES) * fpr
     assert np.all(np.abs(delta - (tpr - tail)) <= 1e-9 * (tpr + tail) + 1e-14)
-    assert np.abs(found.fpr + found.tnr - 1).max() <= 1e-12
-    assert np.abs(found.tpr + found.fnr - 1).max() <= 1e-12
+    assert np.abs(rates.fpr + rates.tnr - 1).max() <= 1e-12
+    assert np.abs(rates.tpr + rates.fnr - 1).max() <= 1e-12
     real = (fpr > 1e-300) & (fpr <= 1)
     _close(curve.tpr(fpr[real]), tpr[real])
     # No test beats the profile: β(α) ≥ 1 − δ(ε) − e^ε·α for all ε and α.
@@ -265,8 +265,8 @@ def test_one_order_reflected_is_the_other(tree: ta.Mechanism) -> None:
     want = np.exp(-LOSSES) * present.delta(LOSSES) - np.expm1(-LOSSES)
     assert np.all(np.abs(absent.delta(-LOSSES) - want) <= 1e-10 * (1 + np.exp(-LOSSES)))
     here, there = present.rates(LOSSES), absent.rates(-LOSSES)
-    for one, other in ((there.fpr, here.fnr), (there.tpr, here.tnr), (there.fnr, here.fpr)):
-        _close(one, other)
+    for rate, other in ((there.fpr, here.fnr), (there.tpr, here.tnr), (there.fnr, here.fpr)):
+        _close(rate, other)
     _inverse(present, absent)
 
 
@@ -275,10 +275,12 @@ def test_one_order_reflected_is_the_other(tree: ta.Mechanism) -> None:
 @or_refused
 def test_both_orders_together_are_the_worse_of_them(tree: ta.Mechanism) -> None:
     both, orders = tree.curve(), [tree.curve(order) for order in ta.Order]
-    _close(both.delta(LOSSES), np.maximum(*(one.delta(LOSSES) for one in orders)))
-    _close(both.epsilon([1e-9, 1e-4]), np.maximum(*(one.epsilon([1e-9, 1e-4]) for one in orders)))
-    for one in orders:
-        assert np.all(both.beta(FPRS) <= one.beta(FPRS) * (1 + 1e-9) + 1e-12)
+    _close(both.delta(LOSSES), np.maximum(*(curve.delta(LOSSES) for curve in orders)))
+    _close(
+        both.epsilon([1e-9, 1e-4]), np.maximum(*(curve.epsilon([1e-9, 1e-4]) for curve in orders))
+    )
+    for curve in orders:
+        assert np.all(both.beta(FPRS) <= curve.beta(FPRS) * (1 + 1e-9) + 1e-12)
     _inverse(both, both)
 
 
@@ -295,8 +297,8 @@ def test_the_least_fpr_at_a_tpr_is_where_that_tpr_came_from(tree: ta.Mechanism, 
     slope = (1 - tpr) / (1 - alpha)
     known = (tpr < 1) & (alpha * slope > 1e-8)
     np.testing.assert_allclose(curve.fpr(tpr[known]), alpha[known], rtol=1e-7)
-    for one, from_here in zip(tpr[known][:2], alpha[known][:2], strict=True):  # or alone
-        assert curve.fpr(one) == pytest.approx(from_here, rel=1e-7)
+    for power, from_here in zip(tpr[known][:2], alpha[known][:2], strict=True):  # or alone
+        assert curve.fpr(power) == pytest.approx(from_here, rel=1e-7)
     # And the other way round, however little of the curve is left.
     wanted = np.array([1e-6, 0.01, 0.1, 0.4, 0.5, 0.6, 0.9, 0.999])
     least = curve.fpr(wanted)
@@ -334,19 +336,19 @@ def test_a_sampled_curve_is_that_of_the_mixture(pair: Any, rate: float) -> None:
     p, q = pair
     mixture = (1 - rate) * p + rate * q
     sampled = SampledCurve(ta.from_pmfs(p, q), rate)
-    for found, want in (
+    for curve, want in (
         (sampled, ta.from_pmfs(p, mixture)),
         (sampled.mirrored(), ta.from_pmfs(mixture, p)),
     ):
         losses = LOSSES + 1e-4
-        np.testing.assert_allclose(found.delta(losses), want.delta(losses), atol=1e-13)
-        np.testing.assert_allclose(found.beta(FPRS), want.beta(FPRS), atol=1e-12)
-        for one, other in zip(found.rates(losses), want.rates(losses), strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-12)
+        np.testing.assert_allclose(curve.delta(losses), want.delta(losses), atol=1e-13)
+        np.testing.assert_allclose(curve.beta(FPRS), want.beta(FPRS), atol=1e-12)
+        for column, other in zip(curve.rates(losses), want.rates(losses), strict=True):
+            np.testing.assert_allclose(column, other, atol=1e-12)
         # At a δ that one output alone makes up, rounding decides between some ε and infinity.
         alone = want.delta(np.inf)
-        deltas = [one for one in (1e-9, 1e-3, 0.1) if abs(one - alone) > 1e-13]
-        np.testing.assert_allclose(found.epsilon(deltas), want.epsilon(deltas), atol=1e-9)
+        deltas = [delta for delta in (1e-9, 1e-3, 0.1) if abs(delta - alone) > 1e-13]
+        np.testing.assert_allclose(curve.epsilon(deltas), want.epsilon(deltas), atol=1e-9)
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -360,6 +362,6 @@ def test_finite_steps_compose_to_their_product(pair: Any, rate: float, times: in
     absent, present = np.ones(1), np.ones(1)
     for _ in range(times):
         absent, present = np.outer(absent, p).ravel(), np.outer(present, mixture).ravel()
-    found, want = tree.curve(ta.Order.PRESENT), ta.from_pmfs(absent, present)
-    np.testing.assert_allclose(found.delta(LOSSES), want.delta(LOSSES), atol=1e-12)
-    np.testing.assert_allclose(found.beta(FPRS), want.beta(FPRS), atol=1e-10)
+    curve, want = tree.curve(ta.Order.PRESENT), ta.from_pmfs(absent, present)
+    np.testing.assert_allclose(curve.delta(LOSSES), want.delta(LOSSES), atol=1e-12)
+    np.testing.assert_allclose(curve.beta(FPRS), want.beta(FPRS), atol=1e-10)

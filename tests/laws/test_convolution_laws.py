@@ -22,9 +22,9 @@ steps = st.floats(log(2), log(1e5)).map(lambda x: round(math.exp(x)))
 deltas = st.floats(log(1e-30), log(1e-2)).map(math.exp)
 
 
-def apart(one, other, epsilon):
+def apart(curve, other, epsilon):
     """By how much ε differs between two engines at the same δ: one Newton step."""
-    here, there = (engine.tails(np.array([epsilon])) for engine in (one, other))
+    here, there = (engine.tails(np.array([epsilon])) for engine in (curve, other))
     slope = there.fpr * np.exp(epsilon) / there.delta
     return abs(float(np.log(here.delta / there.delta)[0] / slope[0]))
 
@@ -81,10 +81,10 @@ def test_folded_rates_and_profile_fit_together(sigma, rate, count, fpr):
     law = MixtureLoss(1 / sigma, (1 - rate, rate))
     folds = Convolution(((law, count),))
     t = folds.guess_fpr(np.array([fpr]))
-    found = folds.tails(t)
-    assert found.fpr + found.tnr == pytest.approx(1.0, abs=1e-12)
-    assert found.tpr + found.fnr == pytest.approx(1.0, abs=1e-12)
-    assert found.delta == pytest.approx(found.tpr - np.exp(t) * found.fpr, abs=1e-12)
+    rates = folds.tails(t)
+    assert rates.fpr + rates.tnr == pytest.approx(1.0, abs=1e-12)
+    assert rates.tpr + rates.fnr == pytest.approx(1.0, abs=1e-12)
+    assert rates.delta == pytest.approx(rates.tpr - np.exp(t) * rates.fpr, abs=1e-12)
     mirror = ReflectedConvolution(folds).tails(-t)
-    assert (mirror.fpr, mirror.tpr) == (found.fnr, found.tnr)
-    assert mirror.delta == pytest.approx(found.tnr - np.exp(-t) * found.fnr, abs=1e-12)
+    assert (mirror.fpr, mirror.tpr) == (rates.fnr, rates.tnr)
+    assert mirror.delta == pytest.approx(rates.tnr - np.exp(-t) * rates.fnr, abs=1e-12)

@@ -170,8 +170,8 @@ def test_mirroring_is_an_involution_and_inverts(curve: ta.TradeoffCurve) -> None
     # Off the atoms, rejecting h0 in one order is accepting it in the other.
     off = LOSSES + 0.0123456789
     rates, flipped = curve.rates(off), mirror.rates(-off)
-    for one, other in ((flipped.fpr, rates.fnr), (flipped.tpr, rates.tnr)):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    for rate, other in ((flipped.fpr, rates.fnr), (flipped.tpr, rates.tnr)):
+        np.testing.assert_allclose(rate, other, rtol=1e-9, atol=1e-12)
     same = curve.delta(0.0)
     assert mirror.delta(0.0) == pytest.approx(same, rel=1e-11, abs=1e-14)
 

@@ -54,17 +54,17 @@ def best_corner(absent: Any, present: Any, weight: float, prior: float) -> tuple
 
 
 def check(curve: ta.TradeoffCurve, masses: Any, weight: float, prior: float) -> None:
-    found = f_score_attack(curve, weight=weight, prior=prior)
+    attack = f_score_attack(curve, weight=weight, prior=prior)
     score, short = best_corner(*masses, weight, prior)
-    assert found.score == pytest.approx(score, rel=1e-12, abs=1e-305)
+    assert attack.score == pytest.approx(score, rel=1e-12, abs=1e-305)
     # Sums of masses that are 1 but for rounding are the limit of what a shortfall can be known to.
-    assert found.shortfall == pytest.approx(short, rel=1e-9, abs=1e-14)
+    assert attack.shortfall == pytest.approx(short, rel=1e-9, abs=1e-14)
     # The attack that is named has that score.
     gamma, b2 = Fraction(1) / Fraction(prior) - 1, Fraction(weight) ** 2
-    fpr, tpr = (Fraction(float(rate)) for rate in found.rates[:2])
+    fpr, tpr = (Fraction(float(rate)) for rate in attack.rates[:2])
     if tpr:
         reached = float((1 + b2) * tpr / (tpr + gamma * fpr + b2))
-        assert found.score == pytest.approx(reached, rel=1e-12, abs=1e-305)
+        assert attack.score == pytest.approx(reached, rel=1e-12, abs=1e-305)
 
 
 @many
@@ -121,7 +121,7 @@ def test_no_attack_on_the_curve_scores_more(
     """Every threshold of a wide grid, and each prior's start: always accuse, or when certain."""
     losses = np.concatenate([np.linspace(-50, 50, 401), 2.0 ** np.arange(-30, 10)])
     fpr, tpr, fnr, _ = curve.rates(np.concatenate([losses, [-np.inf, np.finfo(float).max]]))
-    found = f_score_attack(curve, weight=weight, prior=prior)
+    attack = f_score_attack(curve, weight=weight, prior=prior)
     with np.errstate(all="ignore"):
         cost = ((1 - prior) * fpr / prior + weight**2 * fnr) / tpr
     # An FPR that underflows is no FPR of 0, which only outputs that tell all have.
@@ -129,8 +129,8 @@ def test_no_attack_on_the_curve_scores_more(
     cost = float(np.min(cost[seen]))
     if cost > 1e300:
         return
-    assert found.score >= (1 + weight**2) / (1 + weight**2 + cost) * (1 - 1e-12)
-    assert found.shortfall <= cost / (1 + weight**2 + cost) * (1 + 1e-12)
+    assert attack.score >= (1 + weight**2) / (1 + weight**2 + cost) * (1 - 1e-12)
+    assert attack.shortfall <= cost / (1 + weight**2 + cost) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("prior", [0.0, 1.0])

@@ -34,10 +34,10 @@ def test_finite_steps_with_zeros_compose_to_their_product(pair, rate, times, bac
         absent, present = np.outer(absent, p).ravel(), np.outer(present, mixture).ravel()
     order = ta.Order.ABSENT if back else ta.Order.PRESENT
     worlds = (present, absent) if back else (absent, present)
-    found, want = tree.curve(order), ta.from_pmfs(*worlds)
-    np.testing.assert_allclose(found.delta(LOSSES), want.delta(LOSSES), atol=1e-12)
-    np.testing.assert_allclose(found.beta(FPRS), want.beta(FPRS), atol=1e-10)
-    assert found.delta(np.inf) == pytest.approx(want.delta(np.inf), abs=1e-13)
+    curve, want = tree.curve(order), ta.from_pmfs(*worlds)
+    np.testing.assert_allclose(curve.delta(LOSSES), want.delta(LOSSES), atol=1e-12)
+    np.testing.assert_allclose(curve.beta(FPRS), want.beta(FPRS), atol=1e-10)
+    assert curve.delta(np.inf) == pytest.approx(want.delta(np.inf), abs=1e-13)
 
 
 @quick
@@ -68,13 +68,13 @@ def test_around_a_bell_it_is_what_the_formula_says(mu, a, b):
         assert curve.mirrored().delta(np.inf) == pytest.approx(a, rel=1e-14)
     assert curve.delta(np.inf) == pytest.approx(b, rel=1e-14)
     # β and δ are conjugate, in both orders.
-    for one in (curve, curve.mirrored()):
-        delta, rates = one.delta(LOSSES), one.rates(LOSSES)
+    for side in (curve, curve.mirrored()):
+        delta, rates = side.delta(LOSSES), side.rates(LOSSES)
         gap = rates.tpr - np.exp(LOSSES) * rates.fpr - delta
         assert np.abs(gap).max() <= 1e-12 * (1 + (np.exp(LOSSES) * rates.fpr).max())
-        np.testing.assert_allclose(one.beta(rates.fpr), rates.fnr, atol=1e-10)
+        np.testing.assert_allclose(side.beta(rates.fpr), rates.fnr, atol=1e-10)
         lines = 1 - delta[:, None] - np.multiply.outer(np.exp(LOSSES), FPRS)
-        assert np.all(one.beta(FPRS) >= lines - 1e-12)
+        assert np.all(side.beta(FPRS) >= lines - 1e-12)
     want = np.exp(-LOSSES) * curve.delta(LOSSES) - np.expm1(-LOSSES)
     np.testing.assert_allclose(curve.mirrored().delta(-LOSSES), want, rtol=1e-9, atol=1e-11)
 
@@ -97,10 +97,10 @@ def test_epsilon_and_delta_are_inverse_where_there_is_an_epsilon(mu, a, b, delta
 def test_both_orders_together_are_the_worse_of_them(mu, a, b):
     curve = with_infinite_loss(GaussianCurve(mu), FiniteMass(np.log1p(-a), np.log1p(-b)))
     both, orders = curve.symmetrised(), (curve, curve.mirrored())
-    worse = np.maximum(*(one.delta(LOSSES) for one in orders))
+    worse = np.maximum(*(curve.delta(LOSSES) for curve in orders))
     np.testing.assert_allclose(both.delta(LOSSES), worse, rtol=1e-12, atol=1e-15)
-    for one in orders:
-        assert np.all(both.beta(FPRS) <= one.beta(FPRS) + 1e-10)
+    for ordered in orders:
+        assert np.all(both.beta(FPRS) <= ordered.beta(FPRS) + 1e-10)
 
 
 @settings(
@@ -122,8 +122,8 @@ def test_brackets_hold_the_contour(sigma, rate, times, sure, part, order):
     width = ta.UniformNoise(1 / sure)
     tree = ta.Gaussian(sigma).sampled(rate).repeated(times).then(width.sampled(part))
     curve = tree.curve(order)
-    found = tree.bracket(1e-5, order=order)
-    low, high = found.upper.epsilon(1e-5), found.lower.epsilon(1e-5)
+    bracket = tree.bracket(1e-5, order=order)
+    low, high = bracket.upper.epsilon(1e-5), bracket.lower.epsilon(1e-5)
     assert low <= curve.epsilon(1e-5) + 1e-8
     assert curve.epsilon(1e-5) <= high + 1e-8
     assert high - low <= 1e-4 * max(1, low)
@@ -132,8 +132,8 @@ def test_brackets_hold_the_contour(sigma, rate, times, sure, part, order):
     except ta.NotCertified:  # both orders together are searched for far out: it may refuse
         assert order is None
         return
-    assert np.all(found.lower.beta(FPRS) <= beta * (1 + 1e-8) + 1e-12)
-    assert np.all(beta <= found.upper.beta(FPRS) * (1 + 1e-8) + 1e-12)
+    assert np.all(bracket.lower.beta(FPRS) <= beta * (1 + 1e-8) + 1e-12)
+    assert np.all(beta <= bracket.upper.beta(FPRS) * (1 + 1e-8) + 1e-12)
 
 
 def test_a_small_chance_and_what_is_left_of_a_large_one_keep_their_digits():
@@ -185,29 +185,29 @@ def test_epsilon_is_found_between_zero_and_the_shift(mu, a, part, share):
     # The bell's own profile, below 0: δ(−x) = 1 − e^−x·(1 − δ(x)).
     rest = 1 - np.exp(want - shift) * (1 - GaussianCurve(mu).delta(shift - want))
     assert delta == pytest.approx(b + (1 - b) * rest, rel=1e-12)
-    found = curve.epsilon(delta)
-    assert curve.delta(found) <= delta * (1 + 1e-14)
+    epsilon = curve.epsilon(delta)
+    assert curve.delta(epsilon) <= delta * (1 + 1e-14)
     # An ulp of δ moves ε by one over the slope.
     slope = np.exp(want) * curve.rates(want).fpr
-    assert found == pytest.approx(want, abs=1e-12 + 1e-14 / slope)
+    assert epsilon == pytest.approx(want, abs=1e-12 + 1e-14 / slope)
 
 
 @quick
 @given(pmf_pairs(most=5, least=1e-3), st.floats(0.01, 0.9), st.floats(0, 0.99), st.data())
 def test_a_finite_test_that_may_reveal_all_has_the_epsilon_of_all_its_outcomes(pair, a, part, data):
     """Against the outcomes listed, with two more that only one world produces."""
-    p, q = (0.9 * one + 0.1 / one.size for one in pair)
+    p, q = (0.9 * masses + 0.1 / masses.size for masses in pair)
     assume(np.abs(p - q).max() > 1e-3)
     b = a * part
     finite_mass = FiniteMass(np.log1p(-a), np.log1p(-b))
-    found = InfiniteLossCurve(ta.from_pmfs(p, q), finite_mass)
+    curve = InfiniteLossCurve(ta.from_pmfs(p, q), finite_mass)
     absent, present = np.append((1 - a) * p, [a, 0.0]), np.append((1 - b) * q, [0.0, b])
     for share in (0.0, data.draw(st.floats(0.01, 0.99)), 1.5):
         epsilon = share * finite_mass.shift
         delta = float(np.maximum(present - np.exp(epsilon) * absent, 0).sum())
-        assert found.delta(epsilon) == pytest.approx(delta, rel=1e-12)
+        assert curve.delta(epsilon) == pytest.approx(delta, rel=1e-12)
         asked = min(delta * (1 + 1e-12), 1.0)
-        least = found.epsilon(asked)
+        least = curve.epsilon(asked)
         assert least <= epsilon
         again = float(np.maximum(present - np.exp(least) * absent, 0).sum())
         assert again <= asked + 1e-15
@@ -223,7 +223,7 @@ def test_epsilon_is_found_also_at_the_shift_itself(mu, a, part, ulps):
     curve = with_infinite_loss(GaussianCurve(mu), finite_mass)
     delta = curve.delta(finite_mass.shift)
     asked = delta + ulps * np.spacing(delta)
-    found = curve.epsilon(asked)
-    assert curve.delta(found) <= asked * (1 + 1e-14)
+    epsilon = curve.epsilon(asked)
+    assert curve.delta(epsilon) <= asked * (1 + 1e-14)
     slope = np.exp(finite_mass.shift) * curve.rates(finite_mass.shift).fpr
-    assert found == pytest.approx(finite_mass.shift, abs=1e-12 + 1e-14 / slope)
+    assert epsilon == pytest.approx(finite_mass.shift, abs=1e-12 + 1e-14 / slope)

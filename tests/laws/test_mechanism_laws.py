@@ -342,13 +342,13 @@ def test_a_curve_from_densities_is_never_above_the_truth(shift: float, cells: in
     peak = ta.from_densities(_peak(0), _peak(shift), wide, breaks=(0, shift), cells=cells)
     ramp = ta.from_densities(lambda x: 2 * (1 - x), lambda x: 2 * x, (0, 1), cells=cells)
     normal, laplace = ta.Gaussian(1 / shift).curve(), ta.Laplace(1 / shift).curve()
-    for found, beta, delta in (
+    for curve, beta, delta in (
         (bell, normal.beta(GRID), normal.delta(losses)),
         (peak, laplace.beta(GRID), laplace.delta(losses)),
         (ramp, (1 - np.sqrt(GRID)) ** 2, 1 / (1 + np.exp(losses))),
     ):
-        assert np.all(found.beta(GRID) <= beta + LEAST)
-        assert np.all(found.delta(losses) >= delta * (1 - 1e-9))
+        assert np.all(curve.beta(GRID) <= beta + LEAST)
+        assert np.all(curve.delta(losses) >= delta * (1 - 1e-9))
 
 
 @settings(max_examples=examples(25), deadline=None)

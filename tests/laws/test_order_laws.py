@@ -26,16 +26,16 @@ curves = st.one_of(
 def test_curves_that_cross_do_not_dominate_and_the_others_do(
     a: ta.TradeoffCurve, b: ta.TradeoffCurve
 ) -> None:
-    found = crossings(a, b)
+    places = crossings(a, b)
     ordered = ta.dominates(a, b, 1e-9) or ta.dominates(b, a, 1e-9)
-    if found:
+    if places:
         assert not (ta.dominates(a, b))
         assert not (ta.dominates(b, a))
     else:
         assert ordered
-    for one in found:
-        assert np.isclose(a.beta(one.fpr), b.beta(one.fpr), rtol=1e-9, atol=1e-12)
-        assert np.isclose(a.beta(one.fpr), one.fnr, rtol=1e-9, atol=1e-12)
+    for crossing in places:
+        assert np.isclose(a.beta(crossing.fpr), b.beta(crossing.fpr), rtol=1e-9, atol=1e-12)
+        assert np.isclose(a.beta(crossing.fpr), crossing.fnr, rtol=1e-9, atol=1e-12)
 
 
 @few

@@ -46,7 +46,7 @@ def test_the_bounds_hold_for_every_prior_and_are_reached(measure: Any) -> None:
         assert values.max() <= most + 1e-15
         assert values.min() >= least - 1e-15
         assert most == pytest.approx(values.max(), abs=1e-12)  # at an end
-        found = values.min()
+        smallest = values.min()
         if measure is risk.success:
             start = int(np.argmin(values))
             cell = np.linspace(*ends, 301)[[max(start - 1, 0), min(start + 1, 300)]]
@@ -54,8 +54,8 @@ def test_the_bounds_hold_for_every_prior_and_are_reached(measure: Any) -> None:
                 inner = minimize_scalar(
                     lambda p: risk.success(curve, prior=p), bounds=cell, options={"xatol": 1e-12}
                 )
-                found = min(found, inner.fun)
-        assert least == pytest.approx(found, abs=1e-7)  # the search's own accuracy
+                smallest = min(smallest, inner.fun)
+        assert least == pytest.approx(smallest, abs=1e-7)  # the search's own accuracy
 
     check()
 

@@ -152,13 +152,13 @@ def test_choices_are_safe_and_tight(family: str, limit: str) -> None:
     @given(st.floats(0.02, 0.9))
     def check(share: float) -> None:
         bound, measure, arguments = LIMITS[limit](share)
-        found = choose.largest(FAMILIES[family], [choose.at_most(bound, measure, **arguments)])
-        assert measure(found.curve, **arguments) <= bound
-        if found.binding is not None:
-            made = FAMILIES[family](found.parameter * (1 + 1e-7))
+        choice = choose.largest(FAMILIES[family], [choose.at_most(bound, measure, **arguments)])
+        assert measure(choice.curve, **arguments) <= bound
+        if choice.binding is not None:
+            made = FAMILIES[family](choice.parameter * (1 + 1e-7))
             curve = made.curve() if isinstance(made, ta.Mechanism) else made
             assert measure(curve, **arguments) > bound
-        assert found.rounded(3) <= found.parameter
+        assert choice.rounded(3) <= choice.parameter
 
     check()
 
@@ -170,10 +170,10 @@ def test_least_noise_is_safe_and_tight(advantage: float) -> None:
         choose.at_most(advantage, risk.advantage),
         choose.at_least(0.01, risk.bayes_error, prior=0.5),
     ]
-    found = choose.least(ta.Gaussian, limits)
-    assert risk.advantage(found.curve) <= advantage
-    assert found.rounded(3) >= found.parameter
-    closer = ta.Gaussian(found.parameter * (1 - 1e-7)).curve()
+    choice = choose.least(ta.Gaussian, limits)
+    assert risk.advantage(choice.curve) <= advantage
+    assert choice.rounded(3) >= choice.parameter
+    closer = ta.Gaussian(choice.parameter * (1 - 1e-7)).curve()
     assert any(limit.excess(closer) > 0 for limit in limits)
 
 

@@ -36,11 +36,11 @@ replaced = st.builds(lambda m, q, s: m.sampled(q, s), bells | peaks | binary, ra
 sampled = st.builds(lambda m, q: m.sampled(q), others, rates)
 
 
-def _same(one, other):
+def _same(curve, other):
     for a, b in (
-        (one.delta(EPSILONS), other.delta(EPSILONS)),
-        (one.epsilon([1e-5, 0.01]), other.epsilon([1e-5, 0.01])),
-        (one.beta(FPRS), other.beta(FPRS)),
+        (curve.delta(EPSILONS), other.delta(EPSILONS)),
+        (curve.epsilon([1e-5, 0.01]), other.epsilon([1e-5, 0.01])),
+        (curve.beta(FPRS), other.beta(FPRS)),
     ):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-12)
 
@@ -66,8 +66,8 @@ def test_a_rate_of_one_is_no_sampling_and_of_nothing_no_leak(step, scheme, times
 def test_composition_commutes_and_copies_add_up(a, b, times):
     def check():
         if a.neighbours is b.neighbours:
-            one, two = a.repeated(times), b.repeated(times)
-            _same(one.then(two).curve(), two.then(one).curve())
+            first, second = a.repeated(times), b.repeated(times)
+            _same(first.then(second).curve(), second.then(first).curve())
         _same(a.repeated(2 * times).curve(), a.repeated(times).repeated(2).curve())
 
     or_refused(check)
@@ -173,7 +173,7 @@ def test_moments_are_those_of_the_rates(law):
     total = dict.fromkeys((0.5, -1.0, 2.0, 1.0), 1.0)
     jumps = [loss for loss, _ in getattr(law, "atoms", ()) if low < loss < high]
     for start, end in ((low, 0.0), (0.0, high)):
-        inside = [one for one in jumps if start < one < end]
+        inside = [jump for jump in jumps if start < jump < end]
         edges = np.union1d(np.linspace(start, end, 401), inside)
         half = np.diff(edges)[:, None] / 2
         t = (edges[:-1, None] + half * (1 + x)).ravel()

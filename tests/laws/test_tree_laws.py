@@ -75,16 +75,16 @@ def all_readings(curve):
 @given(trees)
 @FEW
 def test_every_tree_answers_every_reading(tree):
-    found = all_readings(tree.curve())
-    for name, values in found.items():
+    readings = all_readings(tree.curve())
+    for name, values in readings.items():
         values = np.asarray(values)
         assert not np.isnan(values).any(), name
         assert np.all(values >= 0), name
         assert not np.signbit(values).any(), f"{name} is -0.0"
         assert name == "epsilon" or np.all(values <= 1), name
     for name in ("epsilon", "delta"):
-        assert np.all(found[name][1:] <= found[name][:-1]), name
-    assert np.all(found["tpr"] >= FPRS * (1 - 1e-9))
+        assert np.all(readings[name][1:] <= readings[name][:-1]), name
+    assert np.all(readings["tpr"] >= FPRS * (1 - 1e-9))
 
 
 def test_a_composition_on_a_sample_is_a_step_like_any_other():
@@ -96,12 +96,12 @@ def test_a_composition_on_a_sample_is_a_step_like_any_other():
         (ta.Laplace(1.5), 0.2, ta.Gaussian(5).repeated(9)),
     ):
         exact = base.sampled(rate).then(after).curve()
-        found = base.then(silent).sampled(rate).then(after).curve()
-        assert (exact.bound, found.bound) == (ta.Bound.EXACT, ta.Bound.LOWER)
-        epsilons, least = found.epsilon(DELTAS), exact.epsilon(DELTAS)
+        curve = base.then(silent).sampled(rate).then(after).curve()
+        assert (exact.bound, curve.bound) == (ta.Bound.EXACT, ta.Bound.LOWER)
+        epsilons, least = curve.epsilon(DELTAS), exact.epsilon(DELTAS)
         assert np.all(epsilons >= least * (1 - 1e-9))
         assert np.all(epsilons <= least + 1e-4 * np.maximum(1, least))
-        assert np.all(found.tpr(FPRS) >= exact.tpr(FPRS) * (1 - 1e-9))
+        assert np.all(curve.tpr(FPRS) >= exact.tpr(FPRS) * (1 - 1e-9))
 
 
 @pytest.mark.parametrize(

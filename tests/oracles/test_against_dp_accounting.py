@@ -51,17 +51,17 @@ def spelled_out(event):
     if isinstance(event, dp.SelfComposedDpEvent):
         return dp.ComposedDpEvent([spelled_out(event.event)] * event.count)
     if isinstance(event, dp.ComposedDpEvent):
-        return dp.ComposedDpEvent([spelled_out(one) for one in event.events])
+        return dp.ComposedDpEvent([spelled_out(part) for part in event.events])
     return event
 
 
 def leaves_of(event):
     if isinstance(event, dp.ComposedDpEvent):
-        return sum(leaves_of(one) for one in event.events)
+        return sum(leaves_of(part) for part in event.events)
     return 1
 
 
-@pytest.mark.parametrize("relation", LEAVES, ids=lambda one: one.name)
+@pytest.mark.parametrize("relation", LEAVES, ids=lambda relation: relation.name)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), log_delta=between(-8, -2))
 def test_dp_accounting_lies_above_and_near(relation, data, log_delta):
@@ -74,11 +74,11 @@ def test_dp_accounting_lies_above_and_near(relation, data, log_delta):
     assert epsilon <= above + slack
     assert above - epsilon <= leaves_of(plain) * MESH + slack
     asked = epsilon / 2
-    found = ours.get_delta(asked)
+    spent = ours.get_delta(asked)
     # Sums by FFT have an absolute error of their own.
     if asked > slack:
-        assert found <= theirs.get_delta(asked - slack) * (1 + 1e-8) + 1e-12
-    assert theirs.get_delta(asked + leaves_of(plain) * MESH) <= found * (1 + 1e-8) + 1e-12
+        assert spent <= theirs.get_delta(asked - slack) * (1 + 1e-8) + 1e-12
+    assert theirs.get_delta(asked + leaves_of(plain) * MESH) <= spent * (1 + 1e-8) + 1e-12
 
 
 def room(accountant, delta, epsilon):
@@ -101,15 +101,15 @@ REFERENCE = [
 @pytest.mark.parametrize(("event", "count", "epsilon"), REFERENCE)
 def test_the_reference_values_of_dp_sgd(event, count, epsilon):
     for relation in (ADD_REMOVE, SPECIAL):
-        found = CurveAccountant(relation).compose(event, count).get_epsilon(1e-5)
-        assert found == pytest.approx(epsilon, abs=6e-9)
+        spent = CurveAccountant(relation).compose(event, count).get_epsilon(1e-5)
+        assert spent == pytest.approx(epsilon, abs=6e-9)
 
 
 def test_randomized_response_is_composed_as_often_as_asked():
     """By its binomial law: 100 answers with odds 3 to 1, against what dp_accounting returns."""
     event = dp.RandomizedResponseDpEvent(0.5, 2)
-    found = CurveAccountant(REPLACE).compose(event, 100).get_epsilon(1e-5)
-    assert found == pytest.approx(90.78153850830102, rel=1e-12)
+    epsilon = CurveAccountant(REPLACE).compose(event, 100).get_epsilon(1e-5)
+    assert epsilon == pytest.approx(90.78153850830102, rel=1e-12)
     assert pld.PLDAccountant(REPLACE).compose(event, 100).get_epsilon(1e-5) < 1.1
 
 

@@ -12,6 +12,6 @@ RECORDS = json.loads(Path(__file__).with_name("auditing.json").read_text(encodin
 
 @pytest.mark.parametrize("case", RECORDS["equal_local_level_band"]["cases"])
 def test_local_levels(case):
-    found = local_level(case["n"], case["alpha"])
-    assert found == pytest.approx(case["local_level"], abs=5.1e-7)
-    assert found * case["n"] / case["alpha"] == pytest.approx(case["ratio"], rel=2e-6)
+    level = local_level(case["n"], case["alpha"])
+    assert level == pytest.approx(case["local_level"], abs=5.1e-7)
+    assert level * case["n"] / case["alpha"] == pytest.approx(case["ratio"], rel=2e-6)

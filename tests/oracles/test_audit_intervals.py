@@ -22,7 +22,9 @@ ROUNDING = 5.1e-7
 def cases(name, **holding):
     """The cases of the one group whose name begins so, with the fields asked for."""
     (group,) = [group for key, group in GROUPS.items() if key.split(" ")[0] == name]
-    return [one for one in group["cases"] if all(key in one for key in holding.get("fields", ()))]
+    return [
+        case for case in group["cases"] if all(key in case for key in holding.get("fields", ()))
+    ]
 
 
 def counts(case):
@@ -32,10 +34,10 @@ def counts(case):
 @pytest.mark.parametrize("case", cases("clopper_pearson_eps_lo"))
 def test_clopper_pearson_epsilon(case):
     level = case["alpha"]
-    found = intervals.clopper_pearson_epsilon(
+    bound = intervals.clopper_pearson_epsilon(
         counts(case), delta=case["delta"], confidence=1 - level
     )
-    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+    assert bound.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
     _, fpr_high = intervals.clopper_pearson(case["FP"], case["N"], confidence=1 - level)
     tpr_low, _ = intervals.clopper_pearson(case["TP"], case["P"], confidence=1 - level)
     assert fpr_high == pytest.approx(case["FPR_hi"], abs=ROUNDING)
@@ -44,8 +46,8 @@ def test_clopper_pearson_epsilon(case):
 
 @pytest.mark.parametrize("case", cases("delta_lo_at_eps"))
 def test_delta_lower(case):
-    found = delta_lower(counts(case), epsilon=case["eps"], confidence=1 - case["alpha"]).value
-    assert found == pytest.approx(case["delta_lo"], abs=ROUNDING)
+    bound = delta_lower(counts(case), epsilon=case["eps"], confidence=1 - case["alpha"]).value
+    assert bound == pytest.approx(case["delta_lo"], abs=ROUNDING)
 
 
 @pytest.mark.parametrize("case", cases("gdp_eps_lo", fields=["TP"]))
@@ -59,14 +61,14 @@ def test_mu_and_the_epsilon_of_gaussian_noise(case):
 @pytest.mark.parametrize("case", cases("buehler_eps_lo"))
 def test_buehler(case):
     options = {"delta": case["delta"], "confidence": 1 - case["alpha"]}
-    found = intervals.buehler_epsilon(counts(case), forms=Forms.ACCUSED, **options)
-    assert case["eps_lo"] - 2e-6 <= found.value <= case["eps_lo"] + ROUNDING
+    bound = intervals.buehler_epsilon(counts(case), forms=Forms.ACCUSED, **options)
+    assert case["eps_lo"] - 2e-6 <= bound.value <= case["eps_lo"] + ROUNDING
 
 
 @pytest.mark.parametrize("case", cases("jeffreys_eps_lo"))
 def test_jeffreys(case):
-    found = jeffreys_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
-    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+    bound = jeffreys_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
+    assert bound.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
 
 
 JOINT = cases("joint_beta_eps_lo") + [
@@ -76,13 +78,13 @@ JOINT = cases("joint_beta_eps_lo") + [
 
 @pytest.mark.parametrize("case", JOINT)
 def test_joint_beta(case):
-    found = intervals.joint_beta_epsilon(
+    bound = intervals.joint_beta_epsilon(
         counts(case), delta=case["delta"], confidence=1 - case["alpha"], rate=False
     )
-    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+    assert bound.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
 
 
 @pytest.mark.parametrize("case", cases("score_eps_lo"))
 def test_score(case):
-    found = score_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
-    assert found.value == pytest.approx(case["eps_lo"], abs=ROUNDING)
+    bound = score_epsilon(counts(case), delta=case["delta"], confidence=1 - case["alpha"])
+    assert bound.value == pytest.approx(case["eps_lo"], abs=ROUNDING)

@@ -30,8 +30,8 @@ def counted(case, made="r", right="v"):
 @pytest.mark.parametrize("case", PUBLISHED, ids=str)
 def test_the_published_bound(case):
     guesses, delta = counted(case), case["delta"]
-    found = steinke_epsilon_lower(guesses, delta, case["alpha"])
-    assert found == pytest.approx(case["eps_lo"], abs=6e-7)
+    bound = steinke_epsilon_lower(guesses, delta, case["alpha"])
+    assert bound == pytest.approx(case["eps_lo"], abs=6e-7)
     # The record keeps six digits or six decimals.
     p = steinke_p_value(guesses, 1, delta)
     assert p == pytest.approx(case["p_value_at_eps1"], rel=1e-5, abs=6e-7)

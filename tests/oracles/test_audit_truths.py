@@ -27,5 +27,5 @@ def test_laplace_noise_beyond_its_epsilon(case):
 
 def test_every_group_of_oracles_is_read_by_some_test():
     tests = Path(__file__).parents[1]
-    text = "".join(one.read_text(encoding="utf-8") for one in tests.rglob("test_audit*.py"))
+    text = "".join(path.read_text(encoding="utf-8") for path in tests.rglob("test_audit*.py"))
     assert [name for name in ORACLES if name.split(" ")[0] not in text] == []

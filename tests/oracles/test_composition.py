@@ -45,15 +45,15 @@ DISPATCH = {
 }
 
 
-def _agrees(record, found):
+def _agrees(record, answer):
     value, tolerance = record["value"], record["tolerance"]
-    return abs(found - value) <= tolerance["abs"] + tolerance["rel"] * abs(value)
+    return abs(answer - value) <= tolerance["abs"] + tolerance["rel"] * abs(value)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
 def test_the_public_api_gives_the_stored_value(record):
-    found = DISPATCH[record["quantity"]](**record["inputs"])
-    assert _agrees(record, found), (found, record["value"])
+    answer = DISPATCH[record["quantity"]](**record["inputs"])
+    assert _agrees(record, answer), (answer, record["value"])
 
 
 def test_every_record_has_an_entry_and_every_entry_a_record():
@@ -101,12 +101,12 @@ class Plain:
             z = c + 1j * y
             wave = np.exp(self.log_moment(z) - z * t) * step / np.pi
             wave[0] /= 2
-            found = [(wave * f).sum().real for f in (np.exp(t) / (z * (z - 1)), 1 / z)]
-            found.append((wave * np.exp(t) / (z - 1)).sum().real)
+            integrals = [(wave * f).sum().real for f in (np.exp(t) / (z * (z - 1)), 1 / z)]
+            integrals.append((wave * np.exp(t) / (z - 1)).sum().real)
             assert abs(wave[-1]) < 1e-22
-            if before is not None and np.allclose(found, before, rtol=1e-13, atol=0):
-                return [float(x) for x in found]
-            before, step = found, step / 2
+            if before is not None and np.allclose(integrals, before, rtol=1e-13, atol=0):
+                return [float(x) for x in integrals]
+            before, step = integrals, step / 2
 
 
 # ε at δ = 1e-5, as dp_accounting's PLD approaches them when its mesh is refined (1e-4, 5e-5).
@@ -121,16 +121,16 @@ DP_SGD = [
 @pytest.mark.parametrize(("sigma", "rate", "steps", "epsilon"), DP_SGD)
 def test_epsilon_of_training(sigma, rate, steps, epsilon):
     curve = ta.Gaussian(sigma).sampled(rate).repeated(steps).curve()
-    found = curve.epsilon(1e-5)
-    assert abs(found - epsilon) <= 1e-8
+    answer = curve.epsilon(1e-5)
+    assert abs(answer - epsilon) <= 1e-8
     plain = Plain(sigma, rate, steps)
-    delta, fpr, tpr = plain.tails(found)
+    delta, fpr, tpr = plain.tails(answer)
     # |dδ/dε| = e^ε·FPR, so that this is 1e-9·max(1, ε) in ε.
-    assert abs(delta - 1e-5) <= 1e-9 * max(1, found) * math.exp(found) * fpr
+    assert abs(delta - 1e-5) <= 1e-9 * max(1, answer) * math.exp(answer) * fpr
     assert delta == pytest.approx(1e-5, rel=1e-9)
     present = curve.present
-    assert present.rates(found).fpr == pytest.approx(fpr, rel=1e-10)
-    assert present.rates(found).tpr == pytest.approx(tpr, rel=1e-10)
+    assert present.rates(answer).fpr == pytest.approx(fpr, rel=1e-10)
+    assert present.rates(answer).tpr == pytest.approx(tpr, rel=1e-10)
     assert present.tpr(fpr) == pytest.approx(tpr, rel=1e-10)
 
 
@@ -145,14 +145,14 @@ def test_epsilon_of_training(sigma, rate, steps, epsilon):
 )
 def test_power_of_training_at_few_false_alarms(sigma, rate, steps, fpr, tpr):
     curve = ta.Gaussian(sigma).sampled(rate).repeated(steps).curve()
-    found = curve.tpr(fpr)
-    assert float(f"{found:.2e}") == tpr
+    best = curve.tpr(fpr)
+    assert float(f"{best:.2e}") == tpr
     # The supporting line of that slope: 1 − β = δ + e^ε·α, where ε is the slope at α.
     ends = np.log(np.diff(curve.tpr(fpr * np.array([0.999, 1.001])))[0] / (0.002 * fpr))
     delta, at, power = Plain(sigma, rate, steps).tails(float(ends))
     assert at == pytest.approx(fpr, rel=1e-4)
-    assert found == pytest.approx(power + math.exp(ends) * (fpr - at), rel=1e-7)
-    assert found <= delta + math.exp(ends) * fpr + 1e-12
+    assert best == pytest.approx(power + math.exp(ends) * (fpr - at), rel=1e-7)
+    assert best <= delta + math.exp(ends) * fpr + 1e-12
 
 
 def _kinds(sigmas, scales):
@@ -162,8 +162,8 @@ def _kinds(sigmas, scales):
 def test_a_thousand_gaussians_and_a_thousand_laplaces_all_different():
     widths = np.linspace(20, 60, 1000)
     curve = _kinds(widths, widths).curve()
-    found = curve.epsilon(1e-5)
-    assert abs(found - 5.87895856) <= 1e-8
+    epsilon = curve.epsilon(1e-5)
+    assert abs(epsilon - 5.87895856) <= 1e-8
     # Again, with the moments of the Laplace steps written out and a mesh on the line c = 4.
     y = np.arange(0, 12, 0.01)
     z = 4 + 1j * y
@@ -171,19 +171,19 @@ def test_a_thousand_gaussians_and_a_thousand_laplaces_all_different():
     for m in 1 / widths:
         up, down = np.exp((z - 1) * m), np.exp(-z * m)
         total += np.log((up + down) / 2 + (up - down) / (2 * (2 * z - 1)))
-    wave = np.exp(total - (z - 1) * found) / (z * (z - 1))
+    wave = np.exp(total - (z - 1) * epsilon) / (z * (z - 1))
     delta = 0.01 / np.pi * (wave.real.sum() - wave[0].real / 2)
     assert delta == pytest.approx(1e-5, rel=1e-9)
 
 
 def test_a_hundred_randomised_responses():
     curve = ta.RandomizedResponse(1).repeated(100).curve()
-    found = curve.epsilon(1e-5)
-    assert found == pytest.approx(79.841, abs=5e-4)
+    epsilon = curve.epsilon(1e-5)
+    assert epsilon == pytest.approx(79.841, abs=5e-4)
     # By the binomial law of the number of honest answers.
     k = np.arange(101)
     logs = gammaln(101) - gammaln(k + 1) - gammaln(101 - k) + k - 100 * np.log1p(np.e)
-    gain = np.exp(logs) * np.maximum(0.0, -np.expm1(found - (2 * k - 100)))
+    gain = np.exp(logs) * np.maximum(0.0, -np.expm1(epsilon - (2 * k - 100)))
     assert gain.sum() == pytest.approx(1e-5, rel=1e-9)
     assert curve.delta(100.0) == 0
     assert curve.epsilon(0.0) == 100

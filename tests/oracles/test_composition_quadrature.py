@@ -143,7 +143,7 @@ QUESTIONS = [
 def test_rates_and_profile_in_both_corners(sigma, rate, steps, order):
     outputs = Outputs(sigma, rate)
     t = np.array(_thresholds(outputs, steps))
-    rates = np.stack([outputs.rates(one, steps) for one in t], axis=1)
+    rates = np.stack([outputs.rates(loss, steps) for loss in t], axis=1)
     # Smaller ones come from outputs that were left out.
     t, (fpr, tpr, fnr, tnr) = (
         t[rates.min(axis=0) > 1e-35],
@@ -152,8 +152,8 @@ def test_rates_and_profile_in_both_corners(sigma, rate, steps, order):
     if order is ta.Order.ABSENT:
         fpr, tpr, fnr, tnr, t = fnr, tnr, fpr, tpr, -t
     curve = ta.Gaussian(sigma).sampled(rate).repeated(steps).curve(order)
-    for one, want in zip(curve.rates(t), (fpr, tpr, fnr, tnr), strict=True):
-        np.testing.assert_allclose(one, want, rtol=RELATIVE)
+    for column, want in zip(curve.rates(t), (fpr, tpr, fnr, tnr), strict=True):
+        np.testing.assert_allclose(column, want, rtol=RELATIVE)
     profile = tpr - np.exp(t) * fpr
     # What is left of the reference's 15 digits where its two terms nearly cancel.
     kept = profile > 1e-5 * tpr
@@ -243,16 +243,16 @@ def test_folded_tails_keep_their_digits_at_every_depth(sigma, rate, x, alone):
     law = MixtureLoss(1 / sigma, (1 - rate, rate))
     engine = convolution.Convolution(((law, 2),))
     parts = [t[[k]] for k in range(t.size)] if alone else [t]
-    found = [engine.both_ways(part) for part in parts]
-    there, back = (np.concatenate([np.stack(pair[k]) for pair in found], axis=1) for k in (0, 1))
+    tails = [engine.both_ways(part) for part in parts]
+    there, back = (np.concatenate([np.stack(pair[k]) for pair in tails], axis=1) for k in (0, 1))
     wanted = (*outputs.rates(t, 2), *outputs.profiles(t))
     names = ("fpr", "tpr", "fnr", "tnr", "delta", "back")
-    for name, one, want in zip(names, [*there[:5], back[4]], wanted, strict=True):
+    for name, tail, want in zip(names, [*there[:5], back[4]], wanted, strict=True):
         seen = np.isfinite(want) & (want > 1e-290)
         for depth in (1e-12, 1e-35, 1e-90):
             # Each table has something to answer for.
             assert name not in ("fpr", "tpr", "delta") or np.any(want[seen] < depth)
-        np.testing.assert_allclose(one[seen], want[seen], rtol=RELATIVE, err_msg=name)
+        np.testing.assert_allclose(tail[seen], want[seen], rtol=RELATIVE, err_msg=name)
 
 
 def test_folds_that_lose_what_only_the_record_shows_are_refused(monkeypatch):
@@ -263,9 +263,9 @@ def test_folds_that_lose_what_only_the_record_shows_are_refused(monkeypatch):
     assert whole.tpr > 1e-5
     honest = convolution.convolved
 
-    def forgetful(one, other, tolerance):
+    def forgetful(first, other, tolerance):
         """Without the panels of losses above 14.6."""
-        both = honest(one, other, tolerance)
+        both = honest(first, other, tolerance)
         last = int(np.searchsorted(both.ends, 14.6)) + 1
         return convolution.LogDensity(both.edges[:last], both.coefficients[:, : last - 1])
 

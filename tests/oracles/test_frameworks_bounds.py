@@ -83,8 +83,8 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_bounds_give_the_stored_value(name):
     record = BY_ID[name]
-    found, value = ANSWERS[name](record["inputs"]), np.atleast_1d(record["value"])[0]
-    assert abs(found - value) <= record["tolerance"], (found, value)
+    answer, value = ANSWERS[name](record["inputs"]), np.atleast_1d(record["value"])[0]
+    assert abs(answer - value) <= record["tolerance"], (answer, value)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_bounds_give_the_stored_value(name):
 )
 def test_the_node_and_quilt_that_the_paper_prints(name, node, left, right):
     """There records count from 1 and quilts are named by their places."""
-    found = quilt_scale(chain_of(BY_ID[name]["inputs"]), 1)
-    assert found.node + 1 == node
-    assert (found.left and node - found.left, found.right and node + found.right) == (left, right)
+    quilt = quilt_scale(chain_of(BY_ID[name]["inputs"]), 1)
+    assert quilt.node + 1 == node
+    assert (quilt.left and node - quilt.left, quilt.right and node + quilt.right) == (left, right)
 
 
 def test_the_approximate_quilts_of_a_chain_are_those_of_its_numbers():

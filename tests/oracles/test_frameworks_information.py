@@ -41,14 +41,14 @@ def any_prior(given):
 
 def parity(given):
     true = 1 / (1 + math.exp(-1))
-    told = Channel({0: [true, 1 - true], 1: [1 - true, true]})
+    channel = Channel({0: [true, 1 - true], 1: [1 - true, true]})
     coins = JointTable([[0, 1]] * 2, np.full((2, 2), 0.25))
 
     def asked(x):
         return (x[0] + x[1]) % 2
 
-    assert membership(coins, asked, told).epsilon == pytest.approx(0, abs=1e-15)
-    return mutual_information(coins, asked, told, "given others").epsilon
+    assert membership(coins, asked, channel).epsilon == pytest.approx(0, abs=1e-15)
+    return mutual_information(coins, asked, channel, "given others").epsilon
 
 
 def product(given):
@@ -58,7 +58,7 @@ def product(given):
 
 
 def half_known(given):
-    broken = next(one for one in COUNTEREXAMPLES if (1, 1, 0, 0) in one.databases)
+    broken = next(example for example in COUNTEREXAMPLES if (1, 1, 0, 0) in example.databases)
     assert broken.databases == {tuple(map(int, k)): p for k, p in given["prior"].items()}
     leaked, policy = broken.numbers
     again = inferential(table_of(given["prior"]), Linear([1, 1, 0, 0]), noise(given)).epsilon
@@ -67,7 +67,7 @@ def half_known(given):
 
 
 def conjecture(given):
-    broken = next(one for one in COUNTEREXAMPLES if (1, 0, 0) in one.databases)
+    broken = next(example for example in COUNTEREXAMPLES if (1, 0, 0) in example.databases)
     assert set(broken.databases) == {tuple(map(int, bits)) for bits in given["I_Q"]}
     test = tell_apart(broken.model, Sum(), noise(given), RecordValue(0, 1), RecordValue(0, 0))
     assert broken.numbers[0] >= test.epsilon  # the worst of all records
@@ -109,5 +109,5 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_stored_values(name):
     record = BY_ID[name]
-    found = ANSWERS[name](record["inputs"])
-    assert found == pytest.approx(record["value"], rel=0, abs=record["tolerance"])
+    answer = ANSWERS[name](record["inputs"])
+    assert answer == pytest.approx(record["value"], rel=0, abs=record["tolerance"])

@@ -30,8 +30,8 @@ def _bits(*ones):
     """Independent bits as a table, which takes any query."""
     shares = [np.array([1 - p, p]) for p in ones]
     table = shares[0]
-    for one in shares[1:]:
-        table = np.multiply.outer(table, one)
+    for share in shares[1:]:
+        table = np.multiply.outer(table, share)
     return JointTable([[0, 1]] * len(ones), table)
 
 
@@ -48,9 +48,9 @@ def _laws(model, record, query=None, known=None):
 
 def _epsilon(laws, scale=1.0):
     worst = 0.0
-    for one, other in itertools.combinations(laws, 2):
-        outputs, _, _ = one.beside(other)
-        ratio = _log_density(one, outputs, scale) - _log_density(other, outputs, scale)
+    for law, other in itertools.combinations(laws, 2):
+        outputs, _, _ = law.beside(other)
+        ratio = _log_density(law, outputs, scale) - _log_density(other, outputs, scale)
         worst = max(worst, float(np.abs(ratio).max()))
     return worst
 
@@ -63,31 +63,31 @@ def _knowing_any_subset(model, scale):
     worst = 0.0
     for record in range(model.records):
         others = [i for i in range(model.records) if i != record]
-        for told in itertools.product([None, 0, 1], repeat=len(others)):
-            known = {i: x for i, x in zip(others, told, strict=True) if x is not None}
+        for values in itertools.product([None, 0, 1], repeat=len(others)):
+            known = {i: x for i, x in zip(others, values, strict=True) if x is not None}
             worst = max(worst, _epsilon(_laws(model, record, known=known), scale))
     return worst
 
 
 def _tails(inputs, scale):
     """ε of every record of a chain whose likelihood ratios rise: the larger tail."""
-    found = chain_log_mgf(chain_of(inputs), [1 / scale, -1 / scale])
-    return np.abs(found[:, :, 1] - found[:, :, 0]).max(axis=0)
+    tails = chain_log_mgf(chain_of(inputs), [1 / scale, -1 / scale])
+    return np.abs(tails[:, :, 1] - tails[:, :, 0]).max(axis=0)
 
 
 def _memberships(model, scale):
     """log posterior/prior of every value of every record, at every atom."""
-    found = []
+    ratios = []
     for record in range(model.records):
         laws = _laws(model, record)
         priors = np.array([model.prior(RecordValue(record, a)) for a in model.domain(record)])
         outputs = np.unique(np.concatenate([law.values for law in laws]))
         logs = np.array([_log_density(law, outputs, scale) for law in laws])
-        found.append((logs - logsumexp(logs, axis=0, b=priors[:, None])).ravel())
-    return np.concatenate(found)
+        ratios.append((logs - logsumexp(logs, axis=0, b=priors[:, None])).ravel())
+    return np.concatenate(ratios)
 
 
-def _furthest(one, other):
+def _furthest(first, other):
     """The least w with F(v) ≤ G(v + w) and G(v) ≤ F(v + w) everywhere, for whole values.
 
     Small probabilities are compared by their logarithms, from whichever end they are small.
@@ -104,7 +104,7 @@ def _furthest(one, other):
                 return False
         return True
 
-    return next(w for w in range(1000) if within(one, other, w) and within(other, one, w))
+    return next(w for w in range(1000) if within(first, other, w) and within(other, first, w))
 
 
 def _widest(model, records):
@@ -190,15 +190,15 @@ ANSWERS = {
 }
 
 
-def _agrees(found, value, tolerance):
-    return np.all(np.abs(np.asarray(found) - np.asarray(value)) <= tolerance)
+def _agrees(answer, value, tolerance):
+    return np.all(np.abs(np.asarray(answer) - np.asarray(value)) <= tolerance)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_models_give_the_stored_value(name):
     record = BY_ID[name]
-    found = ANSWERS[name](record["inputs"])
-    assert _agrees(found, record["value"], record["tolerance"]), (found, record["value"])
+    answer = ANSWERS[name](record["inputs"])
+    assert _agrees(answer, record["value"], record["tolerance"]), (answer, record["value"])
 
 
 def test_true_odds_of_a_record_whose_others_are_known():
@@ -208,28 +208,28 @@ def test_true_odds_of_a_record_whose_others_are_known():
 
 def test_two_databases_of_four_bits_with_a_known_sum():
     record = BY_ID["I.bp"]
-    found = _of_all(table_of(record["inputs"]["prior"]), query=Linear([1, 1, 0, 0]))
-    assert _agrees(found, record["value"][1], record["tolerance"])
+    epsilon = _of_all(table_of(record["inputs"]["prior"]), query=Linear([1, 1, 0, 0]))
+    assert _agrees(epsilon, record["value"][1], record["tolerance"])
 
 
 def test_a_prior_on_three_databases():
     record = BY_ID["K.bfconj"]
-    found = _epsilon(_laws(table_of(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3)), 0))
-    assert _agrees(found, record["value"][1], record["tolerance"])
+    epsilon = _epsilon(_laws(table_of(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3)), 0))
+    assert _agrees(epsilon, record["value"][1], record["tolerance"])
 
 
 @pytest.mark.parametrize("name", ["C100.pf.t50", "C10000.pf.t5000"])
 def test_the_middle_of_a_long_chain_is_the_endless_one(name):
     record = BY_ID[name]
     limit = interior_log_mgf(record["inputs"]["transition"], [1, -1])
-    found = np.abs(limit[:, 1] - limit[:, 0]).max()
-    assert _agrees(found, record["value"], record["tolerance"])
+    epsilon = np.abs(limit[:, 1] - limit[:, 0]).max()
+    assert _agrees(epsilon, record["value"], record["tolerance"])
 
 
 def test_laws_of_ten_thousand_records_keep_their_tails():
     """Plain doubles lose them and say 3.135; see `C10000.pf.t5000`."""
     record = BY_ID["C10000.pf.t5000"]
     chain = chain_of(record["inputs"])
-    one, two = (chain.law(Sum(), RecordValue(record["inputs"]["t"], a)) for a in (0, 1))
-    found = max(abs(two.log_mgf(rate) - one.log_mgf(rate)) for rate in (1, -1))
-    assert _agrees(found, record["value"], record["tolerance"])
+    of_zero, of_one = (chain.law(Sum(), RecordValue(record["inputs"]["t"], a)) for a in (0, 1))
+    epsilon = max(abs(of_one.log_mgf(rate) - of_zero.log_mgf(rate)) for rate in (1, -1))
+    assert _agrees(epsilon, record["value"], record["tolerance"])

@@ -31,8 +31,8 @@ def _model(inputs):
 def test_the_least_noise(name):
     record = BY_ID[name]
     target = at_most(record["inputs"]["target_eps"], risk.epsilon, delta=0)
-    found = noise(_model(record["inputs"]), Sum(), [target]).scale
-    assert found == pytest.approx(record["value"], abs=record["tolerance"])
+    scale = noise(_model(record["inputs"]), Sum(), [target]).scale
+    assert scale == pytest.approx(record["value"], abs=record["tolerance"])
 
 
 def test_every_stored_value_is_asked():

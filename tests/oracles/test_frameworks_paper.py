@@ -15,8 +15,8 @@ def test_the_best_f_score(name):
     inputs = BY_ID[name]["inputs"]
     adversary = Adversary.with_coefficients(inputs["rho_p"], inputs["rho_c"], inputs["rho_t"])
     curve = ta.Laplace.with_epsilon(inputs["eps"]).curve()
-    found = risk.f_score(curve, prior=adversary.prior)
-    assert found == pytest.approx(BY_ID[name]["value"], abs=BY_ID[name]["tolerance"])
+    score = risk.f_score(curve, prior=adversary.prior)
+    assert score == pytest.approx(BY_ID[name]["value"], abs=BY_ID[name]["tolerance"])
 
 
 def test_where_the_formula_ends():

@@ -62,13 +62,13 @@ def _at(i):
 
 
 def _rho(i):
-    found = coefficients(A, i["record"])
-    return found.rho_p, found.rho_c
+    rho = coefficients(A, i["record"])
+    return rho.rho_p, rho.rho_c
 
 
 def _odds(i):
-    found = coefficients(A, i["record"])
-    return 1e308 if found.formula_odds is None else found.formula_odds, found.true_odds
+    rho = coefficients(A, i["record"])
+    return 1e308 if rho.formula_odds is None else rho.formula_odds, rho.true_odds
 
 
 ANSWERS = {
@@ -104,8 +104,8 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_frameworks_give_the_stored_value(name):
     record = BY_ID[name]
-    found = np.asarray(ANSWERS[name](record["inputs"]))
-    assert np.all(np.abs(found - np.asarray(record["value"])) <= record["tolerance"]), found
+    answer = np.asarray(ANSWERS[name](record["inputs"]))
+    assert np.all(np.abs(answer - np.asarray(record["value"])) <= record["tolerance"]), answer
 
 
 def test_pairwise_calibration_of_a_positive_joint_exceeds_its_target():
@@ -120,12 +120,12 @@ def test_pairwise_calibration_of_a_positive_joint_exceeds_its_target():
 def test_two_databases_under_a_known_sum_tell_more_than_any_policy_of_swaps():
     record = BY_ID["I.bp"]
     table = table_of(record["inputs"]["prior"])
-    found = pufferfish(table, lambda d: d[0] + d[1], ta.Laplace(record["inputs"]["scale"]))
-    assert found.epsilon == pytest.approx(record["value"][1], abs=record["tolerance"])
+    result = pufferfish(table, lambda d: d[0] + d[1], ta.Laplace(record["inputs"]["scale"]))
+    assert result.epsilon == pytest.approx(record["value"][1], abs=record["tolerance"])
 
 
 def test_a_prior_on_three_databases():
     record = BY_ID["K.bfconj"]
     table = table_of(dict.fromkeys(record["inputs"]["I_Q"], 1 / 3))
-    found = pufferfish(table, Sum(), ONE, records=[0])
-    assert found.epsilon == pytest.approx(record["value"][1], abs=record["tolerance"])
+    result = pufferfish(table, Sum(), ONE, records=[0])
+    assert result.epsilon == pytest.approx(record["value"][1], abs=record["tolerance"])

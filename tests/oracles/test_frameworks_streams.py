@@ -20,8 +20,8 @@ def last(given):
 def started(given, directional):
     """The chain's own law at each time gives its past: a matrix for every step."""
     back = streams.reversed_chain(given["PF"], given["initial"], given["T"])
-    found = streams.leakage(back, None, given["eps"], length=given["T"], directional=directional)
-    return found.backward
+    leaked = streams.leakage(back, None, given["eps"], length=given["T"], directional=directional)
+    return leaked.backward
 
 
 ANSWERS = {
@@ -43,7 +43,7 @@ ANSWERS = {
 
 
 def test_every_record_about_time_is_answered():
-    assert set(ANSWERS) == {one for one in BY_ID if one.startswith("E.")}
+    assert set(ANSWERS) == {name for name in BY_ID if name.startswith("E.")}
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -134,8 +134,8 @@ TESTS = {
 def test_a_test_gives_the_stored_value(name):
     record = BY_ID[name]
     build, ask = TESTS[name]
-    found = ask(build(record["inputs"]), record["inputs"])
-    assert found == pytest.approx(record["value"], rel=0, abs=record["tolerance"])
+    answer = ask(build(record["inputs"]), record["inputs"])
+    assert answer == pytest.approx(record["value"], rel=0, abs=record["tolerance"])
 
 
 def test_the_prior_is_that_of_the_model():

@@ -23,10 +23,10 @@ def weights_of(size, rate):
     """How likely each number of members is."""
     with mp.workdps(60):
         rate = mp.mpf(rate)
-        found = [(1 - rate) ** size]
+        weights = [(1 - rate) ** size]
         for j in range(size):
-            found.append(found[-1] * (size - j) / (j + 1) * rate / (1 - rate))
-        return found
+            weights.append(weights[-1] * (size - j) / (j + 1) * rate / (1 - rate))
+        return weights
 
 
 def attacked(size, rate, mu, x):
@@ -91,15 +91,15 @@ def test_numbers_of_members_are_moved_up_never_down_and_none_is_lost(size, rate)
     want = weights_of(size, rate)
     first = next(j for j, weight in enumerate(weights) if weight > 0)
     with mp.workdps(60):
-        found, exact = (list(accumulate(map(mp.mpf, some))) for some in (weights, want))
+        sums, exact = (list(accumulate(map(mp.mpf, some))) for some in (weights, want))
         # At most so many: as likely as in truth from the first one on that counts, which has
         # taken up those before it. None of the mass is lost, however little it is.
         assert all(
-            abs(a / b - 1) < ROUNDING for a, b in list(zip(found, exact, strict=False))[first:]
+            abs(a / b - 1) < ROUNDING for a, b in list(zip(sums, exact, strict=False))[first:]
         )
         # At least so many: no less likely than in truth, those that reveal all included.
         last = len(weights)
-        found = list(accumulate(map(mp.mpf, [kept.delta_infinity[1], *weights[::-1]])))
+        sums = list(accumulate(map(mp.mpf, [kept.delta_infinity[1], *weights[::-1]])))
         exact = list(accumulate([mp.fsum(want[last:]), *want[:last][::-1]]))
-        assert all(a >= b * (1 - ROUNDING) for a, b in zip(found, exact, strict=True))
-        assert found[0] >= exact[0]
+        assert all(a >= b * (1 - ROUNDING) for a, b in zip(sums, exact, strict=True))
+        assert sums[0] >= exact[0]

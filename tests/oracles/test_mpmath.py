@@ -24,12 +24,12 @@ NEARLY_ALL = [1 - 2.0**-k for k in (10, 20, 30, 40, 50)]
 DELTAS = [0.0, 1e-250, 1e-150, 1e-50, 1e-20, 1e-10, 1e-5, 1e-2, 0.2, 0.6]
 
 
-def error(found, wanted):
+def error(value, wanted):
     """The relative error of a double; 0 where both vanish."""
     wanted = mp.mpf(wanted)
-    if not math.isfinite(found):
-        return mp.inf if found != wanted else mp.mpf(0)
-    return max(mp.mpf(0), abs(mp.mpf(found) - wanted) - SMALLEST) / max(abs(wanted), SMALLEST)
+    if not math.isfinite(value):
+        return mp.inf if value != wanted else mp.mpf(0)
+    return max(mp.mpf(0), abs(mp.mpf(value) - wanted) - SMALLEST) / max(abs(wanted), SMALLEST)
 
 
 # Chances found by quadrature, and bridges between two polygons, are sums of numbers near 1: at
@@ -40,10 +40,10 @@ ROUNDED = {"permute-and-flip-tiny": 2e-15, "noisy-max-tiny": 2e-15, "exponential
 def assert_close(rows, floor=0.0):
     """Rows of (what, found, wanted); shows all that miss."""
     missed = [
-        f"{what}: found {found!r}, wanted {mpmath.nstr(wanted, 20)}, "
-        f"relative error {mpmath.nstr(error(found, wanted), 3)}"
-        for what, found, wanted in rows
-        if error(found, wanted) > RELATIVE and not abs(mp.mpf(found) - wanted) <= floor
+        f"{what}: found {value!r}, wanted {mpmath.nstr(wanted, 20)}, "
+        f"relative error {mpmath.nstr(error(value, wanted), 3)}"
+        for what, value, wanted in rows
+        if error(value, wanted) > RELATIVE and not abs(mp.mpf(value) - wanted) <= floor
     ]
     assert not missed, "\n".join(missed)
 
@@ -63,8 +63,8 @@ def gaussian(sigma, sensitivity):
 
 def truncated(scale, cutoff, sensitivity):
     mechanism = ta.TruncatedLaplace(scale, cutoff, sensitivity)
-    one = mp.mpf(scale)
-    return mechanism, lambda: exact.TruncatedLaplaceShift(sensitivity / one, cutoff / one)
+    unit = mp.mpf(scale)
+    return mechanism, lambda: exact.TruncatedLaplaceShift(sensitivity / unit, cutoff / unit)
 
 
 def discrete_laplace(scale, sensitivity):
@@ -332,11 +332,11 @@ def levels(curve):
 # -- the comparisons -------------------------------------------------------------------------
 
 
-def rows_of(what, asked, found, wanted):
+def rows_of(what, asked, values, wanted):
     """One row for each point asked of a vectorised method."""
     return [
         (f"{what}({x!r})", float(y), wanted(x))
-        for x, y in zip(asked, np.asarray(found), strict=True)
+        for x, y in zip(asked, np.asarray(values), strict=True)
     ]
 
 
@@ -352,8 +352,8 @@ def test_fpr(name, order):
     """The least FPR at a TPR is the least FNR of the exchanged worlds at the FPR 1 − TPR."""
     curve, pair = pair_of(name, order)
     other = pair if order == "both" else pair.swapped()
-    one = exact.deep.mpf(1) if isinstance(other, exact.Polygon) else mp.mpf(1)
-    rows = rows_of("fpr", TPRS, curve.fpr(TPRS), lambda tpr: other.beta(one - tpr))
+    unit = exact.deep.mpf(1) if isinstance(other, exact.Polygon) else mp.mpf(1)
+    rows = rows_of("fpr", TPRS, curve.fpr(TPRS), lambda tpr: other.beta(unit - tpr))
     assert_close(rows)
 
 
@@ -374,9 +374,9 @@ def test_delta(name, order):
 def test_epsilon_brackets_the_root(name, order):
     """δ is falling, so ε(δ) is right to 1e-12 iff δ(ε·(1 ± 1e-12)) lie on both sides of δ."""
     curve, pair = pair_of(name, order)
-    found = zip(DELTAS, curve.epsilon(DELTAS).tolist(), strict=True)
+    epsilons = zip(DELTAS, curve.epsilon(DELTAS).tolist(), strict=True)
     floor = ROUNDED.get(name, 0.0)
-    missed = [row for row in found if not brackets(pair, *row, floor)]
+    missed = [row for row in epsilons if not brackets(pair, *row, floor)]
     assert not missed
 
 
@@ -399,8 +399,8 @@ def test_all_four_rates(name, order):
     asked = levels(curve)
     wanted = {threshold: pair.rates(threshold) for threshold in asked}
     rows = []
-    for k, (rate, found) in enumerate(curve.rates(asked)._asdict().items()):
-        rows += rows_of(rate, asked, found, lambda threshold, k=k: wanted[threshold][k])
+    for k, (rate, values) in enumerate(curve.rates(asked)._asdict().items()):
+        rows += rows_of(rate, asked, values, lambda threshold, k=k: wanted[threshold][k])
     assert_close(rows)
 
 
@@ -460,10 +460,10 @@ def test_planar_laplace_epsilon(m):
         delta = tpr - mp.exp(wanted) * fpr
         if delta > 0.8:  # a double δ near 1 hardly tells one ε from another
             continue
-        found = curve.epsilon(float(delta))
+        epsilon = curve.epsilon(float(delta))
         # δ'(ε) = −e^ε·FPR: one step from the exact δ to the double nearest to it.
         step = (mp.mpf(float(delta)) - delta) / (mp.exp(wanted) * fpr)
-        assert error(found, wanted - step) <= RELATIVE
+        assert error(epsilon, wanted - step) <= RELATIVE
 
 
 # -- calibration ------------------------------------------------------------------------------
@@ -482,11 +482,11 @@ def test_the_analytic_gaussian_meets_its_delta(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 7.0, 100.0])
 def test_the_shortest_truncated_laplace_meets_its_delta(epsilon, delta):
     mechanism = ta.TruncatedLaplace.with_epsilon(epsilon, delta, sensitivity=3.0)
-    one = mp.mpf(mechanism.scale)
+    scale = mp.mpf(mechanism.scale)
     # The scale Δ/ε is rounded, so that the largest loss is ε but for one rounding.
-    assert error(epsilon, 3 / one) <= 3e-16
-    pair = exact.TruncatedLaplaceShift(3 / one, mechanism.cutoff / one)
-    reached = pair.delta(max(3 / one, mp.mpf(epsilon)))
+    assert error(epsilon, 3 / scale) <= 3e-16
+    pair = exact.TruncatedLaplaceShift(3 / scale, mechanism.cutoff / scale)
+    reached = pair.delta(max(3 / scale, mp.mpf(epsilon)))
     assert error(delta, reached) <= RELATIVE
 
 
@@ -546,11 +546,11 @@ def test_the_attack_has_the_threshold_the_rates_and_the_ratio_of_its_law(name, s
             wanted = absent + sign * along * mp.mpf(unit)
             assert abs(attack.threshold(fpr) - wanted) <= 1e-13 * (abs(wanted) + 10)
         along = int(along) if lattice else round(float(along), 3)
-        found = attack.rates(absent + sign * along * unit)
+        rates = attack.rates(absent + sign * along * unit)
         if lattice or abs(along) < 3:
             rows += [
                 ((fpr, k), *pairs)
-                for k, pairs in enumerate(zip(found, pair.at(along), strict=True))
+                for k, pairs in enumerate(zip(rates, pair.at(along), strict=True))
             ]
     # The output is the sum of a known answer and the noise: its rounding is not the attack's.
     missed = [row for row in rows if error(*row[1:]) > (RELATIVE if lattice else 1e-9)]
@@ -614,8 +614,8 @@ def test_the_area_of_a_polygon_without_end_is_never_too_large(name):
         mp.exp(pair.log_mass(k)) * (pair.above(pair.m - k) + pair.above(pair.m - k - 1)) / 2
         for k in reach
     )
-    found = mechanism.curve().area()
-    assert wanted * (1 - mp.mpf(10) ** -6) <= found <= wanted * (1 + mp.mpf(10) ** -14)
+    area = mechanism.curve().area()
+    assert wanted * (1 - mp.mpf(10) ** -6) <= area <= wanted * (1 + mp.mpf(10) ** -14)
 
 
 # -- densities that can only be evaluated -----------------------------------------------------
@@ -681,9 +681,9 @@ def test_the_largest_of_noisy_utilities_by_quadrature():
         return mp.exp(-abs(x)) / 2 * below(x - 0.7) * below(x + 1.2)
 
     wanted = mp.quad(density, [-60, -20, -5, -1.2, 0, 0.7, 5, 20, 60, 140])
-    found = exact.laplace_max(utilities)
-    assert abs(found[0] - wanted) <= mp.mpf(10) ** -24
-    assert abs(sum(found) - 1) <= mp.mpf(10) ** -50
+    masses = exact.laplace_max(utilities)
+    assert abs(masses[0] - wanted) <= mp.mpf(10) ** -24
+    assert abs(sum(masses) - 1) <= mp.mpf(10) ** -50
 
 
 def test_a_smaller_shift_of_staircase_noise_reveals_less():

@@ -108,12 +108,12 @@ def least_epsilon(sets, delta):
     return mp.log(exactly(ratio))
 
 
-def near(found, wanted, slack=0.0):
+def near(value, wanted, slack=0.0):
     """Equal to a relative error of 1e-12 (and ``slack``, where a difference of terms is meant)."""
     wanted = exactly(wanted) if isinstance(wanted, Fraction) else mp.mpf(wanted)
-    if mp.isinf(wanted) or math.isinf(found):
-        return wanted == found
-    return abs(mp.mpf(found) - wanted) <= RELATIVE * abs(wanted) + slack
+    if mp.isinf(wanted) or math.isinf(value):
+        return wanted == value
+    return abs(mp.mpf(value) - wanted) <= RELATIVE * abs(wanted) + slack
 
 
 # -- random pairs ----------------------------------------------------------------------------
@@ -231,8 +231,8 @@ def test_rates_are_those_of_the_set_above_the_threshold(seed):
     pair = random_pair(seed)
     curve = pair.curve()
     for threshold in (-33.3, -2.6, -0.51, 0.013, 0.52, 2.7, 12.2, 33.4):
-        for found, wanted in zip(curve.rates(threshold), pair.rates(threshold), strict=True):
-            assert near(found, wanted), threshold
+        for rate, wanted in zip(curve.rates(threshold), pair.rates(threshold), strict=True):
+            assert near(rate, wanted), threshold
     nothing, everything = curve.rates(math.inf), curve.rates(-math.inf)
     assert nothing == (0, 0, 1, 1)
     mass = [q for p, q in zip(pair.p, pair.q, strict=True) if p > 0 and q == 0]
@@ -331,10 +331,10 @@ def test_worst_case_of_smooth_curves_is_the_hull_of_many_points(names):
     points = [(a, b) for curve in curves for a, b in zip(fpr, curve.beta(fpr), strict=True)]
     corners = lower_hull(points)
     asked = np.linspace(0.0005, 0.9995, 57)
-    found = worst.beta(asked)
+    betas = worst.beta(asked)
     hull = np.array([height(corners, x) for x in asked])
-    assert np.all(found <= hull + 1e-13)
-    assert np.all(found >= hull - 2e-7)
+    assert np.all(betas <= hull + 1e-13)
+    assert np.all(betas >= hull - 2e-7)
     for epsilon in (-1.0, 0.0, 0.6, 1.2):
         assert worst.delta(epsilon) == max(curve.delta(epsilon) for curve in curves)
 
@@ -367,8 +367,8 @@ def least_shift(a, b):
 def test_gap_is_the_least_shift_that_covers_the_other_curve(seed):
     a, b = random_pair(seed), random_pair(20_000 + seed)
     low, high = least_shift(a.corners, b.corners)
-    found = ta.gap(a.curve(), b.curve())
-    assert float(low) - 1e-15 <= found <= float(high) + 1.00001e-10
+    gap = ta.gap(a.curve(), b.curve())
+    assert float(low) - 1e-15 <= gap <= float(high) + 1.00001e-10
 
 
 KNOTS = [1 / (1 + math.exp(0.9)), 0.98 / (1 + math.exp(0.8)), 0.98]  # of the two polygons
@@ -504,9 +504,9 @@ def test_a_privacy_region_is_its_four_half_planes(seed):
         sides = [(1 - a, b), (1 - b, a), (a, 1 - b), (b, 1 - a)]
         broken = sorted((x - grown * y - d for x, y in sides if x > grown * y + d), reverse=True)
         assert region.contains(fpr, fnr) is (not broken)
-        found = [failure.excess for failure in region.failures(fpr, fnr)]
-        assert len(found) == len(broken)
-        assert all(near(x, y) for x, y in zip(found, broken, strict=True))
+        excesses = [failure.excess for failure in region.failures(fpr, fnr)]
+        assert len(excesses) == len(broken)
+        assert all(near(x, y) for x, y in zip(excesses, broken, strict=True))
 
 
 # -- plausible deniability -------------------------------------------------------------------
@@ -534,7 +534,12 @@ def test_plausible_deniability_by_all_subsets(seed):
     ratio = Fraction(chance.choice([10, 15, 20, 30, 50]), 10)
     for record in range(size):
         for k in range(1, size + 1):
-            found = plausibly_deniable(
+            answer = plausibly_deniable(
                 [float(x) for x in likelihoods], record=record, ratio=float(ratio), k=k
             )
-            assert found is deniable(likelihoods, record, ratio, k), (likelihoods, record, ratio, k)
+            assert answer is deniable(likelihoods, record, ratio, k), (
+                likelihoods,
+                record,
+                ratio,
+                k,
+            )

@@ -166,7 +166,9 @@ def case(noise, name):
     exact, mechanism = NOISES[noise]
     absent, present = SPREADS[name]
     curve = question(mechanism, absent, present)
-    sides = [spread(*one) if isinstance(one, tuple) else spread(one) for one in (absent, present)]
+    sides = [
+        spread(*side) if isinstance(side, tuple) else spread(side) for side in (absent, present)
+    ]
     return curve, Pair(exact, *sides)
 
 
@@ -175,17 +177,17 @@ CASES = pytest.mark.parametrize(
 )
 
 
-def error(found, wanted):
-    miss = max(mp.mpf(0), abs(mp.mpf(found) - wanted) - SMALLEST)
+def error(value, wanted):
+    miss = max(mp.mpf(0), abs(mp.mpf(value) - wanted) - SMALLEST)
     return miss / max(abs(wanted), SMALLEST)
 
 
 def assert_close(rows, allowed=RELATIVE):
     missed = [
-        f"{what}: found {found!r}, wanted {mpmath.nstr(wanted, 20)}, "
-        f"relative error {mpmath.nstr(error(found, wanted), 3)}"
-        for what, found, wanted in rows
-        if not (math.isfinite(found) and error(found, wanted) <= allowed)
+        f"{what}: found {value!r}, wanted {mpmath.nstr(wanted, 20)}, "
+        f"relative error {mpmath.nstr(error(value, wanted), 3)}"
+        for what, value, wanted in rows
+        if not (math.isfinite(value) and error(value, wanted) <= allowed)
     ]
     assert not missed, "\n".join(missed)
 
@@ -277,7 +279,7 @@ def test_brute_force_over_the_prior(noise):
     t = rng.uniform(-3, 6, 40)
 
     def below(values):
-        return np.array([mechanism.noise.above(values - one).mean() for one in t])
+        return np.array([mechanism.noise.above(values - point).mean() for point in t])
 
     fpr, tpr = below(2 + midpoints), below(2 * midpoints)
     np.testing.assert_allclose(curve.tpr(fpr), tpr, rtol=1e-8)

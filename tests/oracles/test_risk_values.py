@@ -55,10 +55,10 @@ def largest(family, given):
         given["f_bound"], risk.f_score, weight=given["weight"], prior=prior(given)
     )
     try:
-        found = choose.largest(family, [limit])
+        choice = choose.largest(family, [limit])
     except choose.Infeasible:
         return "infeasible"
-    return "inf" if found.binding is None else found.parameter
+    return "inf" if choice.binding is None else choice.parameter
 
 
 def gaussian_precision(given):
@@ -87,8 +87,8 @@ def parameter_from_pr(given):
 
 def realistic(given):
     """The largest over the points that some attacker reached."""
-    right, found = zip(*given["points_precision_recall"], strict=True)
-    fpr, tpr = risk.rates_from_precision(precision=right, recall=found, prior=prior(given))
+    right, recall = zip(*given["points_precision_recall"], strict=True)
+    fpr, tpr = risk.rates_from_precision(precision=right, recall=recall, prior=prior(given))
     return float(risk.laplace_epsilon(fpr=fpr, tpr=tpr).max())
 
 
@@ -136,14 +136,14 @@ ANSWERS = {
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["id"])
 def test_record(record):
-    found, value = ANSWERS[record["quantity"]](record["inputs"]), record["value"]
+    answer, value = ANSWERS[record["quantity"]](record["inputs"]), record["value"]
     if isinstance(value, str):
-        assert str(found) == value
+        assert str(answer) == value
         return
     allowed = record["tolerance"]
-    for one, wanted in zip(np.atleast_1d(found), np.atleast_1d(value), strict=True):
-        assert math.isfinite(one)
-        assert abs(one - wanted) <= allowed["abs"] + allowed["rel"] * abs(wanted)
+    for number, wanted in zip(np.atleast_1d(answer), np.atleast_1d(value), strict=True):
+        assert math.isfinite(number)
+        assert abs(number - wanted) <= allowed["abs"] + allowed["rel"] * abs(wanted)
 
 
 def test_every_answer_is_asked_for():

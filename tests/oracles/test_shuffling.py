@@ -22,11 +22,11 @@ SHARES = np.array([0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, 0.97, 0.999])
 @lru_cache
 def factorials(most):
     """log 0!, log 1!, … from whole numbers: each is right to its last digit or two."""
-    found, product = [0.0], 1
+    logs, product = [0.0], 1
     for k in range(1, most + 1):
         product *= k
-        found.append(math.log(product))
-    return np.array(found)
+        logs.append(math.log(product))
+    return np.array(logs)
 
 
 def log_binomial(total, chance):
@@ -61,12 +61,12 @@ def test_the_bound_is_never_below_the_sum_over_all_clones(others, local):
         if log_mass > -700:
             want += math.exp(log_mass) * profile(local, count, epsilon)
     curve = shuffled_curve(local, others, chance_of(local))
-    for one in (curve, curve.mirrored()):
-        found = one.delta(epsilon)
-        assert np.all(found >= want * (1 - ROUNDING))
+    for side in (curve, curve.mirrored()):
+        delta = side.delta(epsilon)
+        assert np.all(delta >= want * (1 - ROUNDING))
         # It is not bought by giving everything away: where δ is of use, it is nearly reached.
         used = want > 1e-12
-        np.testing.assert_allclose(found[used], want[used], rtol=0.05)
+        np.testing.assert_allclose(delta[used], want[used], rtol=0.05)
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_no_number_of_clones_is_taken_for_a_larger_one(others, local):
     """At most so many clones are at least as likely as they are in truth, for every number."""
     levels, masses = _levels(others, chance_of(local))
     order = np.argsort(levels, kind="stable")
-    found = np.concatenate([[0.0], np.cumsum(masses[order])])
+    sums = np.concatenate([[0.0], np.cumsum(masses[order])])
     at_most = np.arange(others + 1)
-    found = found[np.searchsorted(levels[order], at_most, side="right")]
+    sums = sums[np.searchsorted(levels[order], at_most, side="right")]
     with np.errstate(under="ignore"):
         want = np.cumsum(np.exp(log_binomial(others, chance_of(local))))
     # An error of 1e-16 in the chance is one of 1e-11 in the likelihood of 100,000 clones.
-    assert np.all(found >= np.minimum(want, 1.0) * (1 - 10 * ROUNDING))
+    assert np.all(sums >= np.minimum(want, 1.0) * (1 - 10 * ROUNDING))
 
 
 @pytest.mark.parametrize("count", [0, 1, 200, 234, 260, 400, 1000, 3000])
@@ -92,8 +92,8 @@ def test_outcomes_that_are_left_out_are_charged_for(count, local):
     losses, present = _outcomes(local, count)
     curve = from_atoms(losses, present * np.exp(-losses), present, Bound.LOWER)
     epsilon = SHARES * local
-    found, want = curve.delta(epsilon), profile(local, count, epsilon)
-    assert np.all(found >= want * (1 - ROUNDING))
+    delta, want = curve.delta(epsilon), profile(local, count, epsilon)
+    assert np.all(delta >= want * (1 - ROUNDING))
     assert np.all(curve.mirrored().delta(epsilon) >= want * (1 - ROUNDING))
     # What is charged is too little to see elsewhere.
-    assert np.all(found <= want * (1 + ROUNDING) + 1e-47)
+    assert np.all(delta <= want * (1 + ROUNDING) + 1e-47)

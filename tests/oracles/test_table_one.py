@@ -62,43 +62,43 @@ def closed_form(weight, bound):
 
 
 @pytest.mark.parametrize(
-    ("weight", "bound", "told"),
+    ("weight", "bound", "printed"),
     [
-        (float(row[0]), bound, told)
+        (float(row[0]), bound, printed)
         for row in ROWS
-        for bound, told in zip(BOUNDS, row[1:], strict=True)
+        for bound, printed in zip(BOUNDS, row[1:], strict=True)
     ],
 )
-def test_the_largest_epsilon_to_four_decimals(weight, bound, told):
-    found = CELLS[weight, bound].largest
-    if told == "inf.":
-        assert found is None
+def test_the_largest_epsilon_to_four_decimals(weight, bound, printed):
+    largest = CELLS[weight, bound].largest
+    if printed == "inf.":
+        assert largest is None
     else:
-        assert f"{found:.4f}" == told
+        assert f"{largest:.4f}" == printed
 
 
 @pytest.mark.parametrize("where", CELLS, ids=str)
 def test_the_largest_epsilon_to_ten_digits(where):
-    found, wanted = CELLS[where].largest, closed_form(*where)
-    assert (found is None) == (wanted is None)
-    assert found is None or math.isclose(found, wanted, rel_tol=1e-10)
+    largest, wanted = CELLS[where].largest, closed_form(*where)
+    assert (largest is None) == (wanted is None)
+    assert largest is None or math.isclose(largest, wanted, rel_tol=1e-10)
 
 
 @pytest.mark.parametrize("record", ORACLES, ids=lambda record: record["id"])
 def test_the_table_agrees_with_the_records(record):
     given = record["inputs"]
-    found = judge(given["weight"], given["f_bound"], None).largest
+    largest = judge(given["weight"], given["f_bound"], None).largest
     if record["value"] == "infeasible":
-        assert found is None
+        assert largest is None
     elif record["value"] == "inf":
-        assert found > 1e6
+        assert largest > 1e6
     else:
-        assert math.isclose(found, record["value"], rel_tol=record["tolerance"]["rel"])
+        assert math.isclose(largest, record["value"], rel_tol=record["tolerance"]["rel"])
 
 
 def test_every_cell_of_the_table_has_a_record():
-    told = {(r["inputs"]["weight"], r["inputs"]["f_bound"]) for r in ORACLES}
-    assert set(CELLS) <= told
+    recorded = {(r["inputs"]["weight"], r["inputs"]["f_bound"]) for r in ORACLES}
+    assert set(CELLS) <= recorded
 
 
 def test_the_verdicts_count_thirteen_nine_seven_four_and_fifteen_dashes():

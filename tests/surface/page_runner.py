@@ -35,19 +35,19 @@ MARKDOWN = MarkdownIt("commonmark").use(colon_fence_plugin)
 
 def blocks(text):
     """(language, first line number, code) of each fenced block."""
-    for found in FENCE.finditer(text):
-        line = text.count("\n", 0, found.start(4)) + 1
-        indent = len(found[1])
-        code = "".join(row[indent:] for row in found[4].splitlines(keepends=True))
-        yield found[3], line, code
+    for fence in FENCE.finditer(text):
+        line = text.count("\n", 0, fence.start(4)) + 1
+        indent = len(fence[1])
+        code = "".join(row[indent:] for row in fence[4].splitlines(keepends=True))
+        yield fence[3], line, code
 
 
 def look_for_others(text, where):
     """Whatever else Markdown shows as code, in quotes, lists, HTML or by indenting, is an error."""
-    found = {line for _, line, _ in blocks(text)}
+    fenced = {line for _, line, _ in blocks(text)}
     for token, line in tokens(text):
         if token.type in ("fence", "code_block", "colon_fence", "html_block"):
-            seen = token.type == "fence" and line in found
+            seen = token.type == "fence" and line in fenced
             seen = seen or (token.type == "colon_fence" and laid_out(token))
             assert seen, f"{where}, line {line}: nothing runs this {token.type}"
 
@@ -105,9 +105,9 @@ def run_script(code, namespace, where):
 def promises(code):
     """What each line's comment says comes out, by its number."""
     tokens = tokenize.generate_tokens(io.StringIO(code).readline)
-    comments = {one.start[0]: one.string for one in tokens if one.type == tokenize.COMMENT}
-    found = {line: PROMISE.match(comment) for line, comment in comments.items()}
-    return {line: match[1] for line, match in found.items() if match}
+    comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+    promised = {line: PROMISE.match(comment) for line, comment in comments.items()}
+    return {line: match[1] for line, match in promised.items() if match}
 
 
 def value_of(statement, namespace):
@@ -124,7 +124,7 @@ def keeps(value, printed, promise):
     """Whether the comment shows the value; after a comma it may go on in words."""
     parts = promise.split(", ")
     shown = [", ".join(parts[: k + 1]) for k in range(len(parts))]
-    return any(agrees(value, printed, one) for one in shown)
+    return any(agrees(value, printed, part) for part in shown)
 
 
 def agrees(value, printed, promised):

@@ -19,9 +19,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 def test_every_example_has_a_test():
     """The demo below; releases in `docs/probe.md` and models in tests of their own."""
-    found = sorted(path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml"))
+    files = sorted(path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml"))
     scripts = ["demo.py", "fitted_chain.py", "release.py"]
-    assert found == sorted([*scripts, "chain.toml", "flu.toml", "wet_days.toml"])
+    assert files == sorted([*scripts, "chain.toml", "flu.toml", "wet_days.toml"])
 
 
 def test_the_scores_are_of_laplace_noise_half_as_large_as_claimed():
@@ -56,7 +56,7 @@ def test_the_demo_tells_its_story(demo):
     lines = [line.strip() for line in demo[1].splitlines()]
     advantage = choose.at_most(0.05, risk.advantage)
     laplace = choose.largest(ta.Laplace.with_epsilon, [advantage]).rounded(4)
-    noise = choose.least(lambda one: ta.dp_sgd(one, 0.01, 1_000), [advantage])
+    noise = choose.least(lambda sigma: ta.dp_sgd(sigma, 0.01, 1_000), [advantage])
     anything = math.floor(2 * math.atanh(0.05) * 1e4) / 1e4
     for line in (
         "Of 1,000 people, 10 are members.",

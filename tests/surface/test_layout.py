@@ -45,7 +45,7 @@ def test_every_layer_is_in_the_tree_and_the_map_and_the_other_way_round():
 def test_every_package_maps_its_rooms():
     """Whoever opens a package reads there what its sub-packages are for."""
     for path in SOURCE.rglob("__init__.py"):
-        rooms = [one.parent.name for one in path.parent.glob("*/__init__.py")]
+        rooms = [room.parent.name for room in path.parent.glob("*/__init__.py")]
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert said
         if path.parent != SOURCE:
@@ -54,7 +54,7 @@ def test_every_package_maps_its_rooms():
 
 def test_a_folder_can_be_read():
     folders = {path.parent for path in MODULES}
-    sizes = {str(one.relative_to(SOURCE)): len(list(one.glob("*.py"))) for one in folders}
+    sizes = {str(folder.relative_to(SOURCE)): len(list(folder.glob("*.py"))) for folder in folders}
     assert {name: size for name, size in sizes.items() if size > MOST_FILES} == {}
 
 
@@ -83,8 +83,8 @@ def test_no_room_has_the_name_of_a_public_function_of_its_package():
             if isinstance(node, ast.ImportFrom)
             for name in node.names
         }
-        rooms = {one.stem for one in path.parent.glob("*.py")} - {"__init__"}
-        rooms |= {one.parent.name for one in path.parent.glob("*/__init__.py")}
+        rooms = {module.stem for module in path.parent.glob("*.py")} - {"__init__"}
+        rooms |= {room.parent.name for room in path.parent.glob("*/__init__.py")}
         own = module_of(path)
         hidden = {name for name in rooms & set(exported) if exported[name] != f"{own}.{name}"}
         assert hidden == set(), own

@@ -44,8 +44,8 @@ def test_the_page_tells_where_names_are_now():
     for package, modules in _moved.NAMES.items():
         for module, names in modules.items():
             pairs = [name.partition(":") for name in sorted(names.split(), key=str.lower)]
-            told = ", ".join(f"`{old}` (`{new}`)" if new else f"`{old}`" for old, _, new in pairs)
-            rows.append(f"| `{package}` | {told} | `{module}` |")
+            listed = ", ".join(f"`{old}` (`{new}`)" if new else f"`{old}`" for old, _, new in pairs)
+            rows.append(f"| `{package}` | {listed} | `{module}` |")
     assert "\n".join(rows) in PAGE.read_text(encoding="utf-8")
 
 

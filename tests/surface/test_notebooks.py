@@ -21,16 +21,16 @@ def path(request):
 
 
 def test_there_is_one_for_each_user():
-    assert [one.stem for one in NOTEBOOKS] == ["audit", "choose", "dp-sgd"]
+    assert [notebook.stem for notebook in NOTEBOOKS] == ["audit", "choose", "dp-sgd"]
 
 
 def test_a_notebook_is_a_story_without_outputs(path):
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [one for one in cells if one["cell_type"] == "code"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert 5 <= len(code) <= 8
     assert cells[0]["cell_type"] == "markdown"
     assert "".join(cells[0]["source"]).startswith("# ")
-    assert all(one["outputs"] == [] and one["execution_count"] is None for one in code)
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_a_notebook_runs_draws_and_reaches_its_verdicts(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     kept = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, resources=kept).execute()
-    outputs = [out for one in notebook.cells for out in one.get("outputs", [])]
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
     drawn = [out for out in outputs if "image/png" in out.get("data", {})]
     printed = [out for out in outputs if out["output_type"] == "stream"]
     assert drawn

@@ -31,16 +31,18 @@ def named(page):
 def test_the_zoo_page_is_what_its_script_prints():
     page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
     assert printed("_zoo_page.py") == page, "run `make zoo`"
-    assert sorted(named(page)) == sorted(one.name for one in zoo.SPECIMENS)
+    assert sorted(named(page)) == sorted(specimen.name for specimen in zoo.SPECIMENS)
 
 
 def test_the_detection_page_has_every_specimen_with_its_claim():
     page = (ROOT / "docs" / "detection.md").read_text(encoding="utf-8")
     table = page.partition("## Every specimen")[2].partition("### In sum")[0]
-    assert sorted(named(table)) == sorted(one.name for one in zoo.SPECIMENS), "run `make detection`"
+    assert sorted(named(table)) == sorted(specimen.name for specimen in zoo.SPECIMENS), (
+        "run `make detection`"
+    )
     buggy, correct = table.partition("### Buggy")[2].split("### Correct")
-    assert sorted(named(buggy)) == sorted(one.name for one in zoo.buggy())
-    assert sorted(named(correct)) == sorted(one.name for one in zoo.correct())
+    assert sorted(named(buggy)) == sorted(specimen.name for specimen in zoo.buggy())
+    assert sorted(named(correct)) == sorted(specimen.name for specimen in zoo.correct())
 
 
 def test_the_detection_script_runs(tmp_path):
@@ -65,7 +67,7 @@ def test_events_are_told_in_a_line_and_references_name_specimens(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     import _detected as detected
 
-    assert set(detected.BEST_KNOWN) <= {one.name for one in zoo.SPECIMENS}
+    assert set(detected.BEST_KNOWN) <= {specimen.name for specimen in zoo.SPECIMENS}
     long = " or ".join(f"output is {k}" for k in range(100))
     said = detected.shortened(
         f"{long}: 9 % of outputs on d1 (9 of 100) against 0 % of outputs on d0"
@@ -79,17 +81,17 @@ def test_what_was_found_of_a_specimen_is_kept(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     import _detected as detected
 
-    file, one, other = tmp_path / "rows.jsonl", zoo.find("laplace"), zoo.find("sum-nan")
+    file, specimen, other = tmp_path / "rows.jsonl", zoo.find("laplace"), zoo.find("sum-nan")
     stopped = detected.Stopped(112, 1)
     rows = [
-        detected.Detected(one, 20, 1, 0.97, 0, None, 0.07, stopped, "output < 1"),
+        detected.Detected(specimen, 20, 1, 0.97, 0, None, 0.07, stopped, "output < 1"),
         detected.Detected(other, 20, 0, 0.0, None, None, 0.1, None, "", "cannot judge"),
     ]
     for row in rows:
         assert detected.kept(file, row.specimen, 600) is None
         detected.keep(file, row, 600)
     assert [detected.kept(file, row.specimen, 600) for row in rows] == rows
-    assert detected.kept(file, one, 700) is None
+    assert detected.kept(file, specimen, 700) is None
     assert detected.overclaims([0.9, 1.1, 1.0], 1.0) == 1
 
 
@@ -107,7 +109,9 @@ def test_the_page_of_training_bugs_has_every_step():
     wrong, right = page.partition("## Wrong")[2].partition("## Opacus")[0].split("## Right")
     for part, correct in ((wrong, False), (right, True)):
         rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| `")]
-        expected = [f"| `{one.name}`" for one in zoo.TRAINING if one.correct is correct]
+        expected = [
+            f"| `{training.name}`" for training in zoo.TRAINING if training.correct is correct
+        ]
         assert [row[0] for row in rows] == expected, "run `make training-bugs`"
         assert {row[7] for row in rows} == {"not refuted" if correct else "refuted"}
     assert "Target: every bug refuted and nothing else: met." in page
@@ -144,13 +148,13 @@ def test_stopping_at_a_target_is_called_no_privacy_filter(file):
 def test_the_detection_page_says_of_how_many_seeds_and_how_many_overclaim():
     page = (ROOT / "docs" / "detection.md").read_text(encoding="utf-8")
     table = page.partition("## Every specimen")[2].partition("### In sum")[0]
-    rows = [[one.strip() for one in line.split(" | ")] for line in table.splitlines()]
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in table.splitlines()]
     head = next(row for row in rows if "too high" in row)
     at, truth, bound = (head.index(name) for name in ("too high", "true ε", "ε ≥"))
-    told = [row for row in rows if len(row) == len(head) and " of " in row[at]]
-    assert len(told) > 80
-    for row in told:
-        high, seeds = (int(one) for one in row[at].split(" of "))
+    counted = [row for row in rows if len(row) == len(head) and " of " in row[at]]
+    assert len(counted) > 80
+    for row in counted:
+        high, seeds = (int(count) for count in row[at].split(" of "))
         assert 3 <= seeds <= 20
         # The median is no bound that most seeds had above the truth.
         if row[truth] != "∞" and 2 * high < seeds:

@@ -32,8 +32,10 @@ def test_every_block_runs_and_shows_what_comes_out(page):
 
 
 def test_the_readme_shows_code_and_commands():
-    found = [language for language, *_ in blocks((ROOT / "README.md").read_text(encoding="utf-8"))]
-    assert {"python", "console"} <= set(found)
+    languages = [
+        language for language, *_ in blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+    ]
+    assert {"python", "console"} <= set(languages)
 
 
 # -- the runner itself can fail -----------------------------------------------------------------
@@ -214,12 +216,12 @@ def test_what_is_shown_must_be_printed():
 
 def made(text):
     """Targets of `make` named in inline code."""
-    found = set()
+    files = set()
     for inline in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
         words = inline.split()
         if words[:1] == ["make"]:
-            found |= {w for w in words[1:] if "=" not in w and not w.startswith("-")}
-    return found
+            files |= {w for w in words[1:] if "=" not in w and not w.startswith("-")}
+    return files
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

@@ -57,8 +57,10 @@ def test_every_public_module_has_a_page_and_a_guide():
 
 
 def test_a_constant_says_what_it_is_for(public):
-    told = {f"{module}.{name}" for module, names in reference.CONSTANTS.items() for name in names}
-    assert told == {path for path in public if not callable(thing_at(path))}
+    explained = {
+        f"{module}.{name}" for module, names in reference.CONSTANTS.items() for name in names
+    }
+    assert explained == {path for path in public if not callable(thing_at(path))}
 
 
 def test_records_that_come_back_are_told_of_where_their_functions_are(public, records):

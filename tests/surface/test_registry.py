@@ -20,11 +20,11 @@ for _, name, _ in pkgutil.walk_packages(ta.__path__, "tellapart."):
 
 def ours(root):
     """All subclasses that the package itself defines."""
-    found = set()
+    kinds = set()
     for kind in root.__subclasses__():
         if kind.__module__.startswith("tellapart."):
-            found |= {kind} | ours(kind)
-    return found
+            kinds |= {kind} | ours(kind)
+    return kinds
 
 
 def final(root):
@@ -36,7 +36,7 @@ def final(root):
 def test_the_registry_holds_every_final_mechanism():
     """But for what is made of other mechanisms, which has laws of its own."""
     assert set(ta.MECHANISMS) == {
-        one for one in final(ta.Mechanism) if not issubclass(one, Combined)
+        kind for kind in final(ta.Mechanism) if not issubclass(kind, Combined)
     }
     assert len(set(ta.MECHANISMS)) == len(ta.MECHANISMS)
 
@@ -49,9 +49,11 @@ def test_every_mechanism_is_public_under_its_own_name():
 def test_the_page_of_the_library_lists_every_mechanism_and_the_changelog_counts_them():
     listed = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     paragraph = next(row for row in listed.splitlines() if row.startswith("Mechanisms are"))
-    assert [one.__name__ for one in ta.MECHANISMS if f"`{one.__name__}`" not in paragraph] == []
-    told = re.search(r"^- (\w+) mechanisms\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)[1]
-    assert (told, len(ta.MECHANISMS)) == ("Fifteen", 15)  # in words: change both
+    assert [kind.__name__ for kind in ta.MECHANISMS if f"`{kind.__name__}`" not in paragraph] == []
+    number = re.search(r"^- (\w+) mechanisms\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)[
+        1
+    ]
+    assert (number, len(ta.MECHANISMS)) == ("Fifteen", 15)  # in words: change both
 
 
 def test_the_registry_is_in_alphabetical_order():
@@ -61,7 +63,9 @@ def test_the_registry_is_in_alphabetical_order():
 
 def test_every_final_curve_class_of_the_curve_package_can_be_stored():
     """What is made of other curves or of priors is made anew; `to_json` refuses it in words."""
-    kinds = {one for one in final(ta.TradeoffCurve) if one.__module__.startswith("tellapart.curve")}
+    kinds = {
+        kind for kind in final(ta.TradeoffCurve) if kind.__module__.startswith("tellapart.curve")
+    }
     made = {
         "ComposedCurve",
         "EitherOrder",

@@ -35,7 +35,11 @@ def test_there_is_one_version_and_one_date_or_none_yet():
 
 
 def test_the_same_pythons_are_named_everywhere():
-    classified = [one.rpartition(" :: ")[2] for one in PROJECT["classifiers"] if ":: 3." in one]
+    classified = [
+        classifier.rpartition(" :: ")[2]
+        for classifier in PROJECT["classifiers"]
+        if ":: 3." in classifier
+    ]
     assert classified == VERSIONS
     assert PROJECT["requires-python"] == f">={VERSIONS[0]}"
     matrix = re.search(r"python: \[(.+)\]", text(".github/workflows/ci.yml"))[1]
@@ -49,16 +53,16 @@ def test_every_package_that_a_user_may_get_has_its_licence_told():
     page = text("docs/licences.md")
     assert all(part in page for part in licences.HEAD.split("{mathjax}"))
     rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (.+) \|$", page, re.M)
-    told = {name: by for name, by, _ in rows if name != "package"}
-    assert told == {name: ", ".join(sorted(by)) for name, by in licences.asked().items()}
-    assert {"numpy", "torch", "dash"} <= set(told)
+    documented = {name: by for name, by, _ in rows if name != "package"}
+    assert documented == {name: ", ".join(sorted(by)) for name, by in licences.asked().items()}
+    assert {"numpy", "torch", "dash"} <= set(documented)
     assert all(said.strip() not in ("", "not said", "UNKNOWN") for _, _, said in rows)
 
 
 def test_the_types_of_every_package_are_announced():
-    packages = [one.parent for one in (ROOT / "src").glob("*/__init__.py")]
-    assert {one.name for one in packages} == {"tellapart", "pytest_tellapart"}
-    assert all((one / "py.typed").exists() for one in packages)
+    packages = [path.parent for path in (ROOT / "src").glob("*/__init__.py")]
+    assert {package.name for package in packages} == {"tellapart", "pytest_tellapart"}
+    assert all((package / "py.typed").exists() for package in packages)
 
 
 # -- what is built ------------------------------------------------------------------------------
@@ -67,7 +71,7 @@ def test_the_types_of_every_package_are_announced():
 def run(*command, cwd, code=0):
     """Standard output and error of a command that knows nothing of this checkout."""
     done = subprocess.run(  # noqa: S603
-        [str(one) for one in command],
+        [str(word) for word in command],
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -91,8 +95,8 @@ def built(tmp_path_factory):
 
 def files_under(folder):
     """Every file of a folder that is not a cache."""
-    found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
-    return {one.as_posix() for one in found if "__pycache__" not in one.parts}
+    files = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {file.as_posix() for file in files if "__pycache__" not in file.parts}
 
 
 @pytest.mark.slow
@@ -117,9 +121,9 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(built):
 def test_the_source_archive_holds_what_the_tests_need(built):
     source, _ = built
     with tarfile.open(source) as archive:
-        names = {one.name.partition("/")[2] for one in archive.getmembers()}
+        names = {member.name.partition("/")[2] for member in archive.getmembers()}
     for folder in ("tests", "examples", "benchmarks"):
-        assert {f"{folder}/{one}" for one in files_under(ROOT / folder)} <= names
+        assert {f"{folder}/{file}" for file in files_under(ROOT / folder)} <= names
     kept = {"Makefile", "CITATION.cff", "CHANGELOG.md", "SECURITY.md", "docs/conf.py", ".ci/run"}
     assert kept <= names
     assert not [name for name in names if name.startswith(("docs/api/", "build/", ".venv/"))]
@@ -127,9 +131,9 @@ def test_the_source_archive_holds_what_the_tests_need(built):
 
 def interpreter(version):
     """A Python of this version, if there is one that starts: a shim may stand for none."""
-    found = shutil.which(f"python{version}")
-    if found:
-        ask = [found, "-c", "import sys; print(sys.executable)"]
+    path = shutil.which(f"python{version}")
+    if path:
+        ask = [path, "-c", "import sys; print(sys.executable)"]
         done = subprocess.run(ask, capture_output=True, text=True)  # noqa: S603
         if done.returncode == 0:
             return done.stdout.strip()
@@ -182,8 +186,16 @@ app.create(8050)
 def least():
     """The lowest version that is promised to do, of each package that an extra asks for."""
     extras = PROJECT["optional-dependencies"]
-    wanted = PROJECT["dependencies"] + [one for key in LEAST.split(",") for one in extras[key]]
-    return sorted({re.sub(r">=([\d.]+).*", r"==\1", one) for one in wanted if ">=" in one})
+    wanted = PROJECT["dependencies"] + [
+        requirement for key in LEAST.split(",") for requirement in extras[key]
+    ]
+    return sorted(
+        {
+            re.sub(r">=([\d.]+).*", r"==\1", requirement)
+            for requirement in wanted
+            if ">=" in requirement
+        }
+    )
 
 
 @pytest.mark.slow
@@ -199,4 +211,4 @@ def test_the_lowest_versions_that_are_promised_do(built, tmp_path):
     audit = ["audit", "scores.csv", "--design", "many-runs", "--epsilon", "1"]
     assert "refuted" in run(command, *audit, "--report", "audit.html", cwd=tmp_path, code=1)[0]
     run(command, "risk", "--epsilon", "1", "--plot", "risk.svg", cwd=tmp_path)
-    assert {"audit.html", "risk.svg"} <= {one.name for one in tmp_path.iterdir()}
+    assert {"audit.html", "risk.svg"} <= {file.name for file in tmp_path.iterdir()}

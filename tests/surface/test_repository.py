@@ -32,16 +32,16 @@ def files():
     """Every file of the working tree that is not built, cached or installed."""
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [
-            one
-            for one in folders
-            if one not in KEPT_OUT and not one.endswith(("_cache", ".egg-info", ".benchmarks"))
+            name
+            for name in folders
+            if name not in KEPT_OUT and not name.endswith(("_cache", ".egg-info", ".benchmarks"))
         ]
         yield from (Path(folder) / name for name in names)
 
 
 def test_the_walk_finds_the_repository():
-    found = {str(path.relative_to(ROOT)) for path in files()}
-    assert {"README.md", "pyproject.toml", ".ci/run", "src/tellapart/__init__.py"} <= found
+    paths = {str(path.relative_to(ROOT)) for path in files()}
+    assert {"README.md", "pyproject.toml", ".ci/run", "src/tellapart/__init__.py"} <= paths
 
 
 def test_no_file_names_a_package_host():

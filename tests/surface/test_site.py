@@ -22,12 +22,12 @@ def prose(page):
 
 def anchors(text):
     """What each heading of the first three levels is called in a link, as the build names it."""
-    found = []
+    names = []
     for heading in re.findall(r"^#{1,3} +(.+?) *$", text, re.M):
         shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
         name = re.sub(r"[^\w\- ]", "", shown.lower().strip()).replace(" ", "-")
-        found.append(f"{name}-{found.count(name)}" if name in found else name)
-    return {*found, *re.findall(r"^\(([\w-]+)\)=$", text, re.M)}
+        names.append(f"{name}-{names.count(name)}" if name in names else name)
+    return {*names, *re.findall(r"^\(([\w-]+)\)=$", text, re.M)}
 
 
 def links(text):
@@ -73,7 +73,7 @@ def test_headings_are_named_as_the_build_names_them():
 def listed(text):
     """Pages that a page names in its lists, in order."""
     lists = re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S)
-    rows = [row.strip() for one in lists for row in one.splitlines()]
+    rows = [row.strip() for toctree in lists for row in toctree.splitlines()]
     return [row for row in rows if row and not row.startswith(":")]
 
 
@@ -81,8 +81,10 @@ def test_the_index_and_its_sections_name_every_page_once():
     top = listed((DOCS / "index.md").read_text(encoding="utf-8"))
     below = [listed((DOCS / f"{page}.md").read_text(encoding="utf-8")) for page in top]
     named = [*top, *(page for pages in below for page in pages)]
-    pages = {str(one.relative_to(DOCS).with_suffix("")) for one in PAGES[1:]} - {"index"}
-    pages |= {str(one.relative_to(DOCS).with_suffix("")) for one in DOCS.glob("notebooks/*.ipynb")}
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES[1:]} - {"index"}
+    pages |= {
+        str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.glob("notebooks/*.ipynb")
+    }
     assert len(named) == len(set(named))
     assert set(named) == pages
 
@@ -142,10 +144,10 @@ def script(name):
     return module
 
 
-def same(one, other):
+def same(drawn, other):
     """Whether two SVGs draw the same, up to the last digits and the version that drew them."""
     places = [
-        np.array(PLACES.findall(svg.partition(b"</metadata>")[2]), float) for svg in (one, other)
+        np.array(PLACES.findall(svg.partition(b"</metadata>")[2]), float) for svg in (drawn, other)
     ]
     return places[0].shape == places[1].shape and np.allclose(*places, rtol=0, atol=1e-3)
 
@@ -170,7 +172,7 @@ def test_the_pictures_of_lessons_are_those_the_script_draws(tmp_path):
 def test_another_picture_is_noticed():
     drawn = (DOCS / "theory-coin.svg").read_bytes()
     head, mark, body = drawn.partition(b"</metadata>")
-    moved = PLACES.sub(lambda found: b"%.6f" % (float(found[0]) + 0.01), body, count=1)
+    moved = PLACES.sub(lambda number: b"%.6f" % (float(number[0]) + 0.01), body, count=1)
     assert same(drawn, drawn)
     assert not same(drawn, head + mark + moved)
     assert not same(drawn, (DOCS / "theory-test.svg").read_bytes())

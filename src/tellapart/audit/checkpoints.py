@@ -11,6 +11,7 @@ import hashlib
 import json
 import numbers
 import os
+import platform
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -326,6 +327,15 @@ MANIFEST = "manifest.json"
 _NOTED = ("format", "versions")
 
 
+def versions() -> dict[str, str]:
+    """What a run was made with."""
+    return {
+        "tellapart": tellapart.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
 def opened_folder(
     folder: str | os.PathLike[str], asked: Mapping[str, Any], what: str
 ) -> tuple[Path, Mapping[str, Any] | None]:
@@ -359,11 +369,7 @@ def _same_manifest(
         if name not in _NOTED and manifest.get(name) != wanted[name]:
             raise InvalidArgument(
                 f"folder must be of this {what}, and {where} is of another: its {name} is "
-                f"{_short(manifest.get(name))}, not {_short(wanted[name])}"
+                f"{_checks.shortened(repr(manifest.get(name)), 60)}, "
+                f"not {_checks.shortened(repr(wanted[name]), 60)}"
             )
     return manifest
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,4 +1,4 @@
-"""Verdicts: a claim refuted or not, with the power the test had and what it cannot say."""
+"""Verdicts of hypothesis tests: a claim refuted or not, with the power the test had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least noise, or the largest ε, that keeps every risk within its limit."""
+"""Noise calibration: the least noise, or the largest ε, that keeps every risk within its limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tellapart import _checks
 from tellapart._numeric.text import to_decimals, to_digits
-from tellapart.choose.limit import FORMULAS, Limit
+from tellapart.choose.limit import FORMULAS, Limit, checked_limits
 from tellapart.choose.search import Family, ParameterSearch, noiseless, real
 from tellapart.choose.search import whole as whole_number
 from tellapart.curve.base import TradeoffCurve
@@ -197,10 +197,7 @@ def certainly(family: Family, choice: Choice, whole: bool = False) -> Choice:
 def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
     if not callable(family):
         _checks.refuse("family", "be a function from a parameter to a mechanism", family)
-    listed = list(limits) if isinstance(limits, Sequence) else []
-    if not listed or not all(isinstance(limit, Limit) for limit in listed):
-        _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
-    return listed
+    return checked_limits(limits)
 
 
 def _refuse_infeasible(limits: list[Limit]) -> None:

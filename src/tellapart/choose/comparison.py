@@ -1,4 +1,4 @@
-"""Several mechanisms side by side: who leaks more, where that changes, and by how much."""
+"""Comparison of trade-off curves: who leaks more, where that changes, how much (Δ-divergence)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What privacy costs: each parameter's risk beside the error of the answer."""
+"""The privacy-utility frontier: each parameter's risk beside the error of the answer."""
 
 from __future__ import annotations
 

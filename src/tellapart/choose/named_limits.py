@@ -1,4 +1,4 @@
-"""A choice as people ask for it: limits by name, then what binds, for whom, and at what cost."""
+"""Calibration by named limits: the choice, what binds it, for whom it holds, and at what cost."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose.limit import FROM_MODEL, Limit, at_most
+from tellapart.choose.limit import FROM_MODEL, Limit, at_most, checked_limits
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Infeasible, NotCertified, Unsupported
 from tellapart.mechanisms.noise import Laplace
@@ -327,7 +327,7 @@ def noise(
     >>> round(found.scale, 4)
     1.1545
     """
-    listed = _checked(limits)
+    listed = checked_limits(limits)
     if secrets is not None and pairs is not None:
         _checks.refuse("secrets", "be left out where pairs are given", secrets)
     settled = long_chain_noise(models_of(model), query, listed, family, pairs)
@@ -386,13 +386,6 @@ def _least(excess: solve.Falling) -> float:
             if safe[0] < low:
                 return low
     return float(solve.falling_root(excess, leaky, safe, _NARROW)[1][0])
-
-
-def _checked(limits: Sequence[Limit]) -> list[Limit]:
-    listed = list(limits) if isinstance(limits, Sequence) else []
-    if not listed or not all(isinstance(limit, Limit) for limit in listed):
-        _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
-    return listed
 
 
 def _both_orders(

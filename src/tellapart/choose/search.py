@@ -1,4 +1,4 @@
-"""The search for a parameter: bracket, root, and the last double that is safe."""
+"""Root-finding for a calibration: a bracket, a root, and the last double that is safe."""
 
 from __future__ import annotations
 

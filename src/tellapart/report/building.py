@@ -1,4 +1,4 @@
-"""From a claim, a verdict, evidence or metrics to a report."""
+"""A privacy report is built from a claim, an audit's verdict, evidence or metrics."""
 
 from __future__ import annotations
 

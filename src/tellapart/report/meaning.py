@@ -1,4 +1,4 @@
-"""What a claim means: risks at a prior, in numbers and in words, each with its side."""
+"""What a claimed ε means: risk measures at a prior, in numbers and words, each with its side."""
 
 from __future__ import annotations
 

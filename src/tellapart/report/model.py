@@ -1,4 +1,4 @@
-"""A report: what is claimed, what that means, what was found, and how to check it; plain data."""
+"""The privacy report as plain data: the claim, its meaning, what was found, how to check it."""
 
 from __future__ import annotations
 

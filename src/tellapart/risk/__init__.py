@@ -1,4 +1,4 @@
-"""What an attacker gains: every risk a person cares about, read off one curve.
+"""Risk measures: what an attacker gains, every risk a person cares about, read off one curve.
 
 Measures are plain functions of a curve, so anyone can add their own. A curve from below
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.

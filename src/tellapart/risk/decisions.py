@@ -1,4 +1,4 @@
-"""Risks under a prior: how far an attacker's word can be trusted.
+"""Bayesian risk under a prior: PPV, posterior, Bayes error, F-score and their best attacks.
 
 ``prior`` is P(h1), the chance before looking that the record is present; gamma stands for
 (1 − prior)/prior, the number of outsiders per member.

@@ -1,4 +1,4 @@
-"""Backwards: the least ε or μ under which an attack with these rates is possible.
+"""Lower bounds on ε or μ from an attack's rates: the least under which it is possible.
 
 A point that an optimal attacker reached gives the parameter; one that a realistic attacker
 reached gives a lower bound, and of several points the largest counts. Rates measured on samples

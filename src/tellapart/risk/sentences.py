@@ -1,4 +1,4 @@
-"""A curve in sentences, for people who would rather not read one."""
+"""A trade-off curve in sentences, for people who would rather not read one."""
 
 from __future__ import annotations
 

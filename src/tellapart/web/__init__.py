@@ -1,4 +1,4 @@
-"""The explorer: a page on your own machine to see, drag and share what an attacker can do.
+"""The explorer, an interactive page of trade-off curves and risks, on your own machine.
 
 It computes nothing: views ask the library and say what to show, as plain data; the page draws it.
 Nothing comes from elsewhere, so it works with the network off (extra ``web``).

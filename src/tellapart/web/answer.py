@@ -1,10 +1,13 @@
-"""What a view has to say, as plain data: sentences, tables, a picture, and code for it."""
+"""The answer of a view as plain data: sentences, tables, a picture, and code for it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+
+from tellapart.risk.catalogue import Reading
 
 
 class Mark(StrEnum):
@@ -87,6 +90,12 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+
+def risks_table(title: str, readings: Sequence[Reading]) -> Table:
+    """Every risk with its value and what it is."""
+    rows = tuple((reading.name, reading.shown, reading.meaning) for reading in readings)
+    return Table(title, ("risk", "value", "what it is"), rows)
 
 
 @dataclass(frozen=True)

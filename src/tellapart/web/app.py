@@ -1,4 +1,4 @@
-"""The page itself: one layout, and callbacks that hand each question on."""
+"""The Dash application: one layout, answers as HTML, and callbacks that hand each question on."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from dataclasses import field as made
 from typing import Any
 
-from tellapart import _checks
 from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import (
     KINDS,
@@ -130,6 +129,11 @@ def shape(controls: Sequence[Control]) -> str:
         else:
             parts.append(f"{control.field}:{control.kind}")
     return ";".join(parts)
+
+
+def picture_select(value: str, kinds: Sequence[tuple[str, str]]) -> Select:
+    """Buttons for what is drawn."""
+    return Select("picture", "Picture", value, kinds, as_buttons=True)
 
 
 def mechanism_choices() -> list[tuple[str, str]]:
@@ -278,12 +282,9 @@ def _leaving_open(text: str, parameter: str) -> str:
 
 def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
     """Which mechanism, what to choose of it, and dials for all that stays fixed."""
-    parts = terms(text)
-    if len(parts) != 1:
-        rule = "be one mechanism where a parameter is left open, not several joined by +"
-        _checks.refuse("mechanism", rule, text)
-    name, numbers = parts[0].name, parts[0].values
     asked = family(text, parameter).parameter
+    (term,) = terms(text)
+    name, numbers = term.name, term.values
     starts = {kind.name: next(iter(kind.families().values())) for kind in KINDS.values()}
     which = Select(
         "mechanism",

@@ -1,4 +1,4 @@
-"""What stands before the page, whatever serves it: whose requests are let in, and how."""
+"""Request filtering by origin, host, size and path (WSGI): whose requests are let in, and how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the page takes, and how much an answer of it may cost."""
+"""Resource limits: how much the page takes, and what an answer may cost in time and memory."""
 
 # Bytes of a file of scores, of what a compressed one may become, and its rows.
 LARGEST_FILE = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""Curves as pictures of the page: trade-off, ROC, precision and recall, region."""
+"""Trade-off curves drawn on the page: trade-off, ROC, precision and recall, privacy region."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
 _EDGE = np.geomspace(1e-4, 0.02, 25)
 _RATES = np.unique(np.concatenate([[0.0], _EDGE, np.linspace(0.02, 0.98, 65), 1 - _EDGE, [1.0]]))
 _LEAST = 1e-6
+_FPR = "false accusations among the others (FPR)"
 _FEW = 64  # corners that a picture can show
 _LOG_RATES = np.geomspace(_LEAST, 1, 97)
 
@@ -40,27 +41,28 @@ def draw(
     inks = dict(zip(curves, INKS * (len(curves) // len(INKS) + 1), strict=False))
     if kind == "precision":
         return _precision(curves, prior, inks)
-    if kind == "roc-log":
-        rates, low, log = _LOG_RATES, _LEAST, True
-    else:
-        rates, low, log = _RATES, 0.0, False
-    x = Axis("false accusations among the others (FPR)", low, 1, log)
-    if kind in ("tradeoff", "region"):
-        y = Axis("members missed (FNR)", 0, 1)
-        grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
-        lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
-        guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
-        if kind == "region":
-            lines = [all_round(line) for line in lines]
-        words = "The lower a curve, the less an attacker errs: no attacker gets below it."
-        if kind == "region":
-            words = "Inside its outline a promise allows any pair of error rates, and none outside."
-        return Drawing("Errors an attacker can have", words, x, y, (guess, *lines), tuple(spots))
-    y = Axis("members found (TPR)", low, 1, log)
+    rates, low = (_LOG_RATES, _LEAST) if kind == "roc-log" else (_RATES, 0.0)
     grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
-    lines = [_trace(name, x, curves[name].tpr(x), inks[name]) for name, x in grids.items()]
+    if kind in ("roc", "roc-log"):
+        lines = [_trace(name, x, curves[name].tpr(x), inks[name]) for name, x in grids.items()]
+        words = "The higher a curve, the more members an attacker finds: no attacker gets above it."
+        return roc(words, lines, rates, low, spots)
+    lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
+    guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
+    words = "The lower a curve, the less an attacker errs: no attacker gets below it."
+    if kind == "region":
+        lines = [all_round(line) for line in lines]
+        words = "Inside its outline a promise allows any pair of error rates, and none outside."
+    x, y = Axis(_FPR, 0, 1), Axis("members missed (FNR)", 0, 1)
+    return Drawing("Errors an attacker can have", words, x, y, (guess, *lines), tuple(spots))
+
+
+def roc(
+    words: str, lines: Sequence[Trace], rates: Array, low: float, spots: Sequence[Spot] = ()
+) -> Drawing:
+    """Lines beside a guess at these rates; on logarithmic axes, unless they begin at 0."""
+    x, y = Axis(_FPR, low, 1, low > 0), Axis("members found (TPR)", low, 1, low > 0)
     guess = _trace("a guess", rates, rates, Ink.CHANCE)
-    words = "The higher a curve, the more members an attacker finds: no attacker gets above it."
     return Drawing("What an attacker finds", words, x, y, (guess, *lines), tuple(spots))
 
 

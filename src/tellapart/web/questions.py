@@ -1,4 +1,4 @@
-"""What the page asks and what it is told, as records: the one shape that a question has.
+"""Requests and responses of the page as records: the one shape that a question has.
 
 Nothing here knows how requests come and go, so that a question can be answered in any process.
 """

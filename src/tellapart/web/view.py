@@ -1,4 +1,8 @@
-"""What a view is: pure functions from a state to controls, an answer and a report."""
+"""A view: pure functions from a state to controls, an answer, a report; the state as a query.
+
+A state is a frozen dataclass whose fields all have defaults. A URL names those that differ, so
+that it stays short and still brings everything back.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers in processes of their own, which are ended at a limit: none can hold up the others.
+"""A pool of worker processes that answer, each ended at a limit: none can hold up the others.
 
 Most questions are answered in a fraction of a second. One that takes longer is called long, and
 makes room: others start beside it, while few long ones may go on at once. A window has one

@@ -20,7 +20,6 @@ from tellapart import audit, plot, report
 from tellapart._numeric.text import as_json
 from tellapart.audit.summary import summarise
 from tellapart.cli import report_text
-from tellapart.report import html
 
 DRAW = np.random.default_rng(5)
 SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
@@ -66,7 +65,7 @@ UNPICTURED = {"one model"}  # no claim, and no evidence that has a curve
 @pytest.fixture(scope="module", params=FOUND)
 def made(request):
     one = report.of(FOUND[request.param], scores=SCORES, seed=0, command="tellapart audit x.csv")
-    return request.param, one, html.page(one)
+    return request.param, one, report.page(one)
 
 
 # -- data ----------------------------------------------------------------------------------------
@@ -226,12 +225,12 @@ def test_bets_are_told_at_their_own_delta(name):
 
 
 def test_a_probes_page_speaks_of_outputs():
-    page = Page(html.page(report.of(FOUND["calls"]))).text
+    page = Page(report.page(report.of(FOUND["calls"]))).text
     assert "What the outputs show" in page
     assert "Design: calls, with 5,000 calls on each input; one output per call" in page
     found = page[page.index("What the outputs show") : page.index("What this rests on")]
     assert "members" not in found
-    assert "What the scores show" in Page(html.page(report.of(REFUTED))).text
+    assert "What the scores show" in Page(report.page(report.of(REFUTED))).text
     assert report.of(FOUND["calls without a claim"]).headline.startswith(
         "NO CLAIM: what the outputs show"
     )
@@ -251,7 +250,7 @@ def test_bayesian_statements_claim_no_power():
 def test_a_bayesian_page_states_no_confidence(claimed):
     belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
     told = report.of(audit.judge(ta.guarantee(0.01), belief) if claimed else belief)
-    page = html.page(told)
+    page = report.page(told)
     assert told.bayesian
     assert "can refute nothing" in page
     assert "confidence" not in page
@@ -317,7 +316,7 @@ def test_a_page_needs_nothing_else(made):
 
 
 def test_a_page_is_the_same_again():
-    first, second = (html.page(report.of(REFUTED, scores=SCORES)) for _ in range(2))
+    first, second = (report.page(report.of(REFUTED, scores=SCORES)) for _ in range(2))
     assert first == second
 
 
@@ -332,7 +331,7 @@ class Named(ta.Gaussian):
 
 
 def test_a_picture_is_escaped():
-    text = html.page(report.of(audit.judge(Named(4), EVIDENCE)))
+    text = report.page(report.of(audit.judge(Named(4), EVIDENCE)))
     assert "<script" not in text
     page = Page(text)
     assert "svg" in page.tags
@@ -346,7 +345,7 @@ def test_everything_is_escaped(tmp_path):
     one = report.of(
         audit.judge(ta.guarantee(0.5), parts), files=[file], command=f"tellapart audit {HOSTILE}"
     )
-    text = html.page(one)
+    text = report.page(one)
     assert "<script" not in text
     page = Page(text)
     assert HOSTILE in page.text
@@ -354,14 +353,14 @@ def test_everything_is_escaped(tmp_path):
 
 
 def test_a_refuted_claim_is_not_marked_by_colour_alone():
-    assert "✗" in html.page(report.of(REFUTED))
-    assert "REFUTED" in Page(html.page(report.of(REFUTED))).text
-    assert "Not refuted is not proven" in Page(html.page(report.of(STANDING))).text
+    assert "✗" in report.page(report.of(REFUTED))
+    assert "REFUTED" in Page(report.page(report.of(REFUTED))).text
+    assert "Not refuted is not proven" in Page(report.page(report.of(STANDING))).text
 
 
 def test_a_page_on_too_few_samples_says_so_and_marks_no_verdict():
     told = report.of(TOO_FEW)
-    page = html.page(told)
+    page = report.page(told)
     assert told.refuted is None
     assert "as no outcome of so few samples could refute it" in Page(page).text
     assert "Not refuted is not proven" not in Page(page).text
@@ -371,12 +370,12 @@ def test_a_page_on_too_few_samples_says_so_and_marks_no_verdict():
 
 
 def test_a_sum_is_printed_once_not_at_the_foot_of_every_page():
-    assert "tfoot { display: table-row-group; }" in html.page(report.of(EVIDENCE))
+    assert "tfoot { display: table-row-group; }" in report.page(report.of(EVIDENCE))
 
 
 def test_a_long_ledger_is_summed_up():
     many = audit.together({f"part {k}": audit.many_runs(SCORES, 0.999) for k in range(20)})
-    text = Page(html.page(report.of(many))).text
+    text = Page(report.page(report.of(many))).text
     assert "part 11: ranks" in text
     assert "part 12: ranks" not in text
     assert "and 16 more kinds of look, listed in the data" in text
@@ -396,7 +395,7 @@ def test_both_files_are_written(tmp_path):
             tmp_path / "out.json",
         ]
     )
-    assert page.read_text(encoding="utf-8") == html.page(one)
+    assert page.read_text(encoding="utf-8") == report.page(one)
     assert json.loads(data.read_text(encoding="utf-8")) == one.data()
 
 

@@ -10,7 +10,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.risk.catalogue import limited
 from tellapart.web.answer import Mark
-from tellapart.web.controls import ControlGroup, family_controls
+from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
 from tellapart.web.views import choose
 from tellapart.web.views.choose import VIEW, ChooseState
@@ -109,7 +109,7 @@ def test_every_start_leaves_open_what_it_says():
         for parameter, text in kind.families().items():
             assert named_family(text, parameter).parameter == parameter
             assert named_family(text, parameter).name == name
-            assert "mechanism" in fields(family_controls(text, parameter))
+            assert "mechanism" in fields(VIEW.controls(asked(mechanism=text, parameter=parameter)))
 
 
 def test_a_url_brings_the_view_back():

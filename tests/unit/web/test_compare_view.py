@@ -170,3 +170,9 @@ def test_a_url_brings_the_view_back():
 def test_bad_values_are_refused(values):
     with pytest.raises(InvalidArgument):
         VIEW.answer(asked(**values))
+
+
+def test_an_empty_text_is_no_mechanism_whatever_dials_say():
+    assert VIEW.read({"m1": "", "m1.0.epsilon": 3}, "prior").m1 == ""
+    assert VIEW.read({}).m1 == CompareState().m1
+    assert VIEW.read({"m1": "laplace:epsilon=1", "m1.0.epsilon": 3}).m1 == "laplace:epsilon=3"

@@ -38,14 +38,6 @@ ARRAYS = {"score": np.array([0.5, -1.25, 2e3]), "member": np.array([1, 0, 1]), "
 
 GOOD = {
     "plain.csv": ROWS.encode(),
-    "marked.csv": b"\xef\xbb\xbf" + ROWS.encode(),
-    "windows.csv": ROWS.replace("\n", "\r\n").encode(),
-    "semicolons.csv": ROWS.replace(",", ";").encode(),
-    "tabs.csv": ROWS.replace(",", "\t").encode(),
-    "quoted.csv": b'score,"member",run\n"0.5","1","a,b"\n -2 ,False,"say ""b"""\n',
-    "blank lines.csv": ROWS.replace("\n", "\n\n").encode(),
-    "no end.csv": ROWS.rstrip("\n").encode(),
-    "words.csv": b"note,score,run,member\nx,1,r,TRUE\ny,.5,s,false\n",
     "packed.csv.gz": gzip.compress(ROWS.encode()),
     "arrays.npz": npz(**ARRAYS),
 }
@@ -87,21 +79,13 @@ def test_parquet_in_memory_is_read_as_from_disk(run, tmp_path):
     same(found, Scores.read(tmp_path / "made.parquet", run=run))
 
 
+# One of each kind: which files are bad is told of those on a disk.
 BAD = {
     "columns.csv": b"a,b\n1,1\n",
     "word.csv": b"score,member\n1,1\nhigh,0\n",
-    "script.csv": b"score,member\n<script>alert(1)</script>,1\n",
-    "nan.csv": b"score,member\n1,1\nnan,0\n",
-    "infinite.csv": b"score,member\n1,1\n-inf,0\n",
-    "no score.csv": b"score,member\n1,1\n,0\n",
-    "no member.csv": b"score,member\n1,1\n2,\n",
-    "two.csv": b"score,member\n1,1\n2,2\n",
     "all members.csv": b"score,member\n1,1\n2,1\n",
-    "no rows.csv": b"score,member\n",
     "late.csv": b"score,member\n" + b"1,1\n2,0\n" * 5_000 + b"x,1\n",
     "nan.npz": npz(score=[1.0, np.nan], member=[1, 0]),
-    "columns.npz": npz(a=[1.0]),
-    "no others.npz": npz(score=[1.0], member=[1]),
     "lengths.npz": npz(score=[1.0, 2.0], member=[1]),
     "objects.npz": npz(score=np.array([1.0, "x"], dtype=object), member=[1, 0]),
     "junk.npz": bytes(range(256)) * 9,
@@ -122,8 +106,6 @@ def test_a_bad_file_is_refused_in_the_words_of_the_library(name, tmp_path):
 
 SELECTS = {
     "nulls": "SELECT nullif(x, 3) AS score, x % 2 = 0 AS member FROM range(9) t(x)",
-    "columns": "SELECT 1 AS a",
-    "words": "SELECT 'x' AS score, true AS member",
     "one side": "SELECT x AS score, true AS member FROM range(9) t(x)",
 }
 
@@ -142,18 +124,11 @@ def test_bad_parquet_is_refused_in_the_words_of_the_library(case, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("empty.csv", b""),
         ("empty.parquet", b""),
-        ("empty.npz", b""),
         ("binary.csv", bytes(range(256)) * 20),
-        ("nul.csv", b"score,member\n\x00,1\n"),
         ("binary.parquet", bytes(range(256)) * 20),
         ("cut.csv.gz", gzip.compress(ROWS.encode())[:-12]),
-        ("binary.csv.gz", bytes(range(256))),
         ("cut.npz", npz(**ARRAYS)[:-40]),
-        ("ragged.csv", b"score,member\n1,1\n2,0,3\n"),
-        ("open quote.csv", b'score,member\n"1,1\n2,0\n'),
-        ("long cell.csv", b"score,member\n" + b"1" * 200_000 + b",1\n"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )

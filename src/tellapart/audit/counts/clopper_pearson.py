@@ -155,11 +155,16 @@ def gaussian_epsilon(counts: Counts, *, delta: float, confidence: float = 0.95) 
     """
     d = _checks.probability(delta=delta)
     mu = mu_lower(counts, confidence=confidence)
-    curve = gaussian(mu.value)
-    epsilon = float(curve.epsilon(d))
+    return LowerBound(epsilon_of_mu(mu.value, d), mu.confidence, Basis.GAUSSIAN, _METHOD)
+
+
+def epsilon_of_mu(mu: float, delta: float) -> float:
+    """The ε at δ of Gaussian noise with this μ, from below: the curve rounds it up."""
+    curve = gaussian(mu)
+    epsilon = float(curve.epsilon(delta))
     if math.isfinite(epsilon):
-        epsilon = _last_above(lambda e: float(curve.delta(e)) >= d, epsilon)
-    return LowerBound(epsilon, mu.confidence, Basis.GAUSSIAN, _METHOD)
+        return _last_above(lambda e: float(curve.delta(e)) >= delta, epsilon)
+    return epsilon
 
 
 def least_levels(refutes: Callable[[Array], NDArray[np.bool_]], levels: Array) -> Array:

@@ -25,14 +25,14 @@ from tellapart.audit.counts.clopper_pearson import (
 )
 from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.audit.counts.exact_tails import Claim
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, shown_corners
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.methods import Credible, Fixed, Prior
 from tellapart.audit.scores import Scores
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
@@ -141,8 +141,8 @@ class CountEvidence(Evidence):
 
     def curve(self) -> AtomicCurve:
         """One corner, its FPR from above and its TPR from below, with a share of the level."""
-        fpr, tpr = (np.array([0.0, rate, 1.0]) for rate in self._corner(self.ledger.level))
-        return from_corners(fpr, tpr, 1 - tpr, 1 - fpr, bound=Bound.UPPER)
+        fpr, tpr = (np.array(rate) for rate in self._corner(self.ledger.level))
+        return shown_corners(tpr, fpr)
 
     def _corner(self, level: float) -> tuple[float, float]:
         half = level * CORNER / 2

@@ -18,11 +18,11 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit.counts.clopper_pearson import least_levels
-from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 
 # How much the claim must be crossed by, of what it allows: rounding does less.
 _ROUNDING = 1e-12
@@ -90,14 +90,7 @@ class CutEvidence(CurveEvidence):
 
     @cached_property
     def _shown(self) -> AtomicCurve:
-        share, rate = self._rates
-        clear = np.array([cut.end is End.CLEAR for cut in self.cuts])
-        fpr, tpr = np.where(clear, 1 - share, rate), np.where(clear, 1 - rate, share)
-        fnr, tnr = np.where(clear, rate, 1 - share), np.where(clear, share, 1 - rate)
-        up, down = np.array([0.0, 1.0]), np.array([1.0, 0.0])
-        fpr, tpr = np.append(up, fpr), np.append(up, tpr)
-        fnr, tnr = np.append(down, fnr), np.append(down, tnr)
-        return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
+        return shown_corners(*self._rates, np.array([cut.end is End.CLEAR for cut in self.cuts]))
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         share, rate = self._rates

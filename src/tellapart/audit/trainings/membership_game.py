@@ -12,7 +12,6 @@ Scores(100 members, 100 others, 200 runs, higher scores accuse)
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -289,11 +288,11 @@ class MembershipGame:
         function, known by its name, its code and its plain settings. ``progress=True`` shows a
         bar; a function is told which share of the models was begun, and 1 at the end.
         """
-        _callable(train=train)
+        _checks.function(train=train)
         if score is not None:
-            _callable(score=score)
+            _checks.function(score=score)
         if not isinstance(progress, bool):
-            _callable(progress=progress)
+            _checks.function(progress=progress)
         kept = None if folder is None else ModelStore.opened(folder, self._manifest(train, score))
         with shown(progress, self.models) as tell:
             rows = shadow_models.trained_rows(self, train, score, kept, tell)
@@ -319,8 +318,6 @@ class MembershipGame:
         return Played(self, self.inclusion, **outputs, seconds=np.zeros(self.models))
 
     def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
-        from tellapart import __version__
-
         return {
             "game": "membership",
             "design": type(self.design).__name__,
@@ -335,22 +332,12 @@ class MembershipGame:
             "train": checkpoints.function_name(train),
             "score": None if score is None else checkpoints.function_name(score),
             "code": checkpoints.code_fingerprint(train) + checkpoints.code_fingerprint(score),
-            "versions": {
-                "tellapart": __version__,
-                "numpy": np.__version__,
-                "python": platform.python_version(),
-            },
+            "versions": checkpoints.versions(),
         }
 
     def __repr__(self) -> str:
         coins = f"{self.targets.size:,} of {self.size:,} examples by coins of {self.design.prior:g}"
         return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
-
-
-def _callable(**named: Any) -> None:
-    ((name, given),) = named.items()
-    if not callable(given):
-        _checks.refuse(name, "be callable", given)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -117,16 +117,15 @@ def step(
     >>> def release(gradients, rng, size=None):              # forgets to clip
     ...     total = gradients.sum(axis=0)
     ...     return rng.normal(total, 1.0, total.shape if size is None else (size, *total.shape))
-    >>> found = step(release, clip=1.0, noise_multiplier=1.0)
-    >>> found.refuted, found.refuting[0].name
+    >>> audited = step(release, clip=1.0, noise_multiplier=1.0)
+    >>> audited.refuted, audited.refuting[0].name
     (True, 'long canary')
 
     See Also
     --------
     tellapart.zoo.TRAINING : steps to try it on
     """
-    if not callable(step):
-        _checks.refuse("step", "be callable", step)
+    _checks.function(step=step)
     setting = _setting(layers, clip, records, public_size, nan)
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
     rate = _checks.probability(sampling_rate=sampling_rate)

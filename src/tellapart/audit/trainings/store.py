@@ -1,4 +1,4 @@
-"""The store of a membership game: every finished model's scores, so that a killed game goes on."""
+"""Checkpoints of shadow models: every finished one's scores, so that a killed game goes on."""
 
 from __future__ import annotations
 

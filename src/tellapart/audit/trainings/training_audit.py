@@ -16,7 +16,7 @@ from tellapart import _checks, deadline, run
 from tellapart._checks import Array
 from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.base import Evidence, claimed_delta
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import best_rank
@@ -35,7 +35,6 @@ from tellapart.audit.trainings.membership_game import (
     same_neighbours,
 )
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import BadScores, Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -91,8 +90,7 @@ def training(
     check_attack(attack, game)
     enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
     played = game.play(train, score, folder=folder, progress=progress)
-    delta = promise.claimed_delta if isinstance(promise, GuaranteeCurve) else 0.0
-    evidence = game_evidence(played, sure, attack=attack, delta=delta)
+    evidence = game_evidence(played, sure, attack=attack, delta=claimed_delta(promise))
     verdict = judge(claim, evidence)
     # Of a claim that is true the luckiest look says more than there is: no outlook on that.
     known = verdict.samples_needed is not None

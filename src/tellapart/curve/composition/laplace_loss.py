@@ -19,7 +19,7 @@ class BoundedLoss(Outcomes, SmoothLoss):
 
     edge = 1 is Laplace noise, 0 logistic noise, in between Laplace noise that is cut off. On a
     sample at ``rate``, h1 is a mixture; ``leak`` is what either world alone could produce before
-    it: h0's part then looks like h1 without the record, h1's part is told apart (`Kept`).
+    it: h0's part then looks like h1 without the record, h1's part is told apart (`FiniteMass`).
     """
 
     reach: float

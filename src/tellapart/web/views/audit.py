@@ -1,4 +1,4 @@
-"""Audit: a file of attack scores against a claim, as a picture, a verdict and a report."""
+"""Audit: membership-inference scores against a claim, as a picture, a verdict and a report."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _controls_of(state: AuditState) -> list[Control]:
     claim = controls.mechanism("mechanism", state.mechanism, "Claim")
     picture: Control = Kept("picture", state.picture)
     if state.design:
-        picture = Select("picture", "Picture", state.picture, evidence.KINDS, as_buttons=True)
+        picture = controls.picture_select(state.picture, evidence.KINDS)
     return [scores, *claim, ControlGroup("How sure", (sure,)), held, picture]
 
 

@@ -1,4 +1,4 @@
-"""Auxiliary: what an attacker knows besides, and what that does to the choice of ε."""
+"""Auxiliary: an attacker's prior knowledge, and what that does to the choice of ε."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AuxiliaryState:
     rho_t: float = 0.1
     measure: str = "posterior"
     bound: float = 0.9
-    fpr: float = 0.01
+    fpr: float = FPR.default
     mechanism: str = "any"
     epsilon: float = 1.0
     stay_0: float = 0.9

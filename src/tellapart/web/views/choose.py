@@ -1,4 +1,4 @@
-"""Choose: the risks someone accepts, and what they leave of ε, of noise and of accuracy."""
+"""Choose: calibration to risks someone accepts, and what that leaves of ε, noise and accuracy."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, arguments, limited
 from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
     Dial,
-    Select,
     Tick,
     at_delta_option,
     told_at,
@@ -273,8 +272,7 @@ def _controls_of(state: ChooseState) -> list[Control]:
     if family.slow:
         label = "Confirm by certified curves (takes seconds)"
         shown.append(Tick("certified", label, state.certified))
-    kinds = KINDS
-    return [*shown, Select("picture", "Picture", state.picture, kinds, as_buttons=True)]
+    return [*shown, controls.picture_select(state.picture, KINDS)]
 
 
 def _answer(state: ChooseState) -> Answer:
@@ -345,11 +343,7 @@ def _chosen(
                 tuple((*row, word) for row, word in zip(cells, marked, strict=True)),
                 note if noisy else "",
             ),
-            Table(
-                "What else an attacker gains",
-                ("risk", "value", "what it is"),
-                tuple((reading.name, reading.shown, reading.meaning) for reading in readings),
-            ),
+            risks_table("What else an attacker gains", readings),
         ),
         python=python_of(state, family, limits, choice.certified, factors),
     )

@@ -1,4 +1,4 @@
-"""What the founding paper's coefficients do to the choice of ε."""
+"""Coefficients of prior, correlation and time (the founding paper's), and the choice of ε."""
 
 from __future__ import annotations
 

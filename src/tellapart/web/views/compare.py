@@ -145,10 +145,7 @@ def _controls_of(state: CompareState) -> list[Control]:
     if any(map(_composed, state.mechanisms.values())):
         label = "Work out who leaks more (takes seconds for compositions)"
         shown.append(Tick("pairs", label, state.pairs))
-    return [
-        *shown,
-        Select("picture", "Picture", state.picture, pictures.KINDS, as_buttons=True),
-    ]
+    return [*shown, controls.picture_select(state.picture, pictures.KINDS)]
 
 
 def _registry(none: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What an audit found, as parts of a page: the curve it shows, its numbers, what it spent."""
+"""An audit's evidence as parts of a page: the ROC it shows, its bounds, what its tests spent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web.answer import Axis, Drawing, Ink, Table, Trace, Words
+from tellapart.web import pictures
+from tellapart.web.answer import Drawing, Ink, Table, Trace, Words
 
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
 _LEAST = 1e-4
@@ -79,13 +80,8 @@ def _line(name: str, curve: TradeoffCurve, kind: str, every: Array, ink: Ink) ->
 
 
 def _drawn(kind: str, words: str, lines: Sequence[Trace]) -> Drawing:
-    log = kind == "roc-log"
-    low = _LEAST if log else 0.0
-    x = Axis("false accusations among the others (FPR)", low, 1, log)
-    y = Axis("members found (TPR)", low, 1, log)
-    rates = tuple(_LOG.tolist()) if log else (0.0, 1.0)
-    guess = Trace("a guess", rates, rates, Ink.CHANCE, dashed=True)
-    return Drawing("What an attacker finds", words, x, y, (guess, *lines))
+    rates, low = (_LOG, _LEAST) if kind == "roc-log" else (np.array([0.0, 1.0]), 0.0)
+    return pictures.roc(words, lines, rates, low)
 
 
 def numbers(summary: AuditSummary) -> tuple[Table, ...]:

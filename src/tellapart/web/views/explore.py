@@ -1,4 +1,4 @@
-"""Explore: one mechanism or promise, as curves, as numbers and in words."""
+"""Explore: one mechanism or promise, as trade-off curves, as risk measures and in words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
 from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Ink, Spot, Table, Words
-from tellapart.web.controls import Control, ControlGroup, Select
+from tellapart.web.answer import Answer, Ink, Spot, Words, risks_table
+from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.view import View
 
 
@@ -41,7 +41,7 @@ def _controls_of(state: ExploreState) -> list[Control]:
             *controls.delta_dials(DELTA.label, state.mechanism, state.at_delta),
         ),
     )
-    picture = Select("picture", "Picture", state.picture, pictures.KINDS, as_buttons=True)
+    picture = controls.picture_select(state.picture, pictures.KINDS)
     return [*controls.mechanism("mechanism", state.mechanism), attacker, picture]
 
 
@@ -59,11 +59,7 @@ def _answer(state: ExploreState) -> Answer:
         ),
         parts=(
             Words("In words", tuple(sentences)),
-            Table(
-                "In numbers",
-                ("risk", "value", "what it is"),
-                tuple((reading.name, reading.shown, reading.meaning) for reading in readings),
-            ),
+            risks_table("In numbers", readings),
         ),
         python=_python(state),
         command=_command(state),
@@ -74,15 +70,6 @@ def _answer(state: ExploreState) -> Answer:
 def _people(prior: float) -> int:
     """So many people that a member is among them, but no more than there are."""
     return next((10**k for k in range(3, 10) if prior * 10**k >= 1 - 1e-9), 10**10)
-
-
-def _out_of(state: ExploreState) -> str:
-    people = _people(state.prior)
-    return "" if people == 1_000 else f" --out-of {people}"
-
-
-def _at_delta(state: ExploreState) -> str:
-    return controls.at_delta_option(state.mechanism, state.at_delta)
 
 
 def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
@@ -105,10 +92,13 @@ print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, 
 """
 
 
-def _command(state: ExploreState) -> str:
+def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
+    people = _people(state.prior)
+    crowd = "" if people == 1_000 else f" --out-of {people}"
+    where = controls.at_delta_option(state.mechanism, state.at_delta)
     return (
-        f"tellapart risk {shlex.quote(state.mechanism)} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{_at_delta(state)}{_out_of(state)}"
+        f"tellapart {does} {shlex.quote(state.mechanism)}{target} --prior {state.prior!r} "
+        f"--fpr {state.fpr!r}{where}{crowd}"
     )
 
 
@@ -120,14 +110,7 @@ def _report(state: ExploreState) -> report.Report:
         fpr=state.fpr,
         delta=state.delta,
         out_of=_people(state.prior),
-        command=_report_command(state),
-    )
-
-
-def _report_command(state: ExploreState) -> str:
-    return (
-        f"tellapart report {shlex.quote(state.mechanism)} report.html --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{_at_delta(state)}{_out_of(state)}"
+        command=_command(state, "report", " report.html"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Point: one attack that was seen, against a claim: inside, outside, and what that proves."""
+"""Point: one attack's FPR and TPR against a claim's privacy region, and what that proves."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.risk.catalogue import DELTA
 from tellapart.web import controls, pictures
 from tellapart.web.answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
 from tellapart.web.controls import Control, ControlGroup, Dial, Select
@@ -166,7 +167,7 @@ class PointState:
     others: int = 0
     design: str = ""
     confidence: float = 0.95
-    at_delta: float = 1e-5
+    at_delta: float = DELTA.default
     picture: str = "roc"
 
 
@@ -190,7 +191,7 @@ def _controls_of(state: PointState) -> list[Control]:
             Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
         ),
     )
-    picture = Select("picture", "Picture", state.picture, _KINDS, as_buttons=True)
+    picture = controls.picture_select(state.picture, _KINDS)
     shown = [attack, *controls.mechanism("claim", state.claim, "Claim"), picture]
     if isinstance(named(state.claim), GuaranteeCurve):
         return shown

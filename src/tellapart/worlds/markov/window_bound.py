@@ -87,7 +87,7 @@ class Windows:
 
     def _apart(self, before: Array, after: Array) -> Array:
         """For any two states the largest log-ratio of what the window shows with each."""
-        rows = joined(before, after)
+        rows = logpoly.multiply_each(before, after)
         possible = rows.max(axis=1) > -np.inf
         moved = self.parts.emitted(rows, possible)
         sums = np.asarray(self.width * np.arange(moved.shape[1]), dtype=float)
@@ -134,7 +134,7 @@ class SegmentSums:
 
     def law(self, before: Array, after: Array) -> Array | None:
         """For each state the law of the sum; None where fewer than two states can be."""
-        rows = joined(before, after)
+        rows = logpoly.multiply_each(before, after)
         whole = logpoly.total(rows, axis=1)
         possible = whole > -np.inf
         if possible.sum() < 2:
@@ -151,8 +151,3 @@ class SegmentSums:
         some = self.possible[:end]
         states = [state for state in range(self.states) if some[:, state].any()]
         return [(int(some[:, state].argmax()), state) for state in states]
-
-
-def joined(before: Array, after: Array) -> Array:
-    """The sums on both sides of a record together, for each of its states."""
-    return logpoly.multiply_each(before, after)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import tellapart as ta
+from tellapart.audit import Counts
 from tellapart.audit.counts import clopper_pearson, exact_tails, score
-from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.buehler import Ranking, buehler_p_value
 from tellapart.audit.counts.clopper_pearson import Forms
 from tellapart.audit.counts.intervals import (

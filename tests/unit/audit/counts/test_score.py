@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
+from tellapart.audit import Counts
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import score as score_test
-from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.score import score_epsilon
 from tellapart.errors import InvalidArgument
 

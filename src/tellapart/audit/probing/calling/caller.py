@@ -266,8 +266,7 @@ def detect_convention(
     mechanism: Callable[..., Any], *inputs: Any, timeout: float | None = None, seed: int = 0
 ) -> Caller:
     """How this mechanism wants to be called, from a few calls on each input."""
-    if not callable(mechanism):
-        _checks.refuse("mechanism", "be callable", mechanism)
+    _checks.function(mechanism=mechanism)
     limit = None if timeout is None else _checks.finite_above_zero(timeout=timeout)
     if isinstance(mechanism, Program) and limit is not None:  # it is a process, and cuts itself off
         mechanism, limit = replace(mechanism, timeout=limit), None

@@ -64,14 +64,17 @@ def gathered(
     Without the first ``skip`` blocks. With ``merge`` neighbouring blocks come back as one result.
     Calls that were ``kept`` are not made again.
     """
-    total = _checks.whole(1, 10**15, count=count)
-    sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
-    blocks = list(enumerate(sizes))[skip:]
+    blocks = list(enumerate(block_sizes(_checks.whole(1, 10**15, count=count))))[skip:]
     task = _Blocks(replace(caller, sealed=None), data, run.checked_seed(seed), reduce, merge, kept)
     # Many blocks a task where there are many: schedulers mind numbers of tasks, not their size.
     together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
     tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
     return [result for part in run.map(task, tasks, seed, progress) for result in part]
+
+
+def block_sizes(count: int) -> list[int]:
+    """How so many calls fall into blocks."""
+    return [BLOCK] * (count // BLOCK) + [count % BLOCK] * (count % BLOCK > 0)
 
 
 def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) -> list[Outputs]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -178,8 +177,6 @@ def opened_calls(
 
 
 def _manifest(mechanism: Callable[..., Any], inputs: tuple[Any, Any]) -> dict[str, Any]:
-    from tellapart import __version__
-
     return {
         "probe": "calls",
         "mechanism": checkpoints.function_name(mechanism),
@@ -188,11 +185,7 @@ def _manifest(mechanism: Callable[..., Any], inputs: tuple[Any, Any]) -> dict[st
         else _whole(mechanism),
         "d0": checkpoints.data_fingerprint(inputs[0]),
         "d1": checkpoints.data_fingerprint(inputs[1]),
-        "versions": {
-            "tellapart": __version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": checkpoints.versions(),
     }
 
 

@@ -1,4 +1,4 @@
-"""Outputs side by side: at each place, the number and the category that every call gave.
+"""Feature frames: outputs side by side, at each place the number and the category of every call.
 
 Four ways to one result: arrays of numbers at the speed of arrays, scalars and flat lists in one
 pass over their elements, nested ones shape by shape, and everything else output by output.

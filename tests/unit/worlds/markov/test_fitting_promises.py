@@ -68,7 +68,7 @@ def test_sets_of_three_states_hold_the_true_chain_in_both_directions(repeats):
 
 
 def test_the_example_prints_what_the_fit_says(capsys):
-    example = Path(__file__).parents[3] / "examples" / "fitted_chain.py"
+    example = Path(__file__).parents[4] / "examples" / "fitted_chain.py"
     runpy.run_path(str(example), run_name="__main__")
     said = capsys.readouterr().out
     leaks = [float(one) for one in re.findall(r"gives ε = ([\d.]+)", said)]

@@ -20,7 +20,7 @@ from tellapart.worlds.policies import (
     Policy,
 )
 
-ORACLES = Path(__file__).parents[2] / "oracles" / "frameworks.json"
+ORACLES = Path(__file__).parents[3] / "oracles" / "frameworks.json"
 BY_ID = {one["id"]: one for one in json.loads(ORACLES.read_text(encoding="utf-8"))}
 
 

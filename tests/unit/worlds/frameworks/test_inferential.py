@@ -21,9 +21,6 @@ from tellapart.worlds.frameworks import ghosh_kleinberg, inferential
 from tellapart.worlds.frameworks.databases import tabled
 from tellapart.worlds.frameworks.inferential_privacy import (
     ProductPriors,
-    _along_chain,
-    _dense,
-    _influence,
 )
 from tellapart.worlds.frameworks.result import Side
 
@@ -212,21 +209,40 @@ def test_a_chain_needs_its_neighbours_only(initial, length):
         assert wanted - 1e-12 <= found <= wanted * 1.2
 
 
-def test_the_influences_of_a_chain_by_enumeration():
-    chain = MarkovChain([0.2, 0.3, 0.5], [[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]], 5)
-    above, below = _along_chain(chain)
-    dense = _influence(tabled(chain, "").probabilities)
-    assert np.diag(dense, 1) == pytest.approx(above[1:], rel=1e-10)
-    assert np.diag(dense, -1) == pytest.approx(below[:-1], rel=1e-10)
-    assert np.abs(np.triu(dense, 2)).max() < 1e-12
+def naive_bound(joint, epsilon):
+    """2ε·max Σ_k Γ^k·1 by the definition of Γ: all other records given, one of them moved."""
+    count = joint.ndim
+    influence = np.zeros((count, count))
+    for own, other in itertools.permutations(range(count), 2):
+        given = np.moveaxis(joint / joint.sum(axis=own, keepdims=True), (own, other), (0, 1))
+        for a, b in itertools.permutations(range(given.shape[1]), 2):
+            apart = np.abs(np.log(given[:, a] / given[:, b])).max()
+            influence[own, other] = max(influence[own, other], apart / 2)
+    if np.sqrt(np.linalg.eigvalsh(influence.T @ influence)[-1]) >= 1:
+        return math.inf
+    term = total = np.ones(count)
+    for _ in range(2_000):
+        term = influence @ term
+        total = total + term
+    return 2 * epsilon * total.max()
 
 
-def test_the_row_sums_are_those_of_the_series():
-    influence = np.array([[0, 0.3, 0.1], [0.2, 0, 0.4], [0.1, 0.1, 0]])
-    norm, sums = _dense(influence)
-    assert norm == pytest.approx(math.sqrt(np.linalg.eigvalsh(influence.T @ influence)[-1]))
-    terms = [np.linalg.matrix_power(influence, k).sum(axis=1) for k in range(200)]
-    assert sums == pytest.approx(sum(terms), rel=1e-12)
+@pytest.mark.parametrize("concentration", [10.0, 60.0, 400.0])
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2, 2), (2, 3, 2, 2)])
+def test_the_bound_is_the_series_of_influences_by_enumeration(shape, concentration):
+    rng = np.random.default_rng(int(concentration))
+    for _ in range(10):
+        joint = rng.dirichlet([concentration] * math.prod(shape)).reshape(shape)
+        bound = ghosh_kleinberg(JointTable([range(s) for s in shape], joint), 0.3).epsilon
+        assert bound == pytest.approx(naive_bound(joint, 0.3), rel=1e-9)
+
+
+def test_the_bound_of_a_chain_is_that_of_its_influences():
+    rows = [[0.36, 0.33, 0.31], [0.32, 0.35, 0.33], [0.33, 0.33, 0.34]]
+    chain = MarkovChain([0.2, 0.3, 0.5], rows, 5)
+    joint = tabled(chain, "").probabilities
+    assert ghosh_kleinberg(chain, 0.3).epsilon == pytest.approx(naive_bound(joint, 0.3), rel=1e-9)
+    assert naive_bound(joint, 0.3) < math.inf
 
 
 def test_where_records_determine_others_there_is_no_bound():
