@@ -34,7 +34,7 @@ NAMES = {
     },
     "tellapart.risk": {
         "tellapart.risk.catalogue": "Reading",
-        "tellapart.risk.decisions": "AttackPoint FScoreAttack f_score_attack",
+        "tellapart.risk.decisions": "AttackPoint FScoreAttack best_decision f_score_attack",
         "tellapart.risk.inference": "gaussian_mu",
     },
     "tellapart.choose": {
@@ -65,9 +65,9 @@ NAMES = {
         "tellapart.audit.searching.domain": "Domain",
     },
     "tellapart.audit.counts.intervals": {
-        "tellapart.audit.counts.buehler": "buehler_p_value",
+        "tellapart.audit.counts.buehler": "berger_boos_epsilon buehler_p_value",
         "tellapart.audit.counts.clopper_pearson": "delta_lower gaussian_epsilon mu_lower",
-        "tellapart.audit.counts.credible": "jeffreys_epsilon",
+        "tellapart.audit.counts.credible": "jeffreys_epsilon joint_beta_epsilon",
         "tellapart.audit.counts.outcome_orders": "Forms Ranking",
         "tellapart.audit.counts.score": "score_epsilon",
     },

@@ -21,7 +21,7 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart.errors import Unsupported
 
-__all__ = ["generator", "map"]
+__all__ = ["map"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 
-from tellapart import risk
 from tellapart._checks import Array
 from tellapart.mechanisms.noise import Laplace
 from tellapart.plot.styling import BLUE, GREY, VERMILLION
+from tellapart.risk.decisions import best_decision
 
 EPSILON = 1.0
 # Noise with ε = 1 on an answer that is 0 without the record and 1 with it.
@@ -20,7 +20,7 @@ TEST = NOISE.test(absent=0, present=1)
 
 def threshold(prior: float) -> float:
     """The output beyond which "present" is the likelier answer."""
-    loss = float(risk.best_decision(NOISE.curve(), prior=prior).threshold)
+    loss = float(best_decision(NOISE.curve(), prior=prior).threshold)
     # Between the two answers the log-likelihood ratio is (2·output − 1)·ε.
     return (loss / EPSILON + 1) / 2
 

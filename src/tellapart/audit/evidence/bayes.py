@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.credible import jeffreys_epsilon
-from tellapart.audit.counts.intervals import joint_beta_epsilon
+from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import Credible, Prior

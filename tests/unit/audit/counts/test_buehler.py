@@ -12,12 +12,8 @@ from scipy.stats import beta, binom
 import tellapart as ta
 from tellapart.audit.counts import exact_tails, outcome_orders
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.buehler import buehler_p_value
-from tellapart.audit.counts.intervals import (
-    berger_boos_epsilon,
-    buehler_epsilon,
-    clopper_pearson_epsilon,
-)
+from tellapart.audit.counts.buehler import berger_boos_epsilon, buehler_p_value
+from tellapart.audit.counts.intervals import buehler_epsilon, clopper_pearson_epsilon
 from tellapart.audit.counts.outcome_orders import Forms, Ranking
 from tellapart.errors import InvalidArgument
 
