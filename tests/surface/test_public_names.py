@@ -5,6 +5,7 @@ import inspect
 import itertools
 import re
 import types
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,31 @@ def test_the_first_sentence_has_at_most_twenty_words(name):
     sentence = first_sentence(docstring)
     assert len(sentence.split()) <= MOST_WORDS, sentence
     assert sentence[-1] in ".?!", f"{name}: the first sentence has no end: {sentence}"
+
+
+# One needs a file, one takes minutes, one does not end.
+NOT_SHOWN = {
+    "tellapart.reproduce.run",
+    "tellapart.web.serve",
+    "tellapart.worlds.described.read",
+}
+
+
+def test_every_name_has_an_example():
+    """Functions and classes, errors and enumerations aside; a method's example will do."""
+    bare = set()
+    for path in (f"{module}.{name}" for module in NAMES for name in NAMES[module].split()):
+        thing = THINGS.get(path)
+        if thing is None or (inspect.isclass(thing) and issubclass(thing, (Exception, Enum))):
+            continue
+        texts = [
+            inspect.getdoc(each)
+            for name, each in THINGS.items()
+            if f"{name}.".startswith(f"{path}.")
+        ]
+        if not any(">>> " in (text or "") for text in texts):
+            bare.add(path)
+    assert bare == NOT_SHOWN
 
 
 def test_a_deployment_takes_these():

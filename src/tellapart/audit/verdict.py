@@ -120,7 +120,15 @@ _STRONGEST = 64.0
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What evidence says of a claim: refuted, or not refuted; never that it is private."""
+    """What evidence says of a claim: refuted, or not refuted; never that it is private.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> verdict = audit.judge(ta.guarantee(epsilon=0.5), audit.many_runs(scores))
+    >>> verdict.refuted, verdict.confidence
+    (True, 0.95)
+    """
 
     claim: Subject
     evidence: Evidence

@@ -38,6 +38,9 @@ def f_score(
     asked for many ε from the first of ``epsilons`` to the last, each given one among them; if the
     last is more than twenty times the first, the axis is logarithmic. The floor is what accusing
     everybody scores, which no privacy can take away.
+
+    >>> import tellapart as ta
+    >>> figure = f_score({"Laplace": ta.Laplace.with_epsilon}, [0.5, 1, 2])
     """
     _check_families(families)
     given = _rising(epsilons)

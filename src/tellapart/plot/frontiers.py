@@ -31,6 +31,10 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
 
     The error is the half-width of the interval that covers 95 % of the noise; as many points as
     have room carry their parameter, on top. ``chosen`` is the parameter of one row, to be marked.
+
+    >>> import tellapart as ta
+    >>> from tellapart import choose
+    >>> figure = frontier(choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2]), chosen=1)
     """
     rows = _by_error(found)
     mark = _index(rows, chosen)

@@ -78,6 +78,14 @@ def label_confidences(model: Any, examples: tuple[Any, Any]) -> Array:
 
     ``examples`` is (X, y); the model has ``predict_proba`` and ``classes_``, as those of
     scikit-learn do. A label that the model never saw has probability 0.
+
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from tellapart.audit import attacks
+    >>> always = np.array([[0.9, 0.1]])
+    >>> model = SimpleNamespace(classes_=np.array([0, 1]), predict_proba=lambda X: always)
+    >>> attacks.label_confidences(model, ([[0.0]], [1]))
+    array([0.1])
     """
     if not isinstance(examples, tuple) or len(examples) != 2:
         _checks.refuse("examples", "be a pair (X, y), so that the data must be one", examples)

@@ -101,6 +101,12 @@ class MembershipGame:
     ``data``: arrays, a tuple as (X, y), a list, a frame, a PyTorch data set, or the number of
     examples. ``population``: places of examples that train no model and are scored all the same,
     for attacks that compare with them.
+
+    >>> from tellapart import audit
+    >>> game = audit.MembershipGame([3.0, 1.0, 4.0], audit.Targets(at=2), models=6)
+    >>> played = game.play(lambda data, seed: sum(data), lambda model, example: model)
+    >>> played.raw.shape
+    (6, 1)
     """
 
     data: Any

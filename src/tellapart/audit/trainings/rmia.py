@@ -23,6 +23,17 @@ class Rmia:
     probability over the usual one, against theirs. ``online``: the usual one is the mean of models
     with and without the target; otherwise it is told from those without, by ``growth`` (the
     paper's a). The numbers are probabilities of the right label.
+
+    >>> import numpy as np
+    >>> from tellapart import audit
+    >>> from tellapart.audit import attacks
+    >>> data, target = np.arange(9.0), audit.Targets(at=2)
+    >>> game = audit.MembershipGame(data, target, models=200, population=(7, 8))
+    >>> def score(model, asked):
+    ...     return 0.2 + 0.6 * np.isin(asked, model)
+    >>> played = game.play(lambda data, seed: data, score)
+    >>> round(audit.game_evidence(played, attack=attacks.Rmia()).epsilon_lower().value, 1)
+    3.2
     """
 
     gamma: float = 1.0
