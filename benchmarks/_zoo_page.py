@@ -17,11 +17,11 @@ from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.mechanisms.subject import curve_of
 from tellapart.zoo.specimen import Flaw, Specimen
 
-HEAD = """# The zoo
+HEAD = """# Mechanism zoo
 
 Written by `make zoo` (`benchmarks/_zoo_page.py`) from `tellapart.zoo`; do not edit. {count}
 mechanisms as people write them, {correct} correct and {buggy} buggy, to try audits on.
-[What a probe finds in them](detection.md) is another page.
+The [detection benchmark](detection.md) shows what a black-box audit finds in them.
 
 ```python
 from tellapart import zoo

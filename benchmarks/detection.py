@@ -54,11 +54,11 @@ BESIDE = (
     "histogram",
     "histogram-upside-down",
 )
-HEAD = """# Detection
+HEAD = """# Detection benchmark
 
 Written by `make detection` (`benchmarks/detection.py`); do not edit. [The specimens](zoo.md) are
 mechanisms as people write them, right and wrong; [a probe](probe.md) knows nothing of them but
-how to call them. All bounds are from below, at 95 % confidence: each is too high with a chance of
+how to call them. All bounds are from below, at 95 % confidence: each is too high with probability
 at most one in twenty. Too high: how many of the seeds showed an ε above the true one.
 """
 
@@ -253,7 +253,7 @@ def _named(names: Sequence[str], word: str = "missed") -> str:
 
 def beside(page: Page, detected: Sequence[Detected], samples: int, former: str) -> None:
     """Peers on the same pair of inputs, one after another."""
-    page.say("## Beside others", "")
+    page.say("## Comparison with other auditors", "")
     page.say(
         f"One after another in this process. Ours makes {samples:,} calls on each input; "
         "its numbers are those above. Peers run once: they get about as many calls in all, then "
@@ -294,7 +294,7 @@ def _missing(prober: Prober, why: str, former: str) -> str:
 
 def _former_rows(specimen: Specimen, prober: Prober, former: str) -> Iterable[list[str]]:
     """What a former page says of a peer; its columns have names, so that they may move."""
-    section = former.partition("## Beside others")[2]
+    section = former.partition("## Comparison with other auditors")[2]
     lines = [
         [cell.strip() for cell in line.strip("|").split(" | ")]
         for line in section.splitlines()

@@ -34,7 +34,7 @@ from tellapart.zoo.training import Training
 SAMPLES, CONFIDENCE = 10_000, 0.999
 DELTA = 1e-5
 ROOT = Path(__file__).resolve().parents[1]
-HEAD = """# Training bugs
+HEAD = """# DP-SGD implementation bugs
 
 Written by `make training-bugs` (`benchmarks/training_bugs.py`); do not edit. Each row is a step of
 private training from `tellapart.zoo.TRAINING`, audited by one call of `audit.step`: the step is run

@@ -20,12 +20,15 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_design",
+    "gallery",
+    "glossary_links",
     "reference",
 ]
 exclude_patterns = ["_build", "notebooks/**/.ipynb_checkpoints"]
 
 # Pages are MyST; blocks of plain Python and console are run by the tests, cells by this build.
-myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_in_temp = True
@@ -57,12 +60,26 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
 
-html_theme = "furo"
-pygments_dark_style = "github-dark"  # the default underlines names that are no links
+html_theme = "pydata_sphinx_theme"
 html_title = "tellapart"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_show_sphinx = False
-html_show_copyright = False
-html_theme_options = {"source_repository": "", "top_of_page_buttons": []}
+html_sidebars = {
+    "**": ["section-nav"],
+    **{page: [] for page in ("index", "gallery", "search", "genindex", "py-modindex")},
+}
+html_context = {"default_mode": "auto"}  # as the system says
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_start": ["navbar-logo", "version"],
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher"],
+    "navigation_with_keys": False,
+    "primary_sidebar_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["footer"],
+    "footer_end": [],
+    "search_bar_text": "Search the documentation",
+    "show_toc_level": 2,
+}

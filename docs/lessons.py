@@ -18,9 +18,9 @@ from tellapart.plot.styling import GREY, pen
 
 HERE = Path(__file__).parent
 ABSENT, PRESENT = pen(0), pen(1)
-# A count of 10 without you, Laplace noise of ε = 1, and a test that accuses one outsider in ten.
+# A count of 10 without you, Laplace noise of ε = 1, and a test that flags one non-member in ten.
 COUNT, FPR = 10.0, 0.1
-# Who might accuse a patient: prior, false accusations, the limit on what an accusation is worth.
+# Who might attack: prior, false-positive rate, the limit on the positive predictive value.
 ATTACKERS = (
     (0.001, 0.001, 0.01, "a stranger, prior 1 in 1,000"),
     (0.1, 0.01, 0.25, "someone who suspects, prior 1 in 10"),
@@ -29,7 +29,7 @@ ATTACKERS = (
 
 @plot.styled
 def coin() -> Figure:
-    """An answer by coin flips: what it shows in two worlds, and all tests there are."""
+    """Randomised response: its output under both hypotheses, and all tests there are."""
     answer = ta.RandomizedResponse(np.log(3))
     figure, (left, right) = plot.panels(2, height=4.0)
     for shift, chances, look, name in (
@@ -56,9 +56,9 @@ def coin() -> Figure:
     left.grid(visible=False, axis="x")
     plot.tradeoff({"every test there is, at its best": answer}, axes=right)
     for at, words, shift in (
-        ((0, 1), "accuse nobody", (0.05, -0.01)),
-        ((0.25, 0.25), "accuse on “yes”", (0.04, 0.04)),
-        ((1, 0), "accuse all", (-0.52, 0.03)),
+        ((0, 1), "flag nobody", (0.05, -0.01)),
+        ((0.25, 0.25), "flag on “yes”", (0.04, 0.04)),
+        ((1, 0), "flag all", (-0.52, 0.03)),
     ):
         right.plot(*at, "o", color=ABSENT.colour, ms=7, clip_on=False)
         right.text(at[0] + shift[0], at[1] + shift[1], words, fontsize=9)
@@ -83,7 +83,7 @@ def test() -> Figure:
         wrong = seen >= threshold if look is ABSENT else seen <= threshold
         left.fill_between(seen, density, where=wrong, color=look.colour, alpha=0.25, lw=0)
     left.axvline(threshold, color=GREY, lw=1.2)
-    left.text(threshold + 0.12, 0.53, "accuse →", color=GREY, fontsize=9)
+    left.text(threshold + 0.12, 0.53, "flag →", color=GREY, fontsize=9)
     left.text(threshold + 0.1, 0.025, "α", color=ABSENT.colour, fontsize=12)
     left.text(COUNT + 0.15, 0.1, "β", color=PRESENT.colour, fontsize=12)
     left.set(xlabel="published count", ylim=(0, 0.7), yticks=[], title="One test: two errors")
@@ -106,7 +106,7 @@ def test() -> Figure:
 
 def two_lines(axes: Axes, epsilon: float = 1.0, delta: float = 0.1) -> None:
     """The two lines that a pair (ε, δ) draws, and what it leaves to attackers."""
-    plot.tradeoff({"the promise": ta.guarantee(epsilon, delta)}, axes=axes)
+    plot.tradeoff({"the guarantee": ta.guarantee(epsilon, delta)}, axes=axes)
     alpha = np.array([0.0, 1.0])
     steep = 1 - delta - np.exp(epsilon) * alpha
     flat = np.exp(-epsilon) * (1 - delta - alpha)
@@ -140,7 +140,7 @@ def promise() -> Figure:
 
 @plot.styled
 def base_rates() -> Figure:
-    """How often an accusation is right, by how rare members are."""
+    """Positive predictive value, by how rare members are."""
     figure, (axes,) = plot.panels(width=6.4, height=4.2)
     prior = np.geomspace(1e-5, 0.9, 200)
     axes.plot(prior, prior, color=GREY, lw=1.2, ls=":", label="guessing")
@@ -149,8 +149,8 @@ def base_rates() -> Figure:
         right = risk.ppv(curve, fpr=0.001, prior=prior)
         axes.plot(prior, right, color=look.colour, ls=look.dashes, label=f"ε = {epsilon:g}")
     axes.set(xscale="log", yscale="log", xlim=(1e-5, 1), ylim=(1e-5, 1.1))
-    axes.set(xlabel="share of members (prior)", ylabel="accusations that are right (PPV), at most")
-    axes.set_title("The rarer members are, the less an accusation is worth")
+    axes.set(xlabel="share of members (prior)", ylabel="positive predictive value (PPV), at most")
+    axes.set_title("The rarer members are, the lower the PPV")
     plain(axes)
     axes.legend(loc="upper left")
     return figure
@@ -167,7 +167,7 @@ def limits() -> Figure:
         "one with normal noise, μ = 1": ta.Gaussian(sigma=1),
     }
     plot.tradeoff(answers, axes=left)
-    left.set_title("Many coin flips become a bell")
+    left.set_title("Composition: the Gaussian limit")
     left.legend(loc="upper right")
     step = ta.Gaussian(sigma=1)
     trainings = {
@@ -182,7 +182,7 @@ def limits() -> Figure:
 
 
 def worth(axes: Axes) -> None:
-    """What an accusation is worth by ε, to a stranger and to someone who suspects you."""
+    """The positive predictive value by ε, to a stranger and to someone who suspects you."""
     epsilon = np.linspace(0.01, 4, 200)
     for index, (prior, fpr, limit, name) in enumerate(ATTACKERS):
         look = pen(index)
@@ -193,7 +193,7 @@ def worth(axes: Axes) -> None:
         axes.plot(most.parameter, limit, "o", color=look.colour, ms=7)
         axes.text(0.08, limit * 1.12, f"limit {limit:g}", fontsize=9, color=GREY)
     axes.set(yscale="log", xlim=(0, 4), ylim=(8e-4, 1), xlabel="ε")
-    axes.set(ylabel="accusations that are right, at most", title="What an accusation is worth")
+    axes.set(ylabel="PPV, at most", title="Positive predictive value")
     plain(axes)
     axes.legend(loc="lower right")
 

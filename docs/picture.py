@@ -17,30 +17,30 @@ from tellapart.plot.numbers import plain
 from tellapart.plot.styling import GREY, pen
 
 HERE = Path(__file__).parent
-# The most careful attacker of the picture on composition accuses so few outsiders.
+# The least FPR of the picture on composition.
 LEAST = 1e-8
 # Units that several deployments hide.
 UNITS = ("one user", "one user-day", "one event")
 
 
 def promise(axes: Axes) -> None:
-    """What ε = 1 promises, and two mechanisms that keep it."""
+    """The trade-off function of ε = 1, and two mechanisms that satisfy it."""
     subjects = {
-        "the promise itself": ta.guarantee(epsilon=1),
+        "any mechanism with ε = 1": ta.guarantee(epsilon=1),
         "Laplace noise": ta.Laplace.with_epsilon(1),
         "exponential mechanism": ta.ExponentialMechanism(1),
     }
     plot.tradeoff(subjects, axes=axes)
     axes.text(0.17, 0.09, "out of reach\nof any attacker", color=GREY, ha="center", fontsize=9)
-    axes.set_title("What ε = 1 promises, and who keeps it")
+    axes.set_title("Trade-off functions with ε = 1")
     axes.legend(loc="upper right", handlelength=2.5)
 
 
 def careful(axes: Axes) -> None:
-    """The same question where it is decided: at few false accusations."""
+    """The same question where it is decided: at low FPR."""
     subjects = {f"ε = {epsilon:g}": ta.Laplace.with_epsilon(epsilon) for epsilon in (4, 2, 1, 0.1)}
     plot.roc(subjects, log=True, axes=axes)
-    axes.set_title("Laplace noise, seen by a careful attacker")
+    axes.set_title("ROC curves of Laplace noise, log axes")
     axes.legend(loc="lower right")
 
 
@@ -57,8 +57,8 @@ def shortcuts() -> Figure:
         xscale="log",
         xlim=(LEAST, 1),
         ylim=(0, 2.1),
-        xlabel="false accusations (FPR)",
-        ylabel="members found (TPR), truth = 1",
+        xlabel="false-positive rate (FPR)",
+        ylabel="true-positive rate (TPR), truth = 1",
     )
     exact, safe, unsafe = pen(0), pen(2), pen(1)
     axes.fill_between(fpr, allowed, 2.1, color=safe.colour, alpha=0.12, lw=0)
@@ -85,7 +85,7 @@ def published() -> Figure:
 
 @plot.styled
 def draw() -> Figure:
-    """The promise and the careful attacker, side by side."""
+    """Trade-off functions and ROC curves, side by side."""
     figure, (left, right) = plot.panels(2)
     promise(left)
     careful(right)

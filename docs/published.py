@@ -8,11 +8,11 @@ from tellapart import deployments
 
 PAGE = Path(__file__).with_name("deployments.md")
 HEADING = "## All of them\n"
-HEAD = ("deployment", "curator", "unit", "promise", "model", "advantage", "TPR at FPR 1 %", "entry")
+HEAD = ("deployment", "curator", "unit", "claim", "model", "advantage", "TPR at FPR 1 %", "entry")
 
 
 def table() -> str:
-    """Every promise, from the least that it allows an attacker to the most."""
+    """Every claim, from the least that it allows an attacker to the most."""
     lines = [HEAD, ("---",) * len(HEAD)]
     for gain in deployments.gains():
         deployment = gain.deployment
@@ -32,7 +32,7 @@ def page() -> str:
     """The page with the table that the library has now."""
     text, _, _ = PAGE.read_text(encoding="utf-8").partition(HEADING)
     words = (
-        "Written by `make picture` (`docs/published.py`). Each number is the most that the promise "
+        "Written by `make picture` (`docs/published.py`). Each number is the most that the claim "
         "allows over one unit, and units differ: a user-day is not a user. The last column is the "
         "entry in OpenDP's deployments registry."
     )

@@ -1,4 +1,4 @@
-"""One story, end to end: what a promise means, what to promise, and whether code keeps it.
+"""One story, end to end: what a claim of ε means, which ε to choose, and whether code keeps it.
 
 Run `make demo`. Every number printed here is computed here; nothing is typed in.
 """
@@ -48,17 +48,17 @@ def say(text: str) -> None:
 
 
 def meaning() -> None:
-    """What someone's promise of ε = 1 lets an attacker do."""
-    with chapter("Someone promises ε = 1. What does that mean?"):
-        say("An attacker sees an output and must say whether your record was in the data.")
+    """What a claim of ε = 1 lets an attacker do."""
+    with chapter("Someone claims ε = 1. What does that mean?"):
+        say("Membership inference: from an output, was your record in the data?")
         say("Suppose 1 person in 100 is a member. Then:")
         say(risk.words(ta.guarantee(epsilon=1), prior=0.01, out_of=1_000))
 
 
 def choosing() -> None:
     """ε from a risk that someone can accept."""
-    with chapter("You may accept an advantage of 5 %. Which ε keeps it?"):
-        say("Advantage: how much more often an attacker accuses members than others.")
+    with chapter("You may accept a membership advantage of 5 %. Which ε keeps it?"):
+        say("Membership advantage: the largest TPR − FPR of any attack.")
         limit = choose.at_most(0.05, risk.advantage)
         anything = choose.largest(ta.guarantee, [limit])
         noise = choose.largest(ta.Laplace.with_epsilon, [limit])
@@ -75,14 +75,14 @@ def training() -> None:
         epsilon = ta.dp_sgd(chosen.rounded(4), 0.01, 1_000).curve().epsilon(delta=1e-5)
         say(f"It takes a noise multiplier of {chosen.rounded(4)}, certified.")
         say("That is the noise as a multiple of the clip, with every numerical error counted.")
-        say(f"The usual number for that: ε = {epsilon:.4f} at δ = 1e-5.")
+        say(f"That is ε = {epsilon:.4f} at δ = 1e-5.")
 
 
 def probing() -> None:
-    """Code that keeps its promise, and code that does not."""
-    with chapter("Does code keep its promise? Two functions that both claim ε = 1"):
+    """Code that keeps its claim, and code that does not."""
+    with chapter("Does code keep its claim? Black-box audits of two functions that claim ε = 1"):
         claim = ta.guarantee(epsilon=1)
-        say("Each is called 100,000 times on [3, 1] and on [3, 1, 4]: what tells them apart?")
+        say("Each is called 100,000 times on two neighbouring inputs, [3, 1] and [3, 1, 4].")
         functions = {
             release.correct_count: "with the noise it needs",
             release.noisy_count: "with half of it",
@@ -96,7 +96,7 @@ def probing() -> None:
 def auditing() -> Path:
     """A verdict from attack scores in a file, and a page about it."""
     with chapter("An audit of attack scores: examples/scores.csv claims ε = 1, too"):
-        say("A file of 1,000 scores with a record and 1,000 without is enough for a verdict.")
+        say("Scores of 1,000 members and 1,000 non-members are enough for a verdict.")
         file = HERE / "scores.csv"
         scores = audit.Scores.read(file)
         verdict = audit.judge(ta.guarantee(epsilon=1), audit.many_runs(scores))
@@ -108,8 +108,8 @@ def auditing() -> Path:
 
 
 def founding() -> Path:
-    """The founding paper's figures and its table, with what is wrong in print."""
-    with chapter("The paper that began this (Liu and others 2019), beside what is exact"):
+    """The figures and the table of Liu et al. (2019), with what is wrong in print."""
+    with chapter("Liu et al. (2019), the paper that began this, beside what is exact"):
         say("Its nine figures and its table are made anew, which takes a few seconds ...")
         for verdict, count in reproduce.verdicts(reproduce.table_one()).items():
             say(f"{count:2d} cells of its Table 1: {verdict.value}")
@@ -121,7 +121,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without ε shows ? in its place
         sys.stdout.reconfigure(errors="replace")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    print("tellapart: how well can an attacker tell two worlds apart?")
+    print("tellapart: how well can an attacker tell who was in the data?")
     meaning()
     choosing()
     training()

@@ -1,4 +1,4 @@
-"""How much noise hides one day in a count of days that hang together.
+"""How much noise hides one day in a count of correlated days.
 
 Someone takes the bus on wet days and walks on dry ones, and publishes how many days a year they
 took the bus. Whether today is wet says much about tomorrow, and everybody can learn how much from

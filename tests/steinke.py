@@ -1,4 +1,4 @@
-"""The published p-value of right guesses in one run, to compare with: `_guesses` has a sharper one.
+"""The published p-value of right guesses in one run, to compare with the sharper one of tellapart.
 
 Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run" (2023), Theorem 5.2.
 Where a test looks, below one half, the sharper one was never seen to exceed it. Near 1 it can: a
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from scipy.special import expit
 
-from tellapart import _checks
 from tellapart.audit.counts.one_run_guesses import (
     LARGEST_EPSILON,
     TAIL_ROUNDING,
@@ -28,8 +27,6 @@ def steinke_p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
     >>> round(steinke_p_value(Guesses(canaries=1000, made=100, right=95), 1, delta=1e-5), 6)
     0.000664
     """
-    epsilon = _checks.at_least_zero(epsilon=epsilon)
-    delta = _checks.probability(delta=delta)
     if guesses.right == 0:
         return 1.0
     miss = float(expit(-epsilon))
@@ -46,13 +43,11 @@ def steinke_epsilon_lower(guesses: Guesses, delta: float, level: float) -> float
     >>> round(steinke_epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
     2.1652
     """
-    delta = _checks.probability(delta=delta)
-    level = _checks.inside_unit(level=level)
 
     def refuted(epsilon: float) -> bool:
         return steinke_p_value(guesses, epsilon, delta) < level
 
-    return largest_refuted(refuted, 0.0, LARGEST_EPSILON)
+    return largest_refuted(refuted, LARGEST_EPSILON)
 
 
 def _largest_mean(wrong: int, made: int, miss: float) -> float:

@@ -1,4 +1,4 @@
-"""What pytest loads of tellapart: options, and a summary of what `assert_private` probed.
+"""The pytest plugin: options, and a summary of what `assert_private` probed.
 
 A package of its own and not a part of tellapart, as whoever imports a part of that loads NumPy,
 and pytest loads its plugins in every suite, whether or not anything in it is probed.

@@ -7,102 +7,10 @@
 """
 
 import importlib as _importlib
+import importlib.util as _util
 import typing as _typing
 
 from tellapart import _moved
-from tellapart.accountants.events import from_dp_event
-from tellapart.curve.algebra import dominates, gap, worst_case
-from tellapart.curve.atomic import attack, from_pmfs
-from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.densities import from_densities
-from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
-from tellapart.curve.guarantees import guarantee
-from tellapart.curve.region import PrivacyRegion
-from tellapart.errors import (
-    BadScores,
-    InvalidArgument,
-    LimitReached,
-    NotCertified,
-    TellapartError,
-    TrainingStopped,
-    Unsupported,
-)
-from tellapart.mechanisms import MECHANISMS
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
-from tellapart.mechanisms.choice import (
-    ExponentialMechanism,
-    MaxNoise,
-    PermuteAndFlip,
-    RandomizedResponse,
-    ReportNoisyMax,
-    UnaryEncoding,
-)
-from tellapart.mechanisms.combine import compose
-from tellapart.mechanisms.custom import CustomMechanism, Promise
-from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
-from tellapart.mechanisms.other_accountants import (
-    central_limit,
-    concentrated,
-    renyi,
-    renyi_divergence,
-)
-from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
-from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
-
-__all__ = [
-    "MECHANISMS",
-    "BadScores",
-    "Bound",
-    "CustomMechanism",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "ExponentialMechanism",
-    "Gaussian",
-    "InvalidArgument",
-    "Laplace",
-    "LimitReached",
-    "MaxNoise",
-    "Mechanism",
-    "Neighbours",
-    "NotCertified",
-    "Order",
-    "PermuteAndFlip",
-    "PlanarLaplace",
-    "PrivacyRegion",
-    "Promise",
-    "RandomizedResponse",
-    "ReportNoisyMax",
-    "Sampling",
-    "Staircase",
-    "TellapartError",
-    "TradeoffCurve",
-    "TrainingStopped",
-    "TruncatedLaplace",
-    "UnaryEncoding",
-    "UniformNoise",
-    "Unsupported",
-    "attack",
-    "central_limit",
-    "compose",
-    "concentrated",
-    "dominates",
-    "dp_sgd",
-    "dp_sgd_with_epsilon",
-    "from_densities",
-    "from_dp_accounting",
-    "from_dp_event",
-    "from_json",
-    "from_pmfs",
-    "gap",
-    "guarantee",
-    "matrix_mechanism",
-    "renyi",
-    "renyi_divergence",
-    "to_dp_accounting",
-    "to_json",
-    "worst_case",
-]
 
 if _typing.TYPE_CHECKING:
     from tellapart import audit as audit
@@ -110,18 +18,28 @@ if _typing.TYPE_CHECKING:
     from tellapart import plot as plot
     from tellapart import risk as risk
     from tellapart import worlds as worlds
+    from tellapart._public import *  # noqa: F403 (they are in its `__all__`)
 else:  # a checker would take every name for one that exists
     _had = _moved.names(__name__)
     _ROOMS = ("audit", "choose", "plot", "risk", "worlds")
 
     def __getattr__(name: str) -> _typing.Any:
-        """A package inside, imported when it is first asked for."""
-        if name in _ROOMS:
-            return _importlib.import_module(f"tellapart.{name}")
+        """A package inside or a public name, imported when it is first asked for."""
+        if name == "__all__":
+            return _names().__all__
+        if name.isidentifier() and not name.startswith("_"):
+            if _util.find_spec(f"tellapart.{name}") is not None:
+                return _importlib.import_module(f"tellapart.{name}")
+            if name in (public := _names()).__all__:
+                globals().update({each: getattr(public, each) for each in public.__all__})
+                return globals()[name]
         return _had(name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_ROOMS})
+        return sorted({*globals(), *_ROOMS, *_names().__all__})
+
+    def _names() -> _typing.Any:
+        return _importlib.import_module("tellapart._public")
 
 
 _moved.install()

@@ -22,9 +22,12 @@ E = TypeVar("E")
 def refuse(name: str, rule: str, value: object) -> NoReturn:
     """Raise the one error message that all checks share."""
     shown = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    raise InvalidArgument(f"{name} must {rule}, got {shown}")
+    raise InvalidArgument(f"{name} must {rule}, got {shortened(shown)}")
+
+
+def shortened(text: str, longest: int = 80) -> str:
+    """A text, cut where it is longer than that."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def _only(named: dict[str, Any]) -> tuple[str, Any]:
@@ -105,6 +108,13 @@ def instance(kind: Any, rule: str, /, **named: Any) -> None:
     name, value = _only(named)
     if not isinstance(value, kind):
         refuse(name, f"be {rule}", value)
+
+
+def function(**named: Any) -> None:
+    """Something that can be called."""
+    name, value = _only(named)
+    if not callable(value):
+        refuse(name, "be callable", value)
 
 
 def reals(rule: str = "be a number or an array of numbers", /, **named: Any) -> Array:

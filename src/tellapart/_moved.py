@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.abc import Loader
+    from types import ModuleType
+    from typing import Any
+else:  # importlib.abc brings files, archives and more, which every command would wait for
+    Loader = object
 
 MOVED = {
     "tellapart.audit.attacks": "tellapart.audit.trainings.attacks",
@@ -29,13 +33,11 @@ NAMES = {
         "tellapart.curve.base": "Rates",
         "tellapart.curve.region": "MechanismRegion",
         "tellapart.mechanisms.combine": "Repeated Sampled Sequence",
-        "tellapart.mechanisms.neyman_pearson": "plausibly_deniable",
         "tellapart.mechanisms.other_accountants": "CentralLimit",
     },
     "tellapart.risk": {
         "tellapart.risk.catalogue": "Reading",
         "tellapart.risk.decisions": "AttackPoint FScoreAttack best_decision f_score_attack",
-        "tellapart.risk.inference": "gaussian_mu",
     },
     "tellapart.choose": {
         "tellapart.choose.calibrate": "Choice",
@@ -48,15 +50,15 @@ NAMES = {
     "tellapart.audit": {
         "tellapart.audit.attack_metrics": "Metrics",
         "tellapart.audit.bounds": "Basis LowerBound",
-        "tellapart.audit.evidence.base": "Design Finding",
-        "tellapart.audit.evidence.e_process": "Pairs epsilon_sequence wealth",
+        "tellapart.audit.evidence.base": "Finding",
+        "tellapart.audit.evidence.e_process": "Pairs wealth",
         "tellapart.audit.ledger": "Entry Ledger",
         "tellapart.audit.methods": "Method",
         "tellapart.audit.searching.worst_pair": "Search Tried",
-        "tellapart.audit.trainings.evidence_of_game": "Exposed",
         "tellapart.audit.trainings.membership_game": "Played",
         "tellapart.audit.trainings.step_audit": "StepAudit",
         "tellapart.audit.trainings.step_pairs": "StepPair",
+        "tellapart.audit.trainings.training_audit": "Exposed",
     },
     "tellapart.audit.trainings.attacks": {
         "tellapart.audit.trainings.lira": "Described logits",
@@ -65,10 +67,9 @@ NAMES = {
         "tellapart.audit.searching.domain": "Domain",
     },
     "tellapart.audit.counts.intervals": {
-        "tellapart.audit.counts.buehler": "berger_boos_epsilon buehler_p_value",
-        "tellapart.audit.counts.clopper_pearson": "delta_lower gaussian_epsilon mu_lower",
+        "tellapart.audit.counts.buehler": "Ranking berger_boos_epsilon buehler_p_value",
+        "tellapart.audit.counts.clopper_pearson": "Forms delta_lower gaussian_epsilon mu_lower",
         "tellapart.audit.counts.credible": "jeffreys_epsilon joint_beta_epsilon",
-        "tellapart.audit.counts.outcome_orders": "Forms Ranking",
         "tellapart.audit.counts.score": "score_epsilon",
     },
     "tellapart.zoo": {
@@ -81,18 +82,15 @@ NAMES = {
         "tellapart.fleet.trained": "Fleet",
     },
     "tellapart.worlds": {
-        "tellapart.worlds.adversary": "PriorRange",
+        "tellapart.worlds.adversary": "Coefficients",
         "tellapart.worlds.markov.fitting": "FittedChain",
         "tellapart.worlds.markov.laplace_tails": "chain_log_mgf interior_log_mgf",
-        "tellapart.worlds.markov.quilts": "Mixing Quilt mixing quilt_scale quilt_scale_approximate",
+        "tellapart.worlds.markov.quilts": "Mixing Quilt mixing quilt_scale_approximate",
         "tellapart.worlds.models.base": "FiniteModel",
         "tellapart.worlds.models.fitted_tables": "FittedTable",
-        "tellapart.worlds.models.laws": "FiniteLaw NormalLaw",
-        "tellapart.worlds.models.vectors": "VectorLaw",
-        "tellapart.worlds.pairs.one_sided": "OneSided",
-        "tellapart.worlds.paper_coefficients": "Coefficients",
-        "tellapart.worlds.secret_test": "SecretTest Witness one_vs_rest",
-        "tellapart.worlds.wasserstein_distance": "Widest wasserstein widest",
+        "tellapart.worlds.models.laws": "FiniteLaw NormalLaw VectorLaw",
+        "tellapart.worlds.secret_test": "SecretTest Witness",
+        "tellapart.worlds.wasserstein_distance": "Widest widest",
     },
     "tellapart.worlds.frameworks": {
         "tellapart.reproduce.framework_orderings": "COUNTEREXAMPLES orderings",
@@ -119,8 +117,7 @@ NAMES = {
         ),
         "tellapart.worlds.markov.laplace_tails": "chain_log_mgf interior_log_mgf",
         "tellapart.worlds.models.base": "FiniteModel",
-        "tellapart.worlds.models.laws": "FiniteLaw NormalLaw",
-        "tellapart.worlds.models.vectors": "VectorLaw",
+        "tellapart.worlds.models.laws": "FiniteLaw NormalLaw VectorLaw",
     },
     "tellapart.worlds.policies": {
         "tellapart.worlds.policies.policy": "Sensitivity",
@@ -137,13 +134,13 @@ NAMES = {
 }
 
 
-class _Moved(MetaPathFinder, Loader):
+class _Moved(Loader):
     """Finds a module under its old path, as the module that it is now."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return spec_from_loader(fullname, self) if fullname in MOVED else None
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = MOVED[spec.name]

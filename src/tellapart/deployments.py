@@ -228,7 +228,7 @@ _WORD = 4
 def find(text: str) -> tuple[Deployment, ...]:
     """The deployments that a name, a curator, a registry entry or words of them stand for.
 
-    >>> [one.name for one in find("wikimedia pageviews")]
+    >>> [deployment.name for deployment in find("wikimedia pageviews")]
     ['Current Pageviews', 'Historical Pageviews']
     """
     _checks.instance(str, "a text", deployment=text)

@@ -1,4 +1,4 @@
-"""For test suites: one line that fails when a mechanism breaks its promise.
+"""Privacy assertions for test suites: one line that fails when a mechanism breaks its promise.
 
 It works wherever an ``AssertionError`` means failure. Under pytest, a plugin that comes with the
 package adds options for seeds and samples, and a summary of all that was probed.

@@ -57,13 +57,13 @@ def _scores(path):
     from tellapart.audit import Orientation, Scores
     from tellapart.data.columns import Names
     from tellapart.errors import TellapartError
-    from tellapart.web import _scores as page
-    from tellapart.web._view import Dropped
+    from tellapart.web.view import Dropped
+    from tellapart.web.views.audit import read_dropped
 
     told = []
     for read in (
         lambda: Scores.read(path),
-        lambda: page.read(Dropped(path.name, path.read_bytes()), Names(), Orientation.HIGHER),
+        lambda: read_dropped(Dropped(path.name, path.read_bytes()), Names(), Orientation.HIGHER),
     ):
         try:
             found = read()
@@ -92,10 +92,10 @@ def page(case):
 
 
 def _application():
-    from tellapart.web import _app
+    from tellapart.web import app
 
     if not _APPLICATION:
-        _APPLICATION.append(_app.create())
+        _APPLICATION.append(app.create())
     return _APPLICATION[0]
 
 

@@ -291,11 +291,12 @@ def commands():
 
     Each comes with the values that fit it.
     """
-    from tellapart.cli.app import app
+    from tellapart.cli.app import COMMANDS, application
 
+    app = application(COMMANDS)
     found = {}
-    for name in app:
-        if name.startswith("-") or name in LEFT_OUT:
+    for name in COMMANDS:
+        if name in LEFT_OUT:
             continue
         every = [one for one in app[name].assemble_argument_collection() if one.parse]
         named = [one for one in every if one.names[0].startswith("--")]

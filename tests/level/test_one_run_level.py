@@ -14,13 +14,9 @@ from steinke import steinke_epsilon_lower
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
-from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
+from tellapart.audit import Guessing, Scores, Split, judge, one_run
+from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, mu_lower, refutes_curve
 from tellapart.audit.evidence.guess import RankedCanaries, read_off
-from tellapart.audit.methods import Guessing, Split
-from tellapart.audit.one_run_audit import one_run
-from tellapart.audit.scores import Scores
-from tellapart.audit.verdict import judge
 
 LEVEL = 0.1
 AUDITS = 400

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tellapart.audit.evidence.e_process import Wager, epsilon_sequence
+from tellapart.audit import Wager, epsilon_sequence
 
 
 def _most(runs, level=0.05):

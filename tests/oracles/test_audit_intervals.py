@@ -11,9 +11,8 @@ import pytest
 
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.clopper_pearson import delta_lower, gaussian_epsilon, mu_lower
+from tellapart.audit.counts.clopper_pearson import Forms, delta_lower, gaussian_epsilon, mu_lower
 from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
-from tellapart.audit.counts.outcome_orders import Forms
 from tellapart.audit.counts.score import score_epsilon
 
 GROUPS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))

@@ -9,8 +9,13 @@ import pytest
 from steinke import steinke_epsilon_lower, steinke_p_value
 
 import tellapart as ta
-from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
-from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, p_value
+from tellapart.audit.counts.one_run_guesses import (
+    Guesses,
+    epsilon_lower,
+    mu_lower,
+    p_value,
+    refutes_curve,
+)
 
 RECORDS = json.loads((Path(__file__).parent / "auditing.json").read_text(encoding="utf-8"))
 PUBLISHED = RECORDS["one_run_eps_lo (Steinke-Nasr-Jagielski)"]["cases"]

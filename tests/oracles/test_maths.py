@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart import worlds
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.intervals import box_epsilon, clopper_pearson, clopper_pearson_epsilon
 from tellapart.curve.region import MechanismRegion
-from tellapart.mechanisms.neyman_pearson import plausibly_deniable
-from tellapart.worlds.pairs.one_sided import OneSided
 
 RECORDS = json.loads(Path(__file__).with_name("maths.json").read_text(encoding="utf-8"))
 
@@ -65,7 +64,7 @@ def _gaussian_vector(mus):
 def _one_sided(eps, record_max, cut):
     """Whether a record of at most record_max is at most the cut."""
     noise = ta.Laplace.with_epsilon(eps, record_max)
-    return OneSided(noise, cut=cut, low=0, high=record_max)
+    return worlds.OneSided(noise, cut=cut, low=0, high=record_max)
 
 
 def _counts(fp, n_h0, tp, n_h1):
@@ -163,8 +162,8 @@ DISPATCH = {
     "composite_ump_power": lambda eps, record_max, cut, d, alpha: _one_sided(
         eps, record_max, cut
     ).power(d, alpha),
-    "plausible_deniability_holds": lambda likelihoods, seed_index, gamma_pd, k: plausibly_deniable(
-        likelihoods, record=seed_index, ratio=gamma_pd, k=k
+    "plausible_deniability_holds": lambda likelihoods, seed_index, gamma_pd, k: (
+        ta.plausibly_deniable(likelihoods, record=seed_index, ratio=gamma_pd, k=k)
     ),
 }
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.reproduce import render, scores
+from tellapart.reproduce import drawing, render
 from tellapart.reproduce.table import (
     BOUNDS,
     PRINTED,
@@ -234,7 +234,7 @@ def test_the_row_for_any_mechanism_is_not_enough_where_a_cell_has_no_epsilon():
 @pytest.mark.parametrize("prior", [0.01, 0.5, 0.7])
 @pytest.mark.parametrize("weight", PRINTED)
 def test_up_to_the_turning_point_the_best_attack_accuses_everyone(weight, prior):
-    turn = scores.turning_point(weight, prior)
+    turn = drawing.turning_point(weight, prior)
     floor = laplace_score(0, weight, prior)
     assert laplace_score(0.999 * turn, weight, prior) == pytest.approx(floor, rel=1e-12)
     assert laplace_score(1.001 * turn + 1e-3, weight, prior) > floor * (1 + 1e-9)

@@ -12,7 +12,7 @@ from tellapart import risk
 from tellapart.mechanisms import catalogue
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web._pictures import KINDS
+from tellapart.web.pictures import KINDS
 
 STARTS = {kind.name: kind.first_text for kind in catalogue.KINDS.values()}
 

@@ -45,11 +45,25 @@ def blocks(text):
 def look_for_others(text, where):
     """Whatever else Markdown shows as code, in quotes, lists, HTML or by indenting, is an error."""
     fenced = {line for _, line, _ in blocks(text)}
-    for token in MARKDOWN.parse(text):
+    for token, line in tokens(text):
         if token.type in ("fence", "code_block", "colon_fence", "html_block"):
-            line = token.map[0] + 2
             seen = token.type == "fence" and line in fenced
+            seen = seen or (token.type == "colon_fence" and laid_out(token))
             assert seen, f"{where}, line {line}: nothing runs this {token.type}"
+
+
+def tokens(text, before=0):
+    """What Markdown makes of a page, and of what its grids and cards hold, each with its line."""
+    for token in MARKDOWN.parse(text):
+        line = before + (token.map[0] if token.map else 0)
+        yield token, line + 2
+        if token.type == "colon_fence" and laid_out(token):
+            yield from tokens(token.content, line + 1)
+
+
+def laid_out(token):
+    """Whether a fence with colons only says where what it holds stands."""
+    return token.info.split()[0] in ("{grid}", "{grid-item}", "{grid-item-card}")
 
 
 def run_page(text, where):
@@ -246,5 +260,8 @@ RUNNERS = {
     "toml": run_toml,
     "text": look_at_text,
     "{eval-rst}": pass_by,
+    "{gallery}": pass_by,
+    "{glossary}": pass_by,
+    "{include}": pass_by,
     "{toctree}": pass_by,
 }

@@ -95,6 +95,6 @@ def test_the_demo_speaks_to_a_narrow_terminal_without_greek(tmp_path, monkeypatc
     monkeypatch.setattr(sys, "stdout", terminal)
     story.main()
     lines = terminal.buffer.getvalue().decode("ascii").splitlines()
-    assert "[1/7] Someone promises ? = 1. What does that mean?" in lines
+    assert "[1/7] Someone claims ? = 1. What does that mean?" in lines
     assert max(len(line) for line in lines if line.startswith("  Of ")) <= 40
     assert not any(line.strip().startswith("%") for line in lines)

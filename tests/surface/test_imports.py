@@ -1,4 +1,4 @@
-"""What `import tellapart` loads: NumPy, scipy.special and nothing else from outside."""
+"""What `import tellapart` loads: nothing; its names, NumPy, scipy.special and nothing else."""
 
 import subprocess
 import sys
@@ -20,9 +20,9 @@ NOT_LOADED = [
 ]
 
 
-def modules(*names):
+def modules(*names, then="pass"):
     """What is loaded after importing these, in a process of its own."""
-    script = f"import sys; import {', '.join(names)}; print(*sorted(sys.modules))"
+    script = f"import sys; import {', '.join(names)}; {then}; print(*sorted(sys.modules))"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
@@ -32,7 +32,7 @@ def modules(*names):
 
 @pytest.fixture(scope="module")
 def loaded():
-    return modules("tellapart")
+    return modules("tellapart", then="tellapart.Gaussian")
 
 
 @pytest.mark.parametrize("name", NOT_LOADED)
@@ -52,6 +52,31 @@ def test_it_was_loaded_at_all(loaded):
     assert {"tellapart", "numpy", "scipy.special", "tellapart.mechanisms.noise"} <= loaded
 
 
+def test_nothing_is_loaded_before_a_name_is_asked_for():
+    assert {name for name in modules("tellapart") if name.startswith(("tellapart", "numpy"))} == {
+        "tellapart",
+        "tellapart._moved",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tellapart import Gaussian; Gaussian(1)",
+        "from tellapart import *; Gaussian(1)",
+        "import tellapart; tellapart.mechanisms.MECHANISMS",
+        "import tellapart; assert 'Gaussian' in tellapart.__all__",
+        "import tellapart; assert 'Gaussian' in dir(tellapart)",
+        "from tellapart import deadline; import sys; assert 'numpy' not in sys.modules",
+    ],
+)
+def test_names_are_there_however_they_are_asked_for(line):
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", line], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 ROOMS = ("audit", "choose", "plot", "risk", "worlds")
 
 
@@ -60,5 +85,6 @@ def test_packages_inside_are_imported_when_they_are_asked_for(loaded):
     assert set(ROOMS) <= set(dir(tellapart))
     for room in ROOMS:
         assert getattr(tellapart, room).__name__ == f"tellapart.{room}"
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = tellapart.nothing
+    for wrong in ("nothing", "audit.nothing", "_nothing"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{wrong}'"):
+            getattr(tellapart, wrong)

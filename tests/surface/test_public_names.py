@@ -24,11 +24,11 @@ NAMES = {
         TellapartError TradeoffCurve TrainingStopped TruncatedLaplace UnaryEncoding
         UniformNoise Unsupported attack central_limit compose concentrated dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap guarantee matrix_mechanism renyi renyi_divergence to_dp_accounting
-        to_json worst_case
+        from_pmfs gap guarantee matrix_mechanism plausibly_deniable renyi renyi_divergence
+        to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
-        advantage auc bayes_error epsilon f_score laplace_epsilon least_epsilon
+        advantage auc bayes_error epsilon f_score gaussian_mu laplace_epsilon least_epsilon
         max_posterior posterior ppv precision rates_from_precision success summary tpr words
     """,
     "tellapart.choose": """
@@ -36,10 +36,10 @@ NAMES = {
         noise_table
     """,
     "tellapart.audit": """
-        Band Counts Credible Evidence Fixed Guessing MembershipGame Orientation Pool Prior
-        Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries domains
-        exposure fewest_models from_counts game_evidence intervals judge many_runs metrics
-        one_run probe probe_bits search step together training
+        Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool
+        Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries
+        domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
+        judge many_runs metrics one_run probe probe_bits search step together training
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold
@@ -56,10 +56,10 @@ NAMES = {
     "tellapart.fleet": "CNN Canaries DPSGD Linear MLP SGD train",
     "tellapart.worlds": """
         Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret Independent
-        JointTable Linear MarkovChain Predicate RecordIn RecordValue Sum TableSet
-        TreeNetwork Vector chain_epsilon_bound chain_scale_bound coefficients described
-        fit_chain fit_table frameworks policies streams table_epsilon_bound
-        table_scale_bound tell_apart
+        JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn RecordValue Sum
+        TableSet TreeNetwork Vector chain_epsilon_bound chain_scale_bound coefficients
+        described fit_chain fit_table frameworks one_vs_rest policies quilt_scale streams
+        table_epsilon_bound table_scale_bound tell_apart wasserstein
     """,
     "tellapart.worlds.frameworks": """
         bayesian blowfish compare_frameworks dependent differential_privacy ghosh_kleinberg
@@ -117,7 +117,7 @@ def test_a_thing_is_public_in_one_module():
 
 def test_nothing_else_is_in_sight():
     """Besides its modules the package shows only what it lists."""
-    shown = {name for name in vars(ta) if not name.startswith("_")}
+    shown = {name for name in dir(ta) if not name.startswith("_")}
     modules = {name for name in shown if isinstance(getattr(ta, name), types.ModuleType)}
     assert shown - modules == set(ta.__all__)
 

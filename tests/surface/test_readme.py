@@ -131,10 +131,19 @@ def test_the_runner_notices_bad_commands(code):
         run_console(code, {}, "bad")
 
 
+def test_code_in_a_grid_is_run():
+    card = "::::{grid} 2\n:::{grid-item}\n```python\n1 + 1  # -> 2\n```\n:::\n::::\n"
+    assert run_page(card, "good") == {"python": 1}
+    with pytest.raises(AssertionError):
+        run_page(card.replace("# -> 2", "# -> 3"), "bad")
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "block",
     [
+        ":::{grid-item}\n```ruby\nputs 1\n```\n:::\n",
+        "::::{grid} 1\n:::{grid-item}\n> ```python\n> 1\n> ```\n:::\n::::\n",
         '```toml\ntitle = "no such example"\n```\n',
         "```text\n$ tellapart risk --epsilon 1\n```\n",
         "```text\nimport joblib\n```\n",

@@ -176,10 +176,10 @@ def test_the_wheel_works_where_nothing_else_is(built, version, tmp_path):
 LEAST = "files,learn,plot,report,web"
 USED = """
 import tellapart as ta
-from tellapart.web import _app
+from tellapart.web import app
 
 assert ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=100).curve().tpr(0.01) < 0.1
-_app.create(8050)
+app.create(8050)
 """
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_broken_links_are_noticed():
     assert broken(page, "[a](no-such-page.md)") == ["no-such-page.md"]
     assert broken(page, "# Top\n[a](#bottom)") == ["#bottom"]
     assert broken(page, "[a](audit.md#no-such-part)") == ["audit.md#no-such-part"]
-    assert broken(page, "[a](audit.md#three-designs-and-what-each-can-prove)") == []
+    assert broken(page, "[a](audit.md#experimental-designs)") == []
 
 
 def test_headings_are_named_as_the_build_names_them():
@@ -72,28 +73,65 @@ def test_headings_are_named_as_the_build_names_them():
 
 
 def listed(text):
-    """Pages that the index names in its lists, in order."""
+    """Pages that a page names in its lists, in order."""
     lists = re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S)
     rows = [row.strip() for toctree in lists for row in toctree.splitlines()]
     return [row for row in rows if row and not row.startswith(":")]
 
 
-def test_the_index_names_every_page_once():
-    named = listed((DOCS / "index.md").read_text(encoding="utf-8"))
+def test_the_index_and_its_sections_name_every_page_once():
+    top = listed((DOCS / "index.md").read_text(encoding="utf-8"))
+    below = [listed((DOCS / f"{page}.md").read_text(encoding="utf-8")) for page in top]
+    named = [*top, *(page for pages in below for page in pages)]
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES[1:]} - {"index"}
     pages |= {
-        str(notebook.relative_to(DOCS).with_suffix(""))
-        for notebook in DOCS.glob("notebooks/*.ipynb")
+        str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.glob("notebooks/*.ipynb")
     }
     assert len(named) == len(set(named))
     assert set(named) == pages
 
 
-def test_the_lists_of_the_index_are_read():
+def test_the_lists_of_a_page_are_read():
     assert listed("x\n```{toctree}\n:maxdepth: 1\n\none\ntwo/three\n```\nfour\n") == [
         "one",
         "two/three",
     ]
+
+
+# -- the gallery ---------------------------------------------------------------------------------
+
+
+def gallery():
+    sys.path.insert(0, str(DOCS / "_extensions"))
+    try:
+        return importlib.import_module("gallery")
+    finally:
+        sys.path.pop(0)
+
+
+def test_the_gallery_has_short_examples_each_of_which_can_be_copied():
+    page = gallery().PAGE.read_text(encoding="utf-8")
+    examples = gallery().examples(page)
+    assert len(examples) >= 20
+    assert len(examples) == page.count("\n## ") == page.count("```python")
+    assert {example.slug for example in examples} <= anchors(prose(gallery().PAGE))
+    for example in examples:
+        lines = example.code.splitlines()
+        assert len(lines) <= 25
+        assert max(map(len, lines)) <= 84, example.title
+        assert "import" in lines[0]
+        assert example.shown.endswith(".")
+
+
+def test_an_example_leaves_a_figure_with_names_of_its_own():
+    found = gallery().examples(
+        "## One\n\nA [line](x.md).\n\n```python\nfrom tellapart import plot\n"
+        "figure, axes = plot.panels()\n```\n\n## Two\n\nNo figure.\n\n```python\n1\n```\n"
+    )
+    assert [(one.slug, one.shown) for one in found] == [("one", "A line."), ("two", "No figure.")]
+    assert gallery().drawn(found[0]).axes
+    with pytest.raises(KeyError):
+        gallery().drawn(found[1])
 
 
 # -- pictures -----------------------------------------------------------------------------------

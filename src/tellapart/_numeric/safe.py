@@ -1,4 +1,4 @@
-"""Exponentials and logarithms that neither overflow nor cancel where their factors do."""
+"""Exponentials, logarithms and split masses (connect the dots) without overflow or cancellation."""
 
 from __future__ import annotations
 
@@ -36,3 +36,17 @@ def complex_log1p(z: NDArray[Any]) -> NDArray[np.complex128]:
     x, y = z.real, z.imag
     near = np.log1p(np.maximum(x * (2 + x) + y * y, -0.75)) / 2 + 1j * np.arctan2(y, 1 + x)
     return np.asarray(np.where(np.abs(z) < 0.5, near, np.log(1 + z)))
+
+
+def to_ends(low: Array, high: Array, absent: Array, present: Array) -> tuple[Array, Array]:
+    """The part of each cell's two masses that goes to its higher ratio; the rest goes lower.
+
+    A cell holds outcomes whose log-likelihood ratios lie in [low, high]. Telling the attacker
+    which end an outcome was sent to only helps, so the result errs towards the attacker.
+    """
+    mean = np.clip(log_ratio(present, absent), low, high)
+    # present = up + down and absent = up·e^−high + down·e^−low
+    up = present * np.expm1(low - mean) / np.expm1(low - high)
+    up = np.where((high > low) & np.isfinite(up), up, present)
+    up = np.clip(up, 0.0, present)
+    return np.minimum(np.where(np.isfinite(high), times_exp(up, -high), 0.0), absent), up

@@ -31,17 +31,18 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
     Or to intervals as narrow as asked.
 
     Keeps f(low) > 0 ≥ f(high), also where f jumps or is infinite. Chandrupatla's method (1997):
-    inverse quadratic steps where they can be trusted, halving elsewhere.
+    inverse quadratic steps where they can be trusted, halving elsewhere. Each element stops by
+    itself, so that its root does not depend on what else is asked.
     """
     a, b = np.array(low, dtype=float), np.array(high, dtype=float)
     fa, fb = f(a), f(b)
     if not (np.all(fa > 0) and np.all(fb <= 0)):
         raise NotCertified("a root was searched in an interval that does not hold one")
     c, fc = a, fa
-    step = np.full_like(a, 0.5)
+    step, going = np.full_like(a, 0.5), np.ones(a.shape, dtype=bool)
     for _ in range(_ROUNDS):
         deadline.check()
-        x = a + step * (b - a)
+        x = np.where(going, a + step * (b - a), a)
         fx = f(x)
         same = (fx > 0) == (fa > 0)
         c, fc = np.where(same, a, b), np.where(same, fa, fb)
@@ -49,7 +50,8 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
         a, fa = x, fx
         width = np.abs(b - a)
         tolerance = _ULPS * np.maximum(np.abs(a), np.abs(b)) + 1e-300 + narrow
-        if np.all(width <= tolerance):
+        going = width > tolerance
+        if not going.any():
             break
         step = np.clip(_inverse_quadratic(a, b, c, fa, fb, fc), tolerance / (2 * width), None)
         step = np.minimum(step, 1 - np.minimum(tolerance / (2 * width), 0.5))

@@ -1,10 +1,13 @@
-"""Directed rounding: fewer digits without changing sides, and numbers in words."""
+"""Directed rounding; numbers in words and in JSON; the scales (linear, logarithmic) they run on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from enum import Enum, StrEnum
+from typing import Any
 
 
 def to_decimals(value: float, decimals: int, up: bool) -> float:
@@ -89,3 +92,26 @@ def aligned(cells: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         for row in cells
     )
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON can hold it; JSON has no infinity, so that is written as a word."""
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(value, "__dataclass_fields__"):
+        return {part.name: as_json(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+class Scale(StrEnum):
+    """How the way between the ends of a range is divided."""
+
+    LINEAR = "linear"
+    LOG = "log"
+    WHOLE = "whole"  # logarithmic, in whole numbers

@@ -6,7 +6,7 @@ Where there was ``accountant = pld.PLDAccountant()``, write ``accountant = Curve
 from __future__ import annotations
 
 from tellapart import _checks
-from tellapart.accountants import _spent
+from tellapart.accountants import spent
 from tellapart.accountants.events import from_dp_event
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import UnreadableEvent, Unsupported
@@ -74,12 +74,12 @@ class CurveAccountant(PrivacyAccountant):
     def get_epsilon(self, target_delta: float) -> float:
         """The ε spent at this δ."""
         asked = _checks.probability(target_delta=target_delta)
-        return _spent.epsilon(self._mechanism(), asked)
+        return spent.epsilon(self._mechanism(), asked)
 
     def get_delta(self, target_epsilon: float) -> float:
         """The δ spent at this ε."""
         asked = _checks.number(target_epsilon=target_epsilon)
-        return _spent.delta(self._mechanism(), asked)
+        return spent.delta(self._mechanism(), asked)
 
     def curve(self) -> TradeoffCurve:
         """What all composed events let an attacker do: every other number is in here."""

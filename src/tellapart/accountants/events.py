@@ -122,7 +122,7 @@ def _read(event: Any, place: _EventPath) -> _Found:
         _checks.refuse(place.path, "be a dp_accounting DpEvent", event)
     # An event that extends another is that other, as in dp_accounting.
     names = (kind.__name__ for kind in kinds if _is_theirs(kind, kind.__name__))
-    read = next((_READERS[name] for name in names if name in _READERS), _refused)
+    read = next((READERS[name] for name in names if name in READERS), _refused)
     return read(event, place)
 
 
@@ -226,7 +226,7 @@ def _composed(event: Any, place: _EventPath) -> _Found:
     return compose(parts)
 
 
-_READERS: dict[str, Callable[[Any, _EventPath], _Found]] = {
+READERS: dict[str, Callable[[Any, _EventPath], _Found]] = {
     "ComposedDpEvent": _composed,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "GaussianDpEvent": partial(_noisy, Gaussian),

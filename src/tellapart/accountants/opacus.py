@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any
 
 from tellapart import _checks
-from tellapart.accountants import _spent
+from tellapart.accountants import spent
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import Unsupported
@@ -145,7 +145,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         What other accountants are told here about orders or meshes is not needed, so ignored.
         """
         asked = _checks.probability(delta=delta)
-        return _spent.epsilon(self._training(), asked)
+        return spent.epsilon(self._training(), asked)
 
     def curve(self) -> TradeoffCurve:
         """What all steps so far let an attacker do: every other number is in here."""

@@ -12,7 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
-- `fingerprints` and `manifest`: whether a run that goes on is the same run.
+- `checkpoints`: whether a run that goes on is the same run.
 """
 
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ from tellapart import _moved
 from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.base import Design, Evidence
 from tellapart.audit.evidence.count import from_counts
-from tellapart.audit.evidence.e_process import Wager
+from tellapart.audit.evidence.e_process import Wager, epsilon_sequence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.many_run_audit import many_runs
 from tellapart.audit.methods import Band, Credible, Fixed, Guessing, Prior, Ranks, Split
@@ -35,16 +35,26 @@ from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
 from tellapart.audit.trainings import attacks, canaries
-from tellapart.audit.trainings.evidence_of_game import exposure, game_evidence
-from tellapart.audit.trainings.membership_game import MembershipGame, Pool, Replaced, Targets
+from tellapart.audit.trainings.membership_game import (
+    MembershipGame,
+    Pool,
+    Replaced,
+    Targets,
+)
 from tellapart.audit.trainings.step_audit import step
-from tellapart.audit.trainings.training_audit import fewest_models, training
+from tellapart.audit.trainings.training_audit import (
+    exposure,
+    fewest_models,
+    game_evidence,
+    training,
+)
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [
     "Band",
     "Counts",
     "Credible",
+    "Design",
     "Evidence",
     "Fixed",
     "Guessing",
@@ -63,6 +73,7 @@ __all__ = [
     "attacks",
     "canaries",
     "domains",
+    "epsilon_sequence",
     "exposure",
     "fewest_models",
     "from_counts",

@@ -1,4 +1,4 @@
-"""Lower bounds from samples, each with its confidence and with what it rests on."""
+"""Lower confidence bounds from samples, each with what it rests on."""
 
 from __future__ import annotations
 

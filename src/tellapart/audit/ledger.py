@@ -1,4 +1,4 @@
-"""Whoever looks twice pays here: where an audit's chance of a false claim was spent."""
+"""The multiple-testing budget (Bonferroni): where an audit's chance of a false claim was spent."""
 
 from __future__ import annotations
 

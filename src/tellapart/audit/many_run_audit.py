@@ -12,13 +12,12 @@ from tellapart.audit.bounds import percent
 from tellapart.audit.counts.confidence_band import default_ranks
 from tellapart.audit.evidence.band import band_evidence
 from tellapart.audit.evidence.base import Evidence
-from tellapart.audit.evidence.bayes import Belief, belief
-from tellapart.audit.evidence.count import counts_beyond, fixed_evidence
+from tellapart.audit.evidence.count import credible_evidence, fixed_evidence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import End, best_rank, directions, geometric_ranks, look_at
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
-from tellapart.audit.methods import Band, Credible, Fixed, Method, Ranks, Split
+from tellapart.audit.methods import Band, Fixed, Method, Ranks, Split
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
 
@@ -102,17 +101,7 @@ def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
         return band_evidence(scores, level)
     if isinstance(method, Fixed):
         return fixed_evidence(scores, level, method)
-    return _believed(scores, level, method)
-
-
-def _believed(scores: Scores, level: float, method: Credible) -> Belief:
-    higher, *more = directions(scores.orientation)
-    if more:
-        raise Unsupported(
-            "a Bayesian bound has no price for looking both ways: say whether higher or lower "
-            "scores speak for membership"
-        )
-    return belief(counts_beyond(scores, method.threshold, higher), method.prior, level)
+    return credible_evidence(scores, level, method)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Methods of choosing thresholds, as data: each says beforehand what it will look at."""
+"""Methods of choosing thresholds (ranks, sample splitting, a band): what each will look at."""
 
 from __future__ import annotations
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from tellapart import _checks, deadline
+from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.solve import first_whole
+from tellapart._numeric.solve import falling_root, first_whole
 from tellapart.audit.bounds import Basis, percent
 from tellapart.audit.counts.one_run_guesses import (
     MOST_CANARIES,
     Guesses,
+    largest_refuted,
     p_value,
     p_value_if_chosen,
 )
@@ -38,6 +39,8 @@ _FREE_AT_ONE_DELTA = (
 )
 # Chances that cut the law of a share into cells, finer where little is left.
 _CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
+# How closely a false-positive rate is found.
+_NARROW = 1e-18
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +74,10 @@ class GuessEvidence(Evidence):
         needed = [_least_refuting(guessed, claim) for guessed in self.tries]
         each = list(zip(self.tries, needed, strict=True))
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
+
+    def at_best(self) -> GuessEvidence:
+        """Every guess right; of a number of guesses chosen on held-out canaries, any number."""
+        return replace(self, tries=tuple(right for made in self.tries for right in made.perfect()))
 
     def scaled(self, factor: float) -> GuessEvidence:
         many = (_scaled(guessed, factor) for guessed in self.tries)
@@ -140,11 +147,14 @@ def _ranking(scores: Scores) -> RankedCanaries:
 
 def _refutes(guessed: ChosenGuesses, claim: TradeoffCurve) -> bool:
     if isinstance(claim, GuaranteeCurve):
-        epsilon, delta = claim.claimed_epsilon, claim.claimed_delta
-        if guessed.read_off:
-            return p_value_if_chosen(guessed.guesses, epsilon, delta, guessed.level) < guessed.level
-        return p_value(guessed.guesses, epsilon, delta) < guessed.level
+        return _p_value(guessed, claim.claimed_epsilon, claim.claimed_delta) < guessed.level
     return guessed.refutes(claim)
+
+
+def _p_value(guessed: ChosenGuesses, epsilon: float, delta: float) -> float:
+    if guessed.read_off:
+        return p_value_if_chosen(guessed.guesses, epsilon, delta, guessed.level)
+    return p_value(guessed.guesses, epsilon, delta)
 
 
 def _finding(guessed: ChosenGuesses, claim: TradeoffCurve) -> Finding:
@@ -167,16 +177,7 @@ def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> float:
 
 def _delta(guessed: ChosenGuesses, epsilon: float) -> float:
     """The largest δ that is refuted with this ε, from below."""
-    low, high = 0.0, 1.0
-    if not _refutes(guessed, GuaranteeCurve(epsilon, low)):
-        return 0.0
-    while high - low > 1e-9 * max(low, 1e-9):
-        deadline.check()
-        middle = (low + high) / 2 if low > 0 else high / 16
-        low, high = (
-            (middle, high) if _refutes(guessed, GuaranteeCurve(epsilon, middle)) else (low, middle)
-        )
-    return low
+    return largest_refuted(lambda delta: _p_value(guessed, epsilon, delta) < guessed.level, 1.0)
 
 
 def _least_refuting(guessed: ChosenGuesses, claim: TradeoffCurve) -> int:
@@ -211,12 +212,12 @@ def _power(guessed: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
 
 def _precision(curve: TradeoffCurve, share: Array) -> Array:
     """How often the accusations are right that fall on this share of canaries, half members."""
-    low, high = np.zeros(share.shape), np.ones(share.shape)
-    for _ in range(60):
-        fpr = (low + high) / 2
-        few = (curve.tpr(fpr) + fpr) / 2 < share
-        low, high = np.where(few, fpr, low), np.where(few, high, fpr)
-    return np.maximum(1 - high / (2 * share), 0.5)
+
+    def few(fpr: Array) -> Array:
+        return np.where(fpr > 0, share - (curve.tpr(fpr) + fpr) / 2, 1.0)
+
+    fpr = falling_root(few, np.zeros(share.shape), np.ones(share.shape), _NARROW)[1]
+    return np.maximum(1 - fpr / (2 * share), 0.5)
 
 
 def _scaled(guessed: ChosenGuesses, factor: float) -> ChosenGuesses:
@@ -231,6 +232,7 @@ def _scaled(guessed: ChosenGuesses, factor: float) -> ChosenGuesses:
     return replace(
         guessed,
         aside=aside,
+        most=round(guessed.most * factor),
         guesses=more,
         guesses_in=round(guessed.guesses_in * factor),
         guesses_out=more.made - round(guessed.guesses_in * factor),

@@ -115,8 +115,10 @@ class AuditSummary:
 
     @property
     def refuted(self) -> bool | None:
-        """Whether the claim is refuted; None where no claim was judged."""
-        return self.result.refuted if isinstance(self.result, Verdict) else None
+        """Whether the claim is refuted; None where none was judged, or no outcome could refute."""
+        if not isinstance(self.result, Verdict) or not self.result.could_refute:
+            return None
+        return self.result.refuted
 
     @property
     def bayesian(self) -> bool:

@@ -1,4 +1,4 @@
-"""Verdicts: a claim refuted or not, with the power the test had and what it cannot say."""
+"""Verdicts of hypothesis tests: a claim refuted or not, with the power the test had."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Any
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Evidence, Finding
-from tellapart.audit.evidence.count import CountEvidence, from_counts
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.curve.guarantees import everything, gaussian
+from tellapart.curve.guarantees import gaussian
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -114,13 +112,14 @@ _HINT = 0.1
 _MOST = 1e6
 # How finely that number is found.
 _FINE = 1.25
-# The strongest alternative tried; whoever misses even that has no power to speak of.
-_STRONGEST = 64.0
+# The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
+# the weakest one is told that would have been found.
+_STRONGEST, _CLOSE = 64.0, 0.01
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What evidence says of a claim: refuted, or not refuted; never that it is private.
+    """What evidence says of a claim: refuted, not refuted, or nothing; never that it is private.
 
     >>> import tellapart as ta
     >>> from tellapart import audit
@@ -199,11 +198,9 @@ class Verdict:
                     return False, low
         except NotCertified:  # no curve is known for so little noise
             return False, low
-        while high - low > 0.01:
-            deadline.check()
-            middle = (low + high) / 2
-            low, high = (low, middle) if detected(middle) else (middle, high)
-        return True, high
+        parts = 2 ** math.ceil(math.log2((high - low) / _CLOSE))
+        step = (high - low) / parts
+        return True, low + step * first_whole(lambda k: detected(low + step * k), 0, parts)
 
     @cached_property
     def could_refute(self) -> bool:
@@ -211,15 +208,7 @@ class Verdict:
 
         Where none could, that the claim is not refuted says nothing of it.
         """
-        if self.refuted:
-            return True
-        if not self.evidence.can_refute:
-            return False
-        if isinstance(self.evidence, CountEvidence):  # whatever the rates of its event were
-            trials = self.evidence.counts
-            perfect = Counts(trials.members, trials.members, 0, trials.others)
-            return from_counts(perfect, self.confidence).refutes(self.claim)
-        return self.evidence.power(self.claim, everything()) > 0
+        return self.refuted or self.evidence.could_refute(self.claim)
 
     @property
     def power(self) -> str:
@@ -227,11 +216,9 @@ class Verdict:
         detected, strength = self._strength
         truth = alternative(self.claim).words(strength)
         if not detected:
-            why = (
-                "the event that was chosen hardly tells anything apart"
-                if self.could_refute
-                else "there are too few samples for this claim"
-            )
+            why = "there are too few samples for this claim"
+            if self.could_refute:
+                why += ", or the event that was chosen tells little apart"
             return (
                 f"Power: not even the best attack on {truth} would have refuted the claim with "
                 f"90 % probability: {why}."
@@ -276,11 +263,13 @@ class Verdict:
 
     @property
     def outcome(self) -> tuple[str, str]:
-        """Whether the claim is refuted, and how surely: in words, without the claim."""
+        """Whether the claim is refuted, and how surely or why not: words without the claim."""
         if not self.evidence.can_refute:
-            return "NOT REFUTED", "by a bound that can refute nothing"
-        outcome = "REFUTED" if self.refuted else "NOT REFUTED"
-        return outcome, f"at {percent(self.confidence)} confidence"
+            return "NO VERDICT", "as a Bayesian bound can refute nothing"
+        sure = f"at {percent(self.confidence)} confidence"
+        if not self.could_refute:
+            return "NO VERDICT", f"as no outcome of so few samples could refute it {sure}"
+        return "REFUTED" if self.refuted else "NOT REFUTED", sure
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
@@ -312,6 +301,8 @@ class Verdict:
         return lines
 
     def _more(self) -> str:
+        if not self.could_refute:
+            return self._enough()
         try:
             needed = self.samples_needed
         except (Unsupported, NotCertified) as error:
@@ -331,6 +322,24 @@ class Verdict:
             "at most one true claim in ten does. About "
             f"{_times(needed)} times as many would refute it if the rates at the most telling look "
             "stay as observed; to audit again for this reason is a second look, and paid for."
+        )
+
+    def _enough(self) -> str:
+        """From how many samples on some outcome could refute the claim."""
+        most = round(math.log(_MOST, _FINE))
+
+        def could(steps: int) -> bool:
+            return self.evidence.scaled(_FINE**steps).could_refute(self.claim)
+
+        try:
+            steps = first_whole(could, 0, most)
+        except (Unsupported, NotCertified) as error:
+            return f"More samples: {error}."
+        if steps >= most and not could(most):
+            return "More samples: no number of them could refute the claim by these looks."
+        return (
+            f"More samples: with about {_times(_FINE**steps)} times as many, the best outcome "
+            "could refute the claim."
         )
 
 

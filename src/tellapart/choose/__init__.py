@@ -1,4 +1,10 @@
-"""From a risk someone can accept to the parameter that keeps it, what it costs, and who is best."""
+"""Calibration to risk: from limits to the parameter that keeps them, what it costs, comparisons.
+
+- `limit`, `named_limits`: how much of a risk is accepted, by its function or by its name;
+- `calibrate`, `search`: the least noise or the largest ε that keeps all limits;
+- `frontiers`: what each parameter costs; `comparison`: who leaks more, and by how much;
+- `noise_choice`, `noise_tables`: noise for correlated records, and methods side by side.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The least noise, or the largest ε, that keeps every risk within its limit."""
+"""Noise calibration: the least noise, or the largest ε, that keeps every risk within its limit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from tellapart import _checks
 from tellapart._numeric.text import to_decimals, to_digits
-from tellapart.choose.limit import FORMULAS, Limit
-from tellapart.choose.search import Family, Search, noiseless, real
+from tellapart.choose.limit import FORMULAS, Limit, checked_limits
+from tellapart.choose.search import Family, ParameterSearch, noiseless, real
 from tellapart.choose.search import whole as whole_number
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
@@ -170,37 +170,34 @@ def _choose(
 ) -> Choice:
     limits = _checked(family, limits)
     _refuse_infeasible(limits)
-    search = Search(family, limits, grows_private)
+    search = ParameterSearch(family, limits, grows_private)
     parameter, beyond = whole_number(search) if whole else real(search)
     search.refuse_wavering()
     binding = None if beyond is None else search.broken_at(beyond)
     # One that keeps the limits without any noise may have no curve of its own.
     curve = search.trial(parameter).curve or curve_of(family(parameter))
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    found = Choice(parameter, binding, achieved, family(parameter), not grows_private)
-    return certainly(family, found, whole) if certified else found
+    choice = Choice(parameter, binding, achieved, family(parameter), not grows_private)
+    return certainly(family, choice, whole) if certified else choice
 
 
-def certainly(family: Family, found: Choice, whole: bool = False) -> Choice:
+def certainly(family: Family, choice: Choice, whole: bool = False) -> Choice:
     """The same choice, or one slightly more private, confirmed by certified curves."""
-    limits = [limit for limit, _ in found.achieved]
-    bare = noiseless(found.subject)
+    limits = [limit for limit, _ in choice.achieved]
+    bare = noiseless(choice.subject)
     if bare is not None and all(limit.excess(bare) <= 0 for limit in limits):
-        return replace(found, certified=True)
-    parameter = confirmed(family, limits, found.parameter, not found.rounds_down, whole)
+        return replace(choice, certified=True)
+    parameter = confirmed(family, limits, choice.parameter, not choice.rounds_down, whole)
     subject = family(parameter)
     curve = curve_of(subject)
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    return replace(found, parameter=parameter, subject=subject, achieved=achieved, certified=True)
+    return replace(choice, parameter=parameter, subject=subject, achieved=achieved, certified=True)
 
 
 def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
     if not callable(family):
         _checks.refuse("family", "be a function from a parameter to a mechanism", family)
-    listed = list(limits) if isinstance(limits, Sequence) else []
-    if not listed or not all(isinstance(one, Limit) for one in listed):
-        _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
-    return listed
+    return checked_limits(limits)
 
 
 def _refuse_infeasible(limits: list[Limit]) -> None:

@@ -1,4 +1,4 @@
-"""Several mechanisms side by side: who leaks more, where that changes, and by how much."""
+"""Comparison of trade-off curves: who leaks more, where that changes, how much (Δ-divergence)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Pair:
             return f"{a[1]} at least as much as {b[1]}, to every attacker"
         if self.second_leaks:
             return f"{b[1]} at least as much as {a[1]}, to every attacker"
-        where = ", ".join(f"FPR {one.fpr:.4g}" for one in self.crossings)
+        where = ", ".join(f"FPR {crossing.fpr:.4g}" for crossing in self.crossings)
         change = f" change places at {where}" if where else " change places"
         if set(self.bounds) == {Bound.EXACT}:
             return f"{a[0]} and {b[0]}{change}"
@@ -62,8 +62,8 @@ class Pair:
 
 def expected_seconds(subjects: Sequence[Subject]) -> float:
     """About how long it takes to compare these: compositions have no formulas to compare."""
-    composed = [isinstance(one, Combined) for one in subjects]
-    return _A_PAIR * sum(one or other for one, other in combinations(composed, 2))
+    composed = [isinstance(subject, Combined) for subject in subjects]
+    return _A_PAIR * sum(first or other for first, other in combinations(composed, 2))
 
 
 # A promise allows what a mechanism that keeps it need not leak.
@@ -82,15 +82,15 @@ class Comparison:
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """One row a risk and one column a subject, as text, its head first."""
         rows = (
-            (column[0].name, *(one.shown for one in column))
+            (column[0].name, *(reading.shown for reading in column))
             for column in zip(*self.readings, strict=True)
         )
         return (("", *self.names), *rows)
 
     def gaps(self) -> tuple[tuple[str, ...], ...]:
         """Row: against whom the attacker errs more; column: against whom less; by how much."""
-        size = {(one.first, one.second): one.gap for one in self.pairs}
-        size |= {(one.second, one.first): one.gap_back for one in self.pairs}
+        size = {(pair.first, pair.second): pair.gap for pair in self.pairs}
+        size |= {(pair.second, pair.first): pair.gap_back for pair in self.pairs}
         rows = (
             (row, *("–" if row == name else fixed(size[row, name], up=True) for name in self.names))
             for row in self.names
@@ -118,7 +118,7 @@ def compare(subjects: Mapping[str, Subject], **arguments: Any) -> Comparison:
     curves = curves_of(subjects)
     return Comparison(
         names=tuple(curves),
-        scopes=tuple(scope(one) for one in subjects.values()),
+        scopes=tuple(scope(subject) for subject in subjects.values()),
         readings=tuple(summary(curve, **arguments) for curve in curves.values()),
         pairs=tuple(pair(a, b, curves[a], curves[b]) for a, b in combinations(curves, 2)),
     )

@@ -1,10 +1,11 @@
-"""What privacy costs: each parameter's risk beside the error of the answer."""
+"""The privacy-utility frontier: each parameter's risk beside the error of the answer."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from tellapart import _checks
@@ -13,17 +14,16 @@ from tellapart.choose.search import Family
 from tellapart.curve.algebra import joint_bound
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
-from tellapart.mechanisms.noise import AdditiveNoise
-from tellapart.mechanisms.shapes import Staircase, UniformNoise
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import answer_error, curve_of, scope
 from tellapart.risk import advantage, success, tpr
+from tellapart.risk.catalogue import FPR, MEASURES, PRIOR
 
 CurveMeasure = Callable[[TradeoffCurve], object]
 
 _USUAL: dict[str, CurveMeasure] = {
-    "advantage": advantage,
-    "TPR at FPR 0.01": lambda curve: tpr(curve, 0.01),
-    "success at even odds": lambda curve: success(curve, prior=0.5),
+    MEASURES["advantage"].name: advantage,
+    MEASURES["tpr"].name.format(fpr=FPR.default): partial(tpr, fpr=FPR.default),
+    "success at even odds": partial(success, prior=PRIOR.default),
 }
 
 
@@ -61,7 +61,7 @@ class Frontier:
         return (head, *(self._cells(row) for row in self.rows))
 
     def _cells(self, row: FrontierRow) -> tuple[str, ...]:
-        errors = ("–" if one is None else fixed(one, up=True) for one in row[1:3])
+        errors = ("–" if error is None else fixed(error, up=True) for error in row[1:3])
         shown = self.bound is Bound.UPPER
         risks = (fixed(x, rises != shown) for x, rises in zip(row.risks, self.rises, strict=True))
         return (f"{row.parameter:g}", *errors, *risks)
@@ -101,13 +101,15 @@ def frontier(
     if not isinstance(asked, Mapping) or not asked or not all(map(callable, asked.values())):
         _checks.refuse("measures", "map names to functions of a curve", measures)
     subjects = [family(float(value)) for value in values]
-    curves = [curve_of(one, "what family returns") for one in subjects]
-    found = [tuple(_number(name, f, one) for name, f in asked.items()) for one in curves]
+    curves = [curve_of(subject, "what family returns") for subject in subjects]
+    risks_of_each = [
+        tuple(_number(name, f, curve) for name, f in asked.items()) for curve in curves
+    ]
     # Whether a measure grows as privacy is lost, it shows at the two ends of all curves.
     rises = [_number(x, f, everything()) >= _number(x, f, nothing()) for x, f in asked.items()]
     rows = [
-        FrontierRow(float(value), *_errors(one), risks)
-        for value, one, risks in zip(values, subjects, found, strict=True)
+        FrontierRow(float(value), *answer_error(subject), risks)
+        for value, subject, risks in zip(values, subjects, risks_of_each, strict=True)
     ]
     return Frontier(
         parameter=name or next(iter(inspect.signature(family).parameters)),
@@ -121,9 +123,3 @@ def frontier(
 
 def _number(name: str, measure: CurveMeasure, curve: TradeoffCurve) -> float:
     return _checks.number(**{f"the value of {name}": measure(curve)})
-
-
-def _errors(subject: Subject) -> tuple[float | None, float | None]:
-    if isinstance(subject, AdditiveNoise | Staircase | UniformNoise):
-        return subject.deviation(), subject.margin(0.95)
-    return None, None

@@ -1,10 +1,10 @@
-"""How much of a risk someone can accept."""
+"""Limits on risk measures: how much of a risk someone can accept."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -44,8 +44,8 @@ class Limit:
 
     def value(self, curve: TradeoffCurve) -> float:
         """The risk this curve has."""
-        found = self.measure(curve, **dict(self.arguments))
-        return _checks.number(**{f"the value of {self.name}": found})
+        value = self.measure(curve, **dict(self.arguments))
+        return _checks.number(**{f"the value of {self.name}": value})
 
     def excess(self, curve: TradeoffCurve) -> float:
         """How far the risk lies beyond the limit; at most 0 where it is kept.
@@ -104,3 +104,11 @@ def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: boo
     except ValueError:  # some built-in functions have no signature to look at
         pass
     return Limit(_checks.finite(bound=bound), measure, tuple(arguments.items()), least)
+
+
+def checked_limits(limits: Sequence[Limit]) -> list[Limit]:
+    """Limits as they were given; refused unless there are some, and nothing else."""
+    listed = list(limits) if isinstance(limits, Sequence) else []
+    if not listed or not all(isinstance(limit, Limit) for limit in listed):
+        _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
+    return listed

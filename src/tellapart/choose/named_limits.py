@@ -1,4 +1,4 @@
-"""A choice as people ask for it: limits by name, then what binds, for whom, and at what cost."""
+"""Calibration by named limits: the choice, what binds it, for whom it holds, and at what cost."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from tellapart.choose.frontiers import Frontier, frontier
 from tellapart.choose.limit import Limit, at_least, at_most
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
-from tellapart.mechanisms.catalogue import KINDS, NamedFamily
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import limited
 
 # Where the cost of a choice is told: at it, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
-# Noise by the names of its parameters.
-_NOISE = ("sigma", "scale", "cutoff")
 _UNASKED = "certified curves take longer, and were not asked for"
 
 
@@ -53,18 +51,18 @@ def chosen(
             "cannot solve for data_size: ε also depends on the sampling rate it sets; fix data_size"
         )
     search = least if family.grows_private else largest
-    found = search(family.make, limits, whole=family.whole)
+    choice = search(family.make, limits, whole=family.whole)
     if not certify:
-        return found, _UNASKED
+        return choice, _UNASKED
     try:
-        return certainly(family.make, found, family.whole), ""
+        return certainly(family.make, choice, family.whole), ""
     except NotCertified as doubt:
-        return found, str(doubt)
+        return choice, str(doubt)
 
 
-def unbound(found: Choice) -> bool:
+def unbound(choice: Choice) -> bool:
     """Whether every parameter keeps the limits: there is nothing to choose."""
-    return found.binding is None and not 1e-11 < found.parameter < 1e11
+    return choice.binding is None and not 1e-11 < choice.parameter < 1e11
 
 
 @dataclass(frozen=True)
@@ -93,11 +91,15 @@ def configured(family: NamedFamily, value: float) -> Setting:
     step: object = family.make(value)
     while isinstance(step, Repeated | Sampled):
         step = step.base
-    noise = {key: float(getattr(step, key)) for key in _NOISE if hasattr(step, key)}
+    noise = {
+        key: float(getattr(step, key))
+        for key, parameter in PARAMETERS.items()
+        if parameter.is_noise and hasattr(step, key)
+    }
     if family.parameter != "epsilon" or not noise:
         return Setting({family.parameter: value})
     if "cutoff" not in noise:
-        noise = {key: to_digits(one, 10, up=True) for key, one in noise.items()}
+        noise = {key: to_digits(amount, 10, up=True) for key, amount in noise.items()}
     if "noise_multiplier" in KINDS[family.name].parameters:
         noise = {"noise_multiplier": noise["sigma"]}
     return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
@@ -123,7 +125,7 @@ def _promised(family: NamedFamily, delta: float | None) -> float:
 
 def explained(
     family: NamedFamily,
-    found: Choice,
+    choice: Choice,
     anyone: float | None,
     doubt: str,
     delta: float | None = None,
@@ -132,16 +134,16 @@ def explained(
     low = family.grows_private
     said = [
         f"The {'least' if low else 'largest'} {family.parameter} that keeps every limit, "
-        f"rounded {'up' if low else 'down'} from {found.parameter:.10g}."
+        f"rounded {'up' if low else 'down'} from {choice.parameter:.10g}."
     ]
-    if found.binding is None:
+    if choice.binding is None:
         said.append("No limit binds: the mechanism is not defined beyond.")
     else:
-        said.append(f"What binds is {found.binding}.")
-    said.append(f"This number is {found.scope}.")
+        said.append(f"What binds is {choice.binding}.")
+    said.append(f"This number is {choice.scope}.")
     if doubt:
         said.append(f"It is right to about nine digits, but not certified: {doubt}.")
-    elif isinstance(found.subject, Combined):
+    elif isinstance(choice.subject, Combined):
         said.append("Certified: curves with every error counted keep the limits, too.")
     if anyone is not None:
         leak = _promised(family, delta)
@@ -150,12 +152,16 @@ def explained(
     return said
 
 
-def limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
+def limit_cells(choice: Choice, subject: Subject) -> list[tuple[str, str, str]]:
     """Every limit beside what the subject achieves, and whether it binds; the head first."""
     curve = curve_of(subject)
     rows = [
-        (str(one), fixed(one.value(curve), not one.least), "binds" * (one is found.binding))
-        for one, _ in found.achieved
+        (
+            str(limit),
+            fixed(limit.value(curve), not limit.least),
+            "binds" * (limit is choice.binding),
+        )
+        for limit, _ in choice.achieved
     ]
     return [("limit", "achieved", ""), *rows]
 
@@ -163,14 +169,14 @@ def limit_cells(found: Choice, subject: Subject) -> list[tuple[str, str, str]]:
 def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
     """The frontier at those values that the family has, and has an answer for."""
     measures = {limit.name: limit.value for limit in limits}
-    found: dict[float, Frontier] = {}
+    frontiers: dict[float, Frontier] = {}
     for value in values:
         with suppress(InvalidArgument, NotCertified):
-            found[value] = frontier(family.make, [value], measures, name=family.parameter)
-    if len({one.bound for one in found.values()}) != 1:
-        return frontier(family.make, list(found), measures, name=family.parameter)
-    first, *_ = found.values()
-    return replace(first, rows=tuple(one.rows[0] for one in found.values()))
+            frontiers[value] = frontier(family.make, [value], measures, name=family.parameter)
+    if len({each.bound for each in frontiers.values()}) != 1:
+        return frontier(family.make, list(frontiers), measures, name=family.parameter)
+    first, *_ = frontiers.values()
+    return replace(first, rows=tuple(each.rows[0] for each in frontiers.values()))
 
 
 def cost_cells(cost: Frontier) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from scipy.special import expit
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.choose.limit import FROM_MODEL, Limit, at_most
+from tellapart.choose.limit import FROM_MODEL, Limit, at_most, checked_limits
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Infeasible, NotCertified, Unsupported
 from tellapart.mechanisms.noise import Laplace
@@ -27,8 +27,7 @@ from tellapart.worlds.markov.laplace_tails import chain_log_mgf, tail_pair
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Query
 from tellapart.worlds.models.secrets import RecordIn, RecordValue, Secret
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import Law
+from tellapart.worlds.pairs.curves import Law, pair_curve
 from tellapart.worlds.releases import Release
 from tellapart.worlds.secret_test import Model, SecretTest, prior_log_odds, tell_apart
 
@@ -37,7 +36,7 @@ _SHORT = 50
 _TIGHT = 1e-8
 
 
-class Found(NamedTuple):
+class ChainNoise(NamedTuple):
     """Noise that suffices, the test that comes closest, impossible values, and if it is needed."""
 
     release: Laplace
@@ -48,7 +47,7 @@ class Found(NamedTuple):
 
 def long_chain_noise(
     models: Sequence[Model], query: Any, limits: Sequence[Limit], family: Any, pairs: Any
-) -> Found | None:
+) -> ChainNoise | None:
     """The answer for long chains under a limit on ε; None where another route is to be taken."""
     chains = [model for model in models if isinstance(model, MarkovChain)]
     wanted = _pure(limits)
@@ -66,7 +65,7 @@ def long_chain_noise(
     if not exact:
         scale, exact = _by_windows(chains, query, wanted, scale)
         test = _attained(chains, query, scale)
-    return Found(Laplace(scale), test, _impossible(chains), exact)
+    return ChainNoise(Laplace(scale), test, _impossible(chains), exact)
 
 
 def _by_windows(
@@ -328,7 +327,7 @@ def noise(
     >>> round(found.scale, 4)
     1.1545
     """
-    listed = _checked(limits)
+    listed = checked_limits(limits)
     if secrets is not None and pairs is not None:
         _checks.refuse("secrets", "be left out where pairs are given", secrets)
     settled = long_chain_noise(models_of(model), query, listed, family, pairs)
@@ -387,13 +386,6 @@ def _least(excess: solve.Falling) -> float:
             if safe[0] < low:
                 return low
     return float(solve.falling_root(excess, leaky, safe, _NARROW)[1][0])
-
-
-def _checked(limits: Sequence[Limit]) -> list[Limit]:
-    listed = list(limits) if isinstance(limits, Sequence) else []
-    if not listed or not all(isinstance(limit, Limit) for limit in listed):
-        _checks.refuse("limits", "be a list of choose.at_most(...) or choose.at_least(...)", limits)
-    return listed
 
 
 def _both_orders(

@@ -1,4 +1,4 @@
-"""The search for a parameter: bracket, root, and the last double that is safe."""
+"""Root-finding for a calibration: a bracket, a root, and the last double that is safe."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Trial(NamedTuple):
         return self.curve is not None
 
 
-class Search:
+class ParameterSearch:
     """How far a family's members exceed the limits.
 
     Where the family has no member the excess is infinite: nothing is allowed there. So it is where
@@ -99,7 +99,7 @@ class Search:
             return kept._replace(slack=math.inf)
         try:
             curve = curve_of(subject)
-            found = self._judged(curve)
+            trial = self._judged(curve)
         except InvalidArgument as refusal:
             self._refusal = self._refusal or refusal
             return Trial(None, math.inf, 0.0, member=False)
@@ -107,16 +107,16 @@ class Search:
             self._doubt = self._doubt or doubt
             return Trial(None, math.inf, math.inf)
         self.accuracy = max(self.accuracy, curve._accuracy)
-        return found
+        return trial
 
     def _judged(self, curve: TradeoffCurve) -> Trial:
-        excess, place = max((one.excess(curve), -k) for k, one in enumerate(self._limits))
+        excess, place = max((limit.excess(curve), -k) for k, limit in enumerate(self._limits))
         return Trial(curve, excess, _slack(curve, self._limits[-place]))
 
     def broken_at(self, parameter: float) -> Limit | None:
         """The limit that is exceeded most; None where there is no member to exceed it."""
         curve = self.trial(parameter).curve
-        return None if curve is None else max(self._limits, key=lambda one: one.excess(curve))
+        return None if curve is None else max(self._limits, key=lambda limit: limit.excess(curve))
 
     def failure(self) -> TellapartError:
         """Why nothing was found: a family that never had a member knows best."""
@@ -163,9 +163,9 @@ class Search:
         order = sorted(self._seen.items(), reverse=not self.grows_private)
         members = [trial for _, trial in order if math.isfinite(trial.excess)]
         noise = _NOISE if self.accuracy <= FORMULAS else _COARSE_NOISE
-        least = accumulate((one.excess for one in members), min)
+        least = accumulate((trial.excess for trial in members), min)
         pairs = zip(least, members[1:], strict=False)
-        if any(one.excess - one.slack > before + noise for before, one in pairs):
+        if any(trial.excess - trial.slack > before + noise for before, trial in pairs):
             raise NotCertified(
                 "the measures do not fall steadily with the parameter, so no single answer is "
                 "safe; use largest for a family that leaks more as it grows, least for one that "
@@ -199,7 +199,7 @@ def noiseless(subject: Subject) -> TradeoffCurve | None:
     return guarantee(0.0, -math.expm1(missed))
 
 
-def real(search: Search) -> tuple[float, float | None]:
+def real(search: ParameterSearch) -> tuple[float, float | None]:
     """The least private parameter that keeps the limits, and the next, which does not.
 
     That is the next double, or about ten digits on where curves have no more than that.
@@ -212,16 +212,16 @@ def real(search: Search) -> tuple[float, float | None]:
     narrow = min(10 * search.accuracy, _NARROW / 10) if coarse else 0.0
     low, high = solve.falling_root(search.excesses, np.array([leaky]), np.array([safe]), narrow)
     if coarse:
-        found = _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
+        ends = _clear(search, float(high[0]), narrow), search.parameter(float(low[0]))
     else:
         for position in (leaky - 0.25, safe + 0.25):  # seen, for the sake of monotonicity
             search.excess(search.parameter(position))
-        found = _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
-    search.refuse_gaps(*found)
-    return found
+        ends = _tight(search, search.parameter(float(high[0])), search.parameter(float(low[0])))
+    search.refuse_gaps(*ends)
+    return ends
 
 
-def _known(search: Search, safe: float, leaky: float) -> tuple[float, float]:
+def _known(search: ParameterSearch, safe: float, leaky: float) -> tuple[float, float]:
     """The same two positions, or nearer ones, of which the leaky one has a curve."""
     while safe != leaky and search.trial(search.parameter(leaky)).member:
         if search.trial(search.parameter(leaky)).known:
@@ -236,7 +236,7 @@ def _known(search: Search, safe: float, leaky: float) -> tuple[float, float]:
     return safe, leaky
 
 
-def _clear(search: Search, position: float, step: float) -> float:
+def _clear(search: ParameterSearch, position: float, step: float) -> float:
     """A parameter that keeps the limits by more than its curves may be off."""
     for _ in range(60):
         parameter = search.parameter(position)
@@ -246,7 +246,7 @@ def _clear(search: Search, position: float, step: float) -> float:
     raise search.failure()
 
 
-def _bracket(search: Search) -> tuple[float, float]:
+def _bracket(search: ParameterSearch) -> tuple[float, float]:
     """A position that keeps the limits and one that does not; the same if none binds."""
     edge = math.log(_LARGEST)
 
@@ -271,7 +271,7 @@ def _bracket(search: Search) -> tuple[float, float]:
     raise search.failure()
 
 
-def _first_member(search: Search, edge: float) -> float:
+def _first_member(search: ParameterSearch, edge: float) -> float:
     """A position where the family has a member, as near to the parameter 1 as can be found."""
     for size in np.arange(0.0, edge, 0.25):
         for position in (float(size), -float(size)):
@@ -280,7 +280,7 @@ def _first_member(search: Search, edge: float) -> float:
     raise search.failure()
 
 
-def _tight(search: Search, safe: float, leaky: float) -> tuple[float, float]:
+def _tight(search: ParameterSearch, safe: float, leaky: float) -> tuple[float, float]:
     """The last double, seen from the private side, that keeps the limits, and the next."""
     private, revealing = (math.inf, 0.0) if search.grows_private else (0.0, math.inf)
     while search.excess(safe) > 0:  # exp() may have moved either end by a few ulp
@@ -295,7 +295,7 @@ def _tight(search: Search, safe: float, leaky: float) -> tuple[float, float]:
     return safe, leaky
 
 
-def whole(search: Search) -> tuple[float, float | None]:
+def whole(search: ParameterSearch) -> tuple[float, float | None]:
     """The least private whole number that keeps the limits, and its neighbour, which does not."""
     first = _first_whole(search)
     private, revealing = _around(search, first)
@@ -314,23 +314,17 @@ def whole(search: Search) -> tuple[float, float | None]:
     return float(private), float(revealing)
 
 
-def _first_whole(search: Search) -> int:
+def _first_whole(search: ParameterSearch) -> int:
     """The least whole number of which the family has a member."""
     members = (x for x in _SIZES if search.trial(float(x)).member)
     first = next(members, None)
     if first is None:
         raise search.failure()
-    none = first // 2  # the least member may lie between powers of two
-    while first - none > 1:
-        middle = (first + none) // 2
-        if search.trial(float(middle)).member:
-            first = middle
-        else:
-            none = middle
-    return first
+    # The least member may lie between powers of two.
+    return solve.first_whole(lambda x: search.trial(float(x)).member, first // 2, first)
 
 
-def _around(search: Search, first: int) -> tuple[int, int]:
+def _around(search: ParameterSearch, first: int) -> tuple[int, int]:
     """A number that keeps the limits and one that does not, far apart; the same if none binds.
 
     Doubled from the least on, so that numbers far beyond the answer are never tried.

@@ -1,5 +1,27 @@
-"""The command line: every command calls the library and shows what it says, nothing more."""
+"""The command line: every command calls the library and shows what it says, nothing more.
 
-from tellapart.cli.app import main
+- `app`: which commands there are, and how one is run; `exits`: exit codes and signals;
+- one module for each command, which is imported when it is typed;
+- `options` and `deltas`: options that several commands share; `report_text`: those of an audit,
+  and its verdict as text; `terminal`: tables and sentences at any width; `errors`: one line that
+  says what is wrong; `limits`: time and memory; `child_process`: code that may end its process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tellapart.cli import exits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command, that of the program unless given; how it ended is an `exits.Exit`."""
+    with exits.signals_heard(as_program=words is None) as signals:
+        from tellapart.cli import app  # which takes a while, and may be interrupted
+
+        return app.run(words, signals)

@@ -1,111 +1,124 @@
-"""``tellapart``: one line in, a readable answer out, one line when something is wrong."""
+"""The command-line program: which commands there are, and how one is parsed, run and ended."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from cyclopts import App
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import (
-    audit,
-    choose,
-    compare,
-    errors,
-    exits,
-    explore,
-    frameworks,
-    limits,
-    noise,
-    probe,
-    report,
-    reproduce,
-    risk,
-    terminal,
-)
-from tellapart.cli.options import typed
+from tellapart.cli import errors, exits, limits, terminal
 
+# Each command and its module, which is imported when the command is typed.
+COMMANDS = {
+    "risk": "risk",
+    "choose": "choose",
+    "compare": "compare",
+    "region": "risk",
+    "audit": "audit",
+    "probe": "probe",
+    "report": "report",
+    "frameworks": "frameworks",
+    "noise": "noise",
+    "explore": "explore",
+    "reproduce": "reproduce",
+}
 _ENDS = f"{limits.HELP} {exits.HELP}"
+_EXAMPLES = """For example:
 
-app = App(
-    name="tellapart",
-    help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
-    help_epilogue=(
-        "For example:\n\n"
-        "    tellapart risk --epsilon 2 --prior 0.01\n"
-        "    tellapart choose gaussian --max-advantage 0.05\n"
-        "    tellapart choose dpsgd --steps 1000 \\\n"
-        "        --sampling-rate 0.01 --max-advantage 0.1\n"
-        "    tellapart compare laplace:epsilon=1 \\\n"
-        "        gaussian:epsilon=1,delta=1e-5\n"
-        "    tellapart audit scores.csv --design many-runs \\\n"
-        "        --epsilon 1 --delta 1e-5 --report audit.html\n"
-        "    tellapart probe release.py:noisy_count \\\n"
-        "        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1\n"
-        "    tellapart report gaussian out.html --sigma 2 \\\n"
-        "        --unit 'one patient' --prior 0.001\n"
-        "    tellapart frameworks chain.toml\n"
-        "    tellapart explore\n\n"
-        "Every command that answers takes --json, and any --debug for a full traceback.\n\n"
-        f"{_ENDS}"
-    ),
-    version=f"tellapart {tellapart.__version__}",
-    help_format="markdown",
-    suppress_keyboard_interrupt=False,  # it has a code and a line, see `exits`
-)
-for command in (
-    risk.risk,
-    choose.choose,
-    compare.compare,
-    risk.region,
-    audit.audit,
-    probe.probe,
-    report.report,
-    frameworks.frameworks,
-    noise.noise,
-    explore.explore,
-    reproduce.reproduce,
-):
-    app.command(command, help_epilogue=_ENDS)
+    tellapart risk --epsilon 2 --prior 0.01
+    tellapart choose gaussian --max-advantage 0.05
+    tellapart choose dpsgd --steps 1000 \\
+        --sampling-rate 0.01 --max-advantage 0.1
+    tellapart compare laplace:epsilon=1 \\
+        gaussian:epsilon=1,delta=1e-5
+    tellapart audit scores.csv --design many-runs \\
+        --epsilon 1 --delta 1e-5 --report audit.html
+    tellapart probe release.py:noisy_count \\
+        --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1
+    tellapart report gaussian out.html --sigma 2 \\
+        --unit 'one patient' --prior 0.001
+    tellapart frameworks chain.toml
+    tellapart explore
+"""
 
 
-def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; how it ended is the exit code, see `exits.Exit`."""
-    given = list(sys.argv[1:] if tokens is None else tokens)
+def application(typed: Collection[str]) -> App:
+    """All commands: those among these words with their options, the others by their summary."""
+    app = App(
+        name="tellapart",
+        help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
+        help_epilogue=(
+            f"{_EXAMPLES}\n"
+            "Every command that answers takes --json, and any --debug for a full traceback.\n\n"
+            f"{_ENDS}"
+        ),
+        version=f"tellapart {tellapart.__version__}",
+        help_format="markdown",
+        suppress_keyboard_interrupt=False,  # it has a code and a line, see `exits`
+    )
+    asked = [name for name in COMMANDS if name in typed]
+    for name in COMMANDS:
+        if name in asked:
+            module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
+            app.command(getattr(module, name), help_epilogue=_ENDS)
+        else:  # no summary is shown where a command is asked for
+            app.command(App(name=name, help="" if asked else _summary(name)))
+    return app
+
+
+def _summary(command: str) -> str:
+    """What a command does, from its docstring: importing it would take longer than all else."""
+    path = Path(__file__).with_name(f"{COMMANDS[command]}.py")
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except OSError:  # installed without its source
+        return ""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return (ast.get_docstring(functions[command]) or "").partition("\n\n")[0]
+
+
+def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
+    """Run the command of these words, or else of the program's arguments; see `exits.Exit`."""
+    given = list(sys.argv[1:] if words is None else words)
     if sys.stdout is None:  # closed: what is found is still what the exit code says
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
             stream.reconfigure(errors="replace")
     debug = "--debug" in given
-    given = [one for one in given if one != "--debug"]
-    with exits.ended_by() as came:
-        try:
-            seconds, given = limits.taken(given)
-            with limits.kept(seconds):
-                code = _run(given)
-            if came:  # the command ended well, as a server does, but not by itself
-                raise came[0]
-        except terminal.ReaderGone:
-            terminal.hush()
-            return exits.Exit.DONE
-        except BaseException as error:  # noqa: BLE001 (each has its code, and none is 0 or 1)
-            _complain(error, given, debug)
-            return exits.code_of(error)
+    given = [word for word in given if word != "--debug"]
+    try:
+        seconds, given = limits.taken(given)
+        app = application(given)
+        signals.loading = False
+        with limits.kept(seconds):
+            code = _answer(app, given)
+        if signals.came:  # the command ended well, as a server does, but not by itself
+            raise signals.came[0]
+    except terminal.ReaderGone:
+        terminal.hush()
+        return exits.Exit.DONE
+    except BaseException as error:  # noqa: BLE001 (each has its code, and none is 0 or 1)
+        _complain(error, given, debug)
+        return exits.code_of(error)
     return code
 
 
-def _run(given: list[str]) -> int:
+def _answer(app: App, given: list[str]) -> int:
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
-    typed.set(tuple(given))
-    found = app(
+    terminal.typed.set(tuple(given))
+    code = app(
         given,
         console=terminal.terminal(wrap=True),
         exit_on_error=False,
@@ -113,7 +126,7 @@ def _run(given: list[str]) -> int:
         result_action="return_value",
     )
     terminal.flush()
-    return found if isinstance(found, int) else exits.Exit.DONE
+    return code if isinstance(code, int) else exits.Exit.DONE
 
 
 def _complain(error: BaseException, given: list[str], debug: bool) -> None:
@@ -122,4 +135,4 @@ def _complain(error: BaseException, given: list[str], debug: bool) -> None:
     with suppress(OSError):
         if debug:
             traceback.print_exception(error)
-        console.print(errors.line(error, app, given))
+        console.print(errors.line(error, list(COMMANDS), given))

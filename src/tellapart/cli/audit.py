@@ -1,15 +1,13 @@
-"""The command that audits: from files of attack scores to a verdict on a claim."""
+"""`tellapart audit`: from membership-inference scores to a verdict on a privacy claim."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart.audit import (
     Band,
@@ -27,28 +25,17 @@ from tellapart.audit import (
     metrics,
     one_run,
 )
-from tellapart.audit.attack_metrics import Metrics, why_no_epsilon
+from tellapart.audit.attack_metrics import why_no_epsilon
 from tellapart.audit.methods import Method
 from tellapart.audit.summary import DESIGNS, AuditResult
-from tellapart.cli import report_text, terminal
-from tellapart.cli.deltas import AtDelta, Deltas, asked, told_at
-from tellapart.cli.options import (
-    Claimed,
-    Filing,
-    Knowledge,
-    Option,
-    Output,
-    Page,
-    Values,
-    Whole,
-    typed,
-)
+from tellapart.cli import terminal
+from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
+from tellapart.cli.options import Knowledge, Option, Output, Values, Whole
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
-from tellapart.report import writing
-from tellapart.report.building import summary_of
 
 
 @Parameter(name="*", group=Group("What the files hold", sort_key=2))
@@ -97,12 +84,10 @@ class Columns:
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
 @dataclass(frozen=True)
-class Looking:
+class MethodOptions:
     """How sure to be, and where to look."""
 
-    confidence: Annotated[
-        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
-    ] = 0.95
+    confidence: Confidence = 0.95
     method: Annotated[
         Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
         Parameter(
@@ -125,7 +110,7 @@ class Looking:
     ] = None
     seed: Annotated[Whole, Parameter(help="Draws the part set aside by --method split.")] = 0
 
-    def many(self, delta: float) -> Method:
+    def for_many_runs(self, delta: float) -> Method:
         """The method for many runs."""
         self._unused("many-runs", "guesses_in", "guesses_out")
         at_one: dict[str | None, Callable[[float], Method]] = {
@@ -144,7 +129,7 @@ class Looking:
             return Split(delta=delta, seed=self.seed)
         return Band() if self.method == "band" else Ranks()
 
-    def one(self, delta: float) -> Guessing | Split | None:
+    def for_one_run(self, delta: float) -> Guessing | Split | None:
         """The method for one run; None tries a few numbers of guesses and pays for them."""
         self._unused("one-run", "threshold")
         guesses = (self.guesses_in, self.guesses_out)
@@ -154,9 +139,9 @@ class Looking:
             return None if self.method is None else Split(delta=delta, seed=self.seed)
         if self.method is not None:
             refuse("--method", "be left out where guesses are given", self.method)
-        return Guessing(*(one or 0 for one in guesses))
+        return Guessing(*(count or 0 for count in guesses))
 
-    def none(self) -> None:
+    def for_one_model(self) -> None:
         """Nothing is to be looked for in one model."""
         self._unused("one-model", "method", "threshold", "guesses_in", "guesses_out")
 
@@ -183,9 +168,9 @@ def audit(
     values: Values = Values(),
     at_delta: AtDelta = (),
     columns: Columns = Columns(),
-    looking: Looking = Looking(),
+    looking: MethodOptions = MethodOptions(),
     knowledge: Knowledge = Knowledge(),
-    filing: Filing = Filing(),
+    filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -199,8 +184,8 @@ def audit(
     - one-run: one training, every canary in or out by its own fair coin;
     - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged, as without a
-    claim or by a Bayesian method.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged: without a claim,
+    by a Bayesian method, or from so few scores that no outcome of them could refute the claim.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 
@@ -224,31 +209,17 @@ def audit(
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    page = None if report is None else writing.target(report)
-    prior, answers = knowledge.prior_inside(), filing.answers()
+    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)
     with terminal.working("looking"):
-        found = _found(scores, design, claim, name, deltas, columns, looking)
-        filed = None
-        if page is not None or output.as_json:
-            filed = reporting.of(
-                found,
-                scores=scores,
-                files=sources.matching(files)[1],
-                seed=looking.seed if looking.method == "split" else None,
-                command=shlex.join(["tellapart", *typed.get()]),
-                unit=filing.unit,
-                prior=prior,
-                delta=deltas.asked,
-                answers=answers,
-            )
-        summary = None if filed is None else filed.summary
-        if summary is None:
-            summary = summary_of(
-                found, scores=scores, deltas=deltas.asked, unit=filing.unit, answers=answers
-            )
-    return report_text.give(summary, filed, page, output, lambda: _picture(found))
+        result = _judged(scores, design, claim, name, deltas, columns, looking)
+    return answer.give(
+        result,
+        scores=scores,
+        files=sources.matching(files)[1],
+        seed=looking.seed if looking.method == "split" else None,
+    )
 
 
 def _claim(
@@ -257,41 +228,35 @@ def _claim(
     """The claim, what to call it, and where ε is told."""
     given = values.given()
     if mechanism is None and not given:
-        return None, "", told_at(None, more)
+        return None, "", deltas_at(None, more)
     if design == "one-model":
         raise Unsupported(f"no claim can be judged with --design one-model: {why_no_epsilon(1)}")
     return asked(mechanism or "any", given, more)
 
 
-def _found(
+def _judged(
     scores: Scores,
     design: str,
     claim: Subject | None,
     name: str,
     deltas: Deltas,
     columns: Columns,
-    looking: Looking,
+    looking: MethodOptions,
 ) -> AuditResult:
     grouped = columns.each_group is not None
     if grouped and design != "many-runs":
         refuse("--each-group", f"be left out with --design {design}", columns.each_group)
     if design == "one-model":
-        looking.none()
+        looking.for_one_model()
         return metrics(scores)
     delta = 0.0 if deltas.is_default else deltas.first
     evidence: Evidence
     if design == "one-run":
-        evidence = one_run(scores, looking.confidence, looking.one(delta))
+        evidence = one_run(scores, looking.confidence, looking.for_one_run(delta))
     else:
-        method = looking.many(delta)
+        method = looking.for_many_runs(delta)
         evidence = many_runs(scores, looking.confidence, method, each_group=grouped)
     if claim is None:
         return evidence
     plain = isinstance(claim, GuaranteeCurve | GaussianCurve)
     return judge(claim, evidence, name=None if plain else name)
-
-
-def _picture(found: AuditResult) -> Any:
-    from tellapart import plot
-
-    return None if isinstance(found, Metrics) else plot.audit(found)

@@ -1,4 +1,4 @@
-"""A task in a process of its own: whatever ends that process, this one goes on and says so.
+"""Untrusted code in a process of its own: whatever ends it, this one goes on and says so.
 
 Code that is named on the command line may leave by ``os._exit``, crash, or raise what nobody
 catches. Were it to run here, its exit code would be taken for a verdict.
@@ -22,7 +22,9 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from tellapart import deadline, run
-from tellapart.audit.probing.calling import child
+from tellapart.audit.probing.calling import child, program
+from tellapart.cli import limits
+from tellapart.cli.errors import Unexpected
 from tellapart.errors import TellapartError, Unsupported
 
 T = TypeVar("T")
@@ -39,10 +41,6 @@ _KNOWN = ("tellapart", "numpy")
 _PLAIN = {"bool", "complex", "float", "frozenset", "int", "list", "range", "set", "slice", "tuple"}
 # Errors that have words of their own, and a code, wherever they were raised.
 _FORESEEN = (TellapartError, OSError, MemoryError)
-
-
-class Unexpected(Exception):
-    """An error in a process that nobody foresaw, by its name and its words."""
 
 
 class _Traceback(Exception):
@@ -127,7 +125,7 @@ def _how(code: int | None) -> str:
         return "it answers no more"
     if code >= 0:
         return f"exit code {code}"
-    named = {int(one): one.name for one in signal.Signals}
+    named = {int(number): number.name for number in signal.Signals}
     return f"signal {named.get(-code, -code)}"
 
 
@@ -135,6 +133,9 @@ def end_all() -> None:
     """For who leaves at once, without coming by where each would be ended."""
     for worker in multiprocessing.active_children():
         _end(worker)
+
+
+limits.end_with(end_all, program.end_all)
 
 
 def _end(worker: Any) -> None:
@@ -165,22 +166,22 @@ def _work(parent: int, spoken: Connection, task: Task[Any], budget: tuple[float,
         with deadline.within(*budget):
             send("answer", task(say))
     except _FORESEEN as error:
-        send("error", _told(error), traceback.format_exc())
+        send("error", _error_record(error), traceback.format_exc())
     except Exception as error:  # noqa: BLE001 (whatever it is, who waits is told)
         send("unexpected", f"{type(error).__name__}: {error}", traceback.format_exc())
     except BaseException as error:  # noqa: BLE001 (no Exception, so no output of a call: see `caller`)
         said = f"no verdict: the code raised {type(error).__name__}, which no caller can catch"
-        send("error", _told(Unsupported(said)), traceback.format_exc())
+        send("error", _error_record(Unsupported(said)), traceback.format_exc())
     finally:
         os._exit(0)
 
 
-def _told(error: BaseException) -> tuple[str, str, tuple[Any, ...]]:
+def _error_record(error: BaseException) -> tuple[str, str, tuple[Any, ...]]:
     """An error by its kind and words: how it would be pickled is for other libraries to change."""
     args = error.args
     if isinstance(error, OSError) and error.errno is not None:
         args = (error.errno, error.strerror, error.filename)
-    plain = tuple(one if isinstance(one, str | int | float | None) else str(one) for one in args)
+    plain = tuple(arg if isinstance(arg, str | int | float | None) else str(arg) for arg in args)
     return type(error).__module__, type(error).__qualname__, plain
 
 

@@ -1,4 +1,4 @@
-"""The command that chooses: from risks someone can accept to a parameter."""
+"""`tellapart choose`: parameters from limits on risks (calibration)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,15 @@ from tellapart.choose.named_limits import (
 )
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked_family
-from tellapart.cli.options import Attacker, Knowledge, Numbers, Output, Values, numbers, option_of
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    NumberOptions,
+    Output,
+    Values,
+    numbers,
+    option_of,
+)
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import NamedFamily
@@ -34,7 +42,7 @@ from tellapart.risk.catalogue import limited
 
 if TYPE_CHECKING:
 
-    class Limits(Numbers):
+    class Limits(NumberOptions):
         """The risks someone can accept."""
 
 else:

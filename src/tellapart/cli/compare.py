@@ -1,4 +1,4 @@
-"""The command that compares: mechanisms with each other, and with what others have published."""
+"""`tellapart compare`: trade-off curves side by side, and ε of published deployments."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def compare_deployments(
         if pairs:
             console.print()
             terminal.title(console, "Who leaks more", "if one unit is what the mechanism hides")
-            for one in pairs:
-                terminal.item(console, f"{one}.")
+            for pair in pairs:
+                terminal.item(console, f"{pair}.")
         console.print()
         terminal.title(console, "Before comparing")
         for caveat in CAVEATS:
@@ -73,8 +73,8 @@ def compare_deployments(
         "fpr": fpr,
         "source": published.SOURCE,
         "caveats": CAVEATS,
-        "rows": [_row(one) for one in rows],
-        "pairs": [pair_record(one) for one in pairs],
+        "rows": [_row(row) for row in rows],
+        "pairs": [pair_record(pair) for pair in pairs],
         "left_out": left_out,
     }
     output.give(data, text, picture)
@@ -84,46 +84,46 @@ def _asked(names: Sequence[str]) -> tuple[Deployment, ...]:
     for name in names:
         if name.partition(":")[0] in KINDS and ":" in name:
             refuse("mechanisms", "stand before --deployments", name)
-    found = dict.fromkeys(one for name in names for one in published.find(name))
-    return tuple(found) if names else DEPLOYMENTS
+    matching = dict.fromkeys(deployment for name in names for deployment in published.find(name))
+    return tuple(matching) if names else DEPLOYMENTS
 
 
 def _pairs(beside: Mapping[str, Subject], asked: Sequence[Deployment]) -> list[Pair]:
     return [
-        choose.compare({name: subject, one.name: one.curve()}).pairs[0]
+        choose.compare({name: subject, deployment.name: deployment.curve()}).pairs[0]
         for name, subject in beside.items()
-        for one in asked
+        for deployment in asked
     ]
 
 
-def pair_record(one: Pair) -> dict[str, object]:
+def pair_record(pair: Pair) -> dict[str, object]:
     """Who leaks more, as JSON."""
     return {
-        "first": one.first,
-        "second": one.second,
-        "first_leaks_at_least_as_much": one.first_leaks,
-        "second_leaks_at_least_as_much": one.second_leaks,
-        "crossings": [crossing._asdict() for crossing in one.crossings],
-        "gap": one.gap,
-        "gap_back": one.gap_back,
-        "words": str(one),
+        "first": pair.first,
+        "second": pair.second,
+        "first_leaks_at_least_as_much": pair.first_leaks,
+        "second_leaks_at_least_as_much": pair.second_leaks,
+        "crossings": [crossing._asdict() for crossing in pair.crossings],
+        "gap": pair.gap,
+        "gap_back": pair.gap_back,
+        "words": str(pair),
     }
 
 
-def _row(one: Gain) -> dict[str, object]:
-    made = one.deployment
+def _row(gain: Gain) -> dict[str, object]:
+    made = gain.deployment
     return {
-        "name": one.name,
+        "name": gain.name,
         "key": made and made.key,
         "per": made and made.per,
         "promise": made and made.promise,
         "deployment": made,
-        "readings": [reading_record(reading) for reading in one.readings],
+        "readings": [reading_record(reading) for reading in gain.readings],
     }
 
 
-def _details(one: Gain) -> str:
-    made = one.deployment
+def _details(gain: Gain) -> str:
+    made = gain.deployment
     if made is None:
         return "a mechanism of yours, for one record"
     promised = f"{made.promise} for {made.per}"
@@ -132,7 +132,7 @@ def _details(one: Gain) -> str:
 
 def _table(console: Console, rows: Sequence[Gain]) -> None:
     """A name and its numbers on one line, what it is under it."""
-    cells = [[each.shown for each in one.readings] for one in rows]
+    cells = [[each.shown for each in row.readings] for row in rows]
     heads = [textwrap.wrap(each.name, 9) for each in rows[0].readings]
     widths = [
         max(len(part) for part in (*head, *column))
@@ -147,12 +147,12 @@ def _table(console: Console, rows: Sequence[Gain]) -> None:
     for level, parts in enumerate(zip(*lifted, strict=True)):
         first = "deployment" if level == depth - 1 else ""
         console.print(Text(_beside(first, room, parts, widths), style="bold"))
-    for one, values in zip(rows, cells, strict=True):
-        first, *rest = textwrap.wrap(one.name, room) or [""]
+    for row, values in zip(rows, cells, strict=True):
+        first, *rest = textwrap.wrap(row.name, room) or [""]
         console.print(Text(_beside(first, room, values, widths), style="bold"))
         for part in rest:
             console.print(Text(f"  {part}", style="bold"))
-        _under(console, _details(one))
+        _under(console, _details(row))
 
 
 def _beside(first: str, room: int, values: Sequence[str], widths: Sequence[int]) -> str:
@@ -167,11 +167,11 @@ def _under(console: Console, text: str) -> None:
 
 
 def _blocks(console: Console, rows: Sequence[Gain]) -> None:
-    for one in rows:
-        for part in textwrap.wrap(one.name, max(console.width - 2, 20)):
+    for row in rows:
+        for part in textwrap.wrap(row.name, max(console.width - 2, 20)):
             console.print(Text(f"  {part}", style="bold"))
-        _under(console, _details(one))
-        for each in one.readings:
+        _under(console, _details(row))
+        for each in row.readings:
             console.print(Text(f"    {each}"))
 
 
@@ -228,20 +228,20 @@ def compare(
         )
     deltas = of_several(mechanisms, delta, at_delta)
     limits.expect(expected_seconds(list(subjects.values())))
-    found = choose.compare(subjects, prior=prior, delta=deltas.every, **attacker.given())
+    comparison = choose.compare(subjects, prior=prior, delta=deltas.every, **attacker.given())
 
     def text(console: Console) -> None:
         terminal.title(console, "Every risk", f"for an attacker with prior {prior:g}")
-        told = replace(found, readings=tuple(map(deltas.marked, found.readings)))
-        terminal.table(console, told.cells())
+        marked = replace(comparison, readings=tuple(map(deltas.marked, comparison.readings)))
+        terminal.table(console, marked.cells())
         console.print()
         terminal.title(console, "Who leaks more")
-        for pair in found.pairs:
+        for pair in comparison.pairs:
             terminal.line(console, f"{pair}.")
         console.print()
         terminal.title(console, "By how much", "(Δ-divergence)")
         terminal.line(console, GAPS)
-        terminal.table(console, found.gaps())
+        terminal.table(console, comparison.gaps())
 
     def picture() -> Any:
         from tellapart import plot
@@ -257,9 +257,11 @@ def compare(
                 "scope": scope,
                 "readings": [reading_record(reading) for reading in row],
             }
-            for name, scope, row in zip(found.names, found.scopes, found.readings, strict=True)
+            for name, scope, row in zip(
+                comparison.names, comparison.scopes, comparison.readings, strict=True
+            )
         ],
-        "pairs": [pair_record(one) for one in found.pairs],
+        "pairs": [pair_record(pair) for pair in comparison.pairs],
     }
     output.give(data, text, picture)
 

@@ -1,4 +1,4 @@
-"""One δ: the δ that was given is that of every ε, whatever the mechanism and the command."""
+"""The δ of (ε, δ): the one that was given is that of every ε, whatever the command."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from tellapart.mechanisms.catalogue import (
     terms,
 )
 from tellapart.mechanisms.subject import Subject
-from tellapart.risk.catalogue import Reading
+from tellapart.risk.catalogue import DELTA, Reading
 
-DEFAULT = 1e-5
-_DEFAULT = "δ = 1e-5 (default)"
+_DEFAULT = f"δ = {DELTA.default:g} (default)".replace("e-0", "e-")
 
 AtDelta = Annotated[
     tuple[float, ...],
@@ -63,8 +62,8 @@ class Deltas:
     def marked(self, readings: Sequence[Reading]) -> tuple[Reading, ...]:
         """The same readings; ε at a δ that nobody asked for says so."""
         return tuple(
-            one._replace(name=f"ε at {self.words}") if one.key == "epsilon" else one
-            for one in readings
+            reading._replace(name=f"ε at {self.words}") if reading.key == "epsilon" else reading
+            for reading in readings
         )
 
     def epsilons(self, readings: Sequence[Reading]) -> list[Reading]:
@@ -92,21 +91,21 @@ class AskedFamily(NamedTuple):
     deltas: Deltas
 
 
-def told_at(delta: float | None, more: Sequence[float], own: float | None = None) -> Deltas:
+def deltas_at(delta: float | None, more: Sequence[float], own: float | None = None) -> Deltas:
     """The δ that was given or is the mechanism's own; else the others asked for; else 1e-5."""
     if delta is not None:
         _checks.probability(**{"--delta": delta})
-    for one in more:
-        _checks.probability(**{"--at-delta": one})
+    for further in more:
+        _checks.probability(**{"--at-delta": further})
     first = own if delta is None else delta
     every = tuple(dict.fromkeys([*([] if first is None else [first]), *more]))
-    return Deltas(every) if every else Deltas((DEFAULT,), is_default=True)
+    return Deltas(every) if every else Deltas((DELTA.default,), is_default=True)
 
 
 def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> Asked:
     """The mechanism of a text and of options, of which --delta is the δ of every ε."""
     own, delta, rest = _one_delta(text, given)
-    deltas = told_at(delta, more, own)
+    deltas = deltas_at(delta, more, own)
     # A δ that completes the mechanism is its own; to every other it says where ε is told.
     inside = delta is not None and own is None and takes_delta(text, **given)
     if inside and is_composed(text):
@@ -125,7 +124,7 @@ def asked_family(
     δ alone it is that δ, too.
     """
     own, delta, rest = _one_delta(text, given)
-    deltas = told_at(delta, more, own)
+    deltas = deltas_at(delta, more, own)
     if parameter == "delta" and (delta is not None or own is not None):
         rule = "be left out where delta is what is chosen; choose another --parameter"
         _checks.refuse("--delta", rule, delta if own is None else own)
@@ -142,8 +141,8 @@ def asked_family(
 
 def of_several(texts: Sequence[str], delta: float | None, more: Sequence[float]) -> Deltas:
     """Where the ε of several mechanisms is told: at the one δ in them, if there is just one."""
-    own = {one for one in map(own_delta, texts) if one is not None}
-    return told_at(delta, more, own.pop() if len(own) == 1 else None)
+    own = {delta for delta in map(own_delta, texts) if delta is not None}
+    return deltas_at(delta, more, own.pop() if len(own) == 1 else None)
 
 
 def _one_delta(
@@ -159,20 +158,20 @@ def _one_delta(
 
 def _open_without(text: str, parameter: str | None, rest: Mapping[str, float]) -> bool:
     """Whether something is left to be chosen of a mechanism that is not told by its δ."""
-    found = open_parameters(text, **rest)
+    names = open_parameters(text, **rest)
     if parameter is not None:
-        return parameter in found and not _is_promise(text, parameter)
-    return bool(found) and not _is_promise(text, *found)
+        return parameter in names and not _is_promise(text, parameter)
+    return bool(names) and not _is_promise(text, *names)
 
 
-def _is_promise(text: str, *found: str) -> bool:
+def _is_promise(text: str, *names: str) -> bool:
     """A promise is of ε and δ together."""
-    return terms(text)[0].name == "any" and "epsilon" in found
+    return terms(text)[0].name == "any" and "epsilon" in names
 
 
 def _without_delta(text: str) -> str:
-    (one,) = terms(text)
-    return str(Term(one.name, {key: x for key, x in one.values.items() if key != "delta"}))
+    (term,) = terms(text)
+    return str(Term(term.name, {key: x for key, x in term.values.items() if key != "delta"}))
 
 
 def _refuse_step(delta: float | None) -> None:

@@ -1,21 +1,18 @@
-"""What went wrong, on one line: the argument, the rule, the value, and what to type next."""
+"""Error messages: the argument, the rule, the value, and what to type next, on one line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from cyclopts import CoercionError, CycloptsError, MissingArgumentError, ValidationError
 from cyclopts import UnknownCommandError as UnknownCommand
 from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
 
-from tellapart.cli import child_process, exits
+from tellapart.cli import exits
 from tellapart.errors import visible
-
-if TYPE_CHECKING:
-    from cyclopts import App
 
 # What people try first, and the command that does it.
 _GUESSED = {
@@ -32,26 +29,23 @@ _GUESSED = {
 }
 _LETTERS = {"ε": "epsilon", "δ": "delta", "σ": "sigma", "μ": "mu", "γ": "gamma"}
 _ARGUMENT = re.compile(r"^\w+(?= must )")
-
-
 _BUG = (
     "this is a bug in tellapart, not in what was typed; please open an issue that holds the "
     "command and what it prints with --debug"
 )
-# What is said of errors that bring no words for it.
-_ENDED: dict[exits.Exit, str] = {
-    exits.Exit.INTERRUPTED: "interrupted",
-    exits.Exit.TERMINATED: "terminated",
-}
 
 
-def line(error: BaseException, app: App, typed: Sequence[str]) -> str:
+class Unexpected(Exception):
+    """An error in another process that nobody foresaw, by its name and its words."""
+
+
+def line(error: BaseException, commands: Sequence[str], typed: Sequence[str]) -> str:
     """What is wrong, on one line, with where to look next."""
     code = exits.code_of(error)
     if code is exits.Exit.BUG:
         said = f"{_BUG} ({_named(error)})"
-    elif code in _ENDED:
-        said = _ENDED[code]
+    elif code in exits.ENDED:
+        said = exits.ENDED[code]
     elif isinstance(error, MemoryError):
         said = "this needs more memory than there is: ask for less"
     elif isinstance(error, OSError) and error.strerror:
@@ -60,33 +54,29 @@ def line(error: BaseException, app: App, typed: Sequence[str]) -> str:
         said = error.exception_message
     elif isinstance(error, CycloptsError):
         command = " ".join(["tellapart", *(error.command_chain or ())])
-        said = f"{_misuse(error, app, command)} (see {command} --help)"
+        said = f"{_misuse(error, commands, command)} (see {command} --help)"
     else:
-        said = _ARGUMENT.sub(lambda found: _as_typed(found[0], typed), str(error))
+        said = _ARGUMENT.sub(lambda match: _as_typed(match[0], typed), str(error))
     return visible(f"tellapart: {' '.join(said.split())}")
 
 
 def _named(error: BaseException) -> str:
     """An unforeseen error by its kind and words, also where it comes from another process."""
-    return (
-        str(error)
-        if isinstance(error, child_process.Unexpected)
-        else f"{type(error).__name__}: {error}"
-    )
+    return str(error) if isinstance(error, Unexpected) else f"{type(error).__name__}: {error}"
 
 
 def _as_typed(name: str, typed: Sequence[str]) -> str:
     """An argument by the name of its option, if that was given."""
     option = f"--{name.replace('_', '-')}"
-    return option if any(one.partition("=")[0] == option for one in typed) else name
+    return option if any(word.partition("=")[0] == option for word in typed) else name
 
 
-def _misuse(error: CycloptsError, app: App, command: str) -> str:
+def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
     if isinstance(error, UnknownCommand):
-        return _no_command(str((error.unused_tokens or [""])[0]), app)
+        return _no_command(str((error.unused_tokens or [""])[0]), commands)
     if isinstance(error, UnknownOptionError):
         option = error.token.keyword or error.token.value
-        known = (name for one in error.argument_collection for name in one.names)
+        known = (name for argument in error.argument_collection for name in argument.names)
         return f"{_short(command)} has no option {option}{_perhaps(_near_option(option, known))}"
     if isinstance(error, UnusedCliTokensError):
         extra = (error.unused_tokens or [""])[0]
@@ -94,7 +84,7 @@ def _misuse(error: CycloptsError, app: App, command: str) -> str:
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} must be given once"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
-        used = error.keyword or next((one.keyword for one in error.argument.tokens), None)
+        used = error.keyword or next((token.keyword for token in error.argument.tokens), None)
         if used:
             return f"{used} must be followed by a value"
         return f"{error.argument.name} must be given, as in: {_example(error)}"
@@ -111,12 +101,12 @@ def _short(command: str) -> str:
 
 def _example(error: CycloptsError) -> str:
     """The first example in the command's help, which takes one line wherever one is required."""
-    found = re.search(r"^ +(tellapart .+)$", getattr(error.target, "__doc__", None) or "", re.M)
-    return found[1] if found else "tellapart --help"
+    help_text = getattr(error.target, "__doc__", None) or ""
+    example = re.search(r"^ +(tellapart .+)$", help_text, re.M)
+    return example[1] if example else "tellapart --help"
 
 
-def _no_command(word: str, app: App) -> str:
-    commands = [name for name in app if not name.startswith("-")]
+def _no_command(word: str, commands: Sequence[str]) -> str:
     near = get_close_matches(word, commands, n=1, cutoff=0.7)
     guess = _GUESSED.get(word) or (near[0] if near else None)
     return f"command must be one of {', '.join(commands)}, got {word!r}{_perhaps(guess)}"
@@ -126,8 +116,8 @@ def _near_option(option: str, known: Iterable[str]) -> str | None:
     """What was begun, or else what is spelt most like it."""
     word = option.partition("=")[0].lstrip("-")
     word = _LETTERS.get(word, word)
-    options = [one for one in known if one.startswith("--")]
-    begun = [one for one in options if word and one.startswith(f"--{word}")]
+    options = [name for name in known if name.startswith("--")]
+    begun = [name for name in options if word and name.startswith(f"--{word}")]
     return next(iter(begun or get_close_matches(f"--{word}", options, n=1)), None)
 
 

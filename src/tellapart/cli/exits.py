@@ -1,15 +1,14 @@
-"""How a command ended, as one number that a script can act on; no other number is ever given."""
+"""Exit codes and signals: how a command ended, as one number that a script can act on."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from types import FrameType
-
-from cyclopts import CycloptsError
 
 from tellapart.errors import Infeasible, InvalidArgument, TellapartError
 
@@ -37,11 +36,12 @@ class Terminated(KeyboardInterrupt):
     """Someone asked the process to end: what stops at Ctrl-C stops at this, too."""
 
 
+# What is said of a command that a signal ended.
+ENDED = {Exit.INTERRUPTED: "interrupted", Exit.TERMINATED: "terminated"}
 # The first kind that an error is of says the code; what is of none is a bug.
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (Infeasible, Exit.NO),
     (InvalidArgument, Exit.WRONG_USE),
-    (CycloptsError, Exit.WRONG_USE),
     (OSError, Exit.WRONG_USE),
     (TellapartError, Exit.NO_VERDICT),
     (MemoryError, Exit.NO_VERDICT),
@@ -52,46 +52,67 @@ _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
 
 def code_of(error: BaseException) -> Exit:
     """The exit code of a command that this error ended."""
+    from cyclopts import CycloptsError  # whoever asks has it; signals are heard before it is there
+
+    if isinstance(error, CycloptsError):
+        return Exit.WRONG_USE
     return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.BUG)
 
 
 def verdict(refuted: bool | None) -> Exit:
-    """The exit code of a verdict; None is a description, in which nothing was judged."""
+    """The exit code of a verdict; None where nothing was judged, or nothing could be refuted."""
     if refuted is None:
         return Exit.NO_VERDICT
     return Exit.NO if refuted else Exit.DONE
 
 
-@contextmanager
-def ended_by() -> Iterator[list[KeyboardInterrupt]]:
-    """What asked the command to end, raised where it is at work and kept for who swallows it.
+class Signals:
+    """What asked a command to end, and what that does: raise where it is at work.
 
-    A second signal has its usual effect: it ends the process whatever it is at. Signals that were
-    ignored from the start, as in a script's background job, stay so.
+    A program that is still being loaded ends on the spot instead. Nothing has begun then, and an
+    exception amid imports is swallowed or turned into another by some of them.
     """
-    came: list[KeyboardInterrupt] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield came
-        return
 
-    def end(number: int, _frame: FrameType | None) -> None:
-        restore()
-        came.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
-        raise came[0]
+    def __init__(self, *, loading: bool) -> None:
+        self.loading = loading
+        self.came: list[KeyboardInterrupt] = []  # kept for who swallows it
+        self._usual = {
+            number: handler
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if (handler := signal.getsignal(number)) not in (signal.SIG_IGN, None)
+        }
 
-    usual = {
-        number: handler
-        for number in (signal.SIGINT, signal.SIGTERM)
-        if (handler := signal.getsignal(number)) not in (signal.SIG_IGN, None)
-    }
+    def hear(self) -> None:
+        """Until `restore`; signals that were ignored from the start stay so."""
+        for number in self._usual:
+            signal.signal(number, self._end)
 
-    def restore() -> None:
-        for number, handler in usual.items():
+    def restore(self) -> None:
+        """A further signal has its usual effect: it ends the process whatever it is at."""
+        for number, handler in self._usual.items():
             signal.signal(number, handler)
 
-    for number in usual:
-        signal.signal(number, end)
+    def _end(self, number: int, _frame: FrameType | None) -> None:
+        if self.loading:
+            with suppress(OSError):
+                os.write(2, f"tellapart: {ENDED[Exit(128 + number)]}\n".encode())
+            os._exit(128 + number)
+        self.restore()
+        self.came.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
+        raise self.came[0]
+
+
+@contextmanager
+def signals_heard(*, as_program: bool) -> Iterator[Signals]:
+    """Signals to this command, which is the process or was called in one."""
+    signals = Signals(loading=as_program)
+    if threading.current_thread() is not threading.main_thread():
+        yield signals
+        return
+    signals.hear()
     try:
-        yield came
+        yield signals
     finally:
-        restore()
+        signals.restore()
+        if as_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said: no traceback after it

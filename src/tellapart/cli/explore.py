@@ -1,4 +1,4 @@
-"""The command that opens the page: explore."""
+"""`tellapart explore`: the interactive page, served on this machine alone."""
 
 from __future__ import annotations
 

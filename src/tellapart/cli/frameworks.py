@@ -1,10 +1,11 @@
-"""The command that puts a release under every framework: frameworks."""
+"""`tellapart frameworks`: one release on correlated data under every privacy framework."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tellapart.cli import limits, terminal
-from tellapart.cli.deltas import Deltas, told_at
-from tellapart.cli.described_models import File, about, impossible, naming, told
+from tellapart.cli.deltas import Deltas, deltas_at
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian
@@ -27,8 +27,15 @@ from tellapart.worlds.frameworks.comparison import (
     expected_seconds,
 )
 from tellapart.worlds.frameworks.result import FrameworkResult
-from tellapart.worlds.frameworks.table import as_data, as_table
+from tellapart.worlds.frameworks.table import as_data, as_table, statement
+from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.releases import Release
+
+# More secrets of probability 0 than these are counted, not listed.
+_LISTED = 6
+
+File = Annotated[Path, Parameter(help="A description of the data, in TOML.")]
+ESTIMATE = "The model is an estimate: what is safe for it is unsafe about half the time"
 
 
 def frameworks(
@@ -61,12 +68,12 @@ def frameworks(
     release = _release(read, model)
     limits.expect(expected_seconds(read.model, read.query, release))
     with terminal.working("asking every framework"), naming(model):
-        found = compare_frameworks(
+        comparison = compare_frameworks(
             read.model, read.query, release, read.policy, read.believed, delta
         )
 
     nobody = delta is None and isinstance(release, Gaussian)
-    deltas = Deltas((USUAL_DELTA,), is_default=True) if nobody else told_at(delta, ())
+    deltas = Deltas((USUAL_DELTA,), is_default=True) if nobody else deltas_at(delta, ())
 
     def text(console: Console) -> None:
         terminal.title(console, read.title, read.published or "")
@@ -75,30 +82,30 @@ def frameworks(
         if nobody:
             terminal.line(console, f"Where a framework has an ε at a δ, it is at {deltas.words}.")
         console.print()
-        endless = [one for one in found.rows if math.isinf(one.epsilon)]
+        endless = [row for row in comparison.rows if math.isinf(row.epsilon)]
         folded = endless if isinstance(release, Gaussian) else []
-        rows = [one for one in found.rows if one not in folded]
+        rows = [row for row in comparison.rows if row not in folded]
         table = as_table(rows, width=max(console.width - 2, 20))
         head, _, rest = textwrap.indent(table, "  ").partition("\n")
         console.print(Text(head, style="bold"))
         console.print(Text(rest))
         if folded:
-            names = ", ".join(one.framework for one in folded)
+            names = ", ".join(row.framework for row in folded)
             console.print()
             terminal.line(console, f"Without a δ there is no ε under normal noise for: {names}.")
-        _terms(console, found, rows)
+        _terms(console, comparison, rows)
 
     def picture() -> Any:
         from tellapart import plot
 
-        return plot.standings(found.rows)
+        return plot.standings(comparison.rows)
 
     data = {
-        **told(read),
+        **model_record(read),
         "release": read.published,
         **(deltas.data() if nobody or delta is not None else {}),
-        "frameworks": as_data(found.rows),
-        "left_out": [{"framework": x.framework, "reason": x.reason} for x in found.left_out],
+        "frameworks": as_data(comparison.rows),
+        "left_out": [{"framework": x.framework, "reason": x.reason} for x in comparison.left_out],
     }
     output.give(data, text, picture)
 
@@ -111,16 +118,16 @@ def _release(read: Described, model: Path) -> Release:
     return read.release
 
 
-def _terms(console: Console, found: Comparison, rows: Sequence[FrameworkResult]) -> None:
+def _terms(console: Console, comparison: Comparison, rows: Sequence[FrameworkResult]) -> None:
     console.print()
     terminal.title(console, "What each takes for granted")
-    for sentence in _gathered([(one.framework, one.assumptions) for one in rows]):
+    for sentence in _gathered([(row.framework, row.assumptions) for row in rows]):
         terminal.item(console, sentence)
-    impossible(console, [x for one in found.rows for x in one.skipped])
-    if found.left_out:
+    impossible(console, [x for row in comparison.rows for x in row.skipped])
+    if comparison.left_out:
         console.print()
         terminal.title(console, "Left out")
-        for sentence in _gathered([(one.framework, one.reason) for one in found.left_out]):
+        for sentence in _gathered([(left.framework, left.reason) for left in comparison.left_out]):
             terminal.item(console, sentence)
 
 
@@ -130,3 +137,49 @@ def _gathered(said: Sequence[tuple[str, str]]) -> list[str]:
     for name, words in said:
         names.setdefault(words, []).append(name)
     return [f"{', '.join(listed)}: {words}" for words, listed in names.items()]
+
+
+def about(read: Described) -> list[str]:
+    """What the numbers are about."""
+    said = [f"The data: {read.described_model}."]
+    if read.fitted is not None:
+        said.append(
+            f"{ESTIMATE}. The row for all that data leave open holds with "
+            f"{100 * read.fitted.confidence:g} % confidence."
+        )
+    return said
+
+
+def impossible(console: Console, secrets: Sequence[Secret]) -> None:
+    """Say which secrets have probability 0."""
+    if secrets:
+        console.print()
+        terminal.title(console, "Impossible, so that nothing can be told of it")
+        terminal.line(console, listed([statement(secret) for secret in secrets]))
+
+
+def listed(said: Sequence[str]) -> str:
+    """The first of these, each once, and how many more there are."""
+    distinct = list(dict.fromkeys(said))
+    more = len(distinct) - _LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"{', '.join(distinct[:_LISTED])}{rest}."
+
+
+@contextmanager
+def naming(model: Path) -> Iterator[None]:
+    """Mistakes that show only in the computation name the file, too."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{model}: {error}") from error
+
+
+def model_record(read: Described) -> dict[str, Any]:
+    """The data and their model, as JSON."""
+    return {
+        "title": read.title,
+        "model": read.described_model,
+        "records": read.model.records,
+        "confidence": None if read.fitted is None else read.fitted.confidence,
+    }

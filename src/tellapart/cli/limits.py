@@ -1,4 +1,4 @@
-"""How long a command may take, and how much memory: it says so in time instead of being killed."""
+"""Limits on time and memory: a command says so in time instead of being killed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from tellapart import _checks, deadline, run
-from tellapart.audit.probing.calling import program
-from tellapart.cli import child_process
+from tellapart import deadline
 from tellapart.cli.exits import Exit
 from tellapart.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from tellapart.run import Progress
 
 HELP = "Every command takes --time-limit SECONDS, and gives up then with exit code 3."
 _OPTION = "--time-limit"
@@ -30,11 +32,13 @@ _TURN = 0.25
 _LONG = 10.0
 # After so many seconds a part of the work says how long all of it takes.
 _SOON = 1.0
+# What ends processes that would outlive this one, for those that start any.
+_ENDERS: list[Callable[[], None]] = []
 
 
 def taken(words: list[str]) -> tuple[float, list[str]]:
     """The time limit among what was typed, infinite unless given, and all other words."""
-    found: list[str] = []
+    values: list[str] = []
     others: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -45,10 +49,10 @@ def taken(words: list[str]) -> tuple[float, list[str]]:
         value = value if equals else next(rest, "")
         if not value:
             raise InvalidArgument(f"{_OPTION} must be followed by a value, such as 60")
-        found.append(value)
-    if len(found) > 1:
+        values.append(value)
+    if len(values) > 1:
         raise InvalidArgument(f"{_OPTION} must be given once")
-    return (_seconds(found[0]) if found else math.inf), others
+    return (_seconds(values[0]) if values else math.inf), others
 
 
 def expect(seconds: float) -> None:
@@ -60,7 +64,7 @@ def expect(seconds: float) -> None:
         )
 
 
-def foreseen(progress: run.Progress) -> run.Progress:
+def foreseen(progress: Progress) -> Progress:
     """The same progress, which once says how long the whole takes, from how long a part took."""
     began = time.monotonic()
     waiting = True
@@ -77,11 +81,18 @@ def foreseen(progress: run.Progress) -> run.Progress:
 
 
 def _seconds(text: str) -> float:
+    from tellapart import _checks  # with NumPy, which not every command needs
+
     try:
         given = float(text)
     except ValueError:
         _checks.refuse(_OPTION, "be a number of seconds", text)
     return _checks.finite_above_zero(**{_OPTION: given})
+
+
+def end_with(*enders: Callable[[], None]) -> None:
+    """Have these called where a limit ends the process at once."""
+    _ENDERS.extend(enders)
 
 
 @contextmanager
@@ -117,8 +128,8 @@ def _watch(done: threading.Event, end: float, memory: float) -> None:
 
 
 def _give_up(why: str) -> None:
-    child_process.end_all()
-    program.end_all()
+    for end in _ENDERS:
+        end()
     with suppress(OSError, ValueError):
         print(f"tellapart: {why}", file=sys.stderr, flush=True)  # noqa: T201
     os._exit(Exit.NO_VERDICT)

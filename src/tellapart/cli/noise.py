@@ -1,4 +1,4 @@
-"""The command that sets noise for data that hang together: noise."""
+"""`tellapart noise`: how much noise each method needs for correlated data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from tellapart import _checks, risk
+from tellapart import _checks
 from tellapart._numeric.text import fixed
 from tellapart.choose import FROM_MODEL, at_most, noise_table
 from tellapart.choose import noise as least
@@ -16,13 +16,22 @@ from tellapart.choose.limit import Limit
 from tellapart.choose.noise_choice import NoiseChoice
 from tellapart.choose.noise_tables import NoiseRow
 from tellapart.cli import terminal
-from tellapart.cli.described_models import ESTIMATE, File, about, impossible, listed, naming, told
+from tellapart.cli.frameworks import (
+    ESTIMATE,
+    File,
+    about,
+    impossible,
+    listed,
+    model_record,
+    naming,
+)
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
+from tellapart.risk.catalogue import MEASURES
 from tellapart.worlds import GaussianRecords, RecordValue, described
 from tellapart.worlds.described import Described
-from tellapart.worlds.described.parts import Target
+from tellapart.worlds.described.tables import Target
 from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.frameworks.table import in_words, statement
 from tellapart.worlds.models.base import FiniteModel
@@ -60,10 +69,10 @@ def noise(
     finite = read.model
     if epsilon is None and read.target is not None and read.target.measure != "epsilon":
         with terminal.working("setting the noise"), naming(model):
-            found = least(
+            choice = least(
                 finite, read.query, [_limit(read.target)], secrets=_secrets(read.target, finite)
             )
-        _least(read, read.target, found, output)
+        _least(read, read.target, choice, output)
         return
     promise = _promise(read, epsilon, model)
     with terminal.working("setting the noise by every method"), naming(model):
@@ -77,11 +86,11 @@ def noise(
             terminal.line(console, "The [release] is not looked at: methods are for Laplace noise.")
         console.print()
         estimated = read.fitted is not None
-        terminal.table(console, [_NOISE_HEAD, *(_noise_cells(one, estimated) for one in rows)])
+        terminal.table(console, [_NOISE_HEAD, *(_noise_cells(row, estimated) for row in rows)])
         console.print()
         terminal.title(console, "What each protects")
-        for one in rows:
-            terminal.item(console, f"{one.method}: {one.protects}")
+        for row in rows:
+            terminal.item(console, f"{row.method}: {row.protects}")
         impossible(console, rows.skipped)
 
     def picture() -> Any:
@@ -90,51 +99,51 @@ def noise(
         return plot.noise(rows)
 
     data = {
-        **told(read),
+        **model_record(read),
         "epsilon": promise,
         "methods": [
             {
-                "method": one.method,
-                "scale": one.scale,
-                "true_epsilon": one.true_epsilon,
-                "side": one.side.value,
-                "sound": one.sound,
-                "protects": one.protects,
-                "trusts_model": one.trusts_model,
+                "method": row.method,
+                "scale": row.scale,
+                "true_epsilon": row.true_epsilon,
+                "side": row.side.value,
+                "sound": row.sound,
+                "protects": row.protects,
+                "trusts_model": row.trusts_model,
             }
-            for one in rows
+            for row in rows
         ],
-        "skipped": [statement(one) for one in rows.skipped],
+        "skipped": [statement(secret) for secret in rows.skipped],
     }
     output.give(data, text, picture)
 
 
 def _limit(target: Target) -> Limit:
     """A cap on a posterior or an F-score; the prior is the model's own unless it is given."""
-    measure = {"posterior": risk.max_posterior, "f_score": risk.f_score}[target.measure]
-    return at_most(target.value, measure, prior=target.prior or FROM_MODEL)
+    measure = MEASURES["max_posterior" if target.measure == "posterior" else target.measure]
+    return at_most(target.value, measure.function, prior=target.prior or FROM_MODEL)
 
 
 def _secrets(target: Target, model: FiniteModel) -> list[RecordValue] | None:
     """The values that are to be hidden, in every record that may have them."""
     if target.values is None:
         return None
-    found = [
+    secrets = [
         RecordValue(record, value)
         for record in range(model.records)
         for value in target.values
         if value in model.domain(record)
     ]
-    if not found:
+    if not secrets:
         _checks.refuse("target.values", "be values that records may have", target.values)
-    return found
+    return secrets
 
 
-def _least(read: Described, target: Target, found: NoiseChoice, output: Output) -> None:
-    closest = in_words(Witness(found.tightest.h1, found.tightest.h0, None, 0.0))
+def _least(read: Described, target: Target, choice: NoiseChoice, output: Output) -> None:
+    closest = in_words(Witness(choice.tightest.h1, choice.tightest.h0, None, 0.0))
 
     def text(console: Console) -> None:
-        scale = fixed(found.scale, True)
+        scale = fixed(choice.scale, True)
         terminal.title(console, f"scale = {scale}", f"Laplace noise that keeps {target}")
         terminal.line(console, f"{read.title}: {read.described_model}.")
         if read.fitted is not None:
@@ -144,35 +153,35 @@ def _least(read: Described, target: Target, found: NoiseChoice, output: Output) 
         if target.prior is None:
             terminal.line(console, "Each secret has the prior that the model gives it.")
         terminal.line(console, f"What comes closest to the limit: {closest}.")
-        if not found.exact:
+        if not choice.exact:
             terminal.line(console, "Less noise may do, but none less is proved to.")
-        impossible(console, found.skipped)
-        if found.certain:
+        impossible(console, choice.skipped)
+        if choice.certain:
             console.print()
             terminal.title(console, "Certain already, so that no noise hides it")
-            terminal.line(console, listed([statement(one) for one in found.certain]))
+            terminal.line(console, listed([statement(secret) for secret in choice.certain]))
 
     def picture() -> Any:
         from tellapart import plot
 
-        return plot.compare({closest: found.tightest.curve})
+        return plot.compare({closest: choice.tightest.curve})
 
     data = {
-        **told(read),
+        **model_record(read),
         "target": {"measure": target.measure, "value": target.value, "prior": target.prior},
-        "scale": found.scale,
-        "exact": found.exact,
+        "scale": choice.scale,
+        "exact": choice.exact,
         "closest": closest,
-        "skipped": [statement(one) for one in found.skipped],
-        "certain": [statement(one) for one in found.certain],
+        "skipped": [statement(secret) for secret in choice.skipped],
+        "certain": [statement(secret) for secret in choice.certain],
     }
     output.give(data, text, picture)
 
 
-def _noise_cells(one: NoiseRow, estimated: bool) -> tuple[str, ...]:
-    true = f"{one.side.value} {fixed(one.true_epsilon, one.side is not Side.AT_LEAST)}"
-    kept = "if the estimate is true" if estimated and one.trusts_model else "always"
-    return one.method, fixed(one.scale, True), true, kept if one.sound else "not in general"
+def _noise_cells(row: NoiseRow, estimated: bool) -> tuple[str, ...]:
+    true = f"{row.side.value} {fixed(row.true_epsilon, row.side is not Side.AT_LEAST)}"
+    kept = "if the estimate is true" if estimated and row.trusts_model else "always"
+    return row.method, fixed(row.scale, True), true, kept if row.sound else "not in general"
 
 
 def _promise(read: Described, epsilon: float | None, model: Path) -> float:

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that commands share: parameters, prior, attacker and output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,18 +14,14 @@ from cyclopts import Group, Parameter, Token
 from rich.console import Console
 
 from tellapart import _checks
+from tellapart._numeric.text import as_json
 from tellapart.cli import terminal
 from tellapart.errors import visible
-from tellapart.mechanisms.catalogue import KINDS, PARAMETERS
-from tellapart.report.checklist import QUESTIONS, checked
-from tellapart.report.model import plain
+from tellapart.mechanisms.catalogue import PARAMETERS
 from tellapart.risk.catalogue import FPR, PRIOR, arguments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# The words of the command line being run, for those who record it.
-typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
 Option = Annotated[float | None, Parameter(show_default=False)]
 
@@ -48,7 +43,7 @@ MECHANISM = Group("Parameters of the mechanism", sort_key=1)
 OUTPUT = Group("Output", sort_key=4)
 
 
-def _ends(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None], None]:
+def ends_in(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None], None]:
     """Says that a file cannot be written, before anything is computed for it."""
 
     def check(_: Any, path: Path | None) -> None:
@@ -62,32 +57,12 @@ def _ends(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None],
     return check
 
 
-Claimed = Annotated[
-    str | None,
-    Parameter(
-        group=MECHANISM,
-        help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
-        f"{', '.join(KINDS)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
-        show_default=False,
-    ),
-]
-Page = Annotated[
-    Path | None,
-    Parameter(
-        group=OUTPUT,
-        help="Also write a page, such as out.html, and the same as out.json beside it.",
-        validator=_ends("--report", ".html", ".html", ".htm"),
-        show_default=False,
-    ),
-]
-
-
 def option_of(key: str) -> str:
     """The option of a name, as it is typed."""
     return f"--{key.replace('_', '-')}"
 
 
-class Numbers:
+class NumberOptions:
     """Options that are numbers, one for each record of a catalogue."""
 
     def given(self) -> dict[str, float]:
@@ -97,7 +72,7 @@ class Numbers:
 
 def numbers(
     name: str, words: str, options: Mapping[str, tuple[str, float | None]], group: Group | None
-) -> type[Numbers]:
+) -> type[NumberOptions]:
     """A record of such options: each by its help text and its usual value, if it has one."""
     fields = [
         (key, Annotated[Option if usual is None else float, Parameter(help=text)], usual)
@@ -106,7 +81,7 @@ def numbers(
     made = make_dataclass(
         name,
         fields,
-        bases=(Numbers,),
+        bases=(NumberOptions,),
         frozen=True,
         namespace={"__doc__": words, "__module__": __name__},
     )
@@ -116,26 +91,27 @@ def numbers(
 
 if TYPE_CHECKING:
 
-    class Values(Numbers):
+    class Values(NumberOptions):
         """Parameters of mechanisms."""
 
-    class Attacker(Numbers):
+    class Attacker(NumberOptions):
         """What measures ask about the attacker."""
 
 else:
     Values = numbers(
         "Values",
         "Parameters by name; the same as ``name:key=value``.",
-        {one.key: (one.option, None) for one in PARAMETERS.values() if one.option},
+        {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
         MECHANISM,
     )
     Attacker = numbers(
         "Attacker",
         "What measures ask about the attacker.",
-        {one.key: (one.option, one.default) for one in arguments().values() if one.option},
+        {each.key: (each.option, each.default) for each in arguments().values() if each.option},
         None,
     )
 Fpr = Annotated[float, Parameter(help=FPR.option)]
+OutOf = Annotated[float, Parameter(help="Of how many people to speak, a whole number.")]
 
 
 @Parameter(name="*", group=Group("What the attacker knows beforehand", sort_key=2))
@@ -188,38 +164,6 @@ class Knowledge:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@Parameter(name="*", group=Group("What people say, for a report", sort_key=5))
-@dataclass(frozen=True)
-class Filing:
-    """What only people know of a release, and a report should say."""
-
-    unit: Annotated[
-        str, Parameter(help='What is protected: "one patient".', show_default=False)
-    ] = ""
-    answer: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="An answer to the checklist, as key=text; may be given often. The keys: "
-            f"{', '.join(one for one in QUESTIONS if one != 'unit')}.",
-            show_default=False,
-            negative="",
-        ),
-    ] = ()
-
-    def answers(self) -> dict[str, str]:
-        """The answers by their keys."""
-        found: dict[str, str] = {}
-        for one in self.answer:
-            key, equals, text = one.partition("=")
-            key = key.strip()
-            if not equals:
-                _checks.refuse("--answer", "be written as key=text", one)
-            if key in found:
-                _checks.refuse("--answer", f"be given once for {key}", one)
-            found[key] = text
-        return checked(found)
-
-
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
@@ -235,7 +179,7 @@ class Output:
         Path | None,
         Parameter(
             help="Also draw a picture: a .svg, .png or .pdf file.",
-            validator=_ends("--plot", ".svg, .png or .pdf", ".svg", ".png", ".pdf"),
+            validator=ends_in("--plot", ".svg, .png or .pdf", ".svg", ".png", ".pdf"),
             show_default=False,
         ),
     ] = None
@@ -275,9 +219,9 @@ class Output:
         if self.as_json:
             if self.plot is not None:
                 data = {**data, "plot": str(self.plot)}
-            said = json.dumps(plain(data), ensure_ascii=_narrow(console), indent=2)
+            said = json.dumps(as_json(data), ensure_ascii=_narrow(console), indent=2)
             # JSON spells only the first 32 of the characters that may steer a terminal.
-            said = visible(said, keep="\n", spelt=lambda one: json.dumps(one)[1:-1])
+            said = visible(said, keep="\n", spelt=lambda sign: json.dumps(sign)[1:-1])
             terminal.write(console, f"{said}\n")
             return
         text(console)

@@ -1,10 +1,9 @@
-"""The command that probes: from a function, or any program, and two inputs to a verdict."""
+"""`tellapart probe`: black-box test of a function or a program on two neighbouring inputs."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -17,25 +16,14 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter
 
 from tellapart import audit, run
-from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart.cli import child_process, limits, report_text, terminal
+from tellapart.cli import child_process, limits, terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import (
-    Claimed,
-    Filing,
-    Knowledge,
-    Option,
-    Output,
-    Page,
-    Values,
-    typed,
-)
+from tellapart.cli.options import Knowledge, Option, Output, Values
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
-from tellapart.report import writing
-from tellapart.report.building import summary_of
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
 
@@ -52,10 +40,10 @@ def load_function(name: str) -> Callable[..., Any]:
     if is_file and not Path(place).is_file():
         refuse("function", "be in a file that is there", place)
     sys.path.insert(0, str(folder))
-    found = _imported(module)
-    if is_file and not _is_of(found, Path(place)):
+    loaded = _imported(module)
+    if is_file and not _is_of(loaded, Path(place)):
         refuse("function", f"be in a file not named as a module, as {module} is", place)
-    return _inside(found, path)
+    return _inside(loaded, path)
 
 
 def _imported(name: str) -> ModuleType:
@@ -80,24 +68,24 @@ def _is_of(module: ModuleType, file: Path) -> bool:
 
 
 def _inside(module: ModuleType, path: str) -> Callable[..., Any]:
-    found: Any = module
+    target: Any = module
     for step in path.split("."):
-        if not hasattr(found, step):
+        if not hasattr(target, step):
             refuse("function", f"be in {module.__name__}, which has {_names(module)}", path)
-        found = getattr(found, step)
-    if not callable(found):
-        refuse("function", f"be callable; {module.__name__}:{path} is not", found)
-    return found  # type: ignore[no-any-return]
+        target = getattr(target, step)
+    if not callable(target):
+        refuse("function", f"be callable; {module.__name__}:{path} is not", target)
+    return target  # type: ignore[no-any-return]
 
 
 def _names(module: ModuleType) -> str:
     """The functions that are the module's own."""
     own = [
         name
-        for name, one in vars(module).items()
-        if callable(one)
+        for name, value in vars(module).items()
+        if callable(value)
         and not name.startswith("_")
-        and getattr(one, "__module__", None) == module.__name__
+        and getattr(value, "__module__", None) == module.__name__
     ]
     return ", ".join(own[:8]) + (", ..." if len(own) > 8 else "") if own else "no functions"
 
@@ -137,7 +125,7 @@ _CALLED = "when it was called"
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))
 @dataclass(frozen=True)
-class Calling:
+class CallOptions:
     """How often to call, and how sure to be."""
 
     samples: Annotated[float, Parameter(help="Calls on each input, a whole number.")] = 100_000
@@ -150,9 +138,7 @@ class Calling:
             show_default=False,
         ),
     ] = False
-    confidence: Annotated[
-        float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
-    ] = 0.95
+    confidence: Confidence = 0.95
     timeout: Annotated[
         Option,
         Parameter(help="Seconds after which a call is cut off; that is an output, too."),
@@ -202,9 +188,9 @@ def probe(
     mechanism: Claimed = None,
     values: Values = Values(),
     at_delta: AtDelta = (),
-    calling: Calling = Calling(),
+    calling: CallOptions = CallOptions(),
     knowledge: Knowledge = Knowledge(),
-    filing: Filing = Filing(),
+    filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
     output: Output = Output(),
 ) -> int:
@@ -217,8 +203,9 @@ def probe(
 
     The two inputs must be neighbours, such as data with and without one person.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged, as where calls
-    share noise or the code ends its process. It runs in a process of its own, with your rights.
+    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged: where calls
+    share noise, the code ends its process, or no outcome of so few calls could refute the claim.
+    The code runs in a process of its own, with your rights.
 
     What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
 
@@ -237,15 +224,14 @@ def probe(
             "one thing to probe must be given: package.module:function, path/to/file.py:function, "
             "or --command './program'"
         )
-    (absent, one), (present, two) = load_value("--d0", d0), load_value("--d1", d1)
+    (absent, d0_file), (present, d1_file) = load_value("--d0", d0), load_value("--d1", d1)
     claim, name, deltas = _claim(mechanism, values, at_delta)
     if json.dumps(absent) == json.dumps(present):
         refuse("--d1", "differ from --d0", d1)
     if output.plot is not None and calling.until_decided:
         rule = "be left out with --until-decided, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    page = None if report is None else writing.target(report)
-    prior, answers = knowledge.prior_inside(), filing.answers()
+    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
     with terminal.working("calling") as progress:
         question = _Question((absent, present), mechanism, values, calling)
 
@@ -258,23 +244,7 @@ def probe(
             verdict = question.of(audit.Program(command or ""), tell)
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
         verdict = replace(verdict, name=name)
-    with terminal.working("judging"):
-        filed = None
-        if page is not None or output.as_json:
-            filed = reporting.of(
-                verdict,
-                files=one + two,
-                seed=calling.seed,
-                command=shlex.join(["tellapart", *typed.get()]),
-                unit=filing.unit,
-                prior=prior,
-                delta=deltas.asked,
-                answers=answers,
-            )
-        summary = None if filed is None else filed.summary
-        if summary is None:
-            summary = summary_of(verdict, deltas=deltas.asked, unit=filing.unit, answers=answers)
-    return report_text.give(summary, filed, page, output, lambda: _picture(verdict))
+    return answer.give(verdict, files=d0_file + d1_file, seed=calling.seed)
 
 
 def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> Asked:
@@ -291,7 +261,7 @@ class _Question:
     inputs: tuple[Any, Any]
     mechanism: str | None
     values: Values
-    calling: Calling
+    calling: CallOptions
 
     def of(self, probed: Callable[..., Any], progress: run.Progress) -> audit.Verdict:
         return audit.probe(
@@ -313,9 +283,3 @@ def _of_function(function: str, question: _Question, say: child_process.Say) -> 
     probed = load_function(function)
     say(_CALLED)
     return question.of(probed, say)
-
-
-def _picture(verdict: audit.Verdict) -> Any:
-    from tellapart import plot
-
-    return plot.audit(verdict)

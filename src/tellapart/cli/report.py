@@ -1,8 +1,7 @@
-"""The command that files a claim: one page of what is claimed and what that means."""
+"""`tellapart report`: a privacy claim as one page, with what it means and what is open."""
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,8 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Filing, Fpr, Knowledge, Output, Values, typed
+from tellapart.cli.options import Fpr, Knowledge, OutOf, Output, Values
+from tellapart.cli.report_text import ReportAnswers
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
@@ -39,10 +39,8 @@ def report(
     knowledge: Knowledge = Knowledge(),
     fpr: Fpr = FPR.default,
     at_delta: AtDelta = (),
-    out_of: Annotated[
-        float, Parameter(help="Of how many people to speak, a whole number.")
-    ] = 1_000,
-    filing: Filing = Filing(),
+    out_of: OutOf = 1_000,
+    filing: ReportAnswers = ReportAnswers(),
     output: Output = Output(),
 ) -> None:
     r"""A page to file: what is claimed, what it means, and what is still to be answered.
@@ -75,7 +73,7 @@ def report(
     subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
     name = "" if isinstance(subject, GuaranteeCurve) else called
     with terminal.working("reading every risk off the curve"):
-        told = reporting.of(
+        filed = reporting.of(
             subject,
             name=name,
             unit=filing.unit,
@@ -84,31 +82,31 @@ def report(
             delta=deltas.asked,
             out_of=out_of,  # type: ignore[arg-type] # checked there
             answers=filing.answers(),
-            command=shlex.join(["tellapart", *typed.get()]),
+            command=terminal.command_line(),
         )
-    output.say(told.data(), lambda console: _text(console, told))
-    report_text.written(told, place, output)
-    output.draw(lambda: _picture(told))
+    output.say(filed.data(), lambda console: _text(console, filed))
+    report_text.written(filed, place, output)
+    output.draw(lambda: _picture(filed))
 
 
-def _picture(told: Report) -> Any:
+def _picture(filed: Report) -> Any:
     from tellapart import plot
 
-    return plot.compare(told.traced)
+    return plot.compare(filed.traced)
 
 
 def _is_page(text: str) -> bool:
     return Path(text).suffix.lower() in (".html", ".htm")
 
 
-def _text(console: Console, told: Report) -> None:
+def _text(console: Console, filed: Report) -> None:
     """What was filed in short, and what is open."""
-    terminal.title(console, told.headline)
-    for sentence in told.reasons:
+    terminal.title(console, filed.headline)
+    for sentence in filed.reasons:
         terminal.line(console, sentence)
     console.print()
-    counted = len(told.checklist)
-    unanswered = [one for one in told.checklist if one.state == "open"]
+    counted = len(filed.checklist)
+    unanswered = [item for item in filed.checklist if item.state == "open"]
     terminal.title(console, "Checklist", f"{len(unanswered)} of {counted} questions are open")
-    for one in unanswered:
-        terminal.item(console, f"{one.key}: {one.question}")
+    for item in unanswered:
+        terminal.item(console, f"{item.key}: {item.question}")

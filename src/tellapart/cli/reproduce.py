@@ -1,4 +1,4 @@
-"""The command that makes the founding paper's figures and table anew."""
+"""`tellapart reproduce`: the founding paper's figures and Table 1, beside what is exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands about what an attacker can do in theory: risk, region."""
+"""`tellapart risk` and `tellapart region`: what (ε, δ) or a mechanism lets an attacker do."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-import tellapart as ta
-from tellapart import PrivacyRegion, _checks
+from tellapart import _checks
 from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Attacker, Knowledge, Output, Values
+from tellapart.cli.options import Attacker, Knowledge, OutOf, Output, Values
 from tellapart.curve.guarantees import guarantee
+from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
@@ -41,9 +42,7 @@ def risk(
     knowledge: Knowledge = Knowledge(),
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
-    out_of: Annotated[
-        float, Parameter(help="Of how many people to speak, a whole number.")
-    ] = 1_000,
+    out_of: OutOf = 1_000,
     output: Output = Output(),
 ) -> None:
     r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
@@ -153,12 +152,12 @@ def region(
 
 
 def _regions(regions: list[PrivacyRegion], output: Output) -> None:
-    def cells(one: PrivacyRegion) -> tuple[str, ...]:
-        gain = measures.advantage(guarantee(one.epsilon, one.delta))
-        knot = one.vertices()[2]
-        share = fixed(one.area(), up=True)
+    def cells(region: PrivacyRegion) -> tuple[str, ...]:
+        gain = measures.advantage(guarantee(region.epsilon, region.delta))
+        knot = region.vertices()[2]
+        share = fixed(region.area(), up=True)
         return (
-            f"ε = {one.epsilon:g}, δ = {one.delta:g}",
+            f"ε = {region.epsilon:g}, δ = {region.delta:g}",
             share,
             fixed(float(gain), True),
             fixed(float(knot[0]), False),
@@ -177,22 +176,22 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
     data = {
         "regions": [
             {
-                "epsilon": one.epsilon,
-                "delta": one.delta,
-                "area": one.area(),
-                "advantage": float(measures.advantage(guarantee(one.epsilon, one.delta))),
-                "corners": one.vertices().tolist(),
+                "epsilon": region.epsilon,
+                "delta": region.delta,
+                "area": region.area(),
+                "advantage": float(measures.advantage(guarantee(region.epsilon, region.delta))),
+                "corners": region.vertices().tolist(),
             }
-            for one in regions
+            for region in regions
         ]
     }
     output.give(data, text, picture)
 
 
-def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
-    failures = one.failures(fpr=fpr, tpr=tpr)
-    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=one.delta))
-    promise = f"ε = {one.epsilon:g}, δ = {one.delta:g}"
+def _point(region: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
+    failures = region.failures(fpr=fpr, tpr=tpr)
+    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=region.delta))
+    promise = f"ε = {region.epsilon:g}, δ = {region.delta:g}"
     caveat = "Rates measured on samples prove nothing by themselves: they need a confidence limit."
 
     def text(console: Console) -> None:
@@ -200,18 +199,18 @@ def _point(one: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
         terminal.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {promise}")
         for failure in failures:
             terminal.line(console, f"{failure}.")
-        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {one.delta:g}."
+        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {region.delta:g}."
         terminal.line(console, needs)
         terminal.line(console, caveat)
 
     def picture() -> Any:
         from tellapart import plot
 
-        return plot.region_point(one, fpr=fpr, tpr=tpr)
+        return plot.region_point(region, fpr=fpr, tpr=tpr)
 
     data = {
-        "epsilon": one.epsilon,
-        "delta": one.delta,
+        "epsilon": region.epsilon,
+        "delta": region.delta,
         "fpr": fpr,
         "tpr": tpr,
         "possible": not failures,
@@ -226,7 +225,7 @@ def _described(subject: Subject) -> str:
     if isinstance(subject, Combined):
         steps = sum(count for _, count in subject.steps())
         return f"{steps:,} steps, all outputs seen" if steps > 1 else "one step"
-    return repr(subject) if isinstance(subject, ta.Mechanism) else ""
+    return repr(subject) if isinstance(subject, AnyMechanism) else ""
 
 
 def reading_record(reading: Reading) -> dict[str, object]:

@@ -1,24 +1,35 @@
-"""Answers as terminal text: nothing is cut off, however narrow the terminal."""
+"""Terminal text: titles, sentences and tables, of which nothing is cut off at any width."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Timer
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleRenderable, RenderHook
 from rich.text import Text
 
 from tellapart.errors import visible
-from tellapart.risk.catalogue import Reading
+
+if TYPE_CHECKING:
+    from tellapart.risk.catalogue import Reading
 
 Row = Sequence[str]
-
 _INDENT = "  "
+# The words of the command line being run.
+typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+
+
+def command_line() -> str:
+    """The command line being run, as it can be typed again, for those who record it."""
+    return shlex.join(["tellapart", *typed.get()])
 
 
 class ReaderGone(Exception):
@@ -36,18 +47,18 @@ class _Visible(RenderHook):
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [
-            Text(visible(one.plain, keep="\n"), style=one.style)
-            if isinstance(one, Text) and visible(one.plain, keep="\n") != one.plain
-            else one
-            for one in renderables
+            Text(visible(part.plain, keep="\n"), style=part.style)
+            if isinstance(part, Text) and visible(part.plain, keep="\n") != part.plain
+            else part
+            for part in renderables
         ]
 
 
 def terminal(*, wrap: bool = False) -> Console:
     """Where answers go; it wraps lines itself if asked to, as help pages need."""
-    made = _Terminal(highlight=False, soft_wrap=not wrap)
-    made.push_render_hook(_Visible())
-    return made
+    console = _Terminal(highlight=False, soft_wrap=not wrap)
+    console.push_render_hook(_Visible())
+    return console
 
 
 def write(console: Console, text: str) -> None:
@@ -147,7 +158,7 @@ def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> 
         widths[k], room = widths[k] + more, room - more
     folded = [_folded(name, width) for name, width in zip(head, widths, strict=True)]
     depth = max(map(len, folded))
-    lifted = [[""] * (depth - len(one)) + one for one in folded]
+    lifted = [[""] * (depth - len(lines)) + lines for lines in folded]
     for row in zip(*lifted, strict=True):
         console.print(Text(_spaced(row, widths), style="bold"))
     for index, cell_row in enumerate(rows):
@@ -155,17 +166,17 @@ def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> 
         console.print(Text(_spaced(cell_row, widths), style=style))
 
 
-def readings(console: Console, found: Sequence[Reading]) -> None:
+def readings(console: Console, measured: Sequence[Reading]) -> None:
     """Every risk, with its side and what it means."""
-    name = max(len(one.name) for one in found)
-    value = max(len(one.shown) for one in found)
-    for one in found:
-        start = f"{_INDENT}{one.name:<{name}}  {one.shown:>{value}}"
-        if len(start) + 2 + len(one.meaning) <= console.width:
-            console.print(Text(start).append(f"  {one.meaning}", style="dim"))
+    name = max(len(reading.name) for reading in measured)
+    value = max(len(reading.shown) for reading in measured)
+    for reading in measured:
+        start = f"{_INDENT}{reading.name:<{name}}  {reading.shown:>{value}}"
+        if len(start) + 2 + len(reading.meaning) <= console.width:
+            console.print(Text(start).append(f"  {reading.meaning}", style="dim"))
         else:
-            console.print(Text(f"{_INDENT}{one.name} {one.shown}"))
-            console.print(Text(_wrapped(one.meaning, console.width, 2 * _INDENT), style="dim"))
+            console.print(Text(f"{_INDENT}{reading.name} {reading.shown}"))
+            console.print(Text(_wrapped(reading.meaning, console.width, 2 * _INDENT), style="dim"))
 
 
 def _folded(name: str, width: int) -> list[str]:

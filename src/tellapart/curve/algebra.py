@@ -13,7 +13,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve.atomic import AtomicCurve, from_atoms, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import NotCertified
 
@@ -43,7 +43,7 @@ class WorstCase(TradeoffCurve):
     def mirrored(self) -> WorstCase:
         return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         tables = [curve._rates(threshold) for curve in self.curves]
         # The worst at this slope has the largest profile; each order is sharp on its own side.
         ahead = [curve._delta(np.maximum(threshold, 0.0)) for curve in self.curves]

@@ -15,7 +15,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart._numeric.safe import log_ratio, times_exp
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +62,11 @@ class AtomicCurve(TradeoffCurve):
         """The corners of the curve as false-positive and false-negative rates."""
         return self._sums["fpr"].copy(), self._sums["fnr"].copy()
 
-    def _corner(self, index: NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
+    def _corner(self, index: NDArray[np.intp]) -> FourRates:
         sums = self._sums
         return sums["fpr"][index], sums["tpr"][index], sums["fnr"][index], sums["tnr"][index]
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         return self._corner(np.searchsorted(-self.losses, -threshold, side="left"))
 
     def _largest_loss(self) -> float:

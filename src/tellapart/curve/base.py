@@ -10,17 +10,23 @@ where the ratio exceeds ℓ, and the curve has slope −e^ℓ there.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import Enum
 from typing import ClassVar, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
+
+FourRates = tuple[Array, Array, Array, Array]
+# Two tests: one with more false positives than asked, one with fewer.
+Around = tuple[FourRates, FourRates]
+Mask = NDArray[np.bool_]
 
 # Stands for "the largest finite threshold": rejects only outputs that h0 can never produce.
 _TOP = np.finfo(float).max
@@ -170,7 +176,7 @@ class TradeoffCurve(ABC):
     # -- what a subclass provides ------------------------------------------------------------
 
     @abstractmethod
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         """FPR, TPR, FNR, TNR of the test that rejects where the loss exceeds the threshold."""
 
     @abstractmethod
@@ -212,11 +218,7 @@ class TradeoffCurve(ABC):
         return result
 
     def _interpolated_fpr(self, tpr: Array) -> Array:
-        def too_many(threshold: Array) -> Array:
-            return np.log(self._rates(threshold)[1]) - np.log(tpr)
-
-        low, high = solve.falling_root(too_many, *self._threshold_range(too_many, tpr))
-        more, less = self._rates(low), self._rates(high)
+        more, less = self._around(lambda rates: np.log(rates[1]) - np.log(tpr), tpr)
         weight = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
         return (1 - weight) * less[0] + weight * more[0]
 
@@ -271,20 +273,23 @@ class TradeoffCurve(ABC):
         return tpr, fnr
 
     def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
-        tnr = 1 - fpr
+        few, tnr = fpr < 0.5, 1 - fpr
+        return randomised(
+            fpr,
+            *self._around(
+                lambda rates: np.where(few, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3])),
+                fpr,
+            ),
+        )
 
-        def too_many(threshold: Array) -> Array:
-            rates = self._rates(threshold)
-            return np.where(fpr < 0.5, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3]))
+    def _around(self, excess: Callable[[FourRates], Array], like: Array) -> Around:
+        """The rates at two neighbouring thresholds: the last with an excess, the first without."""
 
-        low, high = self._threshold_range(too_many, fpr)
-        low, high = solve.falling_root(too_many, low, high)
-        more, less = self._rates(low), self._rates(high)
-        # Shares of the two tests, each formed where it has its digits.
-        up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
-        down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
-        up, down = np.where(fpr < 0.5, up, 1 - down), np.where(fpr < 0.5, 1 - up, down)
-        return down * less[1] + up * more[1], down * less[2] + up * more[2]
+        def falling(threshold: Array) -> Array:
+            return excess(self._rates(threshold))
+
+        low, high = solve.falling_root(falling, *self._threshold_range(falling, like))
+        return self._rates(low), self._rates(high)
 
     def _threshold_range(self, excess: solve.Falling, like: Array) -> tuple[Array, Array]:
         smallest, largest = self._smallest_loss(), self._largest_loss()
@@ -306,3 +311,24 @@ class TradeoffCurve(ABC):
             fpr = np.concatenate([[0.0], fpr, [1.0]])
             return float(np.trapezoid(self._beta(fpr), fpr))
         return hull.area_beneath(fpr, self._beta(fpr))
+
+
+def randomised(fpr: Array, more: FourRates, less: FourRates) -> tuple[Array, Array]:
+    """TPR and FNR of the randomised test of this FPR between two tests that have more and less.
+
+    Shares of the two tests are formed where they have their digits.
+    """
+    few, tnr = fpr < 0.5, 1 - fpr
+    up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
+    down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
+    up, down = np.where(few, up, 1 - down), np.where(few, 1 - up, down)
+    return down * less[1] + up * more[1], down * less[2] + up * more[2]
+
+
+def at_ends(rates: FourRates, none: Mask, every: Mask) -> FourRates:
+    """The same rates, but for tests that flag nobody or everybody: exactly 0 and 1."""
+    fpr, tpr, fnr, tnr = (
+        np.where(none, nobody, np.where(every, 1 - nobody, rate))
+        for rate, nobody in zip(rates, (0.0, 0.0, 1.0, 1.0), strict=True)
+    )
+    return fpr, tpr, fnr, tnr

@@ -15,7 +15,7 @@ from scipy.special import erf, erfcx, expit, ndtr, ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve, at_ends
 
 _SQRT2 = math.sqrt(2)
 # Where e^(−x²) has long been 0.
@@ -56,7 +56,7 @@ class GuaranteeCurve(SymmetricCurve):
         _checks.finite_at_least_zero(claimed_epsilon=self.claimed_epsilon)
         _checks.probability(claimed_delta=self.claimed_delta)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         e, d = self.claimed_epsilon, self.claimed_delta
         knot, rest = self._knot(), d + (1 - d) * expit(e)
         where = [threshold == np.inf, threshold >= e, threshold >= -e]
@@ -117,7 +117,7 @@ class LaplaceCurve(SymmetricCurve):
     def __post_init__(self) -> None:
         _checks.finite_at_least_zero(shift=self.shift)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         m = self.shift
         inside = (threshold >= -m) & (threshold < m)
         below = threshold < -m
@@ -166,7 +166,7 @@ class GaussianCurve(SymmetricCurve):
     def __post_init__(self) -> None:
         _checks.finite_above_zero(mu=self.mu)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         ahead, behind = threshold / self.mu + self.mu / 2, threshold / self.mu - self.mu / 2
         return ndtr(-ahead), ndtr(-behind), ndtr(behind), ndtr(ahead)
 
@@ -227,7 +227,7 @@ class LogisticCurve(SymmetricCurve):
     def __post_init__(self) -> None:
         _checks.finite_at_least_zero(shift=self.shift)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         e = self.shift
         level = np.clip(threshold, -e, e)
         # expm1((e − ℓ)/2) / expm1(e), written with exponents at most 0.
@@ -235,13 +235,7 @@ class LogisticCurve(SymmetricCurve):
         fpr = np.exp(-(e + level) / 2) * -np.expm1(-(e - level) / 2) / whole
         fnr = np.exp(-(e - level) / 2) * -np.expm1(-(e + level) / 2) / whole
         tpr, tnr = -np.expm1(-(e - level) / 2) / whole, -np.expm1(-(e + level) / 2) / whole
-        none, every = threshold >= e, threshold < -e
-        return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
-        )
+        return at_ends((fpr, tpr, fnr, tnr), threshold >= e, threshold < -e)
 
     def _beta(self, alpha: Array) -> Array:
         odds = times_exp(alpha, self.shift) / (1 - alpha)

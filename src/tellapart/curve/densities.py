@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
-from tellapart._numeric.safe import log_ratio
-from tellapart._numeric.split import to_ends
+from tellapart._numeric.safe import log_ratio, to_ends
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
 

@@ -13,7 +13,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
 from tellapart.curve.atomic import AtomicCurve, from_atoms
-from tellapart.curve.base import Bound
+from tellapart.curve.base import Bound, FourRates
 from tellapart.curve.closed import GaussianCurve, SymmetricCurve
 
 # Up to this deviation tails are summed; beyond it five terms of a series are as good.
@@ -34,7 +34,7 @@ class DiscreteGaussianCurve(SymmetricCurve):
         _checks.finite_above_zero(sigma=self.sigma)
         _checks.whole(1, shift=self.shift)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         # The loss shift·(2z − shift)/(2σ²) exceeds the threshold for integers z above this one.
         cut = np.floor(self._level(threshold))
         return (

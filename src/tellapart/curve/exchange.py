@@ -12,8 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart._numeric.safe import times_exp
-from tellapart._numeric.split import to_ends
+from tellapart._numeric.safe import times_exp, to_ends
 from tellapart.curve.algebra import WorstCase, check_curve, joint_bound
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve

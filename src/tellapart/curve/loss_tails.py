@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.base import FourRates, TradeoffCurve
 from tellapart.errors import NotCertified
 
 # Newton's steps go no further than so many deviations of the loss, beyond doubling.
@@ -68,7 +68,7 @@ class ThresholdCurve(TradeoffCurve):
         """A width of thresholds that tells nothing apart."""
         return 1e-15 * self._deviation() + 1e-300
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         try:
             return self._tails(threshold)[:4]
         except NotCertified:

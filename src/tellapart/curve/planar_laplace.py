@@ -11,7 +11,7 @@ from scipy.special import kve
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
-from tellapart.curve.base import Bound
+from tellapart.curve.base import Bound, FourRates
 from tellapart.curve.closed import SymmetricCurve
 
 # The density changes by at most e^4 within a panel, which twelve nodes integrate to rounding.
@@ -41,7 +41,7 @@ class PlanarLaplaceCurve(SymmetricCurve):
         if not 0 < _checks.finite(shift=self.shift) <= FURTHEST:
             _checks.refuse("shift", f"lie in (0, {FURTHEST:g}]", self.shift)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         cosine = np.clip(threshold / self.shift, -1.0, 1.0)
         v, opposite = np.arccos(cosine), np.arccos(-cosine)
         none, every = cosine == 1, cosine == -1

@@ -11,7 +11,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import times_exp
-from tellapart.curve.base import Bound
+from tellapart.curve.base import Bound, FourRates
 from tellapart.curve.closed import SymmetricCurve
 
 
@@ -31,7 +31,7 @@ class TruncatedLaplaceCurve(SymmetricCurve):
         if not self.shift / 2 < _checks.finite(cutoff=self.cutoff):
             _checks.refuse("cutoff", f"exceed half the shift {self.shift}", self.cutoff)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         m, c, leak = self.shift, self._largest_loss(), self._delta_at_infinity()
         where = [threshold == np.inf, threshold >= c, threshold < -c]
         near, far = (threshold + m) / 2, (threshold - m) / 2  # the cut, seen from both centres

@@ -1,4 +1,4 @@
-"""Thousands of small models trained at once, so that an attacker can be tried on all of them.
+"""Shadow models: thousands of small models trained at once, so that an attacker can try them all.
 
 Extra ``torch``. Models are stacked, and one batched matrix product serves all of them. DP-SGD is
 the textbook's: true Poisson samples, every gradient clipped by itself, noise on the sum, division

@@ -1,4 +1,4 @@
-"""Examples, labels and training sets, checked."""
+"""Training examples, labels and who is a member of which training set, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small models as frozen records: what they are made of, and where each weight lies."""
+"""Small neural networks (logistic regression, MLP, CNN) as records: where each weight lies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from tellapart import _checks
 
@@ -151,3 +151,22 @@ class CNN(Architecture):
             shapes[f"conv{place}.bias"] = (out,)
             into, height, width = out, (height + 1) // 2, (width + 1) // 2
         return shapes | _layers((into * height * width, self.classes))
+
+
+# Rows are padded, so that they start where fast kernels want them to.
+_ALIGNED = 32
+
+
+def padded(architecture: Architecture) -> int:
+    """The length of a row: every weight of a model, and a few that nobody reads."""
+    return -(-architecture.parameters // _ALIGNED) * _ALIGNED
+
+
+def stacked(architecture: Architecture, flat: Any) -> dict[str, Any]:
+    """The tensors of all models, as views of their rows."""
+    views, start = {}, 0
+    for name, shape in architecture.shapes.items():
+        stop = start + math.prod(shape)
+        views[name] = flat[:, start:stop].unflatten(1, shape)
+        start = stop
+    return views

@@ -1,4 +1,4 @@
-"""Records whose gradient an attacker chose: the worst case that DP-SGD must withstand."""
+"""Gradient canaries: records whose gradient an attacker chose, the worst case for DP-SGD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How models are trained, as frozen records."""
+"""SGD and DP-SGD as records: steps, sampling rate, clipping norm, noise multiplier."""
 
 from __future__ import annotations
 

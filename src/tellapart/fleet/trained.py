@@ -1,4 +1,4 @@
-"""A fleet of trained models, and what an attacker reads off each of them."""
+"""A fleet of trained models, and the scores (loss, logit) of a membership attack on each."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ class Fleet:
             )
 
     def _over_models(self, inputs: Numbers, measure: Any) -> Numbers:
-        from tellapart.fleet._layout import stacked
-        from tellapart.fleet._network import outputs
+        from tellapart.fleet._gradients import outputs
         from tellapart.fleet._torch import torch
+        from tellapart.fleet.architectures import stacked
 
         measured = np.empty((len(self), len(inputs)), dtype=np.float32)
         wide = max(self.architecture.width, *(s[0] for s in self.architecture.shapes.values()))

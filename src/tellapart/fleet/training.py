@@ -1,4 +1,4 @@
-"""The front door: train a fleet, chunk by chunk."""
+"""Training a fleet of models by SGD or DP-SGD, chunk by chunk: the front door."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _device(name: str) -> Any:
 
 
 def _trained(job: Any, numbers: range, chunk: int | None, progress: Progress | None) -> Fleet:
-    from tellapart.fleet._batches import row_length
+    from tellapart.fleet._chunks import row_length
     from tellapart.fleet._torch import torch
 
     length = row_length(len(job.data.everyone), job.rate)
@@ -141,8 +141,8 @@ def _trained(job: Any, numbers: range, chunk: int | None, progress: Progress | N
 
 def _fitting(job: Any, length: int) -> int:
     """How many models fit the memory, or the cache of a core."""
-    from tellapart.fleet._layout import padded
     from tellapart.fleet._torch import torch
+    from tellapart.fleet.architectures import padded
 
     architecture, width = job.architecture, padded(job.architecture)
     values = sum(shape[0] for shape in architecture.shapes.values())
@@ -215,8 +215,7 @@ class _Store:
 
     def train(self, part: Any, length: int) -> None:
         """Train a chunk; those whose samples found no room again, with longer rows."""
-        from tellapart.fleet._batches import row_length
-        from tellapart.fleet._chunks import train_chunk
+        from tellapart.fleet._chunks import row_length, train_chunk
         from tellapart.fleet._torch import torch
 
         examples = len(self.job.data.everyone)

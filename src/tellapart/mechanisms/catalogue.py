@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.base import Mechanism
@@ -67,6 +67,7 @@ class Parameter:
     start: float | None = None
     ends: tuple[str, str] | None = None
     option: str = ""
+    is_noise: bool = False  # what people configure, however the mechanism was chosen
 
     @property
     def whole(self) -> bool:
@@ -110,6 +111,7 @@ PARAMETERS: dict[str, Parameter] = {
             private_side=_LARGER,
             symbol="σ",
             option="Standard deviation of Gaussian noise.",
+            is_noise=True,
         ),
         Parameter(
             "scale",
@@ -118,6 +120,7 @@ PARAMETERS: dict[str, Parameter] = {
             100,
             private_side=_LARGER,
             option="Scale of Laplace noise: its mean distance from 0.",
+            is_noise=True,
         ),
         Parameter(
             "sensitivity",
@@ -180,7 +183,9 @@ PARAMETERS: dict[str, Parameter] = {
             20,
             option="ρ of zero-concentrated differential privacy.",
         ),
-        Parameter("cutoff", "where the noise is cut off", 0.1, 1_000, private_side=_LARGER),
+        Parameter(
+            "cutoff", "where the noise is cut off", 0.1, 1_000, private_side=_LARGER, is_noise=True
+        ),
         Parameter(
             "fraction",
             "share of the high step",

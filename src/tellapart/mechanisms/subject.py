@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -11,6 +12,24 @@ from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
+
+
+@runtime_checkable
+class NoisyAnswer(Protocol):
+    """A mechanism whose answer is a number, and that knows how far off it may be."""
+
+    def deviation(self) -> float:
+        """How far the noisy answer usually lies from the true one (standard deviation)."""
+
+    def margin(self, coverage: float = 0.95) -> float:
+        """How far the noisy answer lies from the true one at most, this share of the time."""
+
+
+def answer_error(subject: object) -> tuple[float | None, float | None]:
+    """How far off an answer is: its deviation, and ± what 95 % lie within; None for no number."""
+    if isinstance(subject, NoisyAnswer):
+        return subject.deviation(), subject.margin(0.95)
+    return None, None
 
 
 def curve_of(subject: Subject, name: str = "subject") -> TradeoffCurve:

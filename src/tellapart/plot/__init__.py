@@ -1,4 +1,4 @@
-"""Pictures of curves, regions, choices, audits and worlds (extra ``plot``).
+"""Plots of trade-off curves, ROC, privacy regions, frontiers, audits and worlds (extra ``plot``).
 
 Each function draws one picture and returns its figure; ``axes=`` draws it into a larger one.
 Subjects are mechanisms or curves by the names that the picture shows.
@@ -18,10 +18,9 @@ except ImportError as missing:
     raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
 
 from tellapart.plot.audits import audit
-from tellapart.plot.choices import f_score
+from tellapart.plot.calibration import f_score, frontier
 from tellapart.plot.correlated import leakage, noise, standings
 from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
-from tellapart.plot.frontiers import frontier
 from tellapart.plot.privacy_regions import region_point, regions
 from tellapart.plot.published import deployments
 from tellapart.plot.styling import panels, save, style, styled

@@ -1,4 +1,4 @@
-"""A picture of an audit: what the claim allows, what was shown, and where the two collide."""
+"""Plot of a privacy audit: what the claim allows, what was shown, and where the two collide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of data that hang together: leakage over time, frameworks and methods side by side."""
+"""Plots for correlated data: leakage over time, privacy frameworks and noise side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of curves: what an attacker gets wrong, finds, and is right about."""
+"""Plots of trade-off curves: type I and II errors, ROC, precision and recall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers on axes, as a person would write them: no powers of ten where plain digits fit."""
+"""Tick labels: numbers on axes, as people write them, no powers of ten where plain digits fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of promises: the pairs of errors they allow, and whether an attack is among them."""
+"""Plots of privacy regions: the pairs of errors a promise allows, and an attack among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of published deployments: what an attacker gains, by the unit that is hidden."""
+"""Plot of published deployments of DP: what an attacker gains, by the unit that is hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a picture is drawn, and how its lines say on which side of the truth they lie."""
+"""Axes, legends and shading: lines say whether they are exact, upper or lower bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look for every picture: colours anyone can tell apart, files that never change by chance."""
+"""Plot style: colours anyone can tell apart, and files that never change by chance."""
 
 from __future__ import annotations
 

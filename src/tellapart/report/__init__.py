@@ -1,4 +1,4 @@
-"""A claim, what it means and what an audit found, as one file to read, print and keep.
+"""The privacy report: a claim, what it means and what an audit found, as one file to keep.
 
 ``of`` turns a mechanism, a promise or a verdict into a report, plain data; ``write`` writes it as
 a web page that needs nothing else (extra ``report``), with the same data as JSON beside it;

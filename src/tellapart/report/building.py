@@ -1,4 +1,4 @@
-"""From a claim, a verdict, evidence or metrics to a report."""
+"""A privacy report is built from a claim, an audit's verdict, evidence or metrics."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tellapart.report import checklist, curve_points
 from tellapart.report.checklist import Known
 from tellapart.report.meaning import ClaimReading, ReportOptions, promised, read_claim, unit_words
 from tellapart.report.model import Input, Made, Report, Traced
+from tellapart.risk.catalogue import FPR, PRIOR
 
 _NO_EVIDENCE = (
     "This says what is claimed and what that means. It holds no evidence that any code keeps the "
@@ -46,8 +47,8 @@ def of(
     *,
     name: str = "",
     unit: str = "",
-    prior: float = 0.5,
-    fpr: float = 0.01,
+    prior: float = PRIOR.default,
+    fpr: float = FPR.default,
     delta: float | Sequence[float] | None = None,
     out_of: int = 1_000,
     answers: Mapping[str, str] | None = None,
@@ -243,7 +244,7 @@ def _finished(report: Report, subject: Subject | None, known: Known, filed: _Fil
     established, refuted = dict(known.established), {}
     if report.refuted:
         refuted = {"epsilon": f"{report.headline}.", "tested": _tested(report)}
-    elif report.refuted is False and not report.bayesian:
+    elif report.refuted is False:
         established["tested"] = _tested(report)
     elif report.design is not None:  # nothing that could have spoken against a claim
         stated["tested"] = _tested(report)

@@ -13,10 +13,8 @@ from tellapart import _checks
 from tellapart._numeric.text import fixed
 from tellapart.mechanisms.base import LocalMechanism, Mechanism
 from tellapart.mechanisms.combine import Combined, parts_of
-from tellapart.mechanisms.noise import AdditiveNoise
-from tellapart.mechanisms.shapes import Staircase, UniformNoise
 from tellapart.mechanisms.shuffled import Shuffled
-from tellapart.mechanisms.subject import Subject
+from tellapart.mechanisms.subject import Subject, answer_error
 from tellapart.report.model import Item
 
 _GUARANTEE = "The guarantee"
@@ -139,9 +137,9 @@ def described(subject: Subject | None) -> dict[str, str]:
 
 def error_of(subject: Subject | None) -> dict[str, str]:
     """How far off an answer is, where noise is all that is added to it."""
-    if not isinstance(subject, AdditiveNoise | Staircase | UniformNoise):
+    deviation, margin = answer_error(subject)
+    if deviation is None or margin is None:
         return {}
-    deviation, margin = subject.deviation(), subject.margin(0.95)
     return {
         "utility": f"The noise has standard deviation {fixed(deviation, up=True)}; 95 % of "
         f"answers lie within ±{fixed(margin, up=True)} of the truth."

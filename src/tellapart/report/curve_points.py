@@ -1,4 +1,4 @@
-"""Curves of a report as points, each with the side it errs on."""
+"""Trade-off curves of a report as ROC points (FPR, TPR), each with the side it errs on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing else: no script, no network, no other file."""
+"""The privacy report as one HTML page that needs nothing else: no script, no network, no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim means: risks at a prior, in numbers and in words, each with its side."""
+"""What a claimed ε means: risk measures at a prior, in numbers and words, each with its side."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.report.curve_points import ERRS, RATES
 from tellapart.report.model import Meaning
-from tellapart.risk.catalogue import Reading
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 
 # The δ at which ε is told besides the one asked for, where it is finite.
 _DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
-_USUAL = 1e-5
 # A larger ε promises nothing that a double can tell from nothing.
 _MOST = 700
 
@@ -74,8 +73,8 @@ class ReportOptions:
     The first of ``deltas`` is that of every ε; at the others ε is told besides.
     """
 
-    prior: float = 0.5
-    fpr: float = 0.01
+    prior: float = PRIOR.default
+    fpr: float = FPR.default
     deltas: tuple[float, ...] = ()
     out_of: int = 1_000
 
@@ -92,7 +91,7 @@ class ReportOptions:
         """The δ of most interest: the one asked for, the promise's own, or the usual one."""
         if self.deltas:
             return self.deltas[0]
-        return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else _USUAL
+        return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else DELTA.default
 
     def words(self, curve: TradeoffCurve) -> str:
         """That δ, and whether anyone asked for it."""
@@ -132,7 +131,7 @@ def read_claim(subject: Subject, options: ReportOptions) -> ClaimReading:
     except NotCertified:
         if not isinstance(subject, Mechanism):
             raise
-        sure = subject.bracket(delta if 0 < delta < 1 else _USUAL).lower
+        sure = subject.bracket(delta if 0 < delta < 1 else DELTA.default).lower
         return ClaimReading(sure, _meaning(subject, sure, options, delta), delta)
 
 
@@ -189,7 +188,7 @@ def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | No
     """Where numbers are not formulas: what is certain of ε, every error counted."""
     if not isinstance(subject, Mechanism) or curve_of(subject)._accuracy <= FORMULAS:
         return None
-    at = delta if 0 < delta < 1 else _USUAL
+    at = delta if 0 < delta < 1 else DELTA.default
     try:
         bracket = subject.bracket(at)
     except (NotCertified, Unsupported):

@@ -1,13 +1,12 @@
-"""A report: what is claimed, what that means, what was found, and how to check it; plain data."""
+"""The privacy report as plain data: the claim, its meaning, what was found, how to check it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from typing import Any
 
+from tellapart._numeric.text import as_json
 from tellapart.audit.evidence.base import Finding
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.summary import AuditSummary, Shown
@@ -79,7 +78,8 @@ class Report:
     """What is claimed and what it means, what an audit says of it, and what that rests on.
 
     ``unit`` is what is protected and ``neighbours`` which data sets must look alike, where
-    anybody said so. ``refuted`` is None where no claim was judged; what belongs to evidence alone
+    anybody said so. ``refuted`` is None where no claim was judged, or where no
+    outcome could have refuted it; what belongs to evidence alone
     is empty where there is none. ``curves`` holds (FPR, TPR) points, each curve with its side.
 
     >>> import tellapart as ta
@@ -131,20 +131,7 @@ class Report:
         """The report as JSON can hold it."""
         names = (part.name for part in fields(self))
         return {
-            name: plain(getattr(self, name)) for name in names if name not in ("summary", "traced")
+            name: as_json(getattr(self, name))
+            for name in names
+            if name not in ("summary", "traced")
         }
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it; JSON has no infinity, so that is written as a word."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Enum):
-        return value.value
-    if hasattr(value, "__dataclass_fields__"):
-        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return "inf" if value > 0 else "-inf"
-    return value

@@ -1,4 +1,4 @@
-"""Writing a report: both files whole, or neither."""
+"""Writing a privacy report, as HTML and as JSON: both files whole, or neither."""
 
 from __future__ import annotations
 

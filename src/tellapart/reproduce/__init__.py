@@ -84,7 +84,7 @@ def _write(aside: Path, cells: tuple[Cell, ...]) -> list[str]:
     """Make every file; their names, the page last so that it never links to what is not there."""
     # Here, because the table alone does not need the extra that draws.
     from tellapart.plot import save
-    from tellapart.reproduce import figures, page
+    from tellapart.reproduce import figures, render
 
     pictures = figures.draw_all()
     for picture in pictures:
@@ -93,7 +93,7 @@ def _write(aside: Path, cells: tuple[Cell, ...]) -> list[str]:
         "table-1.txt": render.text(cells),
         "table-1.csv": render.comma_separated(cells),
         "table-1.json": render.as_json(cells),
-        "index.html": page.page(pictures, cells),
+        "index.html": render.page(pictures, cells),
     }
     for name, content in texts.items():
         (aside / name).write_text(content, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""What an attacker gains: every risk a person cares about, read off one curve.
+"""Risk measures: what an attacker gains, every risk a person cares about, read off one curve.
 
 Measures are plain functions of a curve, so anyone can add their own. A curve from below
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
@@ -17,7 +17,12 @@ from tellapart.risk.decisions import (
     precision,
     success,
 )
-from tellapart.risk.inference import laplace_epsilon, least_epsilon, rates_from_precision
+from tellapart.risk.inference import (
+    gaussian_mu,
+    laplace_epsilon,
+    least_epsilon,
+    rates_from_precision,
+)
 from tellapart.risk.rates import advantage, auc, epsilon, tpr
 from tellapart.risk.sentences import words
 
@@ -27,6 +32,7 @@ __all__ = [
     "bayes_error",
     "epsilon",
     "f_score",
+    "gaussian_mu",
     "laplace_epsilon",
     "least_epsilon",
     "max_posterior",

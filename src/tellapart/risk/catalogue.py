@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import Scale, fixed
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.risk.decisions import (
@@ -117,7 +116,8 @@ class Measure:
 
     ``function`` takes a curve and the ``arguments`` by their names. ``name`` is filled in with the
     arguments; a ``meaning`` that is a function takes the value and the arguments. One with a
-    ``limit`` can be limited, from below where smaller is worse.
+    ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
+    every curve, it is proved to be larger for a larger prior.
     """
 
     key: str
@@ -126,6 +126,7 @@ class Measure:
     meaning: str | Callable[..., str]
     arguments: tuple[Argument, ...] = ()
     smaller_is_worse: bool = False
+    grows_with_prior: bool = False
     limit: LimitRange | None = None
 
     @property
@@ -138,10 +139,12 @@ class Measure:
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve, with the side on which the truth lies."""
         value = float(self.function(curve, **arguments))
-        told = self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
+        meaning = (
+            self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
+        )
         up = self.smaller_is_worse == (curve.bound is Bound.UPPER)
         relation = "=" if curve.bound is Bound.EXACT else "≤" if up else "≥"
-        return Reading(self.key, self.name.format(**arguments), value, relation, told, up)
+        return Reading(self.key, self.name.format(**arguments), value, relation, meaning, up)
 
 
 def _epsilon_meaning(value: float, *, delta: float) -> str:
@@ -182,6 +185,7 @@ MEASURES: dict[str, Measure] = {
             "PPV at FPR {fpr:g}",
             "share of its accusations that are right",
             (FPR, PRIOR),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Share of accusations that are right at --fpr.",
                 "accusations that are right, at the FPR",
@@ -196,6 +200,7 @@ MEASURES: dict[str, Measure] = {
             "precision at recall {recall:g}",
             lambda _, *, recall, prior: f"the same, when it finds {100 * recall:g} % of them",
             (RECALL, PRIOR),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Share of accusations that are right at --recall.",
                 "accusations that are right, at a recall",
@@ -210,6 +215,7 @@ MEASURES: dict[str, Measure] = {
             "largest posterior",
             "strongest belief an output can lead to",
             (PRIOR,),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Strongest belief in membership that an output leads to.",
                 "belief in membership: the strongest that an output leads to",
@@ -225,6 +231,7 @@ MEASURES: dict[str, Measure] = {
             "F-score, weight {weight:g}",
             "its best mix of precision and recall",
             (WEIGHT, PRIOR),
+            grows_with_prior=True,
             limit=LimitRange(
                 "Best mix of precision and recall, with --weight.",
                 "F-score: best mix of precision and recall",
@@ -291,6 +298,11 @@ MEASURES: dict[str, Measure] = {
         ),
     )
 }
+
+
+def measure_of(function: Callable[..., Any]) -> Measure | None:
+    """The record of a measure, by its function; None for one that nobody declared."""
+    return next((known for known in MEASURES.values() if known.function is function), None)
 
 
 def limited() -> dict[str, tuple[Measure, LimitRange]]:

@@ -1,4 +1,4 @@
-"""Risks under a prior: how far an attacker's word can be trusted.
+"""Bayesian risk under a prior: PPV, posterior, Bayes error, F-score and their best attacks.
 
 ``prior`` is P(h1), the chance before looking that the record is present; gamma stands for
 (1 − prior)/prior, the number of outsiders per member.
@@ -72,11 +72,11 @@ def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5
     0.731059
     """
     check_curve(curve=curve)
-    found, before = _checks.rates_together(recall=recall, prior=prior)
+    asked, before = _checks.rates_together(recall=recall, prior=prior)
     with np.errstate(all="ignore"):
         limit = np.exp(-steepest(curve))
-        ratio = np.where(found > 0, np.asarray(curve.fpr(found)) / found, limit)
-        return shaped(_precision(ratio, before), found, before)
+        ratio = np.where(asked > 0, np.asarray(curve.fpr(asked)) / asked, limit)
+        return shaped(_precision(ratio, before), asked, before)
 
 
 def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> float | Array:
@@ -268,10 +268,10 @@ class _FScoreGame:
         costs = self.gamma * (fpr / tpr) + self.b2 * fnr / tpr
         costs = np.where(tpr > 0, costs, np.inf)
         least = np.argmin(costs, axis=0)[None]
-        found = np.take_along_axis(costs, least, axis=0)[0]
+        lowest = np.take_along_axis(costs, least, axis=0)[0]
         where = np.take_along_axis(tried, least, axis=0)[0]
-        improved = found < cost
-        return np.where(improved, found, cost), np.where(improved, where, cut), improved
+        improved = lowest < cost
+        return np.where(improved, lowest, cost), np.where(improved, where, cut), improved
 
 
 def _near(steps: Array, like: Array) -> Array:
@@ -288,8 +288,8 @@ def check_weight(weight: float) -> float:
 
 def _precision(ratio: Array, prior: Array) -> Array:
     """1/(1 + gamma·FPR/TPR); a prior of 0 or 1 is beyond doubt."""
-    found = prior / (prior + (1 - prior) * ratio)
-    return np.where(prior == 0, 0.0, np.where(prior == 1, 1.0, found))
+    share = prior / (prior + (1 - prior) * ratio)
+    return np.where(prior == 0, 0.0, np.where(prior == 1, 1.0, share))
 
 
 def steepest(curve: TradeoffCurve) -> float:

@@ -1,4 +1,4 @@
-"""Backwards: the least ε or μ under which an attack with these rates is possible.
+"""Lower bounds on ε or μ from an attack's rates: the least under which it is possible.
 
 A point that an optimal attacker reached gives the parameter; one that a realistic attacker
 reached gives a lower bound, and of several points the largest counts. Rates measured on samples
@@ -24,19 +24,19 @@ def rates_from_precision(
     >>> round(fpr, 6), tpr
     (0.2, 0.6)
     """
-    right, found = _checks.rates_together(precision=precision, recall=recall)
+    right, share = _checks.rates_together(precision=precision, recall=recall)
     before = _checks.inside_unit(prior=prior)
-    if np.any((right == 0) & (found > 0)):
+    if np.any((right == 0) & (share > 0)):
         _checks.refuse("precision", "exceed 0 where members are found", precision)
     with np.errstate(all="ignore"):
-        fpr = np.where(found == 0, 0.0, found * (1 - right) / right * before / (1 - before))
+        fpr = np.where(share == 0, 0.0, share * (1 - right) / right * before / (1 - before))
         # A precision equal to the prior means FPR = recall; the last digits of both may miss it.
         slack = 8 * np.finfo(float).eps * (1 / (1 - right) + 1 / (1 - before))
     if np.any(fpr > 1 + slack):
         rule = f"be possible with this recall and prior (FPR would be {float(np.max(fpr)):.4g})"
         _checks.refuse("precision", rule, precision)
     fpr = np.minimum(fpr, 1.0)
-    return shaped(fpr, fpr), shaped(found + 0 * fpr, fpr)
+    return shaped(fpr, fpr), shaped(share + 0 * fpr, fpr)
 
 
 def least_epsilon(*, fpr: ArrayLike, tpr: ArrayLike, delta: float = 0.0) -> float | Array:
@@ -62,12 +62,12 @@ def laplace_epsilon(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:
     """
     alpha, power = _mirrored(fpr, tpr)
     with np.errstate(all="ignore"):
-        found = np.select(
+        epsilon = np.select(
             [alpha == power, power <= 0.5, alpha <= 0.5],
             [0.0, np.log(power / alpha), -np.log(4 * alpha * (1 - power))],
             np.log((1 - alpha) / (1 - power)),
         )
-    return shaped(found, alpha)
+    return shaped(epsilon, alpha)
 
 
 def gaussian_mu(*, fpr: ArrayLike, tpr: ArrayLike) -> float | Array:

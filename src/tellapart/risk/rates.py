@@ -1,4 +1,4 @@
-"""Risks that need no prior: how far apart the two worlds are."""
+"""Membership advantage, TPR at an FPR, AUC and ε: risks that need no prior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A curve in sentences, for people who would rather not read one."""
+"""A trade-off curve in sentences, for people who would rather not read one."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def words(
     def risk(value: float, digits: int = 2) -> str:
         return _number(value, up=not shown, digits=digits)
 
-    crowd, members, found = _plain(people), _plain(count), risk(float(curve.tpr(size)) * count)
-    if _value(found) > _value(members):  # rounded up, no more than all of them are found
-        members = found = _number(count, up=True, digits=4)
+    crowd, members, caught = _plain(people), _plain(count), risk(float(curve.tpr(size)) * count)
+    if _value(caught) > _value(members):  # rounded up, no more than all of them are found
+        members = caught = _number(count, up=True, digits=4)
     right = risk(100 * float(ppv(curve, fpr=size, prior=before)), 3)
     lead = risk(100 * float(advantage(curve)))
     return "\n".join(
@@ -56,7 +56,7 @@ def words(
             f"Of {crowd} {_noun(crowd, 'person', 'people')}, {members} "
             f"{_noun(members, 'is a member', 'are members')}{_average(count)}.",
             f"An attacker who wrongly accuses {_plain(100 * size)} % of the others "
-            f"({_plain(size * others)} of {_plain(others)}) finds {limit} {found} of the "
+            f"({_plain(size * others)} of {_plain(others)}) finds {limit} {caught} of the "
             f"{members} {_noun(members, 'member', 'members')}; "
             f"a guess would find {_plain(size * count)}.",
             f"Of 100 such accusations, {limit} {right} {_noun(right, 'is', 'are')} right; "
@@ -120,5 +120,5 @@ def _average(count: float) -> str:
     return "" if abs(count - round(count)) < 1e-9 * max(count, 1) else " on average"
 
 
-def _noun(shown: str, one: str, many: str) -> str:
-    return one if shown == "1" else many
+def _noun(shown: str, single: str, many: str) -> str:
+    return single if shown == "1" else many

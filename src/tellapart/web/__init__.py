@@ -1,11 +1,14 @@
-"""The explorer: a page on your own machine to see, drag and share what an attacker can do.
+"""The explorer, an interactive page of trade-off curves and risks, on your own machine.
 
 It computes nothing: views ask the library and say what to show, as plain data; the page draws it.
 Nothing comes from elsewhere, so it works with the network off (extra ``web``).
 
-Each of the `views` is pure functions of a state; the rest asks, answers and serves.
+- `views`: the pages, each of them pure functions of a state; `view`: what a page is, and its URL;
+- `controls`, `answer`, `pictures`: what can be set and what is shown, as plain data;
+- `questions`, `limits`, `workers`: what is asked, what it may cost, and processes that answer;
+- `app`, `gate`, `server`: the Dash application, whose requests are let in, and the server.
 """
 
-from tellapart.web._server import address, example, free_port, serve
+from tellapart.web.server import address, example, free_port, serve
 
 __all__ = ["address", "example", "free_port", "serve"]

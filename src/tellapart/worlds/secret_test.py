@@ -16,8 +16,7 @@ from tellapart.worlds.models.gaussian import GaussianRecords
 from tellapart.worlds.models.laws import NormalLaw
 from tellapart.worlds.models.queries import Vector
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret
-from tellapart.worlds.pairs.curves import pair_curve
-from tellapart.worlds.pairs.extremes import Extreme, Law, extremes
+from tellapart.worlds.pairs.curves import Extreme, Law, extremes, pair_curve
 from tellapart.worlds.pairs.gaussian import GaussianPair
 from tellapart.worlds.pairs.integrals import mutual_information, renyi
 from tellapart.worlds.pairs.laplace import LaplacePair

@@ -9,7 +9,7 @@ import pytest
 from dp_accounting import dp_event
 
 import tellapart as ta
-from tellapart.accountants import _spent
+from tellapart.accountants import spent
 from tellapart.accountants.dp_accounting import CurveAccountant
 from tellapart.mechanisms.combine import Repeated
 
@@ -169,7 +169,7 @@ def test_a_bracket_that_is_not_reached_is_widened():
             return super().bracket(delta, gap, order)
 
     mechanism = Stubborn(ta.Laplace(5.0), 20)
-    assert _spent.epsilon(mechanism, 1e-5) >= ROUGH.bracket(1e-5).upper.epsilon(1e-5)
+    assert spent.epsilon(mechanism, 1e-5) >= ROUGH.bracket(1e-5).upper.epsilon(1e-5)
     assert asked == [1e-4, 1e-2, 1.0]
 
 

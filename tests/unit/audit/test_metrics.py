@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import tellapart
 from tellapart import report
+from tellapart.audit import Orientation, Scores, metrics
 from tellapart.audit import attack_metrics as module
-from tellapart.audit.attack_metrics import metrics
-from tellapart.audit.scores import Orientation, Scores
 from tellapart.data import sorted_runs as runs
 from tellapart.errors import InvalidArgument, Unsupported
 

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tellapart.audit import Orientation, Scores
 from tellapart.audit import scores as in_memory
-from tellapart.audit.scores import Orientation, RankedScores, Scores
+from tellapart.audit.scores import RankedScores
 from tellapart.data import parquet, reading
 from tellapart.data import sorted_runs as runs
 from tellapart.data.columns import Names

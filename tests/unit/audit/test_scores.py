@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit.scores import Orientation, RankedScores, Scores
+from tellapart.audit import Orientation, Scores
+from tellapart.audit.scores import RankedScores
 from tellapart.data.ranked import Negated, Ranked
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 

@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.summary import summarise
 from tellapart.audit.verdict import alternative
 from tellapart.curve.guarantees import gaussian
 
@@ -81,11 +82,11 @@ def test_verdicts_say_what_was_claimed_and_shown():
 @pytest.mark.parametrize(
     "claim",
     [
-        ta.guarantee(epsilon=8.0),
-        gaussian(4.0),
-        ta.Gaussian(sigma=0.3),
-        ta.Laplace(scale=0.2),
-        ta.RandomizedResponse(6.0),
+        ta.guarantee(epsilon=2.0),
+        gaussian(2.0),
+        ta.Gaussian(sigma=0.5),
+        ta.Laplace(scale=0.5),
+        ta.RandomizedResponse(2.0),
     ],
     ids=str,
 )
@@ -97,6 +98,93 @@ def test_no_verdict_says_private(claim, method):
     assert "This does not show that the claim is true." in said
     assert "is private" not in said
     assert "safe" not in said
+
+
+def _outcomes(members, others):
+    """Scores of so many of each, from wholly apart to wholly the wrong way round."""
+    draw = np.random.default_rng(members)
+    apart = draw.random(members) + 1, draw.random(others) - 1
+    yield audit.Scores(*apart)
+    yield audit.Scores(draw.random(members), draw.random(others))
+    yield audit.Scores(*(-side for side in apart))
+    yield audit.Scores(np.full(members, 0.5), np.full(others, 0.75))
+
+
+@each_method
+@pytest.mark.parametrize("claim", [ta.guarantee(0.1), ta.guarantee(1, 0.1), gaussian(1.0)], ids=str)
+@pytest.mark.parametrize("counts", [(3, 3), (8, 8), (12, 12), (5, 200), (200, 5), (40, 40)])
+def test_a_claim_is_judged_where_some_outcome_of_so_many_samples_could_refute_it(
+    method, claim, counts
+):
+    """Whatever the scores, asking whether any could is asking whether perfect ones do."""
+    if isinstance(method, audit.Fixed):
+        method = audit.Fixed(0.0)
+    verdicts = [
+        audit.judge(claim, audit.many_runs(one, method=method)) for one in _outcomes(*counts)
+    ]
+    could = {verdict.could_refute for verdict in verdicts}
+    assert len(could) == 1
+    if isinstance(method, audit.Split):  # perfect scores set aside may choose a lesser rank
+        assert not verdicts[0].refuted or could == {True}
+    else:
+        assert could == {verdicts[0].refuted}
+    assert {verdict.outcome[0] == "NO VERDICT" for verdict in verdicts} == {not could.pop()}
+
+
+@pytest.mark.parametrize("method", [None, audit.Split(), audit.Guessing(2, 2)], ids=str)
+@pytest.mark.parametrize(
+    "claim", [ta.guarantee(0.1), ta.guarantee(1), ta.guarantee(1, 0.1)], ids=str
+)
+@pytest.mark.parametrize("count", [3, 5, 8, 12, 40])
+def test_one_run_is_judged_where_some_outcome_of_its_canaries_could_refute(method, claim, count):
+    verdicts = [
+        audit.judge(claim, audit.one_run(one, method=method)) for one in _outcomes(count, count)
+    ]
+    could = {verdict.could_refute for verdict in verdicts}
+    assert not verdicts[0].refuted or could == {True}
+    if method is None:
+        assert could == {verdicts[0].refuted}
+
+
+def test_no_outcome_of_so_few_samples_is_no_verdict():
+    verdict = audit.judge(ta.guarantee(1), audit.many_runs(audit.Scores([1, 2, 3], [0, 0.5, 0.7])))
+    assert verdict.headline == (
+        "NO VERDICT: the claim ε = 1, δ = 0, as no outcome of so few samples could refute it at "
+        "95 % confidence"
+    )
+    *_, more = verdict.reasons()
+    assert more == (
+        "More samples: with about 2.4 times as many, the best outcome could refute the claim."
+    )
+    assert not verdict.refuted
+    assert summarise(verdict).refuted is None
+
+
+def test_a_claim_that_no_samples_refute_is_no_verdict():
+    verdict = audit.judge(ta.guarantee(0, 1), audit.many_runs(_normal(3.0)))
+    assert verdict.outcome[0] == "NO VERDICT"
+    assert "no number of them could refute the claim" in str(verdict)
+
+
+@pytest.mark.parametrize("samples", [20, 2_000])
+@pytest.mark.parametrize("until_decided", [False, True])
+def test_a_probe_of_few_calls_is_no_verdict(samples, until_decided):
+    def noisy(data, rng, size):
+        return data + rng.laplace(0, 1, size)
+
+    claim = ta.guarantee(2)
+    verdict = audit.probe(noisy, 0, 1, claim=claim, samples=samples, until_decided=until_decided)
+    few = samples == 20
+    assert verdict.outcome[0] == ("NO VERDICT" if few else "NOT REFUTED")
+    assert summarise(verdict).refuted is (None if few else False)
+
+
+def test_a_bayesian_bound_is_no_verdict():
+    verdict = audit.judge(
+        ta.guarantee(0.1), audit.many_runs(_normal(2.0), method=audit.Credible(1))
+    )
+    assert verdict.outcome == ("NO VERDICT", "as a Bayesian bound can refute nothing")
+    assert summarise(verdict).refuted is None
 
 
 def test_too_few_samples_say_what_they_would_miss():
@@ -175,7 +263,7 @@ def test_evidence_at_its_own_level_is_itself_and_at_a_larger_shows_more(method):
 
 
 def test_no_number_of_samples_refutes_what_the_rates_allow():
-    verdict = audit.judge(ta.guarantee(epsilon=6.0), audit.many_runs(_normal(0.5)))
+    verdict = audit.judge(ta.guarantee(epsilon=4.0), audit.many_runs(_normal(0.5)))
     assert verdict.samples_needed == math.inf
     assert "only a better attack could" in str(verdict)
 

@@ -16,7 +16,6 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit.attack_metrics import why_no_epsilon
 from tellapart.audit.summary import DESIGNS
-from tellapart.cli.audit import Looking
 
 COUNT = 200
 
@@ -68,12 +67,27 @@ def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
 
 
 def test_a_claim_that_stands_is_exit_code_zero_and_not_called_private(run):
-    code, out, err = run(f"{MANY} --epsilon 20 --delta 1e-5 --run-column run")
+    code, out, err = run(f"{MANY} --epsilon 4 --delta 1e-5 --run-column run")
     assert (code, err) == (0, "")
-    assert out.startswith("NOT REFUTED: the claim ε = 20, δ = 1e-05, at 95 % confidence\n")
+    assert out.startswith("NOT REFUTED: the claim ε = 4, δ = 1e-05, at 95 % confidence\n")
     assert "This does not show that the claim is true." in out
     assert "More samples:" in out
     assert "- No run has two scores: the column of runs was checked." in out
+
+
+@pytest.mark.parametrize(
+    ("rows", "design"), [(3, "many-runs"), (4, "one-run")], ids=["many runs", "one run"]
+)
+def test_scores_too_few_to_refute_are_no_verdict_and_exit_code_three(run, parsed, rows, design):
+    np.savez("few.npz", score=np.arange(2.0 * rows), member=np.repeat([0, 1], rows))
+    command = f"audit few.npz --design {design} --epsilon 1"
+    code, out, err = run(command)
+    assert (code, err) == (3, "")
+    assert " ".join(out.splitlines()[:2]).startswith(
+        "NO VERDICT: the claim ε = 1, δ = 0, as no outcome of so few samples could"
+    )
+    assert "REFUTED" not in out
+    assert parsed(command, code=3)["refuted"] is None
 
 
 def test_without_a_claim_there_are_bounds_and_no_verdict(run, parsed):
@@ -130,7 +144,8 @@ def test_a_threshold_that_was_fixed_beforehand(run):
 
 
 def test_json_holds_all_that_a_reader_needs(parsed, folder):
-    found = parsed(f"{MANY} --epsilon 20")
+    quiet = "audit quiet.npz --design many-runs --epsilon 3"
+    found = parsed(quiet)
     assert list(found) == [
         "headline", "reasons", "refuted", "claim", "unit", "neighbours", "meaning", "design",
         "sample", "members", "others", "calls", "confidence", "method", "shown", "finding",
@@ -138,15 +153,15 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
         "made",
     ]  # fmt: skip
     assert found["samples_needed"] == "inf"
-    assert found["made"]["command"] == f"tellapart {MANY} --epsilon 20 --json"
-    size = (folder / "runs.npz").stat().st_size
-    assert found["made"]["inputs"] == [{"file": "runs.npz", "bytes": size}]
+    assert found["made"]["command"] == f"tellapart {quiet} --json"
+    size = (folder / "quiet.npz").stat().st_size
+    assert found["made"]["inputs"] == [{"file": "quiet.npz", "bytes": size}]
     assert found["made"]["seed"] is None  # nothing was drawn
-    assert parsed(f"{MANY} --epsilon 20 --method split --seed 5")["made"]["seed"] == 5
+    assert parsed(f"{quiet} --method split --seed 5")["made"]["seed"] == 5
     assert set(found["made"]["versions"]) == {"tellapart", "Python", "NumPy", "SciPy"}
     claim, shown = (np.array(found["curves"][one]["points"]) for one in ("claim", "evidence"))
-    assert np.array_equal(claim[:, 1], ta.guarantee(20).tpr(claim[:, 0]))
-    assert np.array_equal(shown[:, 1], audit.many_runs(read()).curve().tpr(shown[:, 0]))
+    assert np.array_equal(claim[:, 1], ta.guarantee(3).tpr(claim[:, 0]))
+    assert np.array_equal(shown[:, 1], audit.many_runs(read("quiet.npz")).curve().tpr(shown[:, 0]))
 
 
 @pytest.mark.parametrize(
@@ -166,13 +181,15 @@ def test_a_claim_is_named_as_elsewhere(parsed, options, claim):
 
 
 @pytest.mark.parametrize(("method", "word"), [("joint-beta", "joint Beta"), ("jeffreys", "Jeff")])
-def test_a_belief_is_told_and_refutes_nothing(run, method, word):
+def test_a_belief_is_told_and_refutes_nothing(run, parsed, method, word):
     code, out, _ = run(f"{MANY} --epsilon 0.1 --method {method} --threshold 1")
     assert code == 3
-    assert out.startswith("NOT REFUTED")
+    assert out.startswith("NO VERDICT: the claim ε = 0.1, δ = 0, as a Bayesian bound can refute")
+    assert "REFUTED" not in out
     assert word in out
     assert "overclaims" in out
-    assert "can refute nothing" in out
+    found = parsed(f"{MANY} --epsilon 0.1 --method {method} --threshold 1", code=3)
+    assert found["refuted"] is None
 
 
 def test_columns_orientation_and_csv(parsed):
@@ -228,7 +245,7 @@ def test_one_run(parsed, run, options, method):
 
 
 def test_one_run_says_what_it_rests_on(run):
-    code, out, _ = run(f"{ONE} --epsilon 30")
+    code, out, _ = run(f"{ONE} --epsilon 5")
     assert code == 0
     assert "- Each canary was in or out by its own fair coin," in out
 
@@ -300,6 +317,14 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             "group must be a column of its own, got 'member'",
         ),
         (
+            "audit runs.npz --design one-run --each-group record",
+            "--each-group must be left out with --design one-run, got 'record'",
+        ),
+        (
+            "audit runs.npz --design one-model --each-group record",
+            "--each-group must be left out with --design one-model, got 'record'",
+        ),
+        (
             f"{ONE} --plot x.svg",
             "--plot must be left out with --design one-run, which shows no curve, got 'x.svg'",
         ),
@@ -348,10 +373,10 @@ def test_every_design_is_offered_in_words():
     assert all(words.meaning and words.sample for words in DESIGNS.values())
 
 
-def test_one_model_takes_no_way_of_looking():
-    Looking().none()
-    with pytest.raises(ta.InvalidArgument, match="--guesses-out must be left out"):
-        Looking(guesses_out=3).none()
+def test_one_model_takes_no_way_of_looking(run, folder):
+    code, out, err = run("audit quiet.npz --design one-model --guesses-out 3")
+    assert (code, out) == (2, "")
+    assert err.startswith("tellapart: --guesses-out must be left out with --design one-model")
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -413,6 +438,8 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     for name in ("scores.csv", "attack.csv", "runs/a.csv"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(f"score,member\n{rows}\n")
+    coins = np.random.default_rng(0).integers(0, 2, 40_000)  # enough to refute ε = 8, if they did
+    np.savez("canaries.npz", score=np.random.default_rng(1).normal(coins), member=coins)
     import duckdb
 
     duckdb.sql("copy (from 'runs/a.csv') to 'runs/a.parquet'")

@@ -238,11 +238,11 @@ def scores(tmp_path):
 @pytest.mark.parametrize(
     "claim",
     [
-        "--mechanism gaussian --sigma 0.2",
-        "--mechanism gaussian --epsilon 9",
-        "--mu 4",
-        "--epsilon 9",
-        "--mechanism laplace --epsilon 9",
+        "--mechanism gaussian --sigma 0.5",
+        "--mechanism gaussian --epsilon 7",
+        "--mu 2",
+        "--epsilon 4",
+        "--mechanism laplace --epsilon 4",
     ],
 )
 def test_an_audit_shows_epsilon_at_the_delta_given(claim, scores, call):
@@ -260,7 +260,7 @@ def test_an_audit_shows_epsilon_at_the_delta_given(claim, scores, call):
 
 
 def test_an_audit_without_a_delta_says_which_it_took(scores, call):
-    said = call(f"audit {scores} --design many-runs --mu 4")
+    said = call(f"audit {scores} --design many-runs --mu 2")
     assert "at δ = 1e-5 (default)." in " ".join(said.split())
 
 

@@ -52,7 +52,7 @@ def test_a_port_that_cannot_be_is_one_line(run, port, said):
 
 
 def test_a_port_in_use_is_one_line(run):
-    with socket.create_server((web._server.HOST, 0)) as other:
+    with socket.create_server((web.server.HOST, 0)) as other:
         port = other.getsockname()[1]
         said = f"port {port} is in use: choose another, or leave it out for a free one"
         assert run(f"explore --no-browser --port {port}") == (2, "", f"tellapart: {said}\n")
@@ -65,7 +65,7 @@ def test_a_port_for_administrators_is_one_line(run, monkeypatch):
         def bind(self, _where):
             raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(web._server.socket, "socket", Refusing)
+    monkeypatch.setattr(web.server.socket, "socket", Refusing)
     said = "port 80 is for administrators: choose one from 1024 on"
     assert run("explore --no-browser --port 80") == (2, "", f"tellapart: {said}\n")
 
@@ -84,7 +84,7 @@ def test_a_browser_is_opened_unless_told_not_to(run, monkeypatch, given, opens):
             stopped.append(True)
 
     opened, stopped = [], []
-    monkeypatch.setattr(web._server.threading, "Timer", AtOnce)
+    monkeypatch.setattr(web.server.threading, "Timer", AtOnce)
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr("waitress.create_server", lambda *_, **_given: Stopped())
     port = web.free_port()

@@ -6,13 +6,16 @@ import sys
 
 import pytest
 
-# A measure of which less is worse, with an argument of its own; and a mechanism with a parameter
-# of its own. Nothing else says a word of either.
+# A measure of which less is worse, with an argument of its own; one that grows with the prior; and
+# a mechanism with a parameter of its own, whose answer is off by so much. Nothing else says a word
+# of any.
 DECLARED = """
+from dataclasses import dataclass
+
 import tellapart as ta
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, Kind, Parameter, PrivateSide, Way
-from tellapart.risk.catalogue import MEASURES, Argument, LimitRange, Measure
+from tellapart.risk.catalogue import MEASURES, PRIOR, Argument, LimitRange, Measure
 
 def overlooked(curve, *, alarms):
     return 1 - curve.tpr(alarms)
@@ -26,10 +29,30 @@ MEASURES["overlooked"] = Measure(
     (alarms,), smaller_is_worse=True,
     limit=LimitRange("Share of members missed.", "members missed", 0.9, 0.01, 1, Scale.LINEAR),
 )
-PARAMETERS["half"] = Parameter(
-    "half", "half of the scale", 0.1, 50, private_side=PrivateSide.LARGER, option="Half a scale."
+MEASURES["odds"] = Measure(
+    "odds", lambda curve, *, prior: asked.append(prior) or prior, "odds", "all that is known",
+    (PRIOR,), grows_with_prior=True,
 )
-KINDS["halved"] = Kind("halved", (Way(lambda half: ta.Laplace(2 * half), ("half",)),), "half=1")
+asked = []
+
+@dataclass(frozen=True)
+class Halved(ta.Mechanism):
+    half: float = 1.0
+
+    def _present_test(self):
+        return ta.Laplace(2 * self.half).curve()
+
+    def deviation(self):
+        return 10 * self.half
+
+    def margin(self, coverage=0.95):
+        return 30 * self.half
+
+PARAMETERS["half"] = Parameter(
+    "half", "half of the scale", 0.1, 50, private_side=PrivateSide.LARGER, symbol="½",
+    option="Half a scale.",
+)
+KINDS["halved"] = Kind("halved", (Way(Halved, ("half",)),), "half=1")
 """
 SHOWN = """
 import contextlib, io, json
@@ -41,16 +64,33 @@ def run(line):
         code = main(line.split())
     return code, out.getvalue()
 
-from tellapart.web._questions import Question, answer, report
+from tellapart.web.questions import PageQuestion, answer, report
 from dataclasses import asdict
 
 def page(view, changed=None, **values):
-    told = answer(Question(view, values, changed))
+    told = answer(PageQuestion(view, values, changed))
     return {"controls": told.controls, "query": told.query, "problem": told.problem,
             "answer": asdict(told.answer)}
 
-chosen = {"mechanism": "halved", "on_overlooked": "yes"}
+def of_priors(key, **arguments):
+    asked.clear()
+    try:
+        about = ta.worlds.PriorRange(0.1, 0.3)
+        ends = about.defender_bound(ta.guarantee(1), MEASURES[key].function, **arguments)
+        return ends, len(asked)
+    except ta.InvalidArgument as why:
+        return str(why)
+
+def on_top():
+    from tellapart import choose, plot
+    frontier = choose.frontier(Halved, [1, 2])
+    return [word for axis in plot.frontier(frontier).axes for child in axis.child_axes
+            for word in (text.get_text() for text in child.get_xticklabels())]
+
 print(json.dumps({
+    "priors": of_priors("odds"),
+    "no priors": of_priors("overlooked", alarms=0.1),
+    "pictured": on_top(),
     "help": run("choose --help"),
     "risk help": run("risk --help"),
     "risk": run("risk halved --half 1 --alarms 0.1 --json"),
@@ -64,7 +104,7 @@ print(json.dumps({
     "choose": page("/choose", mechanism="halved", on_min_overlooked="yes", on_max_advantage="no",
                    alarms="0.02"),
     "turned": page("/choose", "mechanism.0.half", mechanism="halved:half=1"),
-    "report": report(Question("/", {"mechanism": "halved:half=1"})),
+    "report": report(PageQuestion("/", {"mechanism": "halved:half=1"})),
     "filed": run("report halved --half 1 --json"),
 }))
 """
@@ -148,6 +188,21 @@ def test_the_mechanism_is_on_the_page(seen):
     rows = {row[0]: row[1] for row in tables(shown["answer"])["In numbers"]}
     assert rows["overlooked at 0.05"].startswith("≈ ")
     assert seen["turned"]["problem"]  # nothing of it is left open
+
+
+def test_how_far_off_answers_are_is_told_of_any_mechanism_that_knows(seen):
+    row = json.loads(seen["chosen"][1])["frontier"][0]
+    assert (row["deviation"], row["margin"]) == (10 * row["value"], 30 * row["value"])
+    (utility,) = (x for x in json.loads(seen["filed"][1])["checklist"] if x["key"] == "utility")
+    assert (
+        "standard deviation 10.0000; 95 % of answers lie within ±30.0000" in utility["established"]
+    )
+    assert {"½ = 1", "½ = 2"} <= set(seen["pictured"])
+
+
+def test_a_range_of_priors_knows_which_measures_grow_with_the_prior(seen):
+    assert seen["priors"] == [0.3, 2]  # nothing is looked at between the ends
+    assert seen["no priors"].startswith("measure must be larger for a stronger attacker")
 
 
 def test_both_are_in_the_report(seen):

@@ -91,10 +91,10 @@ COMMANDS = {
     "deployments": "compare --deployments broadband --plot out.svg",
     "report": "report gaussian out.html --sigma 2",
     "report and plot": "report gaussian out.html --sigma 2 --plot out.svg",
-    "audit": "audit scores.csv --design many-runs --epsilon 9 --plot out.svg",
-    "audit report": "audit scores.csv --design many-runs --epsilon 9 --report out.html",
-    "probe": "probe f.py:f --d0 0 --d1 1 --samples 400 --epsilon 9 --plot out.svg",
-    "probe report": "probe f.py:f --d0 0 --d1 1 --samples 400 --epsilon 9 --report out.html",
+    "audit": "audit scores.csv --design many-runs --epsilon 2 --plot out.svg",
+    "audit report": "audit scores.csv --design many-runs --epsilon 2 --report out.html",
+    "probe": "probe f.py:f --d0 0 --d1 1 --samples 400 --epsilon 2 --plot out.svg",
+    "probe report": "probe f.py:f --d0 0 --d1 1 --samples 400 --epsilon 2 --report out.html",
 }
 
 
@@ -146,7 +146,7 @@ save = plot.save
 plot.save = lambda *given: (sys.stdin.read(), save(*given))
 {PROGRAM}
 """
-REFUTED = COMMANDS["audit"].replace("--epsilon 9", "--epsilon 0.01")
+REFUTED = COMMANDS["audit"].replace("--epsilon 2", "--epsilon 0.01")
 
 
 @pytest.mark.parametrize(("words", "code"), [(COMMANDS["risk"], 0), (REFUTED, 1)])

@@ -24,8 +24,8 @@ from tellapart.data import csv_file, labels, reading, sources
 from tellapart.data.columns import Names
 from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
-from tellapart.web import _scores
-from tellapart.web._view import Dropped
+from tellapart.web.view import Dropped
+from tellapart.web.views.audit import read_dropped
 from tellapart.worlds import described
 
 DRAW = np.random.default_rng(3)
@@ -65,7 +65,7 @@ def said_everywhere(name, content, folder, **asked):
     with pytest.raises(BadScores) as of_python:
         Scores.read(path, **asked)
     with pytest.raises(BadScores) as of_page:
-        _scores.read(Dropped(name, content), Names(**asked), Orientation.HIGHER)
+        read_dropped(Dropped(name, content), Names(**asked), Orientation.HIGHER)
     said = str(of_python.value).replace(str(path), name)
     assert str(of_page.value).replace("; the command line takes more", "") == said
     assert "\n" not in said

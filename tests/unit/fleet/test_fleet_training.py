@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 
 from tellapart import fleet  # noqa: E402
 from tellapart.errors import InvalidArgument, Unsupported  # noqa: E402
-from tellapart.fleet import _batches, _random  # noqa: E402
-from tellapart.fleet._batches import row_length, rows_of  # noqa: E402
+from tellapart.fleet import _chunks, _random  # noqa: E402
+from tellapart.fleet._chunks import row_length, rows_of  # noqa: E402
 
 NETS = [
     fleet.Linear(inputs=8, classes=3),
@@ -159,7 +159,7 @@ def test_samples_that_find_no_room_lose_nobody(monkeypatch):
     recipe = fleet.SGD(steps=4, learning_rate=0.5, sampling_rate=0.1)
     usual = fleet.train(NETS[1], recipe, X, y, models=9, seed=3)
     # No room beyond the mean: almost every model must be trained again, and again.
-    monkeypatch.setattr(_batches, "_DEVIATIONS", 0.05)
+    monkeypatch.setattr(_chunks, "_DEVIATIONS", 0.05)
     again = fleet.train(NETS[1], recipe, X, y, models=9, seed=3)
     counts = [took_part(np.arange(9), 200, 0.1, step, (3,)).sum(1).max() for step in range(4)]
     assert row_length(200, 0.1) == 24 < max(counts)

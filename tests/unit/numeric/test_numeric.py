@@ -2,13 +2,13 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 from tellapart._numeric import hull
 from tellapart._numeric.quadrature import integrate
-from tellapart._numeric.safe import log_ratio, times_exp
-from tellapart._numeric.split import to_ends
+from tellapart._numeric.safe import complex_log1p, log_ratio, times_exp, to_ends
 from tellapart._numeric.text import count_in_words, too_many
 
 # -- safe ---------------------------------------------------------------------------------------
@@ -40,6 +40,23 @@ def test_log_ratio_knows_empty_masses():
     found = log_ratio(np.array([0.0, 0.5, 0.5, 5e-324]), np.array([0.5, 0.0, 0.25, 1.0]))
     assert found.tolist() == [-np.inf, np.inf, math.log(2), math.log(5e-324)]
     assert np.isnan(log_ratio(np.zeros(1), np.zeros(1)))
+
+
+def test_the_logarithm_of_a_complex_number_near_one_keeps_its_digits():
+    z = np.array([1e-9 + 0j, 1e-12 + 1e-7j, -3e-5 + 2e-3j])
+    logarithm = complex_log1p(z)
+    series = z - z**2 / 2 + z**3 / 3 - z**4 / 4 + z**5 / 5 - z**6 / 6
+    np.testing.assert_allclose(logarithm.real, series.real, rtol=1e-12)
+    np.testing.assert_allclose(logarithm.imag, series.imag, rtol=1e-12)
+
+
+@pytest.mark.parametrize("away", [1e-30, 1e-12, 1e-6, 0.3, 0.5, 0.7, 1 - 1e-6, 1 - 1e-12])
+def test_the_logarithm_of_a_complex_number_keeps_its_digits_on_the_way_to_minus_one(away):
+    z = np.array([-away * (1 + 1e-3j), -away * (1 - 0.7j), away * 1j])
+    with mpmath.workdps(100):
+        exact = [complex(mpmath.log(1 + mpmath.mpc(one))) for one in z.tolist()]
+    logarithm = complex_log1p(z)
+    np.testing.assert_allclose(np.abs(logarithm - exact) / np.abs(exact), 0.0, atol=1e-15)
 
 
 # -- quadrature ---------------------------------------------------------------------------------

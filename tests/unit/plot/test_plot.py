@@ -169,6 +169,16 @@ def test_a_frontier_is_its_rows():
     assert legend(figure) == [*FRONTIER.measures, FRONTIER.scope]
 
 
+@pytest.mark.parametrize(("less", "bottom"), [(0.0, 0.0), (0.7, None), (2.0, None)])
+def test_a_frontier_begins_at_nought_and_cuts_no_risk_off(less, bottom):
+    gain = {"gain": lambda curve: float(curve.tpr(0.5)) - less}
+    signed = choose.frontier(ta.Laplace.with_epsilon, [0.1, 0.5, 1, 2], measures=gain)
+    low, high = plot.frontier(signed).axes[0].get_ylim()
+    risks = [row.risks[0] for row in signed.rows]
+    assert low <= min(risks) <= max(risks) <= high
+    assert bottom is None or low == bottom
+
+
 def top_words(figure):
     (top,) = figure.axes[0].child_axes
     return [one.get_text() for one in top.get_xticklabels()]
@@ -426,7 +436,7 @@ SCORES = audit.Scores(members=DRAW.normal(1.5, 1, 1000), others=DRAW.normal(0, 1
 RANKS = audit.many_runs(SCORES)
 AUDITS = {
     "refuted": lambda: plot.audit(audit.judge(ta.guarantee(1), RANKS)),
-    "standing": lambda: plot.audit(audit.judge(ta.guarantee(9), RANKS)),
+    "standing": lambda: plot.audit(audit.judge(ta.guarantee(5), RANKS)),
     "no claim": lambda: plot.audit(RANKS),
     "claim aside": lambda: plot.audit(RANKS, ta.guarantee(1), ta.Gaussian(1 / 1.5)),
     "mechanism": lambda: plot.audit(audit.judge(ta.Gaussian(4), RANKS)),

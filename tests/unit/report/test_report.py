@@ -17,17 +17,16 @@ from rich.console import Console
 
 import tellapart as ta
 from tellapart import audit, plot, report
-from tellapart.audit.evidence.base import Design
+from tellapart._numeric.text import as_json
 from tellapart.audit.summary import summarise
 from tellapart.cli import report_text
-from tellapart.report import html
-from tellapart.report.model import plain
 
 DRAW = np.random.default_rng(5)
 SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
-STANDING = audit.judge(ta.guarantee(20), EVIDENCE)
+STANDING = audit.judge(ta.guarantee(4), EVIDENCE)
+TOO_FEW = audit.judge(ta.guarantee(20), EVIDENCE)
 COINS = DRAW.integers(0, 2, 500)
 ONE_RUN = audit.one_run(audit.Scores.from_rows(DRAW.normal(3.0 * COINS, 1), COINS))
 
@@ -44,18 +43,19 @@ PROBED = audit.probe(noisy, 0, 1, claim=ta.guarantee(1), samples=5000)
 FOUND = {
     "refuted": REFUTED,
     "standing": STANDING,
+    "too few": TOO_FEW,
     "a mechanism": audit.judge(ta.Gaussian(4), EVIDENCE),
     "no claim": EVIDENCE,
     "band": audit.judge(ta.guarantee(0.5), audit.many_runs(SCORES, method=audit.Band())),
     "one run": audit.judge(ta.guarantee(0.5), ONE_RUN),
     "one model": audit.metrics(SCORES),
     "calls": PROBED,
-    "calls standing": audit.judge(ta.guarantee(20), PROBED.evidence),
+    "calls standing": audit.judge(ta.guarantee(4), PROBED.evidence),
     "coins": audit.probe(coin, 0.1, 0.9, claim=ta.guarantee(1), samples=300),
     "calls without a claim": PROBED.evidence,
     "bets": audit.probe(noisy, 0, 1, claim=ta.guarantee(1), until_decided=True),
     "bets standing": audit.probe(
-        noisy, 0, 1, claim=ta.guarantee(20), until_decided=True, samples=300
+        noisy, 0, 1, claim=ta.guarantee(3), until_decided=True, samples=300
     ),
     "together": audit.together({"a<b": EVIDENCE, "c": audit.many_runs(SCORES)}),
 }
@@ -65,7 +65,7 @@ UNPICTURED = {"one model"}  # no claim, and no evidence that has a curve
 @pytest.fixture(scope="module", params=FOUND)
 def made(request):
     one = report.of(FOUND[request.param], scores=SCORES, seed=0, command="tellapart audit x.csv")
-    return request.param, one, html.page(one)
+    return request.param, one, report.page(one)
 
 
 # -- data ----------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_a_verdict_is_told_as_it_is():
     assert report.of(STANDING).samples_needed == STANDING.samples_needed
 
 
-@pytest.mark.parametrize("verdict", [REFUTED, STANDING, PROBED])
+@pytest.mark.parametrize("verdict", [REFUTED, STANDING, TOO_FEW, PROBED])
 def test_terminal_report_and_picture_say_what_one_summary_says(verdict):
     summary, made = summarise(verdict), report.of(verdict)
     assert str(verdict).splitlines() == [summary.headline, *summary.reasons]
@@ -156,8 +156,8 @@ def test_what_cannot_be_bounded_is_left_out():
 def test_how_many_more_canaries_are_needed_is_answered_for_many():
     """A million times as many would be more than there can be."""
     coins = DRAW.integers(0, 2, 3000)
-    scores = audit.Scores.from_rows(DRAW.normal(3.0 * coins, 1), coins)
-    verdict = audit.judge(ta.guarantee(30), audit.one_run(scores))
+    scores = audit.Scores.from_rows(DRAW.normal(size=3000), coins)
+    verdict = audit.judge(ta.guarantee(5), audit.one_run(scores))
     assert report.of(verdict).samples_needed == np.inf
     assert "no number of them would refute the claim" in verdict.reasons()[-1]
 
@@ -225,12 +225,12 @@ def test_bets_are_told_at_their_own_delta(name):
 
 
 def test_a_probes_page_speaks_of_outputs():
-    page = Page(html.page(report.of(FOUND["calls"]))).text
+    page = Page(report.page(report.of(FOUND["calls"]))).text
     assert "What the outputs show" in page
     assert "Design: calls, with 5,000 calls on each input; one output per call" in page
     found = page[page.index("What the outputs show") : page.index("What this rests on")]
     assert "members" not in found
-    assert "What the scores show" in Page(html.page(report.of(REFUTED))).text
+    assert "What the scores show" in Page(report.page(report.of(REFUTED))).text
     assert report.of(FOUND["calls without a claim"]).headline.startswith(
         "NO CLAIM: what the outputs show"
     )
@@ -239,17 +239,18 @@ def test_a_probes_page_speaks_of_outputs():
 def test_bayesian_statements_claim_no_power():
     belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
     told = report.of(audit.judge(ta.guarantee(0.01), belief))
-    assert told.refuted is False
+    assert told.refuted is None
     assert told.power is None
     assert all(one.basis.startswith("Bayesian, overclaims in ") for one in told.shown)
-    assert told.headline.endswith("by a bound that can refute nothing")
+    assert told.headline.startswith("NO VERDICT: ")
+    assert told.headline.endswith("as a Bayesian bound can refute nothing")
 
 
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_bayesian_page_states_no_confidence(claimed):
     belief = audit.many_runs(SCORES, method=audit.Credible(1.0))
     told = report.of(audit.judge(ta.guarantee(0.01), belief) if claimed else belief)
-    page = html.page(told)
+    page = report.page(told)
     assert told.bayesian
     assert "can refute nothing" in page
     assert "confidence" not in page
@@ -272,7 +273,7 @@ def test_a_report_does_not_change():
 
 
 def test_infinity_has_a_word():
-    assert plain({"a": (np.inf, -np.inf), "b": Design.ONE_RUN}) == {
+    assert as_json({"a": (np.inf, -np.inf), "b": audit.Design.ONE_RUN}) == {
         "a": ["inf", "-inf"],
         "b": "one run",
     }
@@ -315,7 +316,7 @@ def test_a_page_needs_nothing_else(made):
 
 
 def test_a_page_is_the_same_again():
-    first, second = (html.page(report.of(REFUTED, scores=SCORES)) for _ in range(2))
+    first, second = (report.page(report.of(REFUTED, scores=SCORES)) for _ in range(2))
     assert first == second
 
 
@@ -330,7 +331,7 @@ class Named(ta.Gaussian):
 
 
 def test_a_picture_is_escaped():
-    text = html.page(report.of(audit.judge(Named(4), EVIDENCE)))
+    text = report.page(report.of(audit.judge(Named(4), EVIDENCE)))
     assert "<script" not in text
     page = Page(text)
     assert "svg" in page.tags
@@ -344,7 +345,7 @@ def test_everything_is_escaped(tmp_path):
     one = report.of(
         audit.judge(ta.guarantee(0.5), parts), files=[file], command=f"tellapart audit {HOSTILE}"
     )
-    text = html.page(one)
+    text = report.page(one)
     assert "<script" not in text
     page = Page(text)
     assert HOSTILE in page.text
@@ -352,18 +353,29 @@ def test_everything_is_escaped(tmp_path):
 
 
 def test_a_refuted_claim_is_not_marked_by_colour_alone():
-    assert "✗" in html.page(report.of(REFUTED))
-    assert "REFUTED" in Page(html.page(report.of(REFUTED))).text
-    assert "Not refuted is not proven" in Page(html.page(report.of(STANDING))).text
+    assert "✗" in report.page(report.of(REFUTED))
+    assert "REFUTED" in Page(report.page(report.of(REFUTED))).text
+    assert "Not refuted is not proven" in Page(report.page(report.of(STANDING))).text
+
+
+def test_a_page_on_too_few_samples_says_so_and_marks_no_verdict():
+    told = report.of(TOO_FEW)
+    page = report.page(told)
+    assert told.refuted is None
+    assert "as no outcome of so few samples could refute it" in Page(page).text
+    assert "Not refuted is not proven" not in Page(page).text
+    assert '<div class="verdict none">' in page
+    (tested,) = (item for item in told.checklist if item.key == "tested")
+    assert tested.state == "stated"
 
 
 def test_a_sum_is_printed_once_not_at_the_foot_of_every_page():
-    assert "tfoot { display: table-row-group; }" in html.page(report.of(EVIDENCE))
+    assert "tfoot { display: table-row-group; }" in report.page(report.of(EVIDENCE))
 
 
 def test_a_long_ledger_is_summed_up():
     many = audit.together({f"part {k}": audit.many_runs(SCORES, 0.999) for k in range(20)})
-    text = Page(html.page(report.of(many))).text
+    text = Page(report.page(report.of(many))).text
     assert "part 11: ranks" in text
     assert "part 12: ranks" not in text
     assert "and 16 more kinds of look, listed in the data" in text
@@ -383,7 +395,7 @@ def test_both_files_are_written(tmp_path):
             tmp_path / "out.json",
         ]
     )
-    assert page.read_text(encoding="utf-8") == html.page(one)
+    assert page.read_text(encoding="utf-8") == report.page(one)
     assert json.loads(data.read_text(encoding="utf-8")) == one.data()
 
 

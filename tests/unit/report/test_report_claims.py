@@ -22,7 +22,7 @@ DRAW = np.random.default_rng(8)
 SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
-STANDING = audit.judge(ta.Gaussian(0.1), EVIDENCE)
+STANDING = audit.judge(ta.Gaussian(0.4), EVIDENCE)
 BELIEF = audit.many_runs(SCORES, method=audit.Credible(1.0))
 TRAINING = ta.dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
 

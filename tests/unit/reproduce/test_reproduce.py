@@ -15,7 +15,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import plot, reproduce
-from tellapart.reproduce import auxiliary, figures, regions, render
+from tellapart.reproduce import attacker_knowledge, figures, render
 from tellapart.reproduce.table import CellVerdict, judge
 
 FIGURES = [
@@ -116,7 +116,7 @@ def test_a_stale_picture_is_noticed(made):
 
 def test_figure_eight_draws_the_formula():
     """F* = 1 − 1/s with s = √(1 + 4e^ε/γ) beyond the turning point, 2/(2 + γ) before it."""
-    (axes,) = auxiliary.figure_eight().figure.axes
+    (axes,) = attacker_knowledge.figure_eight().figure.axes
     lines = [line for line in axes.lines if len(line.get_xdata()) > 1]
     for line, gamma in zip(lines, (1, 0.8, 0.62, 0.458), strict=True):
         epsilon, score = line.get_xdata(), line.get_ydata()
@@ -132,7 +132,7 @@ def test_the_printed_region_is_too_large_by_what_the_caption_says():
     printed = (fpr + e * fnr >= 1) & (e * fpr + fnr >= 1) & (fpr <= e * (1 - fnr))
     right = ta.PrivacyRegion(1).contains(fpr, fnr)
     assert np.all(printed | ~right)
-    more, caption = np.mean(printed & ~right), regions.region_printed().caption
+    more, caption = np.mean(printed & ~right), figures.region_printed().caption
     told = re.search(r"too large by ([\d.]+), (\d+) %", caption)
     assert float(told[1]) == pytest.approx(more, abs=1e-3)
     assert float(told[2]) == pytest.approx(100 * more / np.mean(right), abs=0.6)

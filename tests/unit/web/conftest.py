@@ -2,7 +2,7 @@
 
 import pytest
 
-from tellapart.web._answer import Table
+from tellapart.web.answer import Table
 
 
 @pytest.fixture

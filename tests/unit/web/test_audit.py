@@ -18,13 +18,13 @@ from tellapart import audit
 from tellapart.audit.summary import DESIGNS
 from tellapart.errors import BadScores, InvalidArgument
 from tellapart.report.html import page
-from tellapart.web import _controls, _state, example
-from tellapart.web._answer import Ink, Mark, Table
-from tellapart.web._view import Dropped
-from tellapart.web.views.audit import VIEW, State
+from tellapart.web import controls, example, view
+from tellapart.web.answer import Ink, Mark, Table
+from tellapart.web.view import Dropped
+from tellapart.web.views.audit import VIEW, AuditState
 
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLE = State(design="many-runs", example=True)
+EXAMPLE = AuditState(design="many-runs", example=True)
 _RNG = np.random.default_rng(3)
 _MEMBER = np.repeat([1, 0], 150)
 _LOSS = _RNG.normal(-1.5 * _MEMBER, 1)
@@ -32,7 +32,7 @@ TABLE = "loss,in,seed\n" + "".join(
     f"{loss:.6f},{one},{k}\n" for k, (loss, one) in enumerate(zip(_LOSS, _MEMBER, strict=True))
 )
 MINE = Dropped("my scores; $(date).csv", TABLE.encode())
-OF_MINE = State(design="many-runs", orientation="lower", score="loss", member="in", run="seed")
+OF_MINE = AuditState(design="many-runs", orientation="lower", score="loss", member="in", run="seed")
 
 
 @pytest.fixture
@@ -48,14 +48,14 @@ def test_the_example_is_the_one_of_the_repository():
 
 
 def test_without_a_file_it_says_what_it_needs_and_draws_the_claim():
-    answer = VIEW.answer(State(), None)
+    answer = VIEW.answer(AuditState(), None)
     assert (answer.headline, answer.mark, answer.reports) == ("No scores yet", Mark.PLAIN, False)
     assert (answer.python, answer.command) == ("", "")
     (table,) = (one for one in answer.parts if isinstance(one, Table))
     assert table.head == ("score", "member")
     assert [one.ink for one in answer.drawing.traces] == [Ink.CHANCE, Ink.PROMISE]
     with pytest.raises(InvalidArgument, match="file must be dropped"):
-        VIEW.report(State(), None)
+        VIEW.report(AuditState(), None)
 
 
 # -- no verdict before the design is said ---------------------------------------------------------
@@ -93,15 +93,15 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
     assert (answer.python, answer.command, answer.reports) == ("", "", False)
     with pytest.raises(InvalidArgument, match=r"^design must say how the scores were made: many"):
         VIEW.report(state, None)
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert VIEW.read(view.from_query(view.to_query(state))) == state
 
 
 def test_the_question_explains_every_design_and_none_is_chosen():
-    (scores, *_) = _controls.as_data(VIEW.controls(VIEW.state()))
+    (scores, *_) = controls.as_data(VIEW.controls(VIEW.state()))
     (asked,) = (one for one in scores["controls"] if one["field"] == "design")
     assert (asked["label"], asked["value"]) == ("Experimental design", "")
     assert [value for value, _ in asked["options"]] == ["", *DESIGNS]
-    for answer in (VIEW.answer(State(), None), VIEW.answer(State(example=True), None)):
+    for answer in (VIEW.answer(AuditState(), None), VIEW.answer(AuditState(example=True), None)):
         (words,) = (one for one in answer.parts if one.title == "Experimental design")
         for said, design in zip(words.sentences, DESIGNS.values(), strict=True):
             assert said.endswith(f": {design.meaning}.")
@@ -167,7 +167,7 @@ def test_one_model_is_described_and_judges_nothing():
     assert Ink.EVIDENCE not in {one.ink for one in answer.drawing.traces}
     shown = [
         one["field"]
-        for group in _controls.as_data(VIEW.controls(state))
+        for group in controls.as_data(VIEW.controls(state))
         for one in group.get("controls", [])
     ]
     assert "mechanism" not in shown
@@ -193,17 +193,17 @@ def test_what_it_rests_on_names_the_file_and_the_runs_that_were_checked(folder):
 
 
 def test_a_url_brings_back_everything_but_the_file():
-    state = State(
+    state = AuditState(
         "laplace:epsilon=2", "one-run", "lower", 0.9, "loss", "in", "seed", True, "roc-log"
     )
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert VIEW.read(view.from_query(view.to_query(state))) == state
 
 
 def test_a_file_takes_the_tick_of_the_example_off():
-    (first, *_) = _controls.as_data(VIEW.controls(EXAMPLE))
+    (first, *_) = controls.as_data(VIEW.controls(EXAMPLE))
     (file,) = (one for one in first["controls"] if one["kind"] == "file")
     assert file["instead_of"] == "example"
-    assert isinstance(getattr(State(), file["instead_of"]), bool)
+    assert isinstance(getattr(AuditState(), file["instead_of"]), bool)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_what_cannot_be_asked_is_refused_in_the_library_s_words(change, said):
 @pytest.mark.parametrize("name", ["../../secret/x.csv", "C:\\secret\\x.csv", "/secret/x.csv"])
 def test_where_a_file_lay_is_told_to_nobody(name):
     with pytest.raises(BadScores) as refused:
-        VIEW.answer(State(), Dropped(name, b"a,b\n1,2\n"))
+        VIEW.answer(AuditState(), Dropped(name, b"a,b\n1,2\n"))
     assert str(refused.value) == "x.csv must have a column 'score', has 'a', 'b'"
 
 
@@ -275,7 +275,7 @@ def test_a_command_names_any_file(name, folder, run):
 def test_a_command_names_any_column(column, folder, run):
     content = f"{column},member\n".encode() + b"9,1\n" * 40 + b"1,0\n" * 40
     (folder / "x.csv").write_bytes(content)
-    answer = VIEW.answer(State(design="many-runs", score=column), Dropped("x.csv", content))
+    answer = VIEW.answer(AuditState(design="many-runs", score=column), Dropped("x.csv", content))
     assert printed(answer.python).splitlines() == on_screen(answer)
     code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
     assert (code, json.loads(out)["headline"]) == (1, answer.headline)

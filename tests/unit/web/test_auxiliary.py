@@ -12,9 +12,9 @@ from copied_code import printed
 
 from tellapart.cli import main
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.web._answer import Answer, Mark, Table
-from tellapart.web._controls import Control, Group
-from tellapart.web.views.auxiliary import VIEW, State
+from tellapart.web.answer import Answer, Mark, Table
+from tellapart.web.controls import Control, ControlGroup
+from tellapart.web.views.auxiliary import VIEW, AuxiliaryState
 
 
 def shown(**values: object) -> Answer:
@@ -172,7 +172,7 @@ def test_unknown_words_in_a_url_are_refused() -> None:
 def values_of(controls: list[Control]) -> dict[str, object]:
     found: dict[str, object] = {}
     for one in controls:
-        if isinstance(one, Group):
+        if isinstance(one, ControlGroup):
             found |= values_of(list(one.controls))
         else:
             found[one.field] = getattr(one, "value", None)
@@ -181,5 +181,5 @@ def values_of(controls: list[Control]) -> dict[str, object]:
 
 @pytest.mark.parametrize("about", ["coefficients", "chain"])
 def test_what_is_not_shown_now_is_not_lost(about: str) -> None:
-    state = State(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
+    state = AuxiliaryState(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
     assert VIEW.read(values_of(list(VIEW.controls(state)))) == state

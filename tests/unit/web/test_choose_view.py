@@ -9,11 +9,11 @@ from tellapart.choose import at_least, at_most
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.risk.catalogue import limited
-from tellapart.web import _families, _state
-from tellapart.web._answer import Mark
-from tellapart.web._controls import Group
+from tellapart.web.answer import Mark
+from tellapart.web.controls import ControlGroup
+from tellapart.web.view import from_query, to_query
 from tellapart.web.views import choose
-from tellapart.web.views.choose import VIEW, State
+from tellapart.web.views.choose import VIEW, ChooseState
 
 
 def asked(changed=None, **values):
@@ -23,7 +23,7 @@ def asked(changed=None, **values):
 def fields(controls):
     found = []
     for one in controls:
-        found += fields(one.controls) if isinstance(one, Group) else [one.field]
+        found += fields(one.controls) if isinstance(one, ControlGroup) else [one.field]
     return found
 
 
@@ -79,7 +79,7 @@ def test_a_composition_is_not_called_certified_unless_it_is():
     assert answer.mark is Mark.PLAIN
     assert "certified=False" in answer.python
     assert "certified" in fields(VIEW.controls(state))
-    assert "certified" not in fields(VIEW.controls(State()))
+    assert "certified" not in fields(VIEW.controls(ChooseState()))
 
 
 def test_dp_sgd_is_chosen_by_noise_steps_or_rate():
@@ -109,13 +109,13 @@ def test_every_start_leaves_open_what_it_says():
         for parameter, text in kind.families().items():
             assert named_family(text, parameter).parameter == parameter
             assert named_family(text, parameter).name == name
-            assert "mechanism" in fields(_families.controls(text, parameter))
+            assert "mechanism" in fields(VIEW.controls(asked(mechanism=text, parameter=parameter)))
 
 
 def test_a_url_brings_the_view_back():
     state = asked(mechanism="laplace:sensitivity=2", parameter="scale", on_max_tpr=True, fpr=0.1)
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
-    assert _state.to_query(State()) == ""
+    assert VIEW.read(from_query(to_query(state))) == state
+    assert to_query(ChooseState()) == ""
 
 
 def test_limits_have_a_dial_while_they_are_on():

@@ -7,10 +7,10 @@ from tellapart import choose, deployments
 from tellapart.choose.comparison import GAPS
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named
-from tellapart.web import _state
-from tellapart.web._answer import Words
-from tellapart.web._controls import Group
-from tellapart.web.views.compare import VIEW, State
+from tellapart.web.answer import Words
+from tellapart.web.controls import ControlGroup
+from tellapart.web.view import from_query, to_query
+from tellapart.web.views.compare import VIEW, CompareState
 
 EMOJIS = "apple_popular_emojis"
 
@@ -22,7 +22,7 @@ def asked(changed=None, **values):
 def fields(controls):
     found = []
     for one in controls:
-        found += fields(one.controls) if isinstance(one, Group) else [one.field]
+        found += fields(one.controls) if isinstance(one, ControlGroup) else [one.field]
     return found
 
 
@@ -125,7 +125,7 @@ def test_a_crossing_beyond_the_picture_is_not_drawn_at_its_edge():
 def test_compositions_may_wait():
     values = {"m2": "gaussian:sigma=4,repeated=9"}
     assert "pairs" in fields(VIEW.controls(asked(**values)))
-    assert "pairs" not in fields(VIEW.controls(State()))
+    assert "pairs" not in fields(VIEW.controls(CompareState()))
     waiting = VIEW.answer(asked(pairs=False, **values))
     assert waiting.headline == "2 side by side"
     assert "not worked out" in waiting.sentences[0]
@@ -135,7 +135,7 @@ def test_compositions_may_wait():
 
 
 def test_places_are_filled_and_left():
-    found = fields(VIEW.controls(State()))
+    found = fields(VIEW.controls(CompareState()))
     assert {"m1", "m1.0.epsilon", "m2", "m2.0.sigma", "m3", "d1"} <= set(found)
     assert not {"m4", "d2"} & set(found)
     moved = asked("m2.0.sigma", m1="", m2="gaussian:sigma=1", m3="any:mu=1", **{"m2.0.sigma": 3})
@@ -152,7 +152,7 @@ def test_a_composition_that_was_typed_keeps_its_dials():
 
 def test_a_url_brings_the_view_back():
     state = asked(m1="", m4="any:mu=1", d2=EMOJIS, prior=0.1, picture="tradeoff")
-    assert VIEW.read(_state.from_query(_state.to_query(state))) == state
+    assert VIEW.read(from_query(to_query(state))) == state
 
 
 @pytest.mark.parametrize(
@@ -170,3 +170,9 @@ def test_a_url_brings_the_view_back():
 def test_bad_values_are_refused(values):
     with pytest.raises(InvalidArgument):
         VIEW.answer(asked(**values))
+
+
+def test_an_empty_text_is_no_mechanism_whatever_dials_say():
+    assert VIEW.read({"m1": "", "m1.0.epsilon": 3}, "prior").m1 == ""
+    assert VIEW.read({}).m1 == CompareState().m1
+    assert VIEW.read({"m1": "laplace:epsilon=1", "m1.0.epsilon": 3}).m1 == "laplace:epsilon=3"

@@ -3,9 +3,9 @@
 import pytest
 
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, PrivateSide
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Mark
-from tellapart.web._controls import Dial, Group
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Mark
+from tellapart.web.controls import ControlGroup, Dial
 from tellapart.web.views import VIEWS
 
 ALL_LIMITS = {
@@ -27,7 +27,7 @@ STATES = [
 
 def flat(controls):
     for one in controls:
-        if isinstance(one, Group):
+        if isinstance(one, ControlGroup):
             yield from flat(one.controls)
         else:
             yield one
@@ -46,7 +46,7 @@ def test_every_dial_says_what_its_ends_mean_and_has_a_name_of_its_own(path, valu
 def test_a_parameter_that_is_neither_more_nor_less_private_says_what_its_ends_mean():
     for key, parameter in PARAMETERS.items():
         neither = parameter.private_side is PrivateSide.NEITHER
-        assert bool(_controls.parameter("x", key, 2).ends) == neither
+        assert bool(controls.parameter_dial("x", key, 2).ends) == neither
 
 
 def test_mechanisms_are_called_as_people_write_them():
@@ -58,7 +58,7 @@ def test_mechanisms_are_called_as_people_write_them():
 def test_groups_without_controls_are_not_shown():
     five = {f"m{k}": f"laplace:epsilon={k}" for k in range(1, 6)}
     view = VIEWS["/compare"]
-    groups = [one for one in view.controls(view.read(five)) if isinstance(one, Group)]
+    groups = [one for one in view.controls(view.read(five)) if isinstance(one, ControlGroup)]
     assert all(one.controls for one in groups)
 
 
@@ -96,7 +96,7 @@ def test_the_attacker_of_the_numbers_is_on_the_curve(kind):
     assert spot.y == pytest.approx(near[1], abs=0.05)
 
 
-@pytest.mark.parametrize("kind", [one for one, _ in _pictures.KINDS])
+@pytest.mark.parametrize("kind", [one for one, _ in pictures.KINDS])
 def test_no_picture_cuts_the_corner_of_a_promise(kind):
     view = VIEWS["/"]
     drawing = view.answer(view.read({"mechanism": "any:epsilon=3", "picture": kind})).drawing

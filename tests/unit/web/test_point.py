@@ -16,8 +16,8 @@ from tellapart.cli import main
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web._answer import Answer, Mark, Table
-from tellapart.web.views.point import VIEW, State
+from tellapart.web.answer import Answer, Mark, Table
+from tellapart.web.views.point import VIEW, PointState
 
 
 def shown(**values: object) -> Answer:
@@ -150,7 +150,7 @@ def test_no_colour_stands_alone() -> None:
     assert outside.sentences[0] == "✗ TPR ≤ e^ε·FPR + δ fails by 0.07817."
     assert inside.headline == "Inside: possible under the claim"
     assert outside.drawing is not None
-    assert "✗ outside" in outside.drawing.told
+    assert "✗ outside" in outside.drawing.caption
 
 
 @pytest.mark.parametrize(
@@ -224,6 +224,6 @@ def test_rates_that_are_none_are_refused() -> None:
 
 
 def test_a_promise_has_its_own_delta_and_others_a_dial_for_it() -> None:
-    assert not any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(State()))
-    state = State(claim="gaussian:sigma=1")
+    assert not any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(PointState()))
+    state = PointState(claim="gaussian:sigma=1")
     assert any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(state))

@@ -12,7 +12,8 @@ pytest.importorskip("dash")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.web import _app, _questions
+from tellapart.web import app as explorer
+from tellapart.web import questions
 from tellapart.web.views import VIEWS
 
 HERE = {"Host": "127.0.0.1:8050"}
@@ -24,7 +25,7 @@ SCORES = "data:text/csv;base64,c2NvcmUsbWVtYmVyCjMsMQoxLDAKMywxCjEsMAo="
 
 @pytest.fixture(scope="module")
 def client():
-    return _app.create().server.test_client()
+    return explorer.create().server.test_client()
 
 
 def asked(view="/audit", **more):
@@ -233,15 +234,15 @@ def test_any_header_is_survived(client, headers, caplog):
     ],
 )
 def test_what_is_no_question_is_said(given, said):
-    with pytest.raises(_questions.Malformed, match=f"^{re.escape(said)}"):
-        _questions.read(given)
+    with pytest.raises(questions.Malformed, match=f"^{re.escape(said)}"):
+        questions.read(given)
 
 
 def test_what_the_page_asks_is_a_question():
-    found = _questions.read(asked(score="s", prior=0.5))
+    found = questions.read(asked(score="s", prior=0.5))
     assert (found.view, found.number, found.file.name) == ("/audit", 3, "x.csv")
     assert dict(found.values)["confidence"] == 0.9
-    assert _questions.read({"view": "/", "query": "?prior=0.1&picture=pr"}).values == {
+    assert questions.read({"view": "/", "query": "?prior=0.1&picture=pr"}).values == {
         "prior": "0.1",
         "picture": "pr",
     }

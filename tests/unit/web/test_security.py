@@ -14,17 +14,18 @@ import pytest
 pytest.importorskip("dash")
 
 from tellapart import web
-from tellapart.web import _app, _limits, _scores
+from tellapart.web import app as explorer
+from tellapart.web import limits
 from tellapart.web.views import VIEWS
 
 PORT = 8123
 OWN = f"127.0.0.1:{PORT}"
-SOURCE = Path(_app.__file__).parent
+SOURCE = Path(explorer.__file__).parent
 
 
 @pytest.fixture(scope="module")
 def app():
-    return _app.create()
+    return explorer.create()
 
 
 class Visitor:
@@ -249,18 +250,18 @@ def test_scripts_make_no_code_and_no_html_of_text(script):
 @pytest.mark.parametrize(
     "path",
     [
-        "/assets/../_app.py",
-        "/assets/%2e%2e/_app.py",
+        "/assets/../app.py",
+        "/assets/%2e%2e/app.py",
         "/assets/..%2f_app.py",
         "/assets/..%5c_app.py",
-        "/assets/....//_app.py",
+        "/assets/....//app.py",
         "/assets//etc/passwd",
         "/assets/%2fetc%2fpasswd",
-        "/static/web/_app.py",
-        "/static/..%2fweb/_app.py",
-        "/_dash-component-suites/tellapart/web/_app.py",
-        "/_dash-component-suites/tellapart.web/_app.py",
-        "/_dash-component-suites/dash/../../tellapart/web/_app.py",
+        "/static/web/app.py",
+        "/static/..%2fweb/app.py",
+        "/_dash-component-suites/tellapart/web/app.py",
+        "/_dash-component-suites/tellapart.web/app.py",
+        "/_dash-component-suites/dash/../../tellapart/web/app.py",
         "/_dash-component-suites/dash/dash-renderer/build/..%2f..%2f..%2fdash.py",
         "/_dash-component-suites/os/os.py",
         "/..%2f_app.py",
@@ -323,11 +324,11 @@ def test_nothing_is_there_for_developers(app, client):
 
 
 def test_a_request_has_room_for_the_largest_file_and_not_much_more(client):
-    base64_of_largest = 4 * -(-_scores.LARGEST_FILE // 3)
-    assert base64_of_largest < _limits.LARGEST_REQUEST < base64_of_largest + 2**21
+    base64_of_largest = 4 * -(-limits.LARGEST_FILE // 3)
+    assert base64_of_largest < limits.LARGEST_REQUEST < base64_of_largest + 2**21
     response = client.post(
         "/_dash-update-component",
-        data=bytes(_limits.LARGEST_REQUEST + 1),
+        data=bytes(limits.LARGEST_REQUEST + 1),
         content_type="application/json",
     )
     assert response.status_code == 413
@@ -356,8 +357,8 @@ def test_a_server_keeps_what_it_is_sent_in_memory_and_says_nothing(monkeypatch, 
     monkeypatch.setattr("waitress.create_server", created)
     web.serve(PORT, browser=False)
     assert (asked["host"], asked["port"]) == ("127.0.0.1", PORT)
-    assert asked["max_request_body_size"] == _limits.LARGEST_REQUEST
-    assert asked["inbuf_overflow"] > _limits.LARGEST_REQUEST
+    assert asked["max_request_body_size"] == limits.LARGEST_REQUEST
+    assert asked["inbuf_overflow"] > limits.LARGEST_REQUEST
     assert asked["closed"]
     assert asked["left"]
     assert caplog.messages == []
@@ -422,7 +423,7 @@ def test_nothing_of_a_visitor_is_kept_for_the_next(client, app):
     assert ask(client, asked).get_json() == before
     assert ask(Visitor(app), asked).get_json() == before
     # A server that was started anew says the same of the same question.
-    fresh = Visitor(_app.create())
+    fresh = Visitor(explorer.create())
     assert answer(fresh, GOOD) == first
     assert "Set-Cookie" not in ask(client, asked).headers
 
@@ -469,15 +470,15 @@ def test_a_bug_in_a_view_is_told_in_a_line_and_logged_once(client, monkeypatch, 
 
 def test_a_report_of_what_cannot_be_shown_is_none(client):
     bad = {"view": "/audit", "values": {}, "file": sent("x.csv", BAD["binary"])}
-    assert _app.report(bad) is _app.no_update
+    assert explorer.report(bad) is explorer.no_update
     unsaid = {**bad, "file": sent("x.csv", GOOD)}
-    assert _app.report(unsaid) is _app.no_update
+    assert explorer.report(unsaid) is explorer.no_update
     good = {**unsaid, "values": {"design": "many-runs"}}
-    found = _app.report(good)
+    found = explorer.report(good)
     assert found["filename"] == "tellapart-report.html"
     assert found["content"].startswith("<!DOCTYPE html>")
 
 
 def test_the_page_says_how_large_a_file_may_be():
     (group, *_) = VIEWS["/audit"].controls(VIEWS["/audit"].state())
-    assert group.controls[0].largest == _scores.LARGEST_FILE
+    assert group.controls[0].largest == limits.LARGEST_FILE

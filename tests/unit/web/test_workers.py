@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tellapart.errors import LimitReached
-from tellapart.web._workers import Crashed, Limits, Pool, Superseded
+from tellapart.web.workers import Crashed, Limits, Superseded, WorkerPool
 
 GIGABYTE = 2**30
 HURRIED = Limits(seconds=1.5, memory=GIGABYTE, quick=2, long=1, long_after=0.3, patience=60)
@@ -22,7 +22,7 @@ ENDLESS = range(10**15)  # `sum` of it stays in C and lets no other thread run
 
 @pytest.fixture(scope="module")
 def pool():
-    with closing(Pool(HURRIED, LOADS)) as found:
+    with closing(WorkerPool(HURRIED, LOADS)) as found:
         yield found
 
 
@@ -72,7 +72,7 @@ def test_what_takes_too_much_memory_is_refused_and_the_next_is_answered(pool):
 
 
 def test_a_bug_ends_its_process_alone_and_is_told_on_the_terminal(capfd):
-    with closing(Pool(replace(HURRIED, quick=1), LOADS)) as pool:
+    with closing(WorkerPool(replace(HURRIED, quick=1), LOADS)) as pool:
         with pytest.raises(Crashed):
             pool.ask(len, 3, "a")
         assert pool.ask(abs, -3, "a") == 3
@@ -105,7 +105,7 @@ def test_a_newer_question_of_a_window_ends_a_long_one_before_it(pool):
 
 def test_more_than_can_wait_are_refused_at_once():
     few = Limits(seconds=20, memory=GIGABYTE, quick=1, long=1, long_after=15, waiting=2)
-    with closing(Pool(few, LOADS)) as crowded:
+    with closing(WorkerPool(few, LOADS)) as crowded:
         threads, found = in_threads(
             [lambda k=k: crowded.ask(time.sleep, 3_600, k) for k in range(3)]
         )
@@ -121,7 +121,7 @@ def test_more_than_can_wait_are_refused_at_once():
 
 
 def test_nothing_is_left_once_a_pool_is_closed():
-    pool = Pool(HURRIED, LOADS)
+    pool = WorkerPool(HURRIED, LOADS)
     process = pool.ask(eval, "__import__('os').getpid()", "a")
     pool.close()
     with pytest.raises(Crashed):
@@ -133,8 +133,8 @@ def test_nothing_is_left_once_a_pool_is_closed():
 def test_processes_end_with_a_server_that_was_killed():
     code = (
         "import os, signal, time\n"
-        "from tellapart.web._workers import Limits, Pool\n"
-        "pool = Pool(Limits(seconds=60, memory=2**30), 'math')\n"
+        "from tellapart.web.workers import Limits, WorkerPool\n"
+        "pool = WorkerPool(Limits(seconds=60, memory=2**30), 'math')\n"
         "print(pool.ask(eval, \"__import__('os').getpid()\", 1), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -22,7 +22,7 @@ from tellapart.worlds import (
     fit_chain,
 )
 from tellapart.worlds.described import parse, read
-from tellapart.worlds.described.parts import Target
+from tellapart.worlds.described.tables import Target
 from tellapart.worlds.markov.fitting import FittedChain
 from tellapart.worlds.models.fitted_tables import FittedTable
 

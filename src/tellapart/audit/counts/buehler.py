@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,32 +18,32 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
-from tellapart._numeric.safe import times_exp
 from tellapart._numeric.solve import falling_root
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import exact_tails
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.exact_tails import Claim, Proof, Region, Span
-from tellapart.audit.counts.outcome_orders import (
+from tellapart.audit.counts.clopper_pearson import (
     Forms,
-    Ranking,
+    claimed,
     clopper_pearson_bound,
     clopper_pearson_order,
-    score_order,
 )
-from tellapart.curve.closed import GuaranteeCurve
+from tellapart.audit.counts.exact_tails import BUDGET, Claim, Proof, Region, Span
+from tellapart.audit.counts.score import score_order
 
-BUDGET = 400_000
 # Nobody asks for more digits of ε than this.
 _CLOSE = 5e-7
 
 
-def claimed(epsilon: float, delta: float, forms: Forms) -> Claim:
-    """The largest TPR that (ε, δ), or one form of it, allows at each FPR."""
-    if forms is Forms.BOTH:
-        curve = GuaranteeCurve(epsilon, delta)
-        return lambda fpr: np.asarray(curve.tpr(fpr))
-    return lambda fpr: np.minimum(delta + times_exp(fpr, epsilon), 1.0)
+class Ranking(Enum):
+    """By which bound outcomes are ranked.
+
+    BOX: Clopper-Pearson; then an exact bound never falls below that one. SCORE: the score bound,
+    which has hardly any waste where both rates rest on more than a few accused.
+    """
+
+    BOX = "Clopper-Pearson"
+    SCORE = "score"
 
 
 def largest(

@@ -1,7 +1,8 @@
 """Clopper-Pearson limits on the two rates of one attack, and what follows from them.
 
 Each of two one-sided limits, on FPR and on TPR, fails with at most half of 1 − confidence. Every
-number here follows from those two events, so that all of them hold together.
+number here follows from those two events, so that all of them hold together. Outcomes in the order
+of this bound are those that `buehler` needs.
 """
 
 from __future__ import annotations
@@ -9,21 +10,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.solve import first_wholes
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.exact_tails import Claim, Rule
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.risk.inference import least_epsilon
 
 _METHOD = "Clopper-Pearson"
-_LEAST_P = 1e-300
+# Rounding must not put an outcome that ties with the observed one outside the region.
+_TIE = 1e-12
+# The least p-value that is told, and in how many parts the way there is cut, in logarithms.
+_LEAST_P, _FINE = 1e-300, 2.0**24
+
+
+class Forms(Enum):
+    """Which inequality of (ε, δ) the counts are held against.
+
+    ACCUSED: TPR ≤ e^ε·FPR + δ alone. BOTH: that and TNR ≤ e^ε·FNR + δ, in one ordering.
+    """
+
+    ACCUSED = "accused"
+    BOTH = "accused and cleared"
+
+
+def claimed(epsilon: float, delta: float, forms: Forms) -> Claim:
+    """The largest TPR that (ε, δ), or one form of it, allows at each FPR."""
+    if forms is Forms.BOTH:
+        curve = GuaranteeCurve(epsilon, delta)
+        return lambda fpr: np.asarray(curve.tpr(fpr))
+    return lambda fpr: np.minimum(delta + times_exp(fpr, epsilon), 1.0)
 
 
 @dataclass(frozen=True)
@@ -128,24 +155,30 @@ def gaussian_epsilon(counts: Counts, *, delta: float, confidence: float = 0.95) 
     """
     d = _checks.probability(delta=delta)
     mu = mu_lower(counts, confidence=confidence)
-    curve = gaussian(mu.value)
-    epsilon = float(curve.epsilon(d))
+    return LowerBound(epsilon_of_mu(mu.value, d), mu.confidence, Basis.GAUSSIAN, _METHOD)
+
+
+def epsilon_of_mu(mu: float, delta: float) -> float:
+    """The ε at δ of Gaussian noise with this μ, from below: the curve rounds it up."""
+    curve = gaussian(mu)
+    epsilon = float(curve.epsilon(delta))
     if math.isfinite(epsilon):
-        epsilon = _last_above(lambda e: float(curve.delta(e)) >= d, epsilon)
-    return LowerBound(epsilon, mu.confidence, Basis.GAUSSIAN, _METHOD)
+        return _last_above(lambda e: float(curve.delta(e)) >= delta, epsilon)
+    return epsilon
 
 
-def least_levels(refutes: Callable[[Array], Array], levels: Array) -> Array:
+def least_levels(refutes: Callable[[Array], NDArray[np.bool_]], levels: Array) -> Array:
     """The p-values of nested tests: the least level at which each refutes, up to its own.
 
     From above, so that the chance of one that small is at most itself.
     """
-    low, high = np.full(levels.shape, math.log(_LEAST_P)), np.log(levels)
-    for _ in range(24):
-        middle = (low + high) / 2
-        refuted = refutes(np.exp(middle))
-        low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
-    return np.asarray(np.exp(high))
+    high = np.log(levels)
+
+    def level(part: Array) -> Array:
+        return np.asarray(np.exp(high - (high - math.log(_LEAST_P)) * (1 - part / _FINE)))
+
+    none = np.zeros(levels.shape)
+    return level(first_wholes(lambda part: refutes(level(part)), none, none + _FINE))
 
 
 def _last_above(holds: Callable[[float], bool], start: float) -> float:
@@ -168,3 +201,32 @@ def box_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.95)
     fpr = clopper_pearson(counts.accused_others, counts.others, confidence=confidence)
     tpr = clopper_pearson(counts.accused_members, counts.members, confidence=confidence)
     return max(float(least_epsilon(fpr=a, tpr=b, delta=delta)) for a in fpr for b in tpr)
+
+
+# -- the order of outcomes that Buehler's bound needs ---------------------------------------------
+
+
+def clopper_pearson_bound(counts: Counts, delta: float, level: float, forms: Forms) -> float:
+    """The Clopper-Pearson bound of an outcome; may be negative or −∞."""
+    ratios = [log_ratio(*form) for form in limits(counts, level).forms(delta)]
+    return ratios[0] if forms is Forms.ACCUSED else max(ratios)
+
+
+def clopper_pearson_order(counts: Counts, delta: float, level: float, forms: Forms) -> Rule:
+    """How many accused members incriminate as much as these counts, for each number of others."""
+    bar = clopper_pearson_bound(counts, delta, level, forms) - _TIE
+
+    def least(accused_others: Array) -> Array:
+        fpr = binomial.upper_limit(accused_others, counts.others, level / 2)
+        needed = delta + times_exp(fpr, bar)
+        if forms is Forms.BOTH:
+            other = np.where(fpr < 1 - delta, 1 - times_exp(1 - fpr - delta, -bar), np.inf)
+            needed = np.minimum(needed, other)
+        enough = np.full(needed.shape, counts.members + 1.0)
+        possible = needed < 1
+        rate = np.maximum(needed[possible] * (1 - _TIE), 0.0)
+        enough[possible] = binomial.least_surprising(counts.members, rate, level / 2)
+        seen = accused_others <= counts.accused_others
+        return np.where(seen, np.minimum(enough, counts.accused_members), enough)
+
+    return least

@@ -1,4 +1,4 @@
-"""Simultaneous confidence bands for FPR and TPR: they hold at every threshold at once.
+"""Simultaneous confidence bands for FPR and TPR at every threshold, as DKW's, of equal local level.
 
 Give each of n people V = P[score > theirs] + U·P[score = theirs], with U uniform and their own:
 the V are uniform and independent for every law of scores, ties or not, and a larger score has

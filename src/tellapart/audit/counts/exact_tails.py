@@ -29,6 +29,8 @@ Rule = Callable[[Array], Array]
 _SINGLES = 4000
 _BLOCKS_PER_DEVIATION = 24
 _AT_ONCE = 200_000
+# So many binomial tails a certificate may cost.
+BUDGET = 400_000
 _MOST_PARTS = 64.0
 # Binomial tails have 12 digits; what is lost in the rest is given back here.
 _ROUNDING = 1 + 1e-11

@@ -1,4 +1,4 @@
-"""One-run auditing (Steinke et al. 2023): what right guesses of canaries say about (ε, δ).
+"""One-run auditing (Steinke et al. 2023): what right guesses of canaries say about (ε, δ) or f-DP.
 
 Each of m canaries was put into the data by its own fair coin. An auditor who sees the output
 guesses r of the coins, in or out, and v guesses are right. Let p_k be the chance of k right ones
@@ -12,22 +12,40 @@ with ρ = p/b. Summed by parts, P[v or more right] − β is Σ_k D_k·(ρ_k −
 P[Bin ≥ v] and D_k is β·P[Bin < k] for k ≤ v and (1 − β)·P[Bin ≥ k] beyond. As b is log-concave,
 D_k/(k·b_k) is largest at k = v. So no (ε, δ)-DP mechanism is guessed v times or more with a chance
 above β + mδ·β·(1 − β)/(v·b_v), and spending all of δ at k = v attains it.
+
+For any trade-off curve, with r guesses fixed in number before the output was seen, let
+
+    R_j = Σ_{k ≥ j} k·p_k/m   and   H_j = Σ_{k ≥ j} (r − k)·p_k/m.
+
+The same two events, with "at least j − 1 of the others right", are one event seen from two worlds.
+A claimed curve, read in both orders and averaged over the canaries, allows R_j ≤ tpr(H_{j−1}).
+From P[v or more right] = level onwards this fixes, downwards in j, the least mass that must lie
+below. If all of it exceeds r/m, then v right guesses are less likely than the level (Mahloujifar,
+Melis and Chaudhuri 2024, Theorem 4.2 and Algorithm 1).
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.special import betaincc, expit
+from scipy.special.cython_special import ndtr, ndtri
 
 from tellapart import _checks, deadline
+from tellapart._checks import Array
+from tellapart._numeric.solve import first_whole
+from tellapart.curve.base import TradeoffCurve
 
 _EPS = 2.0**-52
 # Above what the tail of a binomial law is off by, relatively, for up to 10^9 guesses.
 TAIL_ROUNDING = 1e-12
 LARGEST_EPSILON = 700.0
+# A parameter is found to within a factor of two by its size, and in so many parts from there.
+_HALVINGS, _PARTS = 64, 2**33
 MOST_CANARIES = 10**9
 # Below it a probability may have lost digits to underflow.
 _TINY = 1e-290
@@ -109,10 +127,10 @@ def epsilon_lower(
             return p_value_if_chosen(guesses, epsilon, delta, level) < level
         return p_value(guesses, epsilon, delta) < level
 
-    return largest_refuted(refuted, above, LARGEST_EPSILON)
+    return largest_refuted(refuted, LARGEST_EPSILON, above=above)
 
 
-def largest_refuted(refuted: Callable[[float], bool], above: float, most: float) -> float:
+def largest_refuted(refuted: Callable[[float], bool], most: float, *, above: float = 0.0) -> float:
     """The largest parameter found to be refuted, by halving; 0 if the one at ``above`` is not.
 
     Only a parameter that was tried is returned. A mechanism that keeps a promise keeps every
@@ -121,19 +139,10 @@ def largest_refuted(refuted: Callable[[float], bool], above: float, most: float)
     """
     if not refuted(above):
         return 0.0
-    low, high = above, max(1.0, 2 * above)
-    while high < most and refuted(high):
-        deadline.check()
-        low, high = high, 2 * high
-    high = min(high, most)
-    while high - low > 1e-10 * max(high, 1e-3):
-        deadline.check()
-        middle = (low + high) / 2
-        if refuted(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    halvings = first_whole(lambda k: refuted(most * 0.5**k), -1, _HALVINGS)
+    low = max(above, most * 0.5**halvings) if halvings < _HALVINGS else above
+    step = (most * 0.5 ** (halvings - 1) - low) / _PARTS
+    return low + step * (first_whole(lambda k: not refuted(low + step * k), 0, _PARTS) - 1)
 
 
 def _chances(guesses: Guesses, epsilon: float, delta: float) -> tuple[float, float]:
@@ -185,3 +194,110 @@ def _part_for_failures(canaries: int, delta: float, level: float) -> float:
         return 0.0
     ratio = delta * math.sqrt(canaries) / level
     return min(max(ratio / (ratio + 0.3), 0.01), 0.99)
+
+
+# -- any trade-off curve -------------------------------------------------------------------------
+
+Inverse = Callable[[float], float]
+
+# Relative errors of a claimed curve's rates stay below the first, of Φ and its inverse below the
+# second: every FPR is lowered by so much, and the test is that of a claim so much weaker.
+_CURVE_ROUNDING = 1e-9
+_NORMAL_ROUNDING = 1e-12
+_ULPS = 4 * 2.0**-53
+# No test that rejects was seen to need more; a test cut short accepts.
+_STEPS = 2_000_000
+_KNOTS = 8192
+_LARGEST_MU = 75.0
+
+
+def refutes_curve(guesses: Guesses, claim: TradeoffCurve, level: float) -> bool:
+    """Whether so many right guesses refute that the mechanism keeps this curve, in both orders.
+
+    Exact for every claim, (ε, δ) among them; which of two tests to use must be fixed beforehand.
+    Every rounding errs towards "not refuted".
+
+    >>> from tellapart.curve.guarantees import guarantee
+    >>> refutes_curve(Guesses(canaries=1000, made=100, right=95), guarantee(mu=0.78), level=0.05)
+    True
+    """
+    if guesses.right == 0:
+        return False
+    share = guesses.made / guesses.canaries
+    least = min(level * guesses.right / guesses.canaries, share / 2)
+    fpr_at = _tabulated(claim.symmetrised(), least, share)
+    return _overflows(guesses, fpr_at, level)
+
+
+def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
+    """The largest μ for which so many right guesses refute Gaussian DP; 0 if for none.
+
+    A μ that was tried and refuted, so it errs downward. Nothing is assumed of the mechanism: it
+    does not keep μ-Gaussian DP, at this level. An answer that is not ``above`` so much need not be
+    sought: it comes as 0.
+
+    >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 4)
+    0.7868
+    """
+
+    def refuted(mu: float) -> bool:
+        return _overflows(guesses, _gaussian(mu), level)
+
+    return largest_refuted(refuted, _LARGEST_MU, above=above) if guesses.right else 0.0
+
+
+def _overflows(guesses: Guesses, fpr_at: Inverse, level: float) -> bool:
+    """Whether the masses implied by "v or more are right with chance ``level``" exceed all."""
+    right, made = guesses.right, guesses.made
+    whole = made / guesses.canaries * (1 + _ULPS)
+    r = level * right / guesses.canaries
+    h = level * (made - right) / guesses.canaries
+    for i in range(right - 1, max(right - 1 - _STEPS, -1), -1):
+        deadline.check()
+        needed = fpr_at(r)
+        if needed <= h:  # nothing moves from here on
+            return False
+        r = (r + i / (made - i) * (needed - h)) * (1 - _ULPS)
+        h = needed
+        if r + h > whole:
+            return True
+    return False
+
+
+def _gaussian(mu: float) -> Inverse:
+    def fpr_at(tpr: float) -> float:
+        return float(ndtr(ndtri(tpr) - mu)) * (1 - _NORMAL_ROUNDING)
+
+    return fpr_at
+
+
+def _tabulated(claim: TradeoffCurve, least: float, most: float) -> Inverse:
+    """The least FPR at a TPR from ``least`` to ``most``, from below.
+
+    FPR is convex in TPR: between two knots it lies above the chords on either side, prolonged.
+    Before the first chord it does not fall; beyond the last there is none, which says nothing.
+    """
+    knots = np.geomspace(least, most, _KNOTS)
+    knots[0], knots[-1] = least, most
+    values = np.asarray(claim.fpr(knots)) * (1 - _CURVE_ROUNDING)
+    slopes = np.diff(values) / np.diff(knots)
+    before = np.concatenate([[0.0], slopes[:-1]]).tolist()
+    after = np.concatenate([slopes[1:], [math.inf]]).tolist()
+    return _beneath_chords(knots, values, before, after)
+
+
+def _beneath_chords(
+    knots: Array, values: Array, before: list[float], after: list[float]
+) -> Inverse:
+    x, y = knots.tolist(), values.tolist()
+    last = len(x) - 1
+
+    def fpr_at(tpr: float) -> float:
+        k = bisect_right(x, tpr) - 1
+        if k >= last:
+            return float(y[last])
+        from_left = y[k] + before[k] * (tpr - x[k])
+        from_right = y[k + 1] - after[k] * (x[k + 1] - tpr)
+        return float(max(from_left, from_right))
+
+    return fpr_at

@@ -1,7 +1,8 @@
 """The score bound (Miettinen and Nurminen 1985): sharp for many samples, and checked for few.
 
 It holds TPR − e^ε·FPR − δ against its standard deviation under the likeliest rates that keep
-TPR = e^ε·FPR + δ. Whether it keeps its level is then computed, not hoped.
+TPR = e^ε·FPR + δ. Whether it keeps its level is then computed, not hoped. Outcomes in the order of
+this bound make Buehler's sharp.
 """
 
 from __future__ import annotations
@@ -9,25 +10,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.solve import climb, falling_root, first_wholes
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts import exact_tails
 from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts.clopper_pearson import Forms, claimed
 from tellapart.audit.counts.coverage import false_claims
-from tellapart.audit.counts.exact_tails import Span
-from tellapart.audit.counts.outcome_orders import (
-    LEAST_CONFIDENCE,
-    Forms,
-    constrained_fpr,
-    score,
-    score_order,
-)
+from tellapart.audit.counts.exact_tails import BUDGET, Rule, Span
 
-_BUDGET = 400_000
+# Rounding must not put an outcome that ties with the observed one outside the region.
+_TIE = 1e-9
+# Towards one half the score has no bar left to clear, and every ε clears it.
+_LEAST_CONFIDENCE = 0.6
 
 
 def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.95) -> LowerBound:
@@ -40,8 +40,8 @@ def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.9
     """
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)
-    if c < LEAST_CONFIDENCE:
-        _checks.refuse("confidence", f"be at least {LEAST_CONFIDENCE} for a score bound", c)
+    if c < _LEAST_CONFIDENCE:
+        _checks.refuse("confidence", f"be at least {_LEAST_CONFIDENCE} for a score bound", c)
     epsilon, least = score_order(counts, d, 1 - c, Forms.ACCUSED)
     if epsilon == 0:
         return LowerBound(0.0, c, Basis.EXACT, "score")
@@ -57,20 +57,88 @@ def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.9
     return LowerBound(epsilon, c, basis, "score", often)
 
 
-def _keeps_level(
-    counts: Counts, epsilon: float, delta: float, level: float, least: exact_tails.Rule
-) -> bool:
+def _keeps_level(counts: Counts, epsilon: float, delta: float, level: float, least: Rule) -> bool:
     """Whether no FPR makes a score bound of ε or more likelier than the level, with ε the truth.
 
     Then Buehler's bound in the order of score bounds is at least ε, and that one is exact.
     """
-    if not exact_tails.affordable(Span(), counts.others, _BUDGET):
+    if not exact_tails.affordable(Span(), counts.others, BUDGET):
         return False
 
-    def claim(fpr: Array) -> Array:
-        return np.minimum(delta + times_exp(fpr, epsilon), 1.0)
-
+    claim = claimed(epsilon, delta, Forms.ACCUSED)
     region = exact_tails.region(counts.members, counts.others, least, Span(), level)
     if exact_tails.worst_fpr(region, claim, Span())[1] > level:
         return False
-    return math.isfinite(exact_tails.certified(region, claim, Span(), level, _BUDGET).bound)
+    return math.isfinite(exact_tails.certified(region, claim, Span(), level, BUDGET).bound)
+
+
+def score_bound(counts: Counts, delta: float, level: float) -> float:
+    """The ε at which the score of the accused falls to the level; 0 where it starts below."""
+    x1, x0 = (np.array([float(k)]) for k in (counts.accused_members, counts.accused_others))
+    bar = -float(ndtri(level))
+
+    def excess(e: Array) -> Array:
+        return score(x1, x0, counts, e, delta) - bar
+
+    low = np.zeros(1)
+    if excess(low)[0] <= 0:
+        return 0.0
+    return float(falling_root(excess, low, climb(excess, low + 0.25, 0.25), 1e-10)[0][0])
+
+
+def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tuple[float, Rule]:
+    """The score bound of these counts, and how many accused members give as much."""
+    bound = score_bound(counts, delta, level)
+    if forms is Forms.BOTH:
+        bound = max(bound, score_bound(counts.opposite(), delta, level))
+    bar = -float(ndtri(level)) - _TIE
+    opposite = counts.opposite()
+
+    def claims(x1: Array, x0: Array) -> NDArray[np.bool_]:
+        at = np.full(x1.shape, bound)
+        flags = score(x1, x0, counts, at, delta) >= bar
+        if forms is Forms.BOTH:
+            cleared = counts.others - x0, counts.members - x1
+            flags |= score(*cleared, opposite, at, delta) >= bar
+        return np.asarray(flags)
+
+    def least(accused_others: Array) -> Array:
+        low = np.full(accused_others.shape, -1.0)
+        high = np.full(accused_others.shape, counts.members + 1.0)
+        enough = first_wholes(lambda x1: claims(x1, accused_others), low, high)
+        seen = accused_others <= counts.accused_others
+        return np.where(seen, np.minimum(enough, counts.accused_members), enough)
+
+    return bound, least
+
+
+def score(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> Array:
+    """How many standard deviations TPR lies above e^ε·FPR + δ."""
+    ratio = np.exp(epsilon)
+    apart = x1 / sizes.members - ratio * x0 / sizes.others - delta
+    fpr = constrained_fpr(x1, x0, sizes, epsilon, delta)
+    tpr = np.minimum(ratio * fpr + delta, 1.0)
+    variance = tpr * (1 - tpr) / sizes.members + ratio**2 * fpr * (1 - fpr) / sizes.others
+    with np.errstate(all="ignore"):
+        return np.where(apart == 0, 0.0, apart / np.sqrt(variance))
+
+
+def constrained_fpr(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> Array:
+    """The FPR under which these numbers are likeliest if TPR = e^ε·FPR + δ."""
+    ratio = np.exp(epsilon)
+    top = np.minimum((1 - delta) / ratio, 1.0)
+
+    def slope(p: Array) -> Array:
+        """Of the log-likelihood, times p·(1 − p); terms of nothing count nothing."""
+        with np.errstate(all="ignore"):
+            hit = np.where(x1 > 0, x1 / (p + delta / ratio), 0.0)
+            miss = np.where(x1 < sizes.members, (sizes.members - x1) / (top - p), 0.0)
+            return np.asarray(x0 * (1 - p) - (sizes.others - x0) * p + p * (1 - p) * (hit - miss))
+
+    low, high = 1e-16 * top, top * (1 - 1e-15)
+    inner = (slope(low) > 0) & (slope(high) <= 0)
+    likeliest = np.where(slope(low) <= 0, 0.0, top)
+    if np.any(inner):
+        root, _ = falling_root(lambda p: np.where(inner, slope(p), top / 2 - p), low, high)
+        likeliest = np.where(inner, root, likeliest)
+    return likeliest

@@ -1,21 +1,21 @@
-"""Evidence from simultaneous confidence bands around FPR and TPR, at all thresholds at once."""
+"""Evidence from simultaneous confidence bands (as DKW's) of FPR and TPR, at all thresholds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tellapart._checks import Array
 from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_above, tpr_lower
 from tellapart.audit.counts.rank_test import RankCounts, RateCells
-from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.audit.methods import Band
 from tellapart.audit.scores import Scores
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 
 _POWER_RANKS = 40
 # By less than this a claim is crossed by rounding alone.
@@ -51,6 +51,13 @@ class BandEvidence(CurveEvidence):
         level, at = self.ledger.level, (float(fpr[worst]), shown)
         return Finding(where, shown, allowed, level, level, at=at)
 
+    def at_best(self) -> BandEvidence:
+        """One threshold that accuses every member and no other."""
+        level = self.ledger.entries[0].level  # of FPR, one way; that of TPR is the same
+        fpr = fpr_upper_above(np.array([0]), self.others, level)
+        tpr = tpr_lower(np.array([self.members]), self.members, level)
+        return replace(self, shown=shown_corners(tpr, fpr))
+
     def _power(self, claim: TradeoffCurve) -> Power:
         """At ranks of others alone: the band may see more."""
         steps = np.geomspace(1, max(self.others // 2, 1), _POWER_RANKS)
@@ -74,16 +81,14 @@ def band_evidence(scores: Scores, level: float) -> BandEvidence:
     ways = directions(scores.orientation)
     share = level / len(ways)
     corners = [_corners(scores, higher, share) for higher in ways]
-    trivial = (np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    fpr, tpr = (np.concatenate(parts) for parts in zip(trivial, *corners, strict=True))
-    shown = from_corners(fpr, tpr, 1 - tpr, 1 - fpr, bound=Bound.UPPER)
+    fpr, tpr = (np.concatenate(parts) for parts in zip(*corners, strict=True))
     entries = [
         Entry(f"{side} at all thresholds{_way(higher, ways)}", 1, share / 2)
         for higher in ways
         for side in ("FPR", "TPR")
     ]
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
-    return BandEvidence(shown, scores.members.count, scores.others.count, ledger)
+    return BandEvidence(shown_corners(tpr, fpr), scores.members.count, scores.others.count, ledger)
 
 
 def _way(higher: bool, ways: list[bool]) -> str:

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart._numeric.text import to_digits
 from tellapart.audit.bounds import Basis, LowerBound, percent
+from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
 from tellapart.audit.ledger import Ledger
-from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.guarantees import gaussian
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -68,6 +71,30 @@ class Finding:
             f"{self.where}; {limit}. Were it true, so much would be seen with probability "
             f"{self.chance:g} at most; {self.level:.2g} was allowed for"
         )
+
+
+def shown_corners(
+    share: Array, rate: Array, clears: NDArray[np.bool_] | bool = False, left: Array | None = None
+) -> AtomicCurve:
+    """The attack that corners show: shares of the tested from below, at rates of the reference.
+
+    The rates are from above, and ``left`` is one minus them where that has more digits. The tested
+    are members, and others where a corner ``clears``.
+    """
+    kept = 1 - rate if left is None else left
+    rising, falling = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    return from_corners(
+        np.append(rising, np.where(clears, 1 - share, rate)),
+        np.append(rising, np.where(clears, kept, share)),
+        np.append(falling, np.where(clears, rate, 1 - share)),
+        np.append(falling, np.where(clears, share, kept)),
+        bound=Bound.UPPER,
+    )
+
+
+def claimed_delta(claim: TradeoffCurve) -> float:
+    """The δ that a claim names; 0 where it names none."""
+    return claim.claimed_delta if isinstance(claim, GuaranteeCurve) else 0.0
 
 
 def strongest(findings: Iterable[Finding]) -> Finding | None:
@@ -119,10 +146,7 @@ class Evidence(ABC):
     def gaussian_epsilon_lower(self, delta: float) -> LowerBound:
         """The ε at δ of the least μ: it speaks against promises of Gaussian DP alone."""
         asked = _checks.probability(delta=delta)
-        mu, _ = self._mu()
-        # Read from below: the curve rounds ε up, by less than this.
-        epsilon = gaussian(mu * (1 - 1e-12)).epsilon(asked) if mu > 0 else 0.0
-        return self._bound(epsilon, Basis.GAUSSIAN)
+        return self._bound(epsilon_of_mu(self._mu()[0], asked), Basis.GAUSSIAN)
 
     def refutes(self, claim: Subject) -> bool:
         """Whether the claim, a curve or a mechanism, is refuted at this confidence."""
@@ -152,6 +176,14 @@ class Evidence(ABC):
         """The power against one claim, for as many truths as one likes."""
         power = self._power(_promise(claim))
         return lambda truth: power(curve_of(truth, "truth"))
+
+    def could_refute(self, claim: Subject) -> bool:
+        """Whether any outcome of so many samples could have refuted the claim."""
+        return self.can_refute and self.at_best().refutes(claim)
+
+    def at_best(self) -> Evidence:
+        """What as many samples would show if the attack told members and others apart wholly."""
+        raise Unsupported("this evidence does not say what other outcomes would show")
 
     def scaled(self, factor: float) -> Evidence:
         """What this evidence would be with so many times the samples and the same rates."""

@@ -1,4 +1,7 @@
-"""Evidence at one threshold fixed beforehand: two binomial counts, tested exactly (Buehler)."""
+"""Evidence at one threshold fixed beforehand: two binomial counts, tested exactly (Buehler).
+
+Or believed under a prior: a Bayesian credible bound is shown beside, and proves nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
-from tellapart.audit.bounds import Basis
+from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.buehler import buehler_p_value
 from tellapart.audit.counts.clopper_pearson import (
@@ -19,17 +23,19 @@ from tellapart.audit.counts.clopper_pearson import (
     least_levels,
     mu_lower,
 )
+from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.audit.counts.exact_tails import Claim
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, shown_corners
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
-from tellapart.audit.methods import Fixed
+from tellapart.audit.methods import Credible, Fixed, Prior
 from tellapart.audit.scores import Scores
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
+from tellapart.errors import Unsupported
 
 # How close to the exact bound a search ends, below it: five digits are shown.
 _NARROW = 1e-5
@@ -113,7 +119,7 @@ class CountEvidence(Evidence):
         (1 − share)·t + share·t of true claims fall to t.
         """
 
-        def refutes(levels: Array) -> Array:
+        def refutes(levels: Array) -> NDArray[np.bool_]:
             fpr, tpr = self._corner(float(levels))
             return np.asarray(tpr > float(claim.tpr(fpr)))
 
@@ -135,8 +141,8 @@ class CountEvidence(Evidence):
 
     def curve(self) -> AtomicCurve:
         """One corner, its FPR from above and its TPR from below, with a share of the level."""
-        fpr, tpr = (np.array([0.0, rate, 1.0]) for rate in self._corner(self.ledger.level))
-        return from_corners(fpr, tpr, 1 - tpr, 1 - fpr, bound=Bound.UPPER)
+        fpr, tpr = (np.array(rate) for rate in self._corner(self.ledger.level))
+        return shown_corners(tpr, fpr)
 
     def _corner(self, level: float) -> tuple[float, float]:
         half = level * CORNER / 2
@@ -168,6 +174,10 @@ class CountEvidence(Evidence):
             return tried._excess(claim.tpr) > 0
 
         return solve.first_whole(refuted, 0, self.counts.members + 1)
+
+    def at_best(self) -> CountEvidence:
+        members, others = self.counts.members, self.counts.others
+        return replace(self, counts=Counts(members, members, 0, others))
 
     def scaled(self, factor: float) -> CountEvidence:
         some = (self.counts.accused_members, self.counts.members)
@@ -209,7 +219,7 @@ def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
 
 def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> CountEvidence:
     """The counts beyond one threshold, one way."""
-    counts = counts_beyond(scores, threshold, higher)
+    counts = _counts_beyond(scores, threshold, higher)
     event = f"score {'>' if higher else '<'} {threshold:.6g}"
     return CountEvidence(counts, _ledger(f"the event {event}", level), event)
 
@@ -222,10 +232,56 @@ def _ledger(what: str, level: float) -> Ledger:
     return Ledger(level, entries, (CLAIMS_ARE_FREE,))
 
 
-def counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
-    """How many of each side lie strictly beyond a threshold."""
+def _counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
     members, others = (
         int(side.above(threshold) if higher else side.below(threshold))
         for side in (scores.members, scores.others)
     )
     return Counts(members, scores.members.count, others, scores.others.count)
+
+
+_BOUNDS = {Prior.JOINT_BETA: joint_beta_epsilon, Prior.JEFFREYS: jeffreys_epsilon}
+
+
+@dataclass(frozen=True, repr=False)
+class Belief(Evidence):
+    """What one would believe under a prior: how often it overclaims is measured, not bounded."""
+
+    counts: Counts
+    prior: Prior
+    ledger: Ledger
+    design = Design.MANY_RUNS
+    method = Credible.name
+    can_refute = False
+
+    def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
+        """The ε believed at least, with how often such a belief would be too high."""
+        return _BOUNDS[self.prior](self.counts, delta=delta, confidence=self.confidence)
+
+    def _epsilon(self, delta: float) -> tuple[float, Basis]:
+        return self.epsilon_lower(delta).value, Basis.BAYESIAN
+
+    def _delta(self, epsilon: float) -> tuple[float, Basis]:
+        raise Unsupported("a credible bound is on ε alone; audit.Fixed(threshold) bounds δ")
+
+    def _mu(self) -> tuple[float, Basis]:
+        raise Unsupported("a credible bound is on ε alone; audit.Fixed(threshold) bounds μ")
+
+    def _finding(self, claim: TradeoffCurve) -> Finding | None:
+        return None
+
+    def _power(self, claim: TradeoffCurve) -> Power:
+        return lambda truth: 0.0
+
+
+def credible_evidence(scores: Scores, level: float, method: Credible) -> Belief:
+    """A belief from the counts beyond one threshold; its ledger says that nothing is guaranteed."""
+    higher, *more = directions(scores.orientation)
+    if more:
+        raise Unsupported(
+            "a Bayesian bound has no price for looking both ways: say whether higher or lower "
+            "scores speak for membership"
+        )
+    entry = Entry("posterior probability left out, which bounds no false claims", 1, level)
+    counts = _counts_beyond(scores, method.threshold, higher)
+    return Belief(counts, method.prior, Ledger(level, (entry,)))

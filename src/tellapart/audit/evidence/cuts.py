@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit.counts.clopper_pearson import least_levels
-from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power
+from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 
 # How much the claim must be crossed by, of what it allows: rounding does less.
 _ROUNDING = 1e-12
@@ -89,14 +90,7 @@ class CutEvidence(CurveEvidence):
 
     @cached_property
     def _shown(self) -> AtomicCurve:
-        share, rate = self._rates
-        clear = np.array([cut.end is End.CLEAR for cut in self.cuts])
-        fpr, tpr = np.where(clear, 1 - share, rate), np.where(clear, 1 - rate, share)
-        fnr, tnr = np.where(clear, rate, 1 - share), np.where(clear, share, 1 - rate)
-        up, down = np.array([0.0, 1.0]), np.array([1.0, 0.0])
-        fpr, tpr = np.append(up, fpr), np.append(up, tpr)
-        fnr, tnr = np.append(down, fnr), np.append(down, tnr)
-        return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
+        return shown_corners(*self._rates, np.array([cut.end is End.CLEAR for cut in self.cuts]))
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         share, rate = self._rates
@@ -135,7 +129,7 @@ class CutEvidence(CurveEvidence):
     def _p_values(self, claim: TradeoffCurve) -> Array:
         """The least level at which each cut would refute, up to its own, from above."""
 
-        def refutes(levels: Array) -> Array:
+        def refutes(levels: Array) -> NDArray[np.bool_]:
             share, rate = self._limits(levels)
             return np.asarray(share > self._allowed(claim, rate) * (1 + _ROUNDING))
 
@@ -161,6 +155,11 @@ class CutEvidence(CurveEvidence):
             return float(np.max(so_few * reached))
 
         return power
+
+    def at_best(self) -> CutEvidence:
+        """Events that happen on one input in every call and on the other in none."""
+        perfect = (replace(cut, happened=cut.tested, against=0) for cut in self.cuts)
+        return replace(self, cuts=tuple(perfect))
 
     def scaled(self, factor: float) -> CutEvidence:
         names = ("happened", "tested", "against", "reference")

@@ -16,8 +16,7 @@ from scipy.special import bdtr, bdtrc
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit.counts.one_run_curves import mu_lower, refutes_curve
-from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
+from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, mu_lower, refutes_curve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 
@@ -97,15 +96,19 @@ class RankedCanaries:
     def _members(self, first: int, end: int) -> int:
         return int(self.members_below[end] - self.members_below[first])
 
+    def drawn(self, share: float) -> int:
+        """How many canaries are this share of them, leaving some on either side."""
+        return min(max(round(share * self.canaries), 1), self.canaries - 1)
+
     def divided(self, first_share: float, seed: int) -> tuple[RankedCanaries, RankedCanaries]:
         """Two parts by places that the seed draws; about this share of the canaries is first.
 
         Equal scores stay together: between them only membership decides the order, and which
         part a canary is in must not depend on that. So with few scores a part may be empty.
         """
-        size = min(max(round(first_share * self.canaries), 1), self.canaries - 1)
+        order = np.random.default_rng(seed).permutation(self.canaries)
         drawn = np.zeros(self.canaries, dtype=bool)
-        drawn[np.random.default_rng(seed).permutation(self.canaries)[:size]] = True
+        drawn[order[: self.drawn(first_share)]] = True
         in_first = drawn[np.searchsorted(self.scores, self.scores, side="left")]
         return self._part(in_first), self._part(~in_first)
 
@@ -137,7 +140,8 @@ class ChosenGuesses:
     """The guesses that speak for an attack, and the level at which each bound from them may.
 
     ``read_off`` says that their number was read off a part of the canaries of the same run, of
-    which ``aside`` were spent. Scores decide which those are, so δ may still act through all.
+    which ``aside`` were spent, and that up to ``most`` guesses could have been made of scores
+    without ties. Scores decide which canaries those are, so δ may still act through all.
     """
 
     guesses_in: int
@@ -146,6 +150,20 @@ class ChosenGuesses:
     level: float
     read_off: bool
     aside: int = 0
+    most: int = 0
+
+    def perfect(self) -> list[ChosenGuesses]:
+        """The same guesses, all of them right; of any number where that was read off."""
+        numbers = {(self.guesses_in, self.guesses_out)}
+        if self.read_off:
+            numbers |= {(count, count) for count in _geometric(1, self.most // 2, _CANDIDATES)}
+        all_right = []
+        for guesses_in, guesses_out in sorted(numbers):
+            made = guesses_in + guesses_out
+            guesses = Guesses(self.guesses.canaries, made, made)
+            numbered = replace(self, guesses_in=guesses_in, guesses_out=guesses_out)
+            all_right.append(replace(numbered, guesses=guesses))
+        return all_right
 
     def epsilon_lower(self, delta: float) -> float:
         """The largest ε that these guesses refute; errs downward."""
@@ -201,7 +219,8 @@ def read_off(
         first, rest = rest, first
     count = _most_promising(first, rest.canaries, delta, level)
     guesses = replace(rest.guesses(count, count), canaries=ranking.canaries)
-    return ChosenGuesses(count, count, guesses, level, read_off=True, aside=first.canaries)
+    most = ranking.canaries - ranking.drawn(share)
+    return ChosenGuesses(count, count, guesses, level, True, first.canaries, most)
 
 
 def _most_promising(first: RankedCanaries, canaries: int, delta: float, level: float) -> int:

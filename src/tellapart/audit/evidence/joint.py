@@ -15,6 +15,7 @@ from tellapart.audit.ledger import Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import Subject
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +55,12 @@ class JointEvidence(Evidence):
     def _power(self, claim: TradeoffCurve) -> Power:
         each = [part._power(claim) for part in self.parts.values()]
         return lambda truth: max(power(truth) for power in each)
+
+    def at_best(self) -> JointEvidence:
+        return replace(self, parts={name: part.at_best() for name, part in self.parts.items()})
+
+    def could_refute(self, claim: Subject) -> bool:
+        return self.can_refute and any(part.could_refute(claim) for part in self.parts.values())
 
     def scaled(self, factor: float) -> JointEvidence:
         return replace(self, parts={name: part.scaled(factor) for name, part in self.parts.items()})

@@ -14,11 +14,11 @@ from tellapart._checks import Array
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import rank_test
 from tellapart.audit.counts.rank_test import ClaimFamily, RankCounts, RateCells, upper_p_values
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, shown_corners
 from tellapart.audit.evidence.thresholds import TIES, End, Look, columns
 from tellapart.audit.ledger import Ledger
-from tellapart.curve.atomic import AtomicCurve, from_corners
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 
 # How a look's level is divided between the two rates of one corner of the curve.
@@ -103,18 +103,8 @@ class RankEvidence(Evidence):
         none = self._columns.beyond[:, None] <= 0
         share = np.where(none, 0.0, betaincinv(c, d, level * (1 - _SHARES)))
         share = share * (1 - 1e-12)
-        clear = np.array([look.end is End.CLEAR for look in self.looks])[:, None]
-        fpr = np.where(clear, 1 - share, rate)
-        tpr = np.where(clear, rate_left, share)
-        fnr = np.where(clear, rate, 1 - share)
-        tnr = np.where(clear, share, rate_left)
-        trivial = np.array([0.0, 1.0])
-        ends = (trivial, trivial, 1 - trivial, 1 - trivial)
-        fpr, tpr, fnr, tnr = (
-            np.concatenate([end, part.ravel()])
-            for end, part in zip(ends, (fpr, tpr, fnr, tnr), strict=True)
-        )
-        return from_corners(fpr, tpr, fnr, tnr, bound=Bound.UPPER)
+        clears = np.array([look.end is End.CLEAR for look in self.looks])[:, None]
+        return shown_corners(share, rate, clears, rate_left)
 
     def _power(self, claim: TradeoffCurve) -> Power:
         cells = self._cells
@@ -133,6 +123,19 @@ class RankEvidence(Evidence):
                 roc[some] = _roc(curve, end)(self._cells.cuts[some])
         return roc
 
+    def at_best(self) -> RankEvidence:
+        """All of the tested beyond the first of the reference, at either end.
+
+        Ranks fixed beforehand include the first at both ends; one that was chosen on held-out
+        scores could have been either.
+        """
+        perfect = dict.fromkeys(
+            replace(look, end=end, rank=1, reference=reference, beyond=tested, tested=tested)
+            for look in self.looks
+            for end, (reference, tested) in _ends(look).items()
+        )
+        return replace(self, looks=tuple(perfect))
+
     def scaled(self, factor: float) -> RankEvidence:
         many = [
             replace(
@@ -150,6 +153,13 @@ class RankEvidence(Evidence):
         factor = level / self.ledger.level
         looks = tuple(replace(look, level=look.level * factor) for look in self.looks)
         return replace(self, looks=looks, ledger=self.ledger.at_level(level))
+
+
+def _ends(look: Look) -> dict[End, tuple[int, int]]:
+    """How many are the reference and how many are tested, from either end."""
+    one, other = look.reference, look.tested
+    other_end = End.CLEAR if look.end is End.ACCUSE else End.ACCUSE
+    return {look.end: (one, other), other_end: (other, one)}
 
 
 def _above(a: Array, b: Array, level: Array) -> tuple[Array, Array]:

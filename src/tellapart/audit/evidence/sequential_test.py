@@ -17,7 +17,9 @@ from tellapart.audit.evidence.e_process import FRACTIONS, PairCounts, Wager
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.guarantees import everything
 from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import Subject
 
 _CHOICES_ARE_FREE = "the choice of events: each was chosen before the calls that were bet on"
 
@@ -84,6 +86,9 @@ class WagerEvidence(Evidence):
             f"{won:,} had it on one input alone and {lost:,} on the other; decided after "
             f"{self.calls:,} calls on each"
         )
+
+    def could_refute(self, claim: Subject) -> bool:
+        return self.power(claim, everything()) > 0
 
     def _power(self, claim: TradeoffCurve) -> Power:
         self._finding(claim)  # refuses other claims than the one bet against

@@ -42,9 +42,6 @@ class ClassifierScorer(Scorer):
     def name(self) -> str:
         return f"score of {self.title}"
 
-    def beyond(self, threshold: float, higher: bool) -> str:
-        return f"{self.name} {'>' if higher else '<'} {threshold:.6g}"
-
 
 def checked(classifier: Any) -> Any:
     """A name or an estimator, told at once if it is neither."""
@@ -154,9 +151,6 @@ class AdditiveScorer(Scorer):
     def name(self) -> str:
         return f"what {_listed(part.reading for part in self.parts)} say together"
 
-    def beyond(self, threshold: float, higher: bool) -> str:
-        return f"{self.name} {'>' if higher else '<'} {threshold:.6g}"
-
 
 @dataclass(frozen=True)
 class LinearScorer(Scorer):
@@ -179,9 +173,6 @@ class LinearScorer(Scorer):
     @property
     def name(self) -> str:
         return f"a weighed sum of {_listed(self.parts)}"
-
-    def beyond(self, threshold: float, higher: bool) -> str:
-        return f"{self.name} {'>' if higher else '<'} {threshold:.6g}"
 
 
 def combined(cells: list[CellScorer], first: Features, second: Features) -> Iterator[Scorer]:

@@ -23,14 +23,19 @@ from tellapart import run
 from tellapart._checks import Array
 from tellapart._numeric.binomial import log_choose
 from tellapart.audit.probing.calling.caller import Caller, Size
-from tellapart.audit.probing.calling.calls import BLOCK, apart, refuse_if_all_broke
+from tellapart.audit.probing.calling.calls import BLOCK, apart
 from tellapart.audit.probing.calling.guarded import guarded
-from tellapart.audit.probing.calling.independence import Dependence, dependence, never_changes
-from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined, packed
-from tellapart.audit.probing.calling.traces import CallTrace, traced
+from tellapart.audit.probing.calling.independence import (
+    CallTrace,
+    Dependence,
+    dependence,
+    never_changes,
+    traced,
+)
+from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, joined, packed
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding
-from tellapart.errors import Unsupported
+from tellapart.errors import InvalidArgument, Unsupported
 
 _LEVEL = 5e-10  # of each of the two tests
 _CUTS = 15
@@ -176,6 +181,20 @@ def refuse_unjudgeable(
         shared = kept_noise(caller, inputs, outputs)
     if shared is not None:
         raise Unsupported(str(shared))
+
+
+def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
+    """Where no call on either input gave a value, the mechanism was called wrongly."""
+    broken, other = first.broken, second.broken
+    if broken is None or other is None:
+        return
+    if HANGS in (broken, other):
+        raise InvalidArgument(
+            f"mechanism must end: every call broke off, and the first one {broken}"
+        )
+    raise InvalidArgument(
+        f"mechanism must return something: every call broke off, and the first one {broken}"
+    )
 
 
 def kept_noise(

@@ -14,16 +14,23 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.evidence.base import Power
+from tellapart.audit.evidence.base import Power, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, from_counts
+from tellapart.audit.probing.calling.caller import detect_convention
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import Outputs
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding, learn
-from tellapart.audit.probing.features.true_answers import Both, Guess, guesses
-from tellapart.audit.probing.float_samplers import NO_BITS, SAMPLERS, FloatSampler, bits
+from tellapart.audit.probing.float_samplers import (
+    NO_BITS,
+    SAMPLERS,
+    Both,
+    FloatSampler,
+    Guess,
+    bits,
+    guesses,
+)
 from tellapart.audit.verdict import Verdict, describe, judge
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -297,22 +304,16 @@ def probe_bits(
     names = tuple(column.name for column in encoding.columns)
     half = aside // 2
     learnt, weighed = ((absent[part], present[part]) for part in (slice(half), slice(half, aside)))
-    epsilon, delta = _claimed(curve)
+    epsilon = curve.claimed_epsilon if isinstance(curve, GuaranteeCurve) else None
     tried = guesses(learnt, (d0, d1), known, width, epsilon)
     events = itertools.chain(precision(learnt, names), reach(learnt, names, tried))
-    event, likelier = best(events, learnt, weighed, delta)
+    event, likelier = best(events, learnt, weighed, claimed_delta(curve))
     left = count - aside
     seen = [times(event, side[aside:]) for side in (present, absent)]
     accused = seen if likelier else [left - times_seen for times_seen in seen]
     counts = Counts(accused[0], left, accused[1], left)
     evidence = BitEvidence(counts, from_counts(counts, confidence).ledger, event.words(likelier))
     return judge(claim, evidence, name=f"{describe(claim)}, for the bits of its floats")
-
-
-def _claimed(curve: TradeoffCurve) -> tuple[float | None, float]:
-    if isinstance(curve, GuaranteeCurve):
-        return curve.claimed_epsilon, curve.claimed_delta
-    return None, 0.0
 
 
 def _answers(centres: Any) -> Both:

@@ -11,8 +11,8 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit import fingerprints
-from tellapart.audit.evidence.base import Design, Evidence
+from tellapart.audit import checkpoints
+from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, at_one_cut
 from tellapart.audit.evidence.cuts import CutEvidence
 from tellapart.audit.evidence.e_process import Pairs, Wager
@@ -21,10 +21,8 @@ from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.many_run_audit import Favoured, at_ranks
-from tellapart.audit.probing.calling.caller import Caller
+from tellapart.audit.probing.calling.caller import Caller, detect_convention, fingerprint
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import detect_convention
-from tellapart.audit.probing.calling.inputs import fingerprint
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.classifiers import checked
@@ -93,14 +91,13 @@ def probe(
     count = _checks.whole(_FEWEST, 10**9, samples=samples)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
-    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
     for name, given in (("features", features), ("progress", progress)):
-        if given is not None and not callable(given):
-            _checks.refuse(name, "be callable", given)
+        if given is not None:
+            _checks.function(**{name: given})
     same = fingerprint(d0)
     if same is not None and same == fingerprint(d1):
         _checks.refuse("d1", "differ from d0, or nothing can be told apart", d1)
-    seek = EventSearch(delta, features, checked(classifier))
+    seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
     kept = None
@@ -112,7 +109,7 @@ def probe(
             "seed": key,
             "timeout": timeout,
             "until_decided": until_decided,
-            "features": fingerprints.code_fingerprint(features),
+            "features": checkpoints.code_fingerprint(features),
             "classifier": repr(classifier),
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)

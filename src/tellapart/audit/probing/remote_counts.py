@@ -22,10 +22,16 @@ from tellapart.audit.evidence.cuts import CutEvidence, EventCounts, cut_ledger
 from tellapart.audit.evidence.thresholds import End, geometric_ranks
 from tellapart.audit.probing.calling.caller import Caller
 from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered
-from tellapart.audit.probing.calling.independence import repeated, signature, signing
+from tellapart.audit.probing.calling.independence import (
+    CallTrace,
+    joined_traces,
+    repeated,
+    signature,
+    signing,
+    traced,
+)
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
 from tellapart.audit.probing.calling.outputs import Outputs
-from tellapart.audit.probing.calling.traces import CallTrace, joined_traces, traced
 from tellapart.audit.probing.events import Event
 from tellapart.audit.probing.exchangeability import refuse_unjudgeable
 from tellapart.errors import Unsupported

@@ -35,9 +35,9 @@ class Scorer(ABC):
     def __call__(self, features: Features) -> Array:
         """The scores of these outputs, all finite."""
 
-    @abstractmethod
     def beyond(self, threshold: float, higher: bool) -> str:
         """The event that the score lies strictly beyond a threshold, in words."""
+        return f"{self.name} {'>' if higher else '<'} {threshold:.6g}"
 
     def within(self, threshold: float, higher: bool) -> str:
         """The event that it does not, in words."""

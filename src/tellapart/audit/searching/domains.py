@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tellapart import _moved
 from tellapart.audit.searching.answers import Answers, Moves, OneOf, Tallies
-from tellapart.audit.searching.examples import Examples
+from tellapart.audit.searching.domain import Examples
 from tellapart.audit.searching.records import Numbers, Tables
 
 __all__ = [

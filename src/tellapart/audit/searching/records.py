@@ -1,4 +1,4 @@
-"""Data sets as lists of records (numbers, vectors, rows): one is added or replaced."""
+"""Neighbouring data sets as lists of records (numbers, vectors, rows): one added or replaced."""
 
 from __future__ import annotations
 

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tellapart import _checks, run
-from tellapart.audit.probing.calling.caller import Caller
-from tellapart.audit.probing.calling.calls import BLOCK
-from tellapart.audit.probing.calling.conventions import detect_convention
+from tellapart.audit.evidence.base import claimed_delta
+from tellapart.audit.probing.calling.caller import Caller, detect_convention
+from tellapart.audit.probing.calling.calls import block_sizes
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
 from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.searching.domain import Domain
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -109,10 +108,10 @@ def search(
     >>> from tellapart.audit import domains
     >>> def mean(data, rng, size=None):
     ...     return (sum(data) + rng.laplace(0, 1, size)) / len(data)     # the size is secret
-    >>> found = search(
+    >>> worst = search(
     ...     mean, domains.Numbers(0.0, 1.0, rows=(1, 5)), claim=ta.guarantee(epsilon=1)
     ... )
-    >>> found.refuted
+    >>> worst.refuted
     True
     """
     curve = curve_of(claim, "claim")
@@ -129,8 +128,7 @@ def search(
         rule = f"be at least {least * parts:,} for {begin} tries"
         _checks.refuse("search_calls", rule, search_calls)
     part = asked // parts
-    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else 0.0
-    weigh = _PairPromise(mechanism, timeout, EventSearch(delta, features))
+    weigh = _PairPromise(mechanism, timeout, EventSearch(claimed_delta(curve), features))
     race = _raced(weigh, domain, rounds, part, key)
     best = race.ranking[0]
     verdict = probe(
@@ -274,5 +272,4 @@ class _PairPromise:
 
 def _called(caller: Caller, data: Any, count: int, rng: np.random.Generator) -> Outputs:
     """Calls in blocks, here: where pairs are shared among workers, their calls are not."""
-    sizes = [BLOCK] * (count // BLOCK) + [count % BLOCK] * (count % BLOCK > 0)
-    return joined([caller.block(data, size, rng) for size in sizes])
+    return joined([caller.block(data, size, rng) for size in block_sizes(count)])

@@ -1,7 +1,8 @@
 """Audits of trainings: the membership inference game, shadow models, canaries, single steps.
 
-- `membership_game` with its `designs` and `datasets`; `shadow_models` are trained into a `store`;
-- `attacks` gathers `lira` and `rmia`; `evidence_of_game` counts on models nothing was chosen on;
-- `training_audit` is the front door, and says how many models it takes;
+- `membership_game` and its designs; `shadow_models` are trained into a `store`;
+- `attacks`: by loss, RMIA and `lira`;
+- `training_audit` is the front door: it counts on models on which nothing was chosen, and says how
+  many models it takes;
 - `canaries` are for one run; `step_audit` and `step_pairs` for single DP-SGD steps.
 """

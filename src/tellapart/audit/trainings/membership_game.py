@@ -1,7 +1,7 @@
 """The membership inference game: coins draw who trains which model, and an attack guesses them.
 
 >>> import numpy as np
->>> from tellapart.audit.trainings.membership_game import MembershipGame, Targets
+>>> from tellapart.audit import MembershipGame, Targets
 >>> def train(people, seed):                 # a sum with Laplace noise is its own score
 ...     return [people.sum() + np.random.default_rng(seed).laplace(0, 1)]
 >>> game = MembershipGame(np.array([1.0, 0.0, 0.0]), Targets(0), models=200, seed=7)
@@ -12,7 +12,6 @@ Scores(100 members, 100 others, 200 runs, higher scores accuse)
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,13 +24,129 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit import fingerprints
+from tellapart.audit import checkpoints
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.audit.trainings import datasets, designs, shadow_models
-from tellapart.audit.trainings.datasets import Index
-from tellapart.audit.trainings.designs import Design, Pool, Replaced, Targets
+from tellapart.audit.trainings import shadow_models
+from tellapart.audit.trainings.shadow_models import Places
 from tellapart.audit.trainings.store import ModelStore
 from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.mechanisms.base import Mechanism, Neighbours
+
+
+@dataclass(frozen=True, init=False)
+class Targets:
+    """Some named examples go in or out by coins of their own; all others are always in.
+
+    ``at`` is the place of one example or of several; each is in with probability ``prior``.
+
+    >>> from tellapart import audit
+    >>> audit.MembershipGame(5, audit.Targets(at=2), models=4).inclusion.astype(int).tolist()
+    [[1], [1], [0], [0]]
+    """
+
+    at: tuple[int, ...]
+    prior: float
+
+    def __init__(self, at: int | Iterable[int] = 0, prior: float = 0.5) -> None:
+        object.__setattr__(self, "at", _places(targets=at))
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=prior))
+
+
+@dataclass(frozen=True, init=False)
+class Replaced:
+    """Some named examples are in, or others stand in their place: all data sets have one size.
+
+    The first of ``by`` replaces the first of ``at`` where that one's coin says out, and is in no
+    other data; a target is in with probability ``prior``. This is the game for claims about
+    neighbours that replace a record.
+
+    >>> from tellapart import audit
+    >>> game = audit.MembershipGame(5, audit.Replaced(at=0, by=4), models=2)
+    >>> game.inclusion.shape
+    (2, 1)
+    """
+
+    at: tuple[int, ...]
+    by: tuple[int, ...]
+    prior: float
+
+    def __init__(
+        self, at: int | Iterable[int], by: int | Iterable[int], prior: float = 0.5
+    ) -> None:
+        targets, others = _places(targets=at), _places(by=by)
+        if len(others) != len(targets) or set(others) & set(targets):
+            rule = f"name another example for each of {len(targets)} targets, which is none itself"
+            _checks.refuse("by", rule, list(others))
+        object.__setattr__(self, "at", targets)
+        object.__setattr__(self, "by", others)
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=prior))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Every example goes in or out by a coin of its own, and all of them are targets.
+
+    >>> from tellapart import audit
+    >>> audit.MembershipGame(5, audit.Pool(), models=2).inclusion.shape
+    (2, 5)
+    """
+
+    prior: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", _checks.inside_unit(prior=self.prior))
+
+
+Design = Targets | Replaced | Pool
+
+
+def named_places(design: Design) -> dict[str, tuple[int, ...]]:
+    """The places that a design names, by what they are named for."""
+    places = {} if isinstance(design, Pool) else {"targets": design.at}
+    return places | {"by": design.by} if isinstance(design, Replaced) else places
+
+
+def trained_on(
+    design: Design, size: int, targets: Places, coins: NDArray[np.bool_], aside: Iterable[int]
+) -> Places:
+    """The places of the examples in one training set; a stand-in stands where its target would."""
+    inside = np.full(size, not isinstance(design, Pool))
+    inside[list(aside)] = False
+    if not isinstance(design, Replaced):
+        inside[targets] = coins
+        return np.flatnonzero(inside)
+    at, by = np.array(design.at, dtype=np.intp), np.array(design.by, dtype=np.intp)
+    inside[by] = False
+    place = np.arange(size)
+    place[at[~coins]] = by[~coins]
+    return np.asarray(place[inside])
+
+
+def same_neighbours(claim: object, design: Design) -> None:
+    """Refuse a claim about other neighbours than those that the design compares."""
+    if not isinstance(claim, Mechanism):
+        return
+    if claim.neighbours is Neighbours.REPLACE and not isinstance(design, Replaced):
+        raise Unsupported(
+            "the claim is about neighbours that replace a record, and these targets are in or out: "
+            "use targets=audit.Replaced(at, by), which puts another example in a target's place"
+        )
+    if claim.neighbours is Neighbours.ADD_REMOVE and isinstance(design, Replaced):
+        raise Unsupported(
+            "the claim is about neighbours that add or remove a record, and audit.Replaced does "
+            "both at once: use audit.Targets(at), or claim what holds for a replaced record, as a "
+            "curve or by a mechanism with neighbours=Neighbours.REPLACE"
+        )
+
+
+def _places(**given: Any) -> tuple[int, ...]:
+    ((name, at),) = given.items()
+    every = tuple(at) if isinstance(at, Iterable) and not isinstance(at, str) else (at,)
+    places = tuple(_checks.whole(0, **{name: place}) for place in every)
+    if not places or len(set(places)) < len(places):
+        _checks.refuse(name, "be places of examples, each named once", list(places))
+    return places
+
 
 __all__ = ["Design", "MembershipGame", "Pool", "Replaced", "Score", "Targets", "Train"]
 
@@ -67,7 +182,7 @@ def shown(progress: run.Progress | bool, models: int) -> Iterator[run.Progress |
 _MODELS, _EXAMPLES = 32, 64
 
 
-def drawn(seed: int, purpose: int, models: range, examples: Index) -> Array:
+def drawn(seed: int, purpose: int, models: range, examples: Places) -> Array:
     """Uniform numbers, one row for each model and one column for each example."""
     uniforms = np.empty((len(models), examples.size))
     wanted, which = np.unique(examples // _EXAMPLES, return_inverse=True)
@@ -116,7 +231,7 @@ class MembershipGame:
     population: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        count = datasets.size(self.data)
+        count = shadow_models.data_size(self.data)
         kinds = "audit.Targets(...), audit.Replaced(...) or audit.Pool()"
         _checks.instance(Design, kinds, design=self.design)
         object.__setattr__(self, "models", _checks.whole(1, 10**7, models=self.models))
@@ -124,7 +239,7 @@ class MembershipGame:
         _checks.instance(Iterable, "places of examples, listed", population=self.population)
         aside = tuple(_checks.whole(0, population=place) for place in self.population)
         object.__setattr__(self, "population", aside)
-        named = designs.named(self.design)
+        named = named_places(self.design)
         for name, places in (named | {"population": aside}).items():
             if places and max(places) >= count:
                 _checks.refuse(name, f"be places below {count}, the number of examples", places)
@@ -137,7 +252,7 @@ class MembershipGame:
     @property
     def size(self) -> int:
         """How many examples the data have."""
-        return datasets.size(self.data)
+        return shadow_models.data_size(self.data)
 
     @cached_property
     def targets(self) -> NDArray[np.intp]:
@@ -166,7 +281,7 @@ class MembershipGame:
     def training_places(self, model: int) -> NDArray[np.intp]:
         """The places of the examples that train one model, in order."""
         coins = self.coins(model)
-        return designs.trained_on(self.design, self.size, self.targets, coins, self.population)
+        return trained_on(self.design, self.size, self.targets, coins, self.population)
 
     def training_seed(self, model: int) -> int:
         """The whole number below 2³² that one training is handed; no two models share it."""
@@ -193,11 +308,11 @@ class MembershipGame:
         function, known by its name, its code and its plain settings. ``progress=True`` shows a
         bar; a function is told which share of the models was begun, and 1 at the end.
         """
-        _callable(train=train)
+        _checks.function(train=train)
         if score is not None:
-            _callable(score=score)
+            _checks.function(score=score)
         if not isinstance(progress, bool):
-            _callable(progress=progress)
+            _checks.function(progress=progress)
         kept = None if folder is None else ModelStore.opened(folder, self._manifest(train, score))
         with shown(progress, self.models) as tell:
             rows = shadow_models.trained_rows(self, train, score, kept, tell)
@@ -223,38 +338,26 @@ class MembershipGame:
         return Played(self, self.inclusion, **outputs, seconds=np.zeros(self.models))
 
     def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
-        from tellapart import __version__
-
         return {
             "game": "membership",
             "design": type(self.design).__name__,
             "prior": self.design.prior,
             "targets": "all",
-            **{name: list(places) for name, places in designs.named(self.design).items()},
+            **{name: list(places) for name, places in named_places(self.design).items()},
             "population": list(self.population),
             "models": self.models,
             "seed": self.seed,
             "examples": self.size,
-            "data": fingerprints.data_fingerprint(self.data),
-            "train": fingerprints.function_name(train),
-            "score": None if score is None else fingerprints.function_name(score),
-            "code": fingerprints.code_fingerprint(train) + fingerprints.code_fingerprint(score),
-            "versions": {
-                "tellapart": __version__,
-                "numpy": np.__version__,
-                "python": platform.python_version(),
-            },
+            "data": checkpoints.data_fingerprint(self.data),
+            "train": checkpoints.function_name(train),
+            "score": None if score is None else checkpoints.function_name(score),
+            "code": checkpoints.code_fingerprint(train) + checkpoints.code_fingerprint(score),
+            "versions": checkpoints.versions(),
         }
 
     def __repr__(self) -> str:
         coins = f"{self.targets.size:,} of {self.size:,} examples by coins of {self.design.prior:g}"
         return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
-
-
-def _callable(**named: Any) -> None:
-    ((name, given),) = named.items()
-    if not callable(given):
-        _checks.refuse(name, "be callable", given)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

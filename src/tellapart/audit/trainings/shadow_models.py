@@ -1,23 +1,82 @@
-"""Shadow models: trained wherever there are workers, and what is finished is kept at once."""
+"""Shadow models: trained on parts of the data, wherever there are workers, and kept at once."""
 
 from __future__ import annotations
 
+import numbers
 import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tellapart import run
+from tellapart import _checks, run
 from tellapart._checks import Array
-from tellapart.audit.trainings import datasets
 from tellapart.audit.trainings.store import ModelStore
 from tellapart.errors import BadScores, TrainingStopped
+
+Places = NDArray[np.intp]
+
+
+def data_size(data: Any) -> int:
+    """How many examples there are; a whole number stands for that many, known by their places."""
+    if isinstance(data, numbers.Real):
+        return _checks.whole(1, 2**40, data=data)
+    if isinstance(data, tuple):
+        sizes = [_length(part) for part in data]
+        if not sizes or len(set(sizes)) > 1:
+            _checks.refuse("data", "be a tuple of columns of one length", sizes)
+        return _positive(sizes[0])
+    return _positive(_length(data))
+
+
+def take_examples(data: Any, places: Places) -> Any:
+    """The examples at these places, in the make of the data.
+
+    A tuple, as (X, y), is taken column by column; a PyTorch data set becomes a Subset; a whole
+    number gives the places themselves.
+    """
+    if isinstance(data, numbers.Real):
+        return places
+    if isinstance(data, tuple):
+        return tuple(take_examples(part, places) for part in data)
+    if hasattr(data, "iloc"):
+        return data.iloc[places]
+    if hasattr(data, "shape"):
+        return data[places]
+    if _is_torch_data(data):
+        from torch.utils.data import Subset
+
+        return Subset(data, places.tolist())
+    return [data[place] for place in places.tolist()]
+
+
+def _length(data: Any) -> int:
+    shape = getattr(data, "shape", None)
+    if shape is not None and len(shape):
+        return int(shape[0])
+    indexed = hasattr(data, "__len__") and hasattr(data, "__getitem__") and shape is None
+    if not indexed or isinstance(data, Mapping | str | bytes):
+        rule = "be indexed examples: arrays, a tuple of them, a list, a frame, or their number"
+        _checks.refuse("data", rule, data)
+    return len(data)
+
+
+def _positive(count: int) -> int:
+    if count == 0:
+        _checks.refuse("data", "not be empty", count)
+    return count
+
+
+def _is_torch_data(data: Any) -> bool:
+    torch = sys.modules.get("torch.utils.data")
+    return torch is not None and isinstance(data, torch.Dataset)
+
 
 if TYPE_CHECKING:
     from tellapart.audit.trainings.membership_game import MembershipGame, Score, Train
@@ -122,10 +181,10 @@ class ShadowTraining:
         return np.append(self.game.targets, np.array(self.game.population, dtype=np.intp))
 
     def _scored(self, places: Any, seed: int) -> Any:
-        trained = self.train(datasets.take(self.game.data, places), seed)
+        trained = self.train(take_examples(self.game.data, places), seed)
         if self.score is None:
             return trained
-        return self.score(trained, datasets.take(self.game.data, self.asked))
+        return self.score(trained, take_examples(self.game.data, self.asked))
 
     def _checked(self, given: Any, model: int) -> Array:
         """One finite number for each example that is scored, or an error that names the model."""

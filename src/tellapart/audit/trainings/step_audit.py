@@ -69,7 +69,10 @@ class StepAudit:
     def __str__(self) -> str:
         lines = [self.verdict.headline]
         for pair, verdict in zip(self.pairs, self.shown, strict=True):
-            said = "refutes the claim" if verdict.refuted else "does not refute it"
+            said = (
+                "does not refute it" if verdict.could_refute else "has too few calls to refute it"
+            )
+            said = "refutes the claim" if verdict.refuted else said
             bound = verdict.epsilon_lower().value
             lines.append(f"- {pair.name} ({pair.words}): {said}, ε ≥ {bound:.4g} shown")
         if self.verdict.finding is not None:
@@ -114,16 +117,15 @@ def step(
     >>> def release(gradients, rng, size=None):              # forgets to clip
     ...     total = gradients.sum(axis=0)
     ...     return rng.normal(total, 1.0, total.shape if size is None else (size, *total.shape))
-    >>> found = step(release, clip=1.0, noise_multiplier=1.0)
-    >>> found.refuted, found.refuting[0].name
+    >>> audited = step(release, clip=1.0, noise_multiplier=1.0)
+    >>> audited.refuted, audited.refuting[0].name
     (True, 'long canary')
 
     See Also
     --------
     tellapart.zoo.TRAINING : steps to try it on
     """
-    if not callable(step):
-        _checks.refuse("step", "be callable", step)
+    _checks.function(step=step)
     setting = _setting(layers, clip, records, public_size, nan)
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
     rate = _checks.probability(sampling_rate=sampling_rate)

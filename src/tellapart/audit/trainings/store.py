@@ -1,4 +1,4 @@
-"""The store of a membership game: every finished model's scores, so that a killed game goes on."""
+"""Checkpoints of shadow models: every finished one's scores, so that a killed game goes on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from tellapart import _files
 from tellapart._checks import Array
-from tellapart.audit.manifest import MANIFEST, opened_folder
+from tellapart.audit.checkpoints import MANIFEST, opened_folder
 from tellapart.data import npz, parquet
 from tellapart.data.sources import Source
 from tellapart.errors import InvalidArgument, TellapartError, TrainingStopped, Unsupported

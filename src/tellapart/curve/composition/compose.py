@@ -16,7 +16,7 @@ from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve, from_atoms
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.certified.discretise import from_two_profiles
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.composition.contour import ComposedCurve
@@ -288,7 +288,7 @@ class EnclosedCurve(TradeoffCurve):
     def symmetrised(self) -> EnclosedCurve:
         return EnclosedCurve(self.parts, ordered=False)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         return self._polygon._rates(threshold)
 
     def _largest_loss(self) -> float:

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.certified.discretise import from_two_profiles
 from tellapart.curve.composition.loss_laws import LossLaw
 
@@ -94,7 +94,7 @@ class OneStep(TradeoffCurve):
         mirror.__dict__["_mirror"] = self
         return mirror
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         flat = np.ravel(threshold).astype(float)
         far = np.abs(flat) > _FURTHEST
         rates = np.stack(self.law.rates(np.where(far, 0.0, flat)))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve.atomic import AtomicCurve, from_atoms
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.guarantees import everything
 
 # Beyond this threshold only what is revealing is accused.
@@ -121,7 +121,7 @@ class InfiniteLossCurve(TradeoffCurve):
     def _left(self) -> tuple[float, float]:
         return math.exp(self.finite_mass.absent), math.exp(self.finite_mass.present)
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         (a, b), (left, right) = self.finite_mass.delta_infinity, self._left
         # At the ends only what is revealing decides, whatever the rest.
         far = np.abs(threshold) > _FURTHEST

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart._numeric import hull
-from tellapart.curve.base import Bound
+from tellapart.curve.base import Bound, FourRates
 from tellapart.curve.closed import SymmetricCurve
 
 # Beyond this many steps the polynomials of a panel lose digits, and contours do not.
@@ -44,7 +44,7 @@ class PanelsCurve(SymmetricCurve):
     powers: Array
     bound: Bound = Bound.EXACT
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         t = np.clip(threshold, -2 * self.top, 2 * self.top)
         # Under h0 the measure is tilted by e^(−loss/2), under h1 by e^(loss/2); what is not above
         # is, seen in the mirror, at or above.

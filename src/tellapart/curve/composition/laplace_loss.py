@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart.curve.composition.loss_laws import FourRates, LossLaw, thinned
+from tellapart.curve.base import FourRates
+from tellapart.curve.composition.loss_laws import LossLaw, thinned
 from tellapart.curve.composition.loss_quadrature import Outcomes, SmoothLoss, Spread
 
 
@@ -18,7 +19,7 @@ class BoundedLoss(Outcomes, SmoothLoss):
 
     edge = 1 is Laplace noise, 0 logistic noise, in between Laplace noise that is cut off. On a
     sample at ``rate``, h1 is a mixture; ``leak`` is what either world alone could produce before
-    it: h0's part then looks like h1 without the record, h1's part is told apart (`Kept`).
+    it: h0's part then looks like h1 without the record, h1's part is told apart (`FiniteMass`).
     """
 
     reach: float

@@ -18,9 +18,9 @@ from scipy.special import ndtr
 
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart.curve.base import FourRates
 
 Complex = NDArray[np.complex128]
-FourRates = tuple[Array, Array, Array, Array]
 
 
 class Cumulants(NamedTuple):

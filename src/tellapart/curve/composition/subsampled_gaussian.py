@@ -13,8 +13,9 @@ from scipy.special import logsumexp, ndtr
 
 from tellapart._checks import Array
 from tellapart._numeric.safe import complex_log1p
+from tellapart.curve.base import FourRates
 from tellapart.curve.composition.laplace_loss import BoundedLoss
-from tellapart.curve.composition.loss_laws import Complex, Cumulants, FourRates, LossLaw
+from tellapart.curve.composition.loss_laws import Complex, Cumulants, LossLaw
 from tellapart.curve.composition.loss_quadrature import (
     NEGLIGIBLE,
     Nodes,

@@ -10,7 +10,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.solve import Falling
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.closed import SymmetricCurve
 
 
@@ -41,7 +41,7 @@ class SampledCurve(TradeoffCurve):
         far = threshold - math.log(self.rate)
         return np.where(threshold > 40, far, np.log1p(np.maximum(grown, -1.0)))
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         q = self.rate
         fpr, tpr, fnr, tnr = self.base._rates(self._behind(threshold))
         some = (1 - q) * fpr + q * tpr, q * fnr + (1 - q) * tnr
@@ -93,7 +93,7 @@ class UnsampledCurve(TradeoffCurve):
     def mirrored(self) -> SampledCurve:
         return self.sampled
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         # Accuses where the loss is below −threshold, not at it.
         fpr, tpr, fnr, tnr = self.sampled._rates(np.nextafter(-threshold, -np.inf))
         return fnr, tnr, fpr, tpr
@@ -133,7 +133,7 @@ class ReplacedCurve(SymmetricCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return self.sampled._accuracy
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         ahead = self.sampled._rates(np.maximum(threshold, 0.0))
         # In the mirror, accuses where the loss is below −threshold, not at it.
         under = np.nextafter(np.maximum(-threshold, 0.0), -np.inf)

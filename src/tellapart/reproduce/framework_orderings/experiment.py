@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tellapart import _checks
-from tellapart.reproduce.framework_orderings import enumerated
+from tellapart.reproduce.framework_orderings import instances
 from tellapart.reproduce.framework_orderings.instances import (
     ADDITIVE,
     INDEPENDENT,
@@ -164,11 +164,11 @@ def numbers(instance: Instance) -> dict[str, float]:
     """The ε of one release under each framework; MI and MIDP in nats."""
     joint, rows = instance.joint, instance.rows
     return {
-        "DP": enumerated.dp(rows),
-        **enumerated.beliefs(joint, rows),
-        "BDP": enumerated.bayesian(joint, rows),
-        "MI given others": enumerated.given_others(joint, rows),
-        "MIDP": enumerated.capacity(rows),
+        "DP": instances.dp(rows),
+        **instances.beliefs(joint, rows),
+        "BDP": instances.bayesian(joint, rows),
+        "MI given others": instances.given_others(joint, rows),
+        "MIDP": instances.capacity(rows),
     }
 
 
@@ -217,12 +217,12 @@ def _at_most(smaller: str, larger: str, factor: float = 1) -> Callable[..., list
 
 
 def _any_total(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
-    by_sum = enumerated.known_total(instance.joint, instance.rows)
+    by_sum = instances.known_total(instance.joint, instance.rows)
     return [ComparedPair(epsilons["DDP"], max(given.policy for given in by_sum))]
 
 
 def _each_total(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
-    by_sum = enumerated.known_total(instance.joint, instance.rows)
+    by_sum = instances.known_total(instance.joint, instance.rows)
     return [
         ComparedPair(given.leaked, given.policy, f" given the sum {total}")
         for total, given in enumerate(by_sum)
@@ -231,7 +231,7 @@ def _each_total(epsilons: Mapping[str, float], instance: Instance) -> list[Compa
 
 
 def _constrained(epsilons: Mapping[str, float], instance: Instance) -> list[ComparedPair]:
-    given = enumerated.constrained(instance.joint, instance.rows, instance.allowed)
+    given = instances.constrained(instance.joint, instance.rows, instance.allowed)
     if given.leaked is None:
         return []
     possible = ", ".join(name(tuple(place)) for place in np.argwhere(instance.allowed).tolist())

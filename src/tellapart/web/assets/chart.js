@@ -171,7 +171,7 @@
     const x = scale(drawing.x, box.left, box.right), y = scale(drawing.y, box.bottom, box.top);
     const svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "picture-title picture-told" });
     make("title", { id: "picture-title" }, svg, drawing.title);
-    make("desc", { id: "picture-told" }, svg, drawing.told);
+    make("desc", { id: "picture-told" }, svg, drawing.caption);
     axes(svg, drawing, x, y, box);
     for (const trace of drawing.traces) {
       if (trace.filled) make("path", { class: `area ${trace.ink}`, d: path(trace, x, y) + "Z" }, svg);
@@ -183,7 +183,7 @@
     spots(svg, drawing, x, y, moved);
     const readout = [], caption = document.createElement("p");
     caption.className = "quiet told";
-    caption.textContent = drawing.told;
+    caption.textContent = drawing.caption;
     const list = legend(drawing, readout);
     svg.addEventListener("pointermove", (event) => {
       const pixel = event.clientX - svg.getBoundingClientRect().left;

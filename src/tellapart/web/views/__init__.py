@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tellapart.web._view import View
+from tellapart.web.view import View
 from tellapart.web.views import audit, auxiliary, choose, compare, explore, point
 
 _ALL: tuple[View[Any], ...] = (
@@ -13,4 +13,4 @@ _ALL: tuple[View[Any], ...] = (
     auxiliary.VIEW,
     audit.VIEW,
 )
-VIEWS: dict[str, View[Any]] = {one.path: one for one in _ALL}
+VIEWS: dict[str, View[Any]] = {view.path: view for view in _ALL}

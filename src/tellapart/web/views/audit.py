@@ -1,4 +1,4 @@
-"""Audit: a file of attack scores against a claim, as a picture, a verdict and a report."""
+"""Audit: membership-inference scores against a claim, as a picture, a verdict and a report."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from pathlib import Path
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
+from tellapart.audit.scores import read_scores
 from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Report
 from tellapart.report.model import Input
-from tellapart.web import _controls, _scores
-from tellapart.web._answer import Answer, Drawing, Mark, Table, Words
-from tellapart.web._controls import Choice, Control, Dial, File, Group, Kept, Line, Tick
-from tellapart.web._server import example
-from tellapart.web._view import Dropped, View
-from tellapart.web.views import _evidence
+from tellapart.web import controls, limits
+from tellapart.web.answer import Answer, Drawing, Mark, Table, Words
+from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
+from tellapart.web.server import example
+from tellapart.web.view import Dropped, View
+from tellapart.web.views import evidence
 
 _DESIGNS = {
     "many-runs": "many runs, one score each",
@@ -40,7 +42,7 @@ _ORIENTATIONS = {
 }
 _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
-_MEGABYTES = _scores.LARGEST_FILE // 2**20
+_MEGABYTES = limits.LARGEST_FILE // 2**20
 _LOOKED = (
     "Design, direction, confidence and columns were settled before any result of these scores was "
     "seen: whoever tries others after it has looked more often than the ledger says. Claims are "
@@ -49,7 +51,7 @@ _LOOKED = (
 
 
 @dataclass(frozen=True)
-class State:
+class AuditState:
     """What the view shows, but for the file: that stays with the person."""
 
     mechanism: str = KINDS["any"].first_text
@@ -63,17 +65,17 @@ class State:
     picture: str = "roc"
 
 
-def _controls_of(state: State) -> list[Control]:
+def _controls_of(state: AuditState) -> list[Control]:
     file = File(
         "file",
         "Scores: pick a file, or drop it here",
         ".csv,.gz,.npz,.parquet",
-        _scores.LARGEST_FILE,
+        limits.LARGEST_FILE,
         f".csv, .csv.gz, .npz or .parquet, up to {_MEGABYTES} MB. It is read in memory on this "
         "machine, and kept nowhere but in this window.",
         instead_of="example",
     )
-    scores = Group(
+    scores = ControlGroup(
         "Scores",
         (
             file,
@@ -83,7 +85,7 @@ def _controls_of(state: State) -> list[Control]:
                 state.example,
                 "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
             ),
-            Choice(
+            Select(
                 "design",
                 "Experimental design",
                 state.design,
@@ -91,7 +93,7 @@ def _controls_of(state: State) -> list[Control]:
                 "No verdict before it is said: the same scores prove much, little or nothing, "
                 "depending on how they were made.",
             ),
-            Choice(
+            Select(
                 "orientation",
                 "Score direction: which scores mean member",
                 state.orientation,
@@ -100,7 +102,7 @@ def _controls_of(state: State) -> list[Control]:
             ),
         ),
     )
-    held = Group(
+    held = ControlGroup(
         "Columns of the file",
         (
             Line("score", "what the attack said", state.score),
@@ -121,14 +123,14 @@ def _controls_of(state: State) -> list[Control]:
         Scale.LINEAR,
         ends=("quick to accuse", "slow to accuse"),
     )
-    claim = _controls.mechanism("mechanism", state.mechanism, "Claim")
+    claim = controls.mechanism("mechanism", state.mechanism, "Claim")
     picture: Control = Kept("picture", state.picture)
     if state.design:
-        picture = Choice("picture", "Picture", state.picture, _evidence.KINDS, as_buttons=True)
-    return [scores, *claim, Group("How sure", (sure,)), held, picture]
+        picture = controls.picture_select(state.picture, evidence.KINDS)
+    return [scores, *claim, ControlGroup("How sure", (sure,)), held, picture]
 
 
-def _answer(state: State, dropped: Dropped | None) -> Answer:
+def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
     _checked(state)
     held = _held(state, dropped)
     if held is None:
@@ -136,15 +138,15 @@ def _answer(state: State, dropped: Dropped | None) -> Answer:
     scores = _read(state, held)
     if not state.design:
         return _described(state, scores, held.name)
-    summary = summarise(_found(state, scores), scores)
+    summary = summarise(_judged(state, scores), scores)
     return Answer(
         headline=summary.headline,
         sentences=summary.reasons,
         mark=Mark.BAD if summary.refuted else Mark.PLAIN,  # not refuted is not proven
-        drawing=_evidence.picture(state.picture, summary.result),
+        drawing=evidence.picture(state.picture, summary.result),
         parts=(
-            *_evidence.numbers(summary),
-            *_evidence.spent(summary.ledger),
+            *evidence.numbers(summary),
+            *evidence.spent(summary.ledger),
             *_rests(state, summary, held.name),
         ),
         python=_python(state, held),
@@ -153,7 +155,7 @@ def _answer(state: State, dropped: Dropped | None) -> Answer:
     )
 
 
-def _described(state: State, scores: Scores, name: str) -> Answer:
+def _described(state: AuditState, scores: Scores, name: str) -> Answer:
     """What these scores are, for whom they prove nothing yet."""
     summary = summarise(metrics(scores), scores)
     return Answer(
@@ -163,9 +165,9 @@ def _described(state: State, scores: Scores, name: str) -> Answer:
             "scores: they bound no ε and refute no claim.",
             "Settle the score direction without regard to them, or choose to look both ways.",
         ),
-        drawing=_evidence.picture(state.picture, summary.result),
+        drawing=evidence.picture(state.picture, summary.result),
         parts=(
-            *_evidence.numbers(summary),
+            *evidence.numbers(summary),
             _designs(),
             Words("What was read", (_counted(state, summary, name),)),
         ),
@@ -179,14 +181,14 @@ def _designs() -> Words:
     )
 
 
-def _checked(state: State) -> None:
+def _checked(state: AuditState) -> None:
     for field, known in (("design", _DESIGNS), ("orientation", _ORIENTATIONS)):
         given = getattr(state, field)
         if given not in known and (field, given) != ("design", ""):
             refuse(field, f"be one of {', '.join(known)}", given)
 
 
-def _held(state: State, dropped: Dropped | None) -> Dropped | None:
+def _held(state: AuditState, dropped: Dropped | None) -> Dropped | None:
     """The file to read, by its own name alone: where it lay is nobody's business."""
     if state.example:
         return Dropped("scores.csv", Path(example()).read_bytes())
@@ -195,29 +197,41 @@ def _held(state: State, dropped: Dropped | None) -> Dropped | None:
     return Dropped(re.split(r"[/\\]", dropped.name)[-1], dropped.content)
 
 
-def _read(state: State, held: Dropped) -> Scores:
+def _read(state: AuditState, held: Dropped) -> Scores:
     names = Names(state.score, state.member, state.run or None)
-    return _scores.read(held, names, Orientation(state.orientation))
+    return read_dropped(held, names, Orientation(state.orientation))
 
 
-def _found(state: State, scores: Scores) -> AuditResult:
+def read_dropped(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
+    """The scores in what was dropped, as `Scores.read` finds them in a file, within our limits."""
+    most = FileLimits(
+        file=limits.LARGEST_FILE,
+        unpacked=limits.LARGEST_OPENED,
+        held=limits.LARGEST_OPENED,
+        rows=limits.MOST_ROWS,
+        instead="; the command line takes more",
+    )
+    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, most)
+
+
+def _judged(state: AuditState, scores: Scores) -> AuditResult:
     if state.design == "one-model":
         return metrics(scores)
     audit = many_runs if state.design == "many-runs" else one_run
     return judge(named(state.mechanism), audit(scores, state.confidence), name=_name(state))
 
 
-def _name(state: State) -> str | None:
+def _name(state: AuditState) -> str | None:
     """What people call the claim; None where it says so itself."""
     plain = isinstance(named(state.mechanism), GuaranteeCurve | GaussianCurve)
     return None if plain else state.mechanism
 
 
-def _counted(state: State, summary: AuditSummary, name: str) -> str:
+def _counted(state: AuditState, summary: AuditSummary, name: str) -> str:
     return f"{name}: {summary.counted}, {state.orientation} scores accuse."
 
 
-def _rests(state: State, summary: AuditSummary, name: str) -> tuple[Words, ...]:
+def _rests(state: AuditState, summary: AuditSummary, name: str) -> tuple[Words, ...]:
     counted = _counted(state, summary, name)
     if state.design == "one-model":
         return (Words("What was read", (counted,)),)
@@ -225,7 +239,7 @@ def _rests(state: State, summary: AuditSummary, name: str) -> tuple[Words, ...]:
     return (Words("What this rests on", (counted, design, *summary.assumptions, _LOOKED)),)
 
 
-def _wanted(state: State) -> Answer:
+def _wanted(state: AuditState) -> Answer:
     rows = (("2.31", "1"), ("0.98", "1"), ("0.41", "0"), ("-0.87", "0"))
     return Answer(
         headline="No scores yet",
@@ -250,17 +264,19 @@ def _wanted(state: State) -> Answer:
     )
 
 
-def _claim(state: State) -> Drawing:
-    return _evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
+def _claim(state: AuditState) -> Drawing:
+    return evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
 
 
-def _python(state: State, held: Dropped) -> str:
+def _python(state: AuditState, held: Dropped) -> str:
     where, first = repr(held.name), ""
     if state.example:
         where, first = "example()", "from tellapart.web import example\n"
     columns = {"score": state.score, "member": state.member, "run": state.run}
     usual = {"score": "score", "member": "member", "run": ""}
-    given = "".join(f", {key}={one!r}" for key, one in columns.items() if one != usual[key])
+    given = "".join(
+        f", {key}={column!r}" for key, column in columns.items() if column != usual[key]
+    )
     accuse = f"audit.Orientation.{state.orientation.upper()}"
     read = f"scores = audit.Scores.read({where}{given}, orientation={accuse})\n"
     if state.design == "one-model":
@@ -283,7 +299,7 @@ told = report.of(verdict, scores=scores, brief=True)
 """
 
 
-def _command(state: State, held: Dropped) -> str:
+def _command(state: AuditState, held: Dropped) -> str:
     file = f"./{held.name}" if held.name.startswith("-") else held.name
     given = [_PATH if state.example else shlex.quote(file), "--design", state.design]
     if state.design != "one-model":
@@ -296,7 +312,7 @@ def _command(state: State, held: Dropped) -> str:
     return " ".join(["tellapart audit", *given])
 
 
-def _report(state: State, dropped: Dropped | None) -> Report:
+def _report(state: AuditState, dropped: Dropped | None) -> Report:
     _checked(state)
     held = _held(state, dropped)
     if held is None:
@@ -305,9 +321,9 @@ def _report(state: State, dropped: Dropped | None) -> Report:
         names = "; ".join(f"{name} ({words})" for name, words in _DESIGNS.items())
         raise InvalidArgument(f"design must say how the scores were made: {names}")
     scores = _read(state, held)
-    told = reporting.of(_found(state, scores), scores=scores, command=_command(state, held))
+    report = reporting.of(_judged(state, scores), scores=scores, command=_command(state, held))
     inputs = (Input(held.name, len(held.content)),)
-    return replace(told, made=replace(told.made, inputs=inputs))
+    return replace(report, made=replace(report.made, inputs=inputs))
 
 
 VIEW = View(
@@ -316,7 +332,7 @@ VIEW = View(
     "Do attack scores refute a claim?",
     "An attack gives every record a score: how much it looks like a member. Scores can show that a "
     "promise of privacy is broken; they never show that it is kept.",
-    State,
+    AuditState,
     _controls_of,
     _answer,
     _report,

@@ -1,4 +1,4 @@
-"""Auxiliary: what an attacker knows besides, and what that does to the choice of ε."""
+"""Auxiliary: an attacker's prior knowledge, and what that does to the choice of ε."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.scale import Scale
+from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import PrivateSide
 from tellapart.risk.catalogue import FPR
-from tellapart.web import _controls
-from tellapart.web._answer import Answer
-from tellapart.web._controls import Choice, Control, Dial, Group, Kept
-from tellapart.web._view import View
-from tellapart.web.views import _chain, _coefficients
+from tellapart.web import controls
+from tellapart.web.answer import Answer
+from tellapart.web.controls import Control, ControlGroup, Dial, Kept, Select
+from tellapart.web.view import View
+from tellapart.web.views import chain, coefficients
 
 _ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
 _SHOWN = {
@@ -23,7 +23,7 @@ _SHOWN = {
 
 
 @dataclass(frozen=True)
-class State:
+class AuxiliaryState:
     """What the view shows: one of two kinds of knowledge, and the numbers of both."""
 
     about: str = "coefficients"
@@ -32,7 +32,7 @@ class State:
     rho_t: float = 0.1
     measure: str = "posterior"
     bound: float = 0.9
-    fpr: float = 0.01
+    fpr: float = FPR.default
     mechanism: str = "any"
     epsilon: float = 1.0
     stay_0: float = 0.9
@@ -40,21 +40,21 @@ class State:
     length: int = 100
 
 
-def _controls_of(state: State) -> list[Control]:
-    about = Choice("about", "The attacker knows", state.about, _ABOUT, as_buttons=True)
+def _controls_of(state: AuxiliaryState) -> list[Control]:
+    about = Select("about", "The attacker knows", state.about, _ABOUT, as_buttons=True)
     shown = _of_chain(state) if state.about == "chain" else _of_coefficients(state)
     used = _used(shown)
-    kept = [one.name for one in fields(state) if one.name not in {*used, "about"}]
+    kept = [field.name for field in fields(state) if field.name not in {*used, "about"}]
     return [*shown, about, *(Kept(name, getattr(state, name)) for name in kept)]
 
 
-def _used(shown: list[Group]) -> set[str]:
-    return {one.field for group in shown for one in group.controls}
+def _used(shown: list[ControlGroup]) -> set[str]:
+    return {control.field for group in shown for control in group.controls}
 
 
-def _of_coefficients(state: State) -> list[Group]:
+def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
     says = ("nothing", "all")
-    known = Group(
+    known = ControlGroup(
         "Known beforehand",
         (
             Dial("rho_p", "ρ_p: what the prior says", state.rho_p, 0, 1, Scale.LINEAR, ends=says),
@@ -70,39 +70,45 @@ def _of_coefficients(state: State) -> list[Group]:
             Dial("rho_t", "ρ_t: what the past says", state.rho_t, 0, 0.5, Scale.LINEAR, ends=says),
         ),
     )
-    names = [(key, one[0]) for key, one in _coefficients.MEASURES.items()]
-    who = [(key, one[0]) for key, one in _coefficients.FAMILIES.items()]
+    names = [(key, name) for key, (name, _) in coefficients.RISKS.items()]
+    who = list(coefficients.FAMILIES.items())
     smaller = PrivateSide.SMALLER
-    accepted: list[Dial | Choice] = [
-        Choice("measure", "risk that is limited", state.measure, names),
+    accepted: list[Dial | Select] = [
+        Select("measure", "risk that is limited", state.measure, names),
         Dial("bound", "the most that is accepted", state.bound, 0.5, 1, Scale.LINEAR, smaller),
-        Choice("mechanism", "ε of", state.mechanism, who),
+        Select("mechanism", "ε of", state.mechanism, who),
     ]
-    if state.measure == "ppv":
-        accepted.insert(2, _controls.attacker_dial(FPR, state.fpr))
-    return [known, Group("What is accepted", tuple(accepted))]
+    limited = coefficients.RISKS.get(state.measure)
+    if limited is not None and FPR in limited[1].arguments:
+        accepted.insert(2, controls.attacker_dial(FPR, state.fpr))
+    return [known, ControlGroup("What is accepted", tuple(accepted))]
 
 
-def _of_chain(state: State) -> list[Group]:
+def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
     stays = ("changes at random", "hardly changes")
-    zero = Dial(
+    zeros = Dial(
         "stay_0", "chance that 0 stays 0", state.stay_0, 0.5, 0.99, Scale.LINEAR, ends=stays
     )
-    one = Dial("stay_1", "chance that 1 stays 1", state.stay_1, 0.5, 0.99, Scale.LINEAR, ends=stays)
+    ones = Dial(
+        "stay_1", "chance that 1 stays 1", state.stay_1, 0.5, 0.99, Scale.LINEAR, ends=stays
+    )
     ends = ("short", "long")
-    length = Dial("length", "records", state.length, 2, _chain.LONGEST, Scale.WHOLE, ends=ends)
-    promise = _controls.parameter("epsilon", "epsilon", state.epsilon)
-    return [Group("A chain of zeros and ones", (zero, one, length)), Group("Promise", (promise,))]
+    length = Dial("length", "records", state.length, 2, chain.LONGEST, Scale.WHOLE, ends=ends)
+    promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
+    return [
+        ControlGroup("A chain of zeros and ones", (zeros, ones, length)),
+        ControlGroup("Promise", (promise,)),
+    ]
 
 
-def _answer(state: State) -> Answer:
+def _answer(state: AuxiliaryState) -> Answer:
     about = _one_of("about", state.about, dict(_ABOUT))
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
-        return _chain.answer(_chain.Asked(**given))
-    _one_of("measure", state.measure, _coefficients.MEASURES)
-    _one_of("mechanism", state.mechanism, _coefficients.FAMILIES)
-    return _coefficients.answer(_coefficients.Asked(**given))
+        return chain.answer(chain.ChainQuestion(**given))
+    _one_of("measure", state.measure, coefficients.RISKS)
+    _one_of("mechanism", state.mechanism, coefficients.FAMILIES)
+    return coefficients.answer(coefficients.CoefficientsQuestion(**given))
 
 
 def _one_of(name: str, value: str, known: dict[str, Any]) -> str:
@@ -117,7 +123,7 @@ VIEW = View(
     "What does an attacker's knowledge do to the choice of ε?",
     "ε limits how far an output moves a belief, not where it starts. Against an attacker who knows "
     "more beforehand, the same risk takes a smaller ε.",
-    State,
+    AuxiliaryState,
     _controls_of,
     _answer,
 )

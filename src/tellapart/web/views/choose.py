@@ -1,4 +1,4 @@
-"""Choose: the risks someone accepts, and what they leave of ε, of noise and of accuracy."""
+"""Choose: calibration to risks someone accepts, and what that leaves of ε, noise and accuracy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tellapart import _checks, risk
 from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
-from tellapart.choose.calibrate import Choice as Chosen
+from tellapart.choose.calibrate import Choice
 from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
 from tellapart.curve.base import TradeoffCurve
@@ -19,22 +19,21 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, arguments, limited
-from tellapart.web import _controls, _families, _pictures
-from tellapart.web._answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace
-from tellapart.web._controls import (
-    Choice,
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, risks_table
+from tellapart.web.controls import (
     Control,
+    ControlGroup,
     Dial,
-    Group,
     Tick,
     at_delta_option,
     told_at,
 )
-from tellapart.web._view import View
+from tellapart.web.view import View
 
 
 @dataclass(frozen=True)
-class ChooseState:
+class _ChooseFields:
     """A mechanism, of each limit whether it is on and where it lies, and the attacker."""
 
     mechanism: str = "laplace:sensitivity=1"
@@ -60,23 +59,27 @@ class ChooseState:
 
 
 if TYPE_CHECKING:
-    State = ChooseState
+    ChooseState = _ChooseFields
 else:  # with fields for each limit, of which the first is on, and for each argument of a measure
     _LIMITS = [(key, accepted) for key, (_, accepted) in limited().items()]
-    State = make_dataclass(
-        "State",
+    ChooseState = make_dataclass(
+        "ChooseState",
         [
             *((f"on_{key}", bool, key == _LIMITS[0][0]) for key, _ in _LIMITS),
             *((key, float, accepted.start) for key, accepted in _LIMITS),
-            *((key, float, one.default) for key, one in arguments().items() if one is not DELTA),
+            *(
+                (key, float, argument.default)
+                for key, argument in arguments().items()
+                if argument is not DELTA
+            ),
         ],
-        bases=(ChooseState,),
+        bases=(_ChooseFields,),
         frozen=True,
-        namespace={"__doc__": ChooseState.__doc__, "__module__": __name__},
+        namespace={"__doc__": _ChooseFields.__doc__, "__module__": __name__},
     )
 
 
-def command_of(state: State, family: NamedFamily) -> str:
+def command_of(state: ChooseState, family: NamedFamily) -> str:
     """The command that makes this choice, and certifies it where it can."""
     limits = [f"--{key.replace('_', '-')} {bound!r}" for key, bound in state.bounds.items()]
     attacker = [f"--{key.replace('_', '-')} {value!r}" for key, value in state.about.items()]
@@ -86,7 +89,7 @@ def command_of(state: State, family: NamedFamily) -> str:
 
 
 def python_of(
-    state: State,
+    state: ChooseState,
     family: NamedFamily,
     limits: Sequence[Limit],
     certified: bool,
@@ -95,7 +98,7 @@ def python_of(
     """The same choice by the library; what it costs at so many times the choice."""
     search = "least" if family.grows_private else "largest"
     whole = ", whole=True" if family.whole else ""
-    listed = "".join(f"    {_limit(one)},\n" for one in limits)
+    listed = "".join(f"    {_limit(limit)},\n" for limit in limits)
     made = f"""\
 from tellapart import choose, risk
 from tellapart.mechanisms.catalogue import named_family
@@ -122,13 +125,13 @@ print(choose.frontier(family.make, values, measures, name=family.parameter))
 """
 
 
-def _limit(one: Limit) -> str:
-    way = "at_least" if one.least else "at_most"
-    arguments = "".join(f", {key}={value!r}" for key, value in one.arguments)
-    return f"choose.{way}({one.bound!r}, risk.{one.measure.__name__}{arguments})"
+def _limit(limit: Limit) -> str:
+    way = "at_least" if limit.least else "at_most"
+    arguments = "".join(f", {key}={value!r}" for key, value in limit.arguments)
+    return f"choose.{way}({limit.bound!r}, risk.{limit.measure.__name__}{arguments})"
 
 
-KINDS = (("cost", "Cost"), *(one for one in _pictures.KINDS if one[0] != "region"))
+KINDS = (("cost", "Cost"), *(kind for kind in pictures.KINDS if kind[0] != "region"))
 # Risks are drawn as shares of their limits, up to so many times the limit.
 _HIGHEST = 2.0
 
@@ -154,23 +157,23 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
     traces = [_limit_line(placed[0][0], placed[-1][0])]
     spots = []
     for k, limit in enumerate(limits):
-        ink = _pictures.INKS[k % len(_pictures.INKS)]
+        ink = pictures.INKS[k % len(pictures.INKS)]
         points = [(at, shares(limit, row.risks[k])) for at, row in placed]
-        kept = [one for one in points if one[1] <= _HIGHEST]
+        kept = [point for point in points if point[1] <= _HIGHEST]
         x, y = zip(*kept, strict=True) if kept else ((), ())
         traces.append(Trace(limit.name, tuple(x), tuple(y), ink))
     for at, row in placed:
         if row.parameter == chosen:
-            reached = max(shares(one, x) for one, x in zip(limits, row.risks, strict=True))
+            reached = max(shares(limit, x) for limit, x in zip(limits, row.risks, strict=True))
             name = f"chosen: {around.parameter} = {chosen:.10g}"
             spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
-    told = (
+    words = (
         "Each risk as a share of its limit: above the dashed line a limit is broken. "
         + ("More noise lies to the right." if noisy else "")
     ).strip()
     return Drawing(
         "What the limits cost",
-        told,
+        words,
         Axis(label, placed[0][0], placed[-1][0], log=True),
         Axis("risk, as a share of its limit", 0, _HIGHEST),
         tuple(traces),
@@ -183,10 +186,10 @@ def _limit_line(low: float, high: float) -> Trace:
 
 
 def curve_picture(
-    kind: str, name: str, found: TradeoffCurve, limits: Sequence[Limit], prior: float
+    kind: str, name: str, curve: TradeoffCurve, limits: Sequence[Limit], prior: float
 ) -> Drawing:
     """The curve that the choice leaves to an attacker, with the limits that have a place on it."""
-    drawn = _pictures.draw(kind, {name: found}, prior)
+    drawn = pictures.draw(kind, {name: curve}, prior)
     if kind not in ("roc", "roc-log"):
         return drawn
     lines: list[Trace] = []
@@ -199,8 +202,8 @@ def curve_picture(
         bound = _bound(limit, arguments)
         if bound is not None:
             x = drawn.traces[0].x
-            y = [float(one) for one in bound.tpr(x)]
-            ink = _pictures.INKS[1 + len(lines)]
+            y = [float(rate) for rate in bound.tpr(x)]
+            ink = pictures.INKS[1 + len(lines)]
             lines.append(Trace(str(limit), x, tuple(y), ink, dashed=True))
     return replace(drawn, traces=(*drawn.traces, *lines), spots=tuple(spots))
 
@@ -215,10 +218,10 @@ def _place(limit: Limit, asked: Mapping[str, float]) -> tuple[float, float] | No
     # Of the accused, this many are others for each member: what Bayes' rule says.
     others = (1 - limit.bound) / limit.bound * asked["prior"] / (1 - asked["prior"])
     if kind == "ppv":
-        found = asked["fpr"], asked["fpr"] / others
+        place = asked["fpr"], asked["fpr"] / others
     else:
-        found = asked["recall"] * others, asked["recall"]
-    return found if max(found) <= 1 else None
+        place = asked["recall"] * others, asked["recall"]
+    return place if max(place) <= 1 else None
 
 
 def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
@@ -230,7 +233,7 @@ def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
     return None
 
 
-def _limit_controls(state: State) -> Group:
+def _limit_controls(state: ChooseState) -> ControlGroup:
     ticks: list[Tick | Dial] = []
     for key, (measure, accepted) in limited().items():
         on, value = getattr(state, f"on_{key}"), getattr(state, key)
@@ -242,39 +245,38 @@ def _limit_controls(state: State) -> Group:
         private = PrivateSide.LARGER if least else PrivateSide.SMALLER
         ends = accepted.low, accepted.high
         ticks.append(Dial(key, label, value, *ends, accepted.scale, private))
-    return Group("Risks you accept", tuple(ticks))
+    return ControlGroup("Risks you accept", tuple(ticks))
 
 
-def _attacker_controls(state: State) -> Group:
+def _attacker_controls(state: ChooseState) -> ControlGroup:
     """Prior and FPR always; the rest where a limit asks for it."""
-    asked = {one.key for key in state.bounds for one in limited()[key][0].arguments}
+    asked = {argument.key for key in state.bounds for argument in limited()[key][0].arguments}
     dials = [
-        _controls.attacker_dial(argument, state.about[key])
+        controls.attacker_dial(argument, state.about[key])
         for key, argument in arguments().items()
         if argument in (PRIOR, FPR) or (key in asked and argument is not DELTA)
     ]
     if DELTA.key in asked:
         label = "δ at which ε is limited"
-        dials.extend(_controls.delta_dials(label, state.mechanism, state.at_delta))
-    return Group("Attacker", tuple(dials))
+        dials.extend(controls.delta_dials(label, state.mechanism, state.at_delta))
+    return ControlGroup("Attacker", tuple(dials))
 
 
-def _controls_of(state: State) -> list[Control]:
-    family = _families.family(state.mechanism, state.parameter)
-    found: list[Control] = [
+def _controls_of(state: ChooseState) -> list[Control]:
+    family = controls.family(state.mechanism, state.parameter)
+    shown: list[Control] = [
         _limit_controls(state),
-        *_families.controls(state.mechanism, state.parameter),
+        *controls.family_controls(state.mechanism, state.parameter),
         _attacker_controls(state),
     ]
     if family.slow:
         label = "Confirm by certified curves (takes seconds)"
-        found.append(Tick("certified", label, state.certified))
-    kinds = KINDS
-    return [*found, Choice("picture", "Picture", state.picture, kinds, as_buttons=True)]
+        shown.append(Tick("certified", label, state.certified))
+    return [*shown, controls.picture_select(state.picture, KINDS)]
 
 
-def _answer(state: State) -> Answer:
-    family = _families.family(state.mechanism, state.parameter)
+def _answer(state: ChooseState) -> Answer:
+    family = controls.family(state.mechanism, state.parameter)
     _checks.inside_unit(prior=state.about[PRIOR.key])
     if not state.bounds:
         return Answer("Switch on a limit", ("Say which risk you accept, and how much of it.",))
@@ -282,46 +284,48 @@ def _answer(state: State) -> Answer:
     certify = state.certified or not family.slow
     command = command_of(state, family)
     try:
-        found, doubt, anyone = _found(state.mechanism, state.parameter, tuple(limits), certify)
+        choice, doubt, anyone = _solved(state.mechanism, state.parameter, tuple(limits), certify)
     except Infeasible as why:
         said = f"No {family.parameter} keeps these limits"
         python = python_of(state, family, limits, certify, ())
         return Answer(said, (f"{why}.",), Mark.BAD, python=python, command=command)
-    if answering.unbound(found):
+    if answering.unbound(choice):
         said = f"no limit binds: every {family.parameter} of {state.mechanism} keeps them"
         python = python_of(state, family, limits, certify, ())
         return Answer(said, python=python, command=command)
-    sentences = answering.explained(family, found, anyone, doubt)
+    sentences = answering.explained(family, choice, anyone, doubt)
     if not certify:
         sentences.append("The command below confirms it, and may move it to the private side.")
     mark = Mark.PLAIN if doubt else Mark.GOOD
-    made = _chosen(state, family, limits, found)
+    made = _chosen(state, family, limits, choice)
     return replace(made, sentences=tuple(sentences), mark=mark, command=command)
 
 
 @lru_cache(maxsize=64)
-def _found(
+def _solved(
     mechanism: str, parameter: str, limits: tuple[Limit, ...], certify: bool
-) -> tuple[Chosen, str, float | None]:
+) -> tuple[Choice, str, float | None]:
     """The choice, what is in doubt about it, and ε for any mechanism.
 
     Kept, since many dials leave the choice as it is.
     """
-    family = _families.family(mechanism, parameter)
+    family = controls.family(mechanism, parameter)
     anyone = answering.for_any_mechanism(family, limits)
     return *answering.chosen(family, limits, certify), anyone
 
 
-def _chosen(state: State, family: NamedFamily, limits: Sequence[Limit], found: Chosen) -> Answer:
-    value = found.short
+def _chosen(
+    state: ChooseState, family: NamedFamily, limits: Sequence[Limit], choice: Choice
+) -> Answer:
+    value = choice.short
     subject = family.make(value)
     setting = answering.configured(family, value)
     around = answering.cost(family, limits, _values(family, value, state.picture))
-    factors = [one for one in answering.AROUND if value * one in _parameters(around)]
-    rows = [row for row in around.rows if row.parameter in [value * one for one in factors]]
+    factors = [factor for factor in answering.AROUND if value * factor in _parameters(around)]
+    rows = [row for row in around.rows if row.parameter in [value * factor for factor in factors]]
     spent = replace(around, rows=tuple(rows))
     head, *cells = answering.cost_cells(spent)
-    _, *limit_rows = answering.limit_cells(found, subject)
+    _, *limit_rows = answering.limit_cells(choice, subject)
     readings = risk.summary(curve_of(subject), **state.attacker)
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
@@ -339,13 +343,9 @@ def _chosen(state: State, family: NamedFamily, limits: Sequence[Limit], found: C
                 tuple((*row, word) for row, word in zip(cells, marked, strict=True)),
                 note if noisy else "",
             ),
-            Table(
-                "What else an attacker gains",
-                ("risk", "value", "what it is"),
-                tuple((one.name, one.shown, one.meaning) for one in readings),
-            ),
+            risks_table("What else an attacker gains", readings),
         ),
-        python=python_of(state, family, limits, found.certified, factors),
+        python=python_of(state, family, limits, choice.certified, factors),
     )
 
 
@@ -357,14 +357,20 @@ def _values(family: NamedFamily, value: float, picture: str) -> list[float]:
     """Where to look around the choice: as the command does, and more finely for the picture."""
     asked = {value * factor for factor in answering.AROUND}
     if picture == "cost":
-        count = 4 if family.slow or family.name.startswith("discrete") else 8
+        count = 4 if family.slow else 8
         finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
-        asked |= {float(round(one)) for one in finer if one >= 1} if family.whole else finer
+        asked |= (
+            {float(round(number)) for number in finer if number >= 1} if family.whole else finer
+        )
     return sorted(asked)
 
 
 def _drawing(
-    state: State, limits: Sequence[Limit], around: Frontier, value: float, curve: TradeoffCurve
+    state: ChooseState,
+    limits: Sequence[Limit],
+    around: Frontier,
+    value: float,
+    curve: TradeoffCurve,
 ) -> Drawing:
     if state.picture == "cost":
         drawn = costs(around, limits, value)
@@ -380,9 +386,9 @@ VIEW = View(
     "Which ε, or how much noise, keeps the risks that you accept?",
     "Tick the risks that matter to you and say how much of each you accept. The answer is the "
     "least noise that keeps them all, and what it costs in accuracy.",
-    State,
+    ChooseState,
     _controls_of,
     _answer,
     mechanisms=("mechanism",),
-    settle=_families.settle,
+    settle=controls.settle_family,
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from operator import attrgetter
 
 from tellapart import _checks, risk
 from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
@@ -14,18 +15,18 @@ from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
 from tellapart.mechanisms.catalogue import KINDS, REPETITION, named, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Choice, Control, Group, Line, Tick
-from tellapart.web._view import View
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Ink, Spot, Table, Words
+from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
+from tellapart.web.view import View
 
 MOST = 5  # more curves than there are inks would look alike
 PLACES = tuple(range(1, MOST + 1))
-_KEYS = {one.key: one for one in DEPLOYMENTS}
+_KEYS = {deployment.key: deployment for deployment in DEPLOYMENTS}
 
 
 @dataclass(frozen=True)
-class State:
+class CompareState:
     """What the view shows: mechanisms as text, deployments by their keys, "" for none."""
 
     m1: str = "laplace:epsilon=1"
@@ -59,7 +60,7 @@ class State:
     @property
     def names(self) -> list[str]:
         """What all that is compared is called."""
-        deployed = [one.name for one in self.deployments.values()]
+        deployed = [deployment.name for deployment in self.deployments.values()]
         return list(dict.fromkeys([*self.mechanisms.values(), *deployed]))
 
 
@@ -69,12 +70,12 @@ def _deployment(key: str) -> Deployment:
     return _KEYS[key]
 
 
-def python_of(state: State) -> str:
+def python_of(state: CompareState) -> str:
     """The comparison by the library, with all that the page tells of it."""
     named_ones = "".join(f"    {text!r}: named({text!r}),\n" for text in _texts(state))
     deployed = "".join(
-        f"    {one.name!r}: deployments.find({one.key!r})[0].curve(),\n"
-        for one in dict.fromkeys(state.deployments.values())
+        f"    {deployment.name!r}: deployments.find({deployment.key!r})[0].curve(),\n"
+        for deployment in dict.fromkeys(state.deployments.values())
     )
     imports = "choose, deployments" if deployed else "choose"
     also = "from tellapart.mechanisms.catalogue import named\n" if named_ones else ""
@@ -94,7 +95,7 @@ for row in found.gaps():
 """
 
 
-def _texts(state: State) -> list[str]:
+def _texts(state: CompareState) -> list[str]:
     return list(dict.fromkeys(state.mechanisms.values()))
 
 
@@ -102,82 +103,85 @@ def _indented(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
-def command_of(state: State) -> str:
+def command_of(state: CompareState) -> str:
     """The command that compares the same."""
     texts = [shlex.quote(text) for text in _texts(state)]
     about = f"--prior {state.prior!r} --fpr {state.fpr!r}"
     start = " ".join(["tellapart compare", *texts, about])
-    keys = list(dict.fromkeys(one.key for one in state.deployments.values()))
+    keys = list(dict.fromkeys(deployment.key for deployment in state.deployments.values()))
     if not keys:
         return f"{start} --delta {state.at_delta!r}"
     return f"{start} --deployments {' '.join(keys)}"
 
 
 _FIRST_THREE = "Beside deployments the command below tells the first three, Python all of it."
-_NAMES = {one.name: one for one in DEPLOYMENTS}
+_NAMES = {deployment.name: deployment for deployment in DEPLOYMENTS}
 
 
 # ---- controls
 
 
-def _controls_of(state: State) -> list[Control]:
-    slots = [_slot(k + 1, *one) for k, one in enumerate(state.mechanisms.items())]
+def _controls_of(state: CompareState) -> list[Control]:
+    slots = [_slot(k + 1, *slot) for k, slot in enumerate(state.mechanisms.items())]
     picked = enumerate(state.deployments.items(), 1)
-    deployed = [_picked(k, *one) for k, one in picked]
+    deployed = [_picked(k, *slot) for k, slot in picked]
     if len(slots) + len(deployed) < MOST:
         more = next(f"m{k}" for k in PLACES if f"m{k}" not in state.mechanisms)
         slots.append(
-            Choice(more, "Add a mechanism", "", [("", "none"), *_controls.mechanism_choices()])
+            Select(more, "Add a mechanism", "", [("", "none"), *controls.mechanism_choices()])
         )
         more = next(f"d{k}" for k in PLACES if f"d{k}" not in state.deployments)
-        deployed.append(Choice(more, "Add a published deployment", "", _registry("none")))
-    attacker = Group(
+        deployed.append(Select(more, "Add a published deployment", "", _registry("none")))
+    attacker = ControlGroup(
         "Attacker",
         (
-            _controls.attacker_dial(PRIOR, state.prior),
-            _controls.attacker_dial(FPR, state.fpr),
-            _controls.delta_dial(DELTA.label, state.at_delta),
+            controls.attacker_dial(PRIOR, state.prior),
+            controls.attacker_dial(FPR, state.fpr),
+            controls.delta_dial(DELTA.label, state.at_delta),
         ),
     )
-    published = [Group("Published deployments", tuple(deployed))] if deployed else []
-    found: list[Control] = [*slots, *published, attacker]
+    published = [ControlGroup("Published deployments", tuple(deployed))] if deployed else []
+    shown: list[Control] = [*slots, *published, attacker]
     if any(map(_composed, state.mechanisms.values())):
         label = "Work out who leaks more (takes seconds for compositions)"
-        found.append(Tick("pairs", label, state.pairs))
-    return [*found, Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)]
+        shown.append(Tick("pairs", label, state.pairs))
+    return [*shown, controls.picture_select(state.picture, pictures.KINDS)]
 
 
 def _registry(none: str) -> list[tuple[str, str]]:
-    every = sorted(DEPLOYMENTS, key=lambda one: (one.curator, one.name))
-    return [("", none), *((one.key, f"{one.curator}: {one.name}") for one in every)]
+    every = sorted(DEPLOYMENTS, key=attrgetter("curator", "name"))
+    return [
+        ("", none),
+        *((deployment.key, f"{deployment.curator}: {deployment.name}") for deployment in every),
+    ]
 
 
-def _picked(number: int, field: str, one: Deployment) -> Choice:
-    return Choice(field, f"Deployment {number}", one.key, _registry("none: leave it out"))
+def _picked(number: int, field: str, deployment: Deployment) -> Select:
+    return Select(field, f"Deployment {number}", deployment.key, _registry("none: leave it out"))
 
 
 def _slot(number: int, field: str, text: str) -> Control:
     """One mechanism: which, its numbers, and as text."""
-    found = _controls.known_terms(text)
-    starts = _controls.mechanism_choices()
+    parts = controls.known_terms(text)
+    starts = controls.mechanism_choices()
     names = {start.split(":")[0]: start for start, _ in starts}
-    if len(found) > 1:
+    if len(parts) > 1:
         starts.append((text, "several, one after another"))
-    chosen = text if len(found) > 1 else names[found[0].name]
-    title = " + ".join(KINDS[term.name].words for term in found)
-    which = Choice(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
+    chosen = text if len(parts) > 1 else names[parts[0].name]
+    title = " + ".join(KINDS[term.name].words for term in parts)
+    which = Select(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
     dials = [
-        _controls.parameter(f"{field}.{place}.{key}", key, value)
-        for place, term in enumerate(found)
-        for key, value in _controls.own_numbers(term).items()
+        controls.parameter_dial(f"{field}.{place}.{key}", key, value)
+        for place, term in enumerate(parts)
+        for key, value in controls.own_numbers(term).items()
     ]
-    return Group(f"{number}. {title}", (which, *dials, Line(field, "As text", text)))
+    return ControlGroup(f"{number}. {title}", (which, *dials, Line(field, "As text", text)))
 
 
 def _composed(text: str) -> bool:
-    found = terms(text)
-    return len(found) > 1 or any(
-        KINDS[term.name].composition or set(REPETITION) & set(term.values) for term in found
+    parts = terms(text)
+    return len(parts) > 1 or any(
+        KINDS[term.name].composition or set(REPETITION) & set(term.values) for term in parts
     )
 
 
@@ -199,15 +203,15 @@ def _readings(name: str, prior: float, fpr: float, delta: float) -> tuple[Readin
     return risk.summary(curve_of(_subject(name)), prior=prior, fpr=fpr, delta=delta)
 
 
-def _compared(state: State) -> Comparison:
+def _compared(state: CompareState) -> Comparison:
     names = state.names
     if not 2 <= len(names) <= MOST:
         _checks.refuse("what is compared", f"be two to {MOST} different ones", names)
     asked = state.pairs or not any(map(_composed, state.mechanisms.values()))
     return Comparison(
         names=tuple(names),
-        scopes=tuple(scope(_subject(one)) for one in names),
-        readings=tuple(_readings(one, state.prior, state.fpr, state.at_delta) for one in names),
+        scopes=tuple(scope(_subject(name)) for name in names),
+        readings=tuple(_readings(name, state.prior, state.fpr, state.at_delta) for name in names),
         pairs=tuple(_pair(*two) for two in combinations(names, 2)) if asked else (),
     )
 
@@ -215,26 +219,26 @@ def _compared(state: State) -> Comparison:
 # ---- the answer
 
 
-def _answer(state: State) -> Answer:
-    found = _compared(state)
-    curves = {name: curve_of(_subject(name)) for name in found.names}
+def _answer(state: CompareState) -> Answer:
+    comparison = _compared(state)
+    curves = {name: curve_of(_subject(name)) for name in comparison.names}
     deployed = list(state.deployments.values())
-    drawn = _pictures.draw(state.picture, curves, state.prior, _spots(found, state.picture))
-    head, *cells = found.cells()
+    drawn = pictures.draw(state.picture, curves, state.prior, _spots(comparison, state.picture))
+    head, *cells = comparison.cells()
     parts: list[Table | Words] = []
-    if found.pairs:
-        parts.append(Words("Who leaks more", tuple(f"{one}." for one in found.pairs)))
+    if comparison.pairs:
+        parts.append(Words("Who leaks more", tuple(f"{pair}." for pair in comparison.pairs)))
     note = _FIRST_THREE if deployed else ""
     parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells), note))
     if deployed:
         parts += [_promises(deployed), Words("Before comparing", CAVEATS)]
-    if found.pairs:
-        head, *cells = found.gaps()
+    if comparison.pairs:
+        head, *cells = comparison.gaps()
         title = "By how much (Δ-divergence)"
         parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
     return Answer(
-        headline=_headline(found),
-        sentences=_sentences(found, deployed),
+        headline=_headline(comparison),
+        sentences=_sentences(comparison, deployed),
         drawing=drawn,
         parts=tuple(parts),
         python=python_of(state),
@@ -242,28 +246,28 @@ def _answer(state: State) -> Answer:
     )
 
 
-def _headline(found: Comparison) -> str:
-    if not found.pairs:
-        return f"{len(found.names)} side by side"
-    if len(found.pairs) == 1:
-        return str(found.pairs[0])
-    beaten = {(one.first, one.second): one.first_leaks for one in found.pairs}
-    beaten |= {(one.second, one.first): one.second_leaks for one in found.pairs}
-    for name in found.names:
-        if all(beaten[name, other] for other in found.names if other != name):
+def _headline(comparison: Comparison) -> str:
+    if not comparison.pairs:
+        return f"{len(comparison.names)} side by side"
+    if len(comparison.pairs) == 1:
+        return str(comparison.pairs[0])
+    beaten = {(pair.first, pair.second): pair.first_leaks for pair in comparison.pairs}
+    beaten |= {(pair.second, pair.first): pair.second_leaks for pair in comparison.pairs}
+    for name in comparison.names:
+        if all(beaten[name, other] for other in comparison.names if other != name):
             verb = VERBS[curve_of(_subject(name)).bound]
             return f"{name} {verb} at least as much as each of the others, to every attacker"
     return "Which of them leaks most depends on the attacker"
 
 
-def _sentences(found: Comparison, deployed: Sequence[Deployment]) -> tuple[str, ...]:
+def _sentences(comparison: Comparison, deployed: Sequence[Deployment]) -> tuple[str, ...]:
     said = []
-    if not found.pairs:
+    if not comparison.pairs:
         said.append("Who leaks more was not worked out: tick it, or run the code below.")
-    if len({one.per for one in deployed}) > 1:
-        units = "; ".join(f"{one.name}: {one.per}" for one in deployed)
+    if len({deployment.per for deployment in deployed}) > 1:
+        units = "; ".join(f"{deployment.name}: {deployment.per}" for deployment in deployed)
         said.append(f"Units differ, so that these numbers are about different things ({units}).")
-    elif deployed and len(deployed) < len(found.names):
+    elif deployed and len(deployed) < len(comparison.names):
         said.append(f"Deployments are about {deployed[0].per}, mechanisms about one record.")
     return tuple(said)
 
@@ -274,27 +278,27 @@ def _promises(deployed: Sequence[Deployment]) -> Table:
         ("deployment", "curator", "promise", "unit", "model", "status", "source"),
         tuple(
             (
-                one.name,
-                f"{one.curator}, {one.published[:4]}",
-                one.promise,
-                one.per,
-                one.model.lower(),
-                one.status,
-                one.source,
+                deployment.name,
+                f"{deployment.curator}, {deployment.published[:4]}",
+                deployment.promise,
+                deployment.per,
+                deployment.model.lower(),
+                deployment.status,
+                deployment.source,
             )
-            for one in deployed
+            for deployment in deployed
         ),
     )
 
 
-def _spots(found: Comparison, picture: str) -> list[Spot]:
+def _spots(comparison: Comparison, picture: str) -> list[Spot]:
     """Where two curves change places."""
     least = 1e-6 if picture == "roc-log" else 0.0
     return [
-        Spot("where two change places", one.fpr, _height(one.fnr, picture), Ink.PROMISE)
-        for each in found.pairs
-        for one in each.crossings
-        if one.fpr >= least
+        Spot("where two change places", crossing.fpr, _height(crossing.fnr, picture), Ink.PROMISE)
+        for each in comparison.pairs
+        for crossing in each.crossings
+        if crossing.fpr >= least
     ]
 
 
@@ -308,7 +312,7 @@ VIEW = View(
     "Which of several leaks more, and to whom?",
     "The one with the higher curve tells an attacker more. Where two curves cross, it depends on "
     "how many people the attacker dares to accuse.",
-    State,
+    CompareState,
     _controls_of,
     _answer,
     mechanisms=tuple(f"m{k}" for k in PLACES),

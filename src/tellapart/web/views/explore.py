@@ -1,4 +1,4 @@
-"""Explore: one mechanism or promise, as curves, as numbers and in words."""
+"""Explore: one mechanism or promise, as trade-off curves, as risk measures and in words."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Ink, Spot, Table, Words
-from tellapart.web._controls import Choice, Control, Group
-from tellapart.web._view import View
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Ink, Spot, Words, risks_table
+from tellapart.web.controls import Control, ControlGroup
+from tellapart.web.view import View
 
 
 @dataclass(frozen=True)
-class State:
+class ExploreState:
     """What the view shows."""
 
     mechanism: str = "laplace:epsilon=1"
@@ -29,41 +29,37 @@ class State:
     @property
     def delta(self) -> float:
         """The δ of every ε."""
-        return _controls.told_at(self.mechanism, self.at_delta)
+        return controls.told_at(self.mechanism, self.at_delta)
 
 
-def _controls_of(state: State) -> list[Control]:
-    attacker = Group(
+def _controls_of(state: ExploreState) -> list[Control]:
+    attacker = ControlGroup(
         "Attacker",
         (
-            _controls.attacker_dial(PRIOR, state.prior),
-            _controls.attacker_dial(FPR, state.fpr),
-            *_controls.delta_dials(DELTA.label, state.mechanism, state.at_delta),
+            controls.attacker_dial(PRIOR, state.prior),
+            controls.attacker_dial(FPR, state.fpr),
+            *controls.delta_dials(DELTA.label, state.mechanism, state.at_delta),
         ),
     )
-    picture = Choice("picture", "Picture", state.picture, _pictures.KINDS, as_buttons=True)
-    return [*_controls.mechanism("mechanism", state.mechanism), attacker, picture]
+    picture = controls.picture_select(state.picture, pictures.KINDS)
+    return [*controls.mechanism("mechanism", state.mechanism), attacker, picture]
 
 
-def _answer(state: State) -> Answer:
+def _answer(state: ExploreState) -> Answer:
     subject = named(state.mechanism)
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
-    found = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
+    readings = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
     sentences = risk.words(curve, prior=prior, out_of=_people(prior), fpr=state.fpr).splitlines()
     return Answer(
         headline=state.mechanism,
         sentences=(f"Numbers hold {scope(subject)}.",),
-        drawing=_pictures.draw(
+        drawing=pictures.draw(
             state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
         ),
         parts=(
             Words("In words", tuple(sentences)),
-            Table(
-                "In numbers",
-                ("risk", "value", "what it is"),
-                tuple((one.name, one.shown, one.meaning) for one in found),
-            ),
+            risks_table("In numbers", readings),
         ),
         python=_python(state),
         command=_command(state),
@@ -76,23 +72,14 @@ def _people(prior: float) -> int:
     return next((10**k for k in range(3, 10) if prior * 10**k >= 1 - 1e-9), 10**10)
 
 
-def _out_of(state: State) -> str:
-    people = _people(state.prior)
-    return "" if people == 1_000 else f" --out-of {people}"
-
-
-def _at_delta(state: State) -> str:
-    return _controls.at_delta_option(state.mechanism, state.at_delta)
-
-
-def _attacker(state: State, curve: TradeoffCurve) -> Spot:
+def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
     """The attacker that the numbers are about."""
-    found = float(curve.tpr(state.fpr))
-    height = found if state.picture.startswith("roc") else 1 - found
+    tpr = float(curve.tpr(state.fpr))
+    height = tpr if state.picture.startswith("roc") else 1 - tpr
     return Spot(f"this attacker, at FPR {state.fpr:g}", state.fpr, height, Ink.FIRST)
 
 
-def _python(state: State) -> str:
+def _python(state: ExploreState) -> str:
     return f"""\
 from tellapart import risk
 from tellapart.mechanisms.catalogue import named
@@ -105,14 +92,17 @@ print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, 
 """
 
 
-def _command(state: State) -> str:
+def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
+    people = _people(state.prior)
+    crowd = "" if people == 1_000 else f" --out-of {people}"
+    where = controls.at_delta_option(state.mechanism, state.at_delta)
     return (
-        f"tellapart risk {shlex.quote(state.mechanism)} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{_at_delta(state)}{_out_of(state)}"
+        f"tellapart {does} {shlex.quote(state.mechanism)}{target} --prior {state.prior!r} "
+        f"--fpr {state.fpr!r}{where}{crowd}"
     )
 
 
-def _report(state: State) -> report.Report:
+def _report(state: ExploreState) -> report.Report:
     return report.of(
         named(state.mechanism),
         name=state.mechanism,
@@ -120,14 +110,7 @@ def _report(state: State) -> report.Report:
         fpr=state.fpr,
         delta=state.delta,
         out_of=_people(state.prior),
-        command=_report_command(state),
-    )
-
-
-def _report_command(state: State) -> str:
-    return (
-        f"tellapart report {shlex.quote(state.mechanism)} report.html --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{_at_delta(state)}{_out_of(state)}"
+        command=_command(state, "report", " report.html"),
     )
 
 
@@ -138,7 +121,7 @@ VIEW = View(
     "Records of some people went in: the members. An attacker sees what came out and accuses "
     "people of being members. At ε = 0 it can only guess, along the dashed line; the larger ε, the "
     "further its curve may bend away from that, and the less private everyone is.",
-    State,
+    ExploreState,
     _controls_of,
     _answer,
     _report,

@@ -1,25 +1,83 @@
-"""Point: one attack that was seen, against a claim: inside, outside, and what that proves."""
+"""Point: one attack's FPR and TPR against a claim's privacy region, and what that proves."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
 
-from tellapart import audit, risk
-from tellapart._checks import refuse
-from tellapart._numeric.scale import Scale
-from tellapart._numeric.text import fixed
+from tellapart import _checks, audit, risk
+from tellapart._numeric.text import Scale, fixed
 from tellapart.audit.bounds import LowerBound, percent
+from tellapart.audit.counts.intervals import clopper_pearson
+from tellapart.audit.evidence.count import CORNER
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.region import PrivacyRegion
+from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
 from tellapart.mechanisms.catalogue import named
 from tellapart.mechanisms.subject import Subject, curve_of
-from tellapart.web import _controls, _pictures
-from tellapart.web._answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
-from tellapart.web._controls import Choice, Control, Dial, Group
-from tellapart.web._view import View
-from tellapart.web.views._attack import Sample, Seen, allowed, each_confidence, failures, seen
+from tellapart.risk.catalogue import DELTA
+from tellapart.web import controls, pictures
+from tellapart.web.answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web.controls import Control, ControlGroup, Dial, Select
+from tellapart.web.view import View
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was counted, and between which rates the truth lies: FPR first, then TPR."""
+
+    counts: audit.Counts
+    confidence: float
+    box: tuple[float, float, float, float]
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """The four worst and best pairs of rates that the counts leave open."""
+        return [(fpr, tpr) for fpr in self.box[:2] for tpr in self.box[2:]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The attack as it is judged: with no sample, its rates are taken as exact."""
+
+    fpr: float
+    tpr: float
+    sample: Sample | None = None
+
+
+def seen(fpr: float, tpr: float, members: int, others: int, confidence: float) -> Seen:
+    """The attack with these rates, rounded to whole counts where both are given."""
+    _checks.probability(fpr=fpr), _checks.probability(tpr=tpr)
+    each = each_confidence(_checks.inside_unit(confidence=confidence))
+    if not (members and others):
+        return Seen(fpr, tpr)
+    counts = audit.Counts(round(tpr * members), members, round(fpr * others), others)
+    across = clopper_pearson(counts.accused_others, others, confidence=each)
+    up = clopper_pearson(counts.accused_members, members, confidence=each)
+    return Seen(counts.fpr, counts.tpr, Sample(counts, confidence, (*across, *up)))
+
+
+def each_confidence(together: float) -> float:
+    """The confidence of each rate's limits: those of the corner that the verdict's ledger buys.
+
+    So a box that lies outside is a refutation, and one of a claim that stands reaches inside.
+    """
+    return 1 - (1 - together) * CORNER
+
+
+def failures(curve: TradeoffCurve, fpr: float, tpr: float) -> tuple[Failure, ...]:
+    """The inequalities of the claim that a point breaks, by the library's region of it."""
+    region = allowed(curve)
+    if isinstance(region, PrivacyRegion):
+        return region.failures(fpr, tpr=tpr)
+    return region.failures(fpr, 1 - tpr)
+
+
+def allowed(curve: TradeoffCurve) -> PrivacyRegion | MechanismRegion:
+    """All that attacks can do if the claim is true."""
+    if isinstance(curve, GuaranteeCurve):
+        return PrivacyRegion(curve.claimed_epsilon, curve.claimed_delta)
+    return MechanismRegion(curve)
 
 
 def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
@@ -28,24 +86,24 @@ def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str
     if isinstance(curve, GuaranteeCurve):
         region = f"PrivacyRegion({curve.claimed_epsilon!r}, {curve.claimed_delta!r})"
         fnr = "tpr=attack.tpr"
-    one = seen.sample
+    sample = seen.sample
     attack = f"SimpleNamespace(fpr={seen.fpr!r}, tpr={seen.tpr!r})"
     lines = [
-        "from types import SimpleNamespace\n" if one is None else "",
+        "from types import SimpleNamespace\n" if sample is None else "",
         "import tellapart as ta",
-        f"from tellapart import {'risk' if one is None else 'audit, risk'}",
+        f"from tellapart import {'risk' if sample is None else 'audit, risk'}",
         "from tellapart.mechanisms.catalogue import named",
         "from tellapart.mechanisms.subject import curve_of\n",
         f"claim = named({claim!r})",
-        f"attack = {attack if one is None else f'audit.{one.counts!r}'}",
+        f"attack = {attack if sample is None else f'audit.{sample.counts!r}'}",
         f"for failure in ta.{region}.failures(attack.fpr, {fnr}):",
         "    print(failure)",
         'print("FPR", attack.fpr, "TPR", attack.tpr)',
         'print("TPR ≤", curve_of(claim).tpr(attack.fpr))',
         f'print("ε ≥", risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta={delta!r}))',
-        *([] if one is None else _proof(claim, curve, one, delta)),
+        *([] if sample is None else _proof(claim, curve, sample, delta)),
     ]
-    return "\n".join(one for one in lines if one) + "\n"
+    return "\n".join(line for line in lines if line) + "\n"
 
 
 def _proof(claim: str, curve: TradeoffCurve, sample: Sample, delta: float) -> list[str]:
@@ -99,7 +157,7 @@ _ALLOWED = "The command below says which TPR is allowed, Python all of it."
 
 
 @dataclass(frozen=True)
-class State:
+class PointState:
     """What the view shows; without counts of both sides and a design, rates are exact."""
 
     claim: str = "any:epsilon=1"
@@ -109,20 +167,20 @@ class State:
     others: int = 0
     design: str = ""
     confidence: float = 0.95
-    at_delta: float = 1e-5
+    at_delta: float = DELTA.default
     picture: str = "roc"
 
 
-def _controls_of(state: State) -> list[Control]:
+def _controls_of(state: PointState) -> list[Control]:
     sure = ("less sure", "more sure")
-    attack = Group(
+    attack = ControlGroup(
         "The attack that was seen",
         (
             _rate("fpr", "FPR: share of the others it accused", state.fpr),
             _rate("tpr", "TPR: share of the members it accused", state.tpr),
             _count("members", "members it was tried on", state.members),
             _count("others", "others it was tried on", state.others),
-            Choice(
+            Select(
                 "design",
                 "Experimental design",
                 state.design,
@@ -133,11 +191,11 @@ def _controls_of(state: State) -> list[Control]:
             Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
         ),
     )
-    picture = Choice("picture", "Picture", state.picture, _KINDS, as_buttons=True)
-    found = [attack, *_controls.mechanism("claim", state.claim, "Claim"), picture]
+    picture = controls.picture_select(state.picture, _KINDS)
+    shown = [attack, *controls.mechanism("claim", state.claim, "Claim"), picture]
     if isinstance(named(state.claim), GuaranteeCurve):
-        return found
-    return [*found, *_controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
+        return shown
+    return [*shown, *controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
@@ -150,51 +208,59 @@ def _count(field: str, label: str, value: int) -> Dial:
     return Dial(field, label, value, 10, 1_000_000, Scale.WHOLE, ends=ends, help=said)
 
 
-def _answer(state: State) -> Answer:
+def _answer(state: PointState) -> Answer:
     subject = named(state.claim)
     curve = curve_of(subject)
     if state.design not in ("", *_DESIGNS):
-        refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
+        _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
     # Of counts that depend on each other nothing follows: their rates are all there is.
     members = state.members if state.design == "many-runs" else 0
-    one = seen(state.fpr, state.tpr, members, state.others, state.confidence)
-    broken = failures(curve, one.fpr, one.tpr)
+    attack = seen(state.fpr, state.tpr, members, state.others, state.confidence)
+    broken = failures(curve, attack.fpr, attack.tpr)
     evidence = None
-    if one.sample is not None:
-        evidence = audit.from_counts(one.sample.counts, confidence=state.confidence)
-    headline, mark, told = _told(state, subject, one, evidence, bool(broken))
+    if attack.sample is not None:
+        evidence = audit.from_counts(attack.sample.counts, confidence=state.confidence)
+    headline, mark, sentences = _headline(state, subject, attack, evidence, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
-    told_at = _controls.told_at(state.claim, state.at_delta)
+    told_at = controls.told_at(state.claim, state.at_delta)
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else told_at
     return Answer(
         headline,
-        (*signs, *told),
+        (*signs, *sentences),
         mark,
-        _drawing(state, curve, one, bool(broken), mark),
-        (_numbers(curve, one, delta, evidence),),
-        python_of(state.claim, curve, one, delta),
-        command_of(state.claim, curve, one),
+        _drawing(state, curve, attack, bool(broken), mark),
+        (_numbers(curve, attack, delta, evidence),),
+        python_of(state.claim, curve, attack, delta),
+        command_of(state.claim, curve, attack),
     )
 
 
-def _told(
-    state: State, subject: Subject, one: Seen, evidence: audit.Evidence | None, outside: bool
+def _headline(
+    state: PointState,
+    subject: Subject,
+    attack: Seen,
+    evidence: audit.Evidence | None,
+    outside: bool,
 ) -> tuple[str, Mark, list[str]]:
     """The headline, how it is meant, and what explains it."""
     where, mark = ("Outside", Mark.BAD) if outside else ("Inside", Mark.GOOD)
-    if one.sample is None or evidence is None:
+    if attack.sample is None or evidence is None:
         said = "impossible if the claim is true" if outside else "possible under the claim"
         return f"{where}: {said}", mark, [_CAVEAT]
     curve = curve_of(subject)
     name = None if isinstance(curve, GuaranteeCurve) else state.claim
     verdict = audit.judge(subject, evidence, name=name)
-    told = _proved(one, one.sample, curve, verdict)
+    sentences = _proved(attack, attack.sample, curve, verdict)
+    if not verdict.could_refute:
+        return f"{where}. {verdict.headline}", Mark.PLAIN, sentences
     if outside and not verdict.refuted:
-        return f"{where}, yet {verdict.headline}", Mark.PLAIN, told
-    return f"{where}. {verdict.headline}", mark, told
+        return f"{where}, yet {verdict.headline}", Mark.PLAIN, sentences
+    return f"{where}. {verdict.headline}", mark, sentences
 
 
-def _proved(one: Seen, sample: Sample, curve: TradeoffCurve, verdict: audit.Verdict) -> list[str]:
+def _proved(
+    attack: Seen, sample: Sample, curve: TradeoffCurve, verdict: audit.Verdict
+) -> list[str]:
     some = sample.counts
     said = [
         f"In whole counts: {some.accused_members:,} of {some.members:,} members and "
@@ -203,7 +269,7 @@ def _proved(one: Seen, sample: Sample, curve: TradeoffCurve, verdict: audit.Verd
     beyond = [bool(failures(curve, fpr, tpr)) for fpr, tpr in sample.corners]
     if verdict.finding is not None:
         return [*said, f"Where: {verdict.finding}."]
-    if one.tpr < one.fpr:
+    if attack.tpr < attack.fpr:
         said.append(_WORSE)
     elif any(beyond):
         said.append(
@@ -214,46 +280,48 @@ def _proved(one: Seen, sample: Sample, curve: TradeoffCurve, verdict: audit.Verd
     return [*said, "This does not show that the claim is true."]
 
 
-def _drawing(state: State, curve: TradeoffCurve, one: Seen, outside: bool, mark: Mark) -> Drawing:
-    box = None if one.sample is None else one.sample.box
+def _drawing(
+    state: PointState, curve: TradeoffCurve, attack: Seen, outside: bool, mark: Mark
+) -> Drawing:
+    box = None if attack.sample is None else attack.sample.box
     where = "✗ outside" if outside else "✓ inside"
-    spot = Spot("this attack", one.fpr, one.tpr, Ink.EVIDENCE, mark, ("fpr", "tpr"), box)
+    spot = Spot("this attack", attack.fpr, attack.tpr, Ink.EVIDENCE, mark, ("fpr", "tpr"), box)
     log = state.picture == "roc-log"
-    drawn = _pictures.draw("roc-log" if log else "roc", {state.claim: curve}, 0.5, [spot])
+    drawn = pictures.draw("roc-log" if log else "roc", {state.claim: curve}, 0.5, [spot])
     guess, line = drawn.traces
     name = f"what the claim allows: {state.claim}"
     outline = replace(line if log else _outline(curve, line), name=name, ink=Ink.PROMISE)
     boxed = ""
-    if one.sample is not None:
+    if attack.sample is not None:
         boxed = f" The box holds its true rates, {_SURE}."
-    told = f"The point is the attack, {where}: drag it, or use its dials.{boxed}"
-    return replace(drawn, title="One attack and a claim", told=told, traces=(guess, outline))
+    words = f"The point is the attack, {where}: drag it, or use its dials.{boxed}"
+    return replace(drawn, title="One attack and a claim", caption=words, traces=(guess, outline))
 
 
 def _outline(curve: TradeoffCurve, line: Trace) -> Trace:
     """All round the claim, by its corners where it has only those."""
-    around, region = _pictures.all_round(line), allowed(curve)
+    around, region = pictures.all_round(line), allowed(curve)
     if not isinstance(region, PrivacyRegion):
         return around
     fpr, fnr = region.vertices().T
-    x, y = (tuple(map(float, one)) for one in (fpr, 1 - fnr))
+    x, y = (tuple(map(float, side)) for side in (fpr, 1 - fnr))
     return replace(around, x=(*x, x[0]), y=(*y, y[0]))
 
 
 def _numbers(
-    curve: TradeoffCurve, one: Seen, delta: float, evidence: audit.Evidence | None
+    curve: TradeoffCurve, attack: Seen, delta: float, evidence: audit.Evidence | None
 ) -> Table:
-    needs = float(risk.least_epsilon(fpr=one.fpr, tpr=one.tpr, delta=delta))
-    most = fixed(float(curve.tpr(one.fpr)), True)
+    needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
+    most = fixed(float(curve.tpr(attack.fpr)), True)
     rows = [
-        ("FPR", f"{one.fpr:.6g}", "share of the others accused"),
-        ("TPR", f"{one.tpr:.6g}", "share of the members accused"),
+        ("FPR", f"{attack.fpr:.6g}", "share of the others accused"),
+        ("TPR", f"{attack.tpr:.6g}", "share of the members accused"),
         ("TPR that is allowed", f"≤ {most}", "at this FPR, if the claim is true"),
         ("ε that it needs", f"≥ {fixed(needs, False)}", f"of any mechanism, at δ = {delta:g}"),
     ]
     note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
-    if one.sample is not None and evidence is not None:
-        rows += _limits(one.sample, evidence.epsilon_lower(delta), delta)
+    if attack.sample is not None and evidence is not None:
+        rows += _limits(attack.sample, evidence.epsilon_lower(delta), delta)
         note = [_NOTE, _ONLY_WHERE if isinstance(curve, GuaranteeCurve) else _ALLOWED]
     return Table("In numbers", ("number", "value", "what it is"), tuple(rows), " ".join(note))
 
@@ -274,7 +342,7 @@ VIEW = View(
     "Is this attack possible, if the claim is true?",
     "An attack accuses some members, rightly (TPR), and some others, wrongly (FPR). A promise of "
     "privacy allows only some pairs of these rates: one outside proves it broken.",
-    State,
+    PointState,
     _controls_of,
     _answer,
     mechanisms=("claim",),

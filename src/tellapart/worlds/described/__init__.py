@@ -12,10 +12,9 @@ from tellapart import _checks
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.worlds.described import models, parts
+from tellapart.worlds.described import tables
 from tellapart.worlds.described.keys import Keys
-from tellapart.worlds.described.models import Fitted
-from tellapart.worlds.described.parts import Target
+from tellapart.worlds.described.tables import Fitted, Target
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.chain_sets import ChainSet
 from tellapart.worlds.models.exchangeable import Exchangeable
@@ -126,19 +125,19 @@ def parse(text: str, *, folder: str | PathLike[str] = ".", title: str = "") -> D
         given = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError also for numbers without end
         raise InvalidArgument(f"the description must be TOML: {error}") from error
-    tables = _tables(given)
-    if "model" not in tables:
+    keys = _tables(given)
+    if "model" not in keys:
         raise InvalidArgument('[model] must be given, with kind = "chain" or another')
-    data_model = models.model(tables["model"], Path(folder))
+    data_model = tables.model(keys["model"], Path(folder))
     named = given.get("title", title)
     _checks.instance(str, "a text", title=named)
     return Described(
         title=named,
         model=data_model.model,
-        query=parts.query(tables.get("query"), data_model.model.records),
-        release=parts.release(tables.get("release")),
-        policy=parts.policy(tables.get("policy"), data_model.model),
-        target=parts.target(tables.get("target")),
+        query=tables.query(keys.get("query"), data_model.model.records),
+        release=tables.release(keys.get("release")),
+        policy=tables.policy(keys.get("policy"), data_model.model),
+        target=tables.target(keys.get("target")),
         fitted=data_model.fitted,
     )
 

@@ -23,7 +23,7 @@ from tellapart.worlds.models.base import FiniteModel, logs_of
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+from tellapart.worlds.pairs.finite_outputs import log_likelihoods
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
 

@@ -11,7 +11,7 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.extremes import Extreme, furthest
+from tellapart.worlds.pairs.curves import Extreme, furthest
 from tellapart.worlds.policies import Policy
 from tellapart.worlds.releases import Channel, Release, check_release
 from tellapart.worlds.secret_test import Witness

@@ -21,7 +21,7 @@ from tellapart.worlds.frameworks.bayesian_dp import bayesian
 from tellapart.worlds.frameworks.blowfish_privacy import blowfish
 from tellapart.worlds.frameworks.dependent_dp import dependent
 from tellapart.worlds.frameworks.dp import differential_privacy, group_privacy
-from tellapart.worlds.frameworks.ghosh_kleinberg_bound import ghosh_kleinberg
+from tellapart.worlds.frameworks.inferential_privacy import ghosh_kleinberg
 from tellapart.worlds.frameworks.membership_privacy import membership
 from tellapart.worlds.frameworks.mutual_information_dp import Form, mutual_information
 from tellapart.worlds.frameworks.pufferfish_privacy import Pairs, pufferfish

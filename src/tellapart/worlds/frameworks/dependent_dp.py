@@ -16,7 +16,7 @@ from tellapart.worlds.frameworks.result import FrameworkResult, Side, models_of
 from tellapart.worlds.frameworks.secret_pairs import finite, nothing_to_tell
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Linear, Query, weights_of
-from tellapart.worlds.pairs.extreme_outputs import furthest_of
+from tellapart.worlds.pairs.finite_outputs import furthest_of
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
 

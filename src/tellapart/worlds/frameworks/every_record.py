@@ -36,7 +36,7 @@ from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue, Secret
 from tellapart.worlds.models.table import JointTable
-from tellapart.worlds.pairs.extreme_outputs import furthest_of
+from tellapart.worlds.pairs.finite_outputs import furthest_of
 from tellapart.worlds.releases import Channel, Releases
 from tellapart.worlds.secret_test import Model, Witness
 
@@ -78,19 +78,19 @@ class ByRecord:
         return Side.EXACT if self.exact[int(np.nanargmax(self.epsilons))] else Side.AT_MOST
 
     @classmethod
-    def largest(cls, found: Sequence[ByRecord]) -> ByRecord:
+    def largest(cls, results: Sequence[ByRecord]) -> ByRecord:
         """For each record the model that tells most of it."""
-        if any(result.records != found[0].records for result in found):
-            _checks.refuse("models", "all have the same records", [len(x.records) for x in found])
-        table = np.array([result.epsilons for result in found])
+        if any(result.records != results[0].records for result in results):
+            _checks.refuse("models", "all have the same records", [len(x.records) for x in results])
+        table = np.array([result.epsilons for result in results])
         model = np.where(np.isnan(table), -np.inf, table).argmax(axis=0)
         places = (model, np.arange(table.shape[1]))
         return cls(
-            found[0].records,
+            results[0].records,
             table[places],
-            np.array([result.exact for result in found])[places],
-            max((result.witness for result in found), key=lambda witness: witness.log_ratio),
-            tuple(dict.fromkeys(secret for result in found for secret in result.skipped)),
+            np.array([result.exact for result in results])[places],
+            max((result.witness for result in results), key=lambda witness: witness.log_ratio),
+            tuple(dict.fromkeys(secret for result in results for secret in result.skipped)),
         )
 
 

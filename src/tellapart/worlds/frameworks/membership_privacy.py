@@ -23,7 +23,7 @@ from tellapart.worlds.markov.record_epsilons import Believed, ChainBounds, chain
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret
 from tellapart.worlds.models.queries import Linear, Sum
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue, Secret
-from tellapart.worlds.pairs.extremes import Law, extremes
+from tellapart.worlds.pairs.curves import Law, extremes
 from tellapart.worlds.releases import Release, check_release
 from tellapart.worlds.secret_test import Model, Witness
 

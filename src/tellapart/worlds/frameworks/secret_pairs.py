@@ -13,7 +13,7 @@ from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.models.base import FiniteModel, ImpossibleSecret, Known
 from tellapart.worlds.models.queries import Vector
 from tellapart.worlds.models.secrets import Secret
-from tellapart.worlds.pairs.extremes import Law, extremes
+from tellapart.worlds.pairs.curves import Law, extremes
 from tellapart.worlds.policies import CompleteGraph, Policy
 from tellapart.worlds.releases import Release, Releases, each_release, one_release
 from tellapart.worlds.secret_test import Model, Witness

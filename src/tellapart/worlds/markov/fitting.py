@@ -1,7 +1,8 @@
-"""Markov chains fitted to observed sequences, with confidence sets."""
+"""Markov chains fitted to observed sequences, with confidence sets that hold at any time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,15 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric import solve
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.chain_sets import ChainSet
 from tellapart.worlds.markov.marginals import stationary_law
 from tellapart.worlds.markov.reversal import reversed_chain
 from tellapart.worlds.markov.sequences import Missing, counted_as, gathered, numbered
-from tellapart.worlds.models.anytime_intervals import EPS, anytime
+from tellapart.worlds.markov.step import EPS
 from tellapart.worlds.models.base import check_values
 
 Counts = NDArray[np.int64]
@@ -171,3 +174,45 @@ def _box(counts: Counts, level: float, estimate: Array) -> tuple[Array, Array]:
         np.clip(np.maximum(low, 1 - others_high - slack), 0.0, 1.0),
         np.clip(np.minimum(high, 1 - others_low + slack), 0.0, 1.0),
     )
+
+
+def anytime(successes: Any, trials: Any, level: float) -> tuple[Array, Array]:
+    """A confidence sequence for p: intervals that miss it with probability at most ``level``.
+
+    Rounded outward; no trials give [0, 1]. They hold at all n at once, whatever made one stop:
+    also where n is the number of times that a chain came by. A mixture of all p with weights
+    Beta(1/2, 1/2) bets against one p, and its likelihood ratio
+
+        R(p) = B(s + 1/2, n − s + 1/2)/B(1/2, 1/2) / (p^s·(1 − p)^(n − s))
+
+    is a martingale under p that starts at 1, so that it ever reaches 1/level with probability at
+    most ``level`` (Ville). Robbins (1970); Waudby-Smith, Ramdas (2020) for this form, the
+    prior-posterior ratio.
+    """
+    s, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    return _low_end(s, n, level), _complement(_low_end(n - s, n, level))
+
+
+def _complement(low: Array) -> Array:
+    """The same end seen from the other outcome, rounded up."""
+    return np.where(low > 0, np.minimum((1 - low) * (1 + 4 * EPS), 1.0), 1.0)
+
+
+def _low_end(s: Array, n: Array, level: float) -> Array:
+    """The largest p found below s/n at which the bet has surely been won."""
+    ends = np.zeros(s.shape)
+    some = s > 0
+    if not some.any():
+        return ends
+    k, trials = s[some], n[some]
+    won = betaln(k + 0.5, trials - k + 0.5) - math.log(math.pi)
+
+    def surely(p: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            likely = xlogy(k, p) + xlog1py(trials - k, -p)
+            # What rounding may have added to a difference of two large numbers.
+            slack = 64 * EPS * (1 + np.abs(won) + np.abs(likely))
+            return np.where(p > 0, won - likely - slack + math.log(level), np.inf)
+
+    ends[some] = solve.falling_root(surely, np.zeros(k.shape), k / trials)[0]
+    return ends

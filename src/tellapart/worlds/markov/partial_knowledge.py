@@ -20,12 +20,12 @@ from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.markov.record_epsilons import agree
-from tellapart.worlds.markov.window_bound import SegmentSums, forgotten, joined
+from tellapart.worlds.markov.window_bound import SegmentSums, forgotten
 from tellapart.worlds.models.base import Mask, logs_of
 from tellapart.worlds.models.grid import Grid, grid_of
 from tellapart.worlds.models.queries import Query, weights_of
 from tellapart.worlds.models.secrets import RecordValue
-from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+from tellapart.worlds.pairs.finite_outputs import log_likelihoods
 from tellapart.worlds.secret_test import Witness
 
 
@@ -137,7 +137,12 @@ def _ratios(
     parts: SegmentSums, batch: list[tuple[Flank, Flank]], width: float, release: Laplace
 ) -> Iterator[KnownSides]:
     every = np.ones(parts.states, dtype=bool)
-    laws = np.array([parts.emitted(joined(left.rows, right.rows), every) for left, right in batch])
+    laws = np.array(
+        [
+            parts.emitted(logpoly.multiply_each(left.rows, right.rows), every)
+            for left, right in batch
+        ]
+    )
     sums = np.asarray(width * np.arange(laws.shape[2]), dtype=float)
     seen = log_likelihoods(sums, laws.reshape(-1, sums.size), release).reshape(laws.shape)
     for (left, right), rows, law in zip(batch, seen, laws, strict=True):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tellapart import _checks, deadline
+from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
 from tellapart._numeric.text import fixed
@@ -248,31 +248,21 @@ def _inherited(lifts: Lifts | None, epsilon: float) -> float:
     if math.isinf(epsilon):
         return lifts.largest(math.inf)
 
+    # A prefix with D = 0 and Q = G carries almost α + log Q: at ε = log(1/Q) nothing holds it.
+    if lifts.free and epsilon >= -math.log(min(float(lifts.free), 1.0)) - 8 * lifts.states * EPS:
+        return math.inf
+
     def excess(alpha: Array) -> Array:
         return np.asarray(plus(lifts.largest(float(alpha)), epsilon) - alpha)
 
-    high = _enough(lifts, epsilon)
-    if math.isinf(high):
-        return math.inf
-    _, settled = solve.falling_root(excess, np.asarray(0.0), np.asarray(high))
+    start = np.asarray(2 * epsilon + 1.0)
+    high = solve.climb(lambda x: np.minimum(excess(x), _FURTHEST - x), start, float(start))
+    if high >= _FURTHEST:
+        high = np.asarray(plus(lifts.largest(math.inf), epsilon))
+        if excess(high) > 0:  # rows with zeros leave none
+            return math.inf
+    _, settled = solve.falling_root(excess, np.asarray(0.0), high)
     return lifts.largest(float(settled))
-
-
-def _enough(lifts: Lifts, epsilon: float) -> float:
-    """Some α with L(α) + ε ≤ α, or infinity where rows with zeros leave none.
-
-    A prefix with D = 0 and Q = G carries almost α + log Q: at ε = log(1/Q) nothing holds it.
-    """
-    if lifts.free and epsilon >= -math.log(min(float(lifts.free), 1.0)) - 8 * lifts.states * EPS:
-        return math.inf
-    high = 2 * epsilon + 1.0
-    while high < _FURTHEST:
-        deadline.check()
-        if plus(lifts.largest(high), epsilon) <= high:
-            return high
-        high *= 2
-    most = float(plus(lifts.largest(math.inf), epsilon))
-    return most if plus(lifts.largest(most), epsilon) <= most else math.inf
 
 
 def carried_over(transition: ArrayLike, alpha: ArrayLike) -> float | Array:

@@ -23,7 +23,7 @@ from tellapart.worlds.markov.marginals import log_marginals
 from tellapart.worlds.models.base import Mask, logs_of
 from tellapart.worlds.models.grid import Grid, emitted, grid_of
 from tellapart.worlds.models.queries import Query, weights_of
-from tellapart.worlds.pairs.extreme_outputs import log_likelihoods
+from tellapart.worlds.pairs.finite_outputs import log_likelihoods
 
 _MOST_RADIUS, _MOST_ATOMS = 96, 1024
 _FADED, _ROUNDING = 1e-11, 1e-11
@@ -87,7 +87,7 @@ class Windows:
 
     def _apart(self, before: Array, after: Array) -> Array:
         """For any two states the largest log-ratio of what the window shows with each."""
-        rows = joined(before, after)
+        rows = logpoly.multiply_each(before, after)
         possible = rows.max(axis=1) > -np.inf
         moved = self.parts.emitted(rows, possible)
         sums = np.asarray(self.width * np.arange(moved.shape[1]), dtype=float)
@@ -134,7 +134,7 @@ class SegmentSums:
 
     def law(self, before: Array, after: Array) -> Array | None:
         """For each state the law of the sum; None where fewer than two states can be."""
-        rows = joined(before, after)
+        rows = logpoly.multiply_each(before, after)
         whole = logpoly.total(rows, axis=1)
         possible = whole > -np.inf
         if possible.sum() < 2:
@@ -151,8 +151,3 @@ class SegmentSums:
         some = self.possible[:end]
         states = [state for state in range(self.states) if some[:, state].any()]
         return [(int(some[:, state].argmax()), state) for state in states]
-
-
-def joined(before: Array, after: Array) -> Array:
-    """The sums on both sides of a record together, for each of its states."""
-    return logpoly.multiply_each(before, after)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric import binomial
 from tellapart._numeric.text import count_in_words
 from tellapart.data import labels
 from tellapart.errors import Unsupported
 from tellapart.worlds.markov.sequences import check_named, counted_as, numbered
-from tellapart.worlds.models.anytime_intervals import clopper_pearson
 from tellapart.worlds.models.base import check_values
 from tellapart.worlds.models.table import JointTable
 from tellapart.worlds.models.table_sets import TableSet
@@ -75,10 +75,10 @@ class FittedTable:
         """
         cells = self.counts.size
         level = (1 - self.confidence) / (1 if cells == 2 else cells)
-        low, high = clopper_pearson(self.counts, self.counts.sum(), level)
-        estimate = self.model.probabilities
-        bounds = np.minimum(low, estimate), np.maximum(high, estimate)
-        return TableSet(self.values, *bounds, self.confidence)
+        rows, estimate = self.counts.sum(), self.model.probabilities
+        low = np.minimum(binomial.lower_limit(self.counts, rows, level / 2), estimate)
+        high = np.maximum(binomial.upper_limit(self.counts, rows, level / 2), estimate)
+        return TableSet(self.values, low, high, self.confidence)
 
 
 def fit_table(

@@ -23,10 +23,9 @@ from tellapart.worlds.models.base import (
     impossible,
     logs_of,
 )
-from tellapart.worlds.models.laws import FiniteLaw
+from tellapart.worlds.models.laws import FiniteLaw, VectorLaw
 from tellapart.worlds.models.queries import Linear, Query, Sum, Vector, weights_of
 from tellapart.worlds.models.secrets import Predicate, Secret
-from tellapart.worlds.models.vectors import VectorLaw
 
 MOST_CELLS = 2**24
 Function = Callable[[tuple[float, ...]], float]

@@ -1,22 +1,114 @@
-"""The trade-off curve of two laws of a true answer, seen through a release."""
+"""Trade-off curve and extreme likelihood ratios of two laws of a true answer, under a release."""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
-from tellapart.worlds.models.vectors import VectorLaw
-from tellapart.worlds.pairs.extremes import Law
-from tellapart.worlds.pairs.finite import channel_pair
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw, VectorLaw
+from tellapart.worlds.pairs.finite_outputs import channel_pair, log_chances, log_ratio
 from tellapart.worlds.pairs.gaussian import gaussian_pair
 from tellapart.worlds.pairs.laplace import laplace_pair
 from tellapart.worlds.pairs.normal_laplace import normal_laplace
-from tellapart.worlds.pairs.vectors import vector_curve
+from tellapart.worlds.pairs.vectors import vector_curve, vector_extremes
 from tellapart.worlds.releases import Channel, Release, Releases, each_release, one_release
+
+Law = FiniteLaw | NormalLaw | VectorLaw
+
+
+class Extreme(NamedTuple):
+    """An output and the logarithm of how much likelier one law makes it than the other.
+
+    ±inf as an output stands for the limit far out, None for outputs of a limit that none attains.
+    """
+
+    log_ratio: float
+    output: Any
+
+
+def extremes(present: Law, absent: Law, release: Releases) -> tuple[Extreme, Extreme]:
+    """The largest and the smallest log-likelihood ratio over all outputs."""
+    if isinstance(present, VectorLaw) and isinstance(absent, VectorLaw):
+        releases = each_release(release, present.answers)
+        largest, smallest = vector_extremes(present, absent, releases)
+        return Extreme(*largest), Extreme(*smallest)
+    single = one_release(release)
+    if isinstance(single, Laplace):
+        return _under_laplace(present, absent, single.scale)
+    if isinstance(single, Channel):
+        return _through_channel(present, absent, single)
+    return _under_gaussian(present, absent, single.sigma)
+
+
+def furthest(present: Law, absent: Law, release: Releases) -> Extreme:
+    """The output whose likelihood ratio is furthest from 1, in either direction."""
+    largest, smallest = extremes(present, absent, release)
+    return largest if largest.log_ratio >= -smallest.log_ratio else smallest
+
+
+def _under_laplace(present: Law, absent: Law, scale: float) -> tuple[Extreme, Extreme]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        pair = laplace_pair(present, absent, scale)
+        high, low = int(np.argmax(pair.losses)), int(np.argmin(pair.losses))
+        return (
+            Extreme(float(pair.losses[high]), float(pair.atoms[high] * scale)),
+            Extreme(float(pair.losses[low]), float(pair.atoms[low] * scale)),
+        )
+    first, other = _both_normal(present, absent)
+    # Laplace tails outlive normal ones: far out the ratio is that of two means of e^(±f/b).
+    ends = [
+        Extreme(first.log_mgf(rate) - other.log_mgf(rate), math.copysign(math.inf, rate))
+        for rate in (1 / scale, -1 / scale)
+    ]
+    if first.variance != other.variance:
+        raise Unsupported(
+            "normal answers of unlike variance have extremes in between under Laplace noise, "
+            "which are not worked out; ask about two values of one record"
+        )
+    return max(ends), min(ends)
+
+
+def _through_channel(present: Law, absent: Law, channel: Channel) -> tuple[Extreme, Extreme]:
+    first, other = _both_finite(present, absent)
+    ratios = log_ratio(log_chances(first, channel), log_chances(other, channel))
+    names: Any = channel.outputs
+    high, low = int(np.argmax(ratios)), int(np.argmin(ratios))
+    return Extreme(float(ratios[high]), names[high]), Extreme(float(ratios[low]), names[low])
+
+
+def _both_normal(present: Law, absent: Law) -> tuple[NormalLaw, NormalLaw]:
+    if isinstance(present, NormalLaw) and isinstance(absent, NormalLaw):
+        return present, absent
+    raise Unsupported("two laws of a true answer must both be finite or both be normal")
+
+
+def _both_finite(present: Law, absent: Law) -> tuple[FiniteLaw, FiniteLaw]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        return present, absent
+    raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")
+
+
+def _under_gaussian(present: Law, absent: Law, sigma: float) -> tuple[Extreme, Extreme]:
+    if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
+        ends = gaussian_pair(present, absent, sigma).extremes
+        largest, smallest = (Extreme(loss, output * sigma) for loss, output in ends)
+        return largest, smallest
+    first, other = _both_normal(present, absent)
+    if first.variance != other.variance:
+        raise Unsupported(
+            "normal answers of unlike variance are not told apart here; "
+            "ask about two values of one record"
+        )
+    if first.mean == other.mean:
+        return Extreme(0.0, first.mean), Extreme(0.0, first.mean)
+    far = math.copysign(math.inf, first.mean - other.mean)
+    return Extreme(math.inf, far), Extreme(-math.inf, -far)
 
 
 def pair_curve(present: Law, absent: Law, release: Releases) -> TradeoffCurve:

@@ -9,27 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tellapart import _checks, deadline
+from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import hull, solve
 from tellapart._numeric.quadrature import integrate
 from tellapart._numeric.safe import times_exp
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Around, FourRates
 from tellapart.errors import NotCertified
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.blocks import HELD, Crossings, in_rows
+from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
 from tellapart.worlds.pairs.normal_mixtures import EPS, REACH, Bells, posterior
 
 # A ratio that moves by less over a stretch does not move: rounding makes as much.
 _STILL = 1e-14
 _MOST_CELLS = 1 << 16
+_MOST_AWAY = 2.0**70
 
 
 def never_turns(bells: Bells) -> bool:
@@ -64,19 +63,20 @@ def _outer(bells: Bells, side: int) -> float:
     own = 0 if side < 0 else -1
     extremes = [bells.atoms[np.isfinite(logs)][own] for logs in (bells.absent, bells.present)]
     apart = side * (extremes[1] - extremes[0])
-    margin, step = _rough(bells) * float(np.abs(bells.atoms).max()), 1.0
-    for _ in range(70):
-        output = float(end + side * step)
+    margin = _rough(bells) * float(np.abs(bells.atoms).max())
+
+    def unsettled(away: Array) -> Array:
+        if not away < _MOST_AWAY:
+            raise NotCertified("two atoms lie too close together for their tails to be told apart")
+        output = end + side * away
         if apart == 0:
-            done = _excess(bells, output, own) <= _STILL
-        else:  # the law that reaches further has its mean beyond all of the other
-            seen = bells.seen(np.array([output]))
-            mean = seen.absent_mean[0] if apart < 0 else seen.present_mean[0]
-            done = side * (mean - extremes[1 if apart < 0 else 0]) > margin
-        if done:
-            return output
-        step *= 2
-    raise NotCertified("two atoms lie too close together for their tails to be told apart")
+            return np.asarray(_excess(bells, float(output), own) - _STILL)
+        # The law that reaches further has its mean beyond all of the other.
+        seen = bells.seen(output[None])
+        mean = seen.absent_mean[0] if apart < 0 else seen.present_mean[0]
+        return np.asarray(0.0 if side * (mean - extremes[1 if apart < 0 else 0]) > margin else 1.0)
+
+    return float(end + side * solve.climb(unsettled, np.ones(()), 1.0))
 
 
 def _excess(bells: Bells, output: float, own: int) -> float:
@@ -202,9 +202,6 @@ def _joined(starts: Array, ways: Array) -> Array:
     return np.asarray(starts[1:][ways[1:] != ways[:-1]])
 
 
-Mask = NDArray[np.bool_]
-Index = NDArray[np.intp]
-Rates = tuple[Array, Array, Array, Array]
 _NODES = 20
 # Below this share of the true-positive rate a difference of rates has too few digits for δ.
 _FEW_DIGITS = 1e-3
@@ -213,26 +210,13 @@ _MOST_WORK = 1 << 25
 _NUDGE = 1e-13
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianPair(TradeoffCurve):
-    """Told apart under normal noise of deviation 1: ``present`` from ``absent``.
+class GaussianPair(MixturePair):
+    """Told apart under normal noise of deviation 1: ``present`` from ``absent``."""
 
-    Both are log-weights at ``atoms``, which rise; -inf where a law has none.
-    """
-
-    atoms: Array
-    absent: Array
-    present: Array
-    bound: Bound = Bound.EXACT
-    _bells: Bells = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        atoms = _checks.vector(atoms=self.atoms)
-        if np.any(np.diff(atoms) <= 0):
-            _checks.refuse("atoms", "rise", self.atoms)
+    @cached_property
+    def _bells(self) -> Bells:
         had = (self.absent > -np.inf) | (self.present > -np.inf)
-        bells = Bells(atoms[had], self.absent[had], self.present[had])
-        object.__setattr__(self, "_bells", bells)
+        return Bells(self.atoms[had], self.absent[had], self.present[had])
 
     # -- what is extreme -----------------------------------------------------------------------
 
@@ -251,22 +235,6 @@ class GaussianPair(TradeoffCurve):
             (self._largest_loss(), float(self._edges[high])),
             (self._smallest_loss(), float(self._edges[low])),
         )
-
-    def mirrored(self) -> GaussianPair:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> GaussianPair:
-        return GaussianPair(self.atoms, self.present, self.absent, self.bound)
-
-    def _largest_loss(self) -> float:
-        return float(self._losses.max())
-
-    def _smallest_loss(self) -> float:
-        return float(self._losses.min())
-
-    def _delta_at_infinity(self) -> float:
-        return 0.0
 
     # -- cells ---------------------------------------------------------------------------------
 
@@ -289,7 +257,6 @@ class GaussianPair(TradeoffCurve):
 
     @cached_property
     def _losses(self) -> Array:
-        """The log-likelihood ratio at every edge."""
         low, high = self._bells.limits()
         return np.concatenate([[low], self._bells.seen(self._edges[1:-1]).loss, [high]])
 
@@ -297,17 +264,8 @@ class GaussianPair(TradeoffCurve):
     def _masses(self) -> tuple[Array, Array]:
         return self._bells.masses(self._edges[:-1], self._edges[1:])
 
-    def _split(self, level: Array) -> tuple[Mask, Crossings]:
-        """The cells in which the ratio is above each level, and those that it cuts."""
-        above = self._losses > level[:, None]
-        whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
-        row, column = np.nonzero(met)
-        falls = above[row, column]
-        place = self._crossing(column, level[row], falls)
-        start = np.where(falls, self._edges[column], place)
-        return whole, Crossings(
-            met, row, column, start, np.where(falls, place, self._edges[column + 1])
-        )
+    def _cell(self, column: Index) -> tuple[Array, Array]:
+        return self._edges[column], self._edges[column + 1]
 
     def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
         """Where the ratio meets a level; an infinite cell, where no mass is, at its finite end."""
@@ -319,7 +277,7 @@ class GaussianPair(TradeoffCurve):
 
     # -- rates and profile ---------------------------------------------------------------------
 
-    def _rates(self, threshold: Array) -> Rates:
+    def _rates(self, threshold: Array) -> FourRates:
         rates = in_rows(self._some_rates, threshold.ravel(), self._edges.size, HELD // 4)
         columns = np.minimum(rates, 1.0)
         fpr, tpr, fnr, tnr = columns.reshape(4, *threshold.shape)
@@ -392,7 +350,7 @@ class GaussianPair(TradeoffCurve):
     def _rising(self) -> bool:
         return bool(self._losses[0] <= self._losses[-1])
 
-    def _beyond(self, output: Array) -> Rates:
+    def _beyond(self, output: Array) -> FourRates:
         """The rates of the test that rejects on the side of an output where h1 is likelier."""
         ends = np.full_like(output, np.inf)
         up, down = self._bells.masses(output, ends), self._bells.masses(-ends, output)
@@ -400,32 +358,12 @@ class GaussianPair(TradeoffCurve):
             up, down = down, up
         return up[0], up[1], down[1], down[0]
 
-    def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
+    def _around(self, excess: Callable[[FourRates], Array], like: Array) -> Around:
         if not self.monotone:
-            return super()._interpolated(fpr)
-        tnr, few = 1 - fpr, fpr < 0.5
-        more, less = self._around(
-            lambda rates: np.where(few, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3])),
-            fpr,
-        )
-        # Shares of the two tests, each formed where it has its digits.
-        up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
-        down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
-        up, down = np.where(few, up, 1 - down), np.where(few, 1 - up, down)
-        return down * less[1] + up * more[1], down * less[2] + up * more[2]
-
-    def _interpolated_fpr(self, tpr: Array) -> Array:
-        if not self.monotone:
-            return super()._interpolated_fpr(tpr)
-        more, less = self._around(lambda rates: np.log(rates[1]) - np.log(tpr), tpr)
-        up = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
-        return (1 - up) * less[0] + up * more[0]
-
-    def _around(self, excess: Callable[[Rates], Array], like: Array) -> tuple[Rates, Rates]:
-        """The rates at two neighbouring outputs: the last with an excess, the first without."""
+            return super()._around(excess, like)
         low, high = self._ends
 
-        def rates(away: Array) -> Rates:
+        def rates(away: Array) -> FourRates:
             return self._beyond(low + away if self._rising else high - away)
 
         start, end = np.zeros_like(like), np.full_like(like, high - low)

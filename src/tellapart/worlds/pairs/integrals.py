@@ -20,11 +20,10 @@ from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.worlds.models.laws import FiniteLaw, NormalLaw
-from tellapart.worlds.models.vectors import VectorLaw
+from tellapart.worlds.models.laws import FiniteLaw, NormalLaw, VectorLaw
 from tellapart.worlds.pairs import normal_laplace
-from tellapart.worlds.pairs.extremes import Law, extremes
-from tellapart.worlds.pairs.finite import log_chances
+from tellapart.worlds.pairs.curves import Law, extremes
+from tellapart.worlds.pairs.finite_outputs import log_chances
 from tellapart.worlds.pairs.laplace import log_pieces
 from tellapart.worlds.pairs.vectors import vector_log_masses
 from tellapart.worlds.releases import Channel, Releases, each_release, one_release

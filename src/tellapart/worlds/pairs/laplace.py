@@ -9,22 +9,17 @@ the pieces so found, of terms none of which is negative; logarithms are kept thr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import hull
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import FourRates, at_ends
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.blocks import HELD, Crossings, in_rows
+from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
 
-Mask = NDArray[np.bool_]
-Index = NDArray[np.intp]
 # A ratio that moves by less over an interval does not move: rounding makes as much.
 _STILL = 1e-13
 
@@ -38,36 +33,24 @@ class LaplacePieces(NamedTuple):
     above: float
 
 
-@dataclass(frozen=True, eq=False)
-class LaplacePair(TradeoffCurve):
-    """Told apart under Laplace noise of scale 1: ``present`` from ``absent``.
+class LaplacePair(MixturePair):
+    """Told apart under Laplace noise of scale 1: ``present`` from ``absent``."""
 
-    Both are log-weights at ``atoms``, which rise; -inf where a law has none.
-    """
+    @cached_property
+    def _gaps(self) -> Array:
+        return np.diff(self.atoms)
 
-    atoms: Array
-    absent: Array
-    present: Array
-    bound: Bound = Bound.EXACT
-    _gaps: Array = field(init=False, repr=False)
-    _h0: LaplacePieces = field(init=False, repr=False)
-    _h1: LaplacePieces = field(init=False, repr=False)
-    _losses: Array = field(init=False, repr=False)
+    @cached_property
+    def _h0(self) -> LaplacePieces:
+        return log_pieces(self._gaps, self.absent)
 
-    def __post_init__(self) -> None:
-        atoms = _checks.vector(atoms=self.atoms)
-        gaps = np.diff(atoms)
-        if np.any(gaps <= 0):
-            _checks.refuse("atoms", "rise", self.atoms)
-        h0, h1 = log_pieces(gaps, self.absent), log_pieces(gaps, self.present)
-        fields = {
-            "_gaps": gaps,
-            "_h0": h0,
-            "_h1": h1,
-            "_losses": _at_atoms(h1) - _at_atoms(h0),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    @cached_property
+    def _h1(self) -> LaplacePieces:
+        return log_pieces(self._gaps, self.present)
+
+    @cached_property
+    def _losses(self) -> Array:
+        return _at_atoms(self._h1) - _at_atoms(self._h0)
 
     # -- what is extreme -----------------------------------------------------------------------
 
@@ -82,35 +65,13 @@ class LaplacePair(TradeoffCurve):
         steps = np.diff(self._losses)
         return not (np.any(steps > _STILL) and np.any(steps < -_STILL))
 
-    def mirrored(self) -> LaplacePair:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> LaplacePair:
-        return LaplacePair(self.atoms, self.present, self.absent, self.bound)
-
-    def _largest_loss(self) -> float:
-        return float(self._losses.max())
-
-    def _smallest_loss(self) -> float:
-        return float(self._losses.min())
-
-    def _delta_at_infinity(self) -> float:
-        return 0.0
-
     # -- rates and profile ---------------------------------------------------------------------
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         rates = in_rows(self._some_rates, threshold.ravel(), self.atoms.size)
-        columns = rates.reshape(-1, *threshold.shape)
+        fpr, tpr, fnr, tnr = np.minimum(rates, 1.0).reshape(4, *threshold.shape)
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
-        fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in columns)
-        return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
-        )
+        return at_ends((fpr, tpr, fnr, tnr), none, every)
 
     def _some_rates(self, level: Array) -> Array:
         """One column for each level; what is above it and below it, counted separately."""
@@ -130,18 +91,11 @@ class LaplacePair(TradeoffCurve):
         fpr, tnr, tpr, fnr = rates
         return np.array([fpr, tpr, fnr, tnr])
 
-    def _split(self, level: Array) -> tuple[Mask, Crossings]:
-        """The intervals on which the ratio is above each level, and those that it cuts."""
-        above = self._losses > level[:, None]
-        whole, met = above[:, :-1] & above[:, 1:], above[:, :-1] ^ above[:, 1:]
-        row, column = np.nonzero(met)
-        place = self._crossing(column, level[row])
-        falls = above[row, column]
-        start = np.where(falls, 0.0, place)
-        return whole, Crossings(met, row, column, start, np.where(falls, place, self._gaps[column]))
+    def _cell(self, column: Index) -> tuple[Array, Array]:
+        return np.zeros(column.shape), self._gaps[column]
 
-    def _crossing(self, column: Index, level: Array) -> Array:
-        """Where the ratio meets a level: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
+    def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
+        """Solve for the distance t from the left: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
         down = _log_gap(self._h0.falling[column] + level, self._h1.falling[column])
         up = _log_gap(self._h1.rising[column], self._h0.rising[column] + level)
         return np.clip((down - up) / 2, 0.0, self._gaps[column])

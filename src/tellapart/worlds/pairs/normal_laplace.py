@@ -18,7 +18,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.quadrature import integrate
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve, at_ends
 from tellapart.curve.closed import LaplaceCurve, SymmetricCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.worlds.pairs.normal_mixtures import REACH
@@ -81,18 +81,12 @@ class NormalLaplaceCurve(SymmetricCurve):
             )
         return result
 
-    def _rates(self, threshold: Array) -> tuple[Array, Array, Array, Array]:
+    def _rates(self, threshold: Array) -> FourRates:
         away = self._output(np.clip(np.abs(threshold), 0.0, self.shift))
-        fpr, tpr, fnr, tnr = self._at(np.where(threshold >= 0, away, self.shift - away))
-        none, every = threshold >= self.shift, threshold < -self.shift
-        return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
-        )
+        rates = self._at(np.where(threshold >= 0, away, self.shift - away))
+        return at_ends(rates, threshold >= self.shift, threshold < -self.shift)
 
-    def _at(self, output: Array) -> tuple[Array, Array, Array, Array]:
+    def _at(self, output: Array) -> FourRates:
         """The rates of the test that rejects beyond an output."""
         s, upper = self.deviation, output - self.shift
         return tail(output, s), tail(upper, s), tail(-upper, s), tail(-output, s)

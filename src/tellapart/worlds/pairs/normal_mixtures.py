@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tellapart._checks import Array
-from tellapart.worlds.pairs.blocks import in_rows
+from tellapart._numeric import solve
+from tellapart.worlds.pairs.level_sets import in_rows
 
 Mask = NDArray[np.bool_]
 # Φ(−REACH) is 0 in doubles.
@@ -96,35 +97,17 @@ class Bells:
         return absent, present
 
     def crossing(self, start: Array, end: Array, level: Array, falls: Mask) -> Array:
-        """Where the log-ratio meets a level in cells in which it does so once.
+        """Where the log-ratio meets a level in cells in which it does so once."""
+        sign = np.where(falls, 1.0, -1.0)
 
-        Newton steps, or halving where they leave the bracket or are slow; each cell stops by
-        itself, so that an answer does not depend on what else is asked.
-        """
-        low, high, place = start.copy(), end.copy(), (start + end) / 2
-        last = high - low
-        going = np.arange(place.size)
-        for _ in range(200):
-            seen = self.seen(place[going])
-            excess = seen.loss - level[going]
-            up = (excess > 0) == falls[going]
-            low[going], high[going] = (
-                np.where(up, place[going], low[going]),
-                np.where(up, high[going], place[going]),
-            )
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = excess / (seen.present_mean - seen.absent_mean)
-            moved, middle = place[going] - step, (low[going] + high[going]) / 2
-            trusted = (moved >= low[going]) & (moved <= high[going])
-            trusted &= np.abs(step) <= np.abs(last[going]) / 2
-            moved = np.where(trusted, moved, middle)
-            last[going] = moved - place[going]
-            place[going] = moved
-            finest = 2 * EPS * (np.abs(low[going]) + np.abs(high[going])) / 2 + 1e-18
-            going = going[(np.abs(last[going]) > finest) & (high[going] - low[going] > finest)]
-            if going.size == 0:
-                break
-        return place
+        def excess(place: Array, cell: NDArray[np.intp]) -> tuple[Array, Array]:
+            seen = self.seen(place)
+            slope = seen.present_mean - seen.absent_mean
+            return sign[cell] * (seen.loss - level[cell]), sign[cell] * slope
+
+        return solve.newton_root(
+            excess, (start + end) / 2, (start, end), relative=2 * EPS, finest=1e-18
+        )[0]
 
     def limits(self) -> tuple[float, float]:
         """What the log-ratio tends to far below and far above."""

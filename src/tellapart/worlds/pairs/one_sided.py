@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self, TypeVar, overload
 
@@ -23,7 +23,7 @@ from scipy.special import log_ndtr
 from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
-from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve, at_ends, randomised
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.laws import GaussianLaw, LaplaceLaw
@@ -36,13 +36,13 @@ from tellapart.worlds.pairs.one_sided_centres import (
     LaplaceCentres,
     LaplacePoints,
     LaplaceUniform,
-    rising_root,
 )
 
 S = TypeVar("S", bound=Centres)
-Rates = tuple[Array, Array, Array, Array]
 
 
+# Roots are this close, or as close as doubles are.
+_CLOSE = float(np.finfo(float).eps)
 # In units of the noise; squares of larger distances would overflow.
 _FURTHEST = 1e150
 
@@ -241,6 +241,7 @@ class _Prior(NamedTuple):
     weights: Array
 
 
+@dataclass(frozen=True, eq=False)
 class OneSidedCurve(TradeoffCurve):
     """Two hypotheses about a centre, each with its own spread of centres.
 
@@ -253,7 +254,10 @@ class OneSidedCurve(TradeoffCurve):
 
     absent: Array
     present: Array
-    bound: Bound
+    bound: Bound = Bound.EXACT
+
+    def __post_init__(self) -> None:
+        self._sides()
 
     @abstractmethod
     def _sides(self) -> tuple[Centres, Centres]:
@@ -274,14 +278,14 @@ class OneSidedCurve(TradeoffCurve):
     def _mirror(self) -> Self:
         if np.array_equal(self.absent, self.present):
             return self
-        return type(self)(self.present, self.absent, self.bound)  # type: ignore[call-arg]
+        return type(self)(self.present, self.absent, self.bound)
 
     def _ends(self) -> tuple[float, float]:
         """Outputs beyond which nothing, in doubles, happens."""
         absent, present = self._sides()
         return -absent.furthest() - absent.reach, present.furthest() + present.reach
 
-    def _at(self, output: Array) -> Rates:
+    def _at(self, output: Array) -> FourRates:
         """The four rates of the test that rejects h0 beyond an output."""
         t = np.clip(output, *self._ends())
         absent, present = self._sides()
@@ -289,15 +293,9 @@ class OneSidedCurve(TradeoffCurve):
         fpr, tpr, fnr, tnr = (np.minimum(rate, 1.0) for rate in rates)
         return fpr, tpr, fnr, tnr
 
-    def _rates(self, threshold: Array) -> Rates:
+    def _rates(self, threshold: Array) -> FourRates:
         none, every = threshold >= self._largest_loss(), threshold < self._smallest_loss()
-        fpr, tpr, fnr, tnr = self._at(self._output(threshold))
-        return (
-            np.where(none, 0.0, np.where(every, 1.0, fpr)),
-            np.where(none, 0.0, np.where(every, 1.0, tpr)),
-            np.where(none, 1.0, np.where(every, 0.0, fnr)),
-            np.where(none, 1.0, np.where(every, 0.0, tnr)),
-        )
+        return at_ends(self._at(self._output(threshold)), none, every)
 
     def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
         """As in the base class, but by a search for the output, which needs no loss."""
@@ -308,20 +306,15 @@ class OneSidedCurve(TradeoffCurve):
             rate = absent.tail(sign * t, sign)
             return np.asarray(sign * (np.log(rate) - np.log(np.minimum(fpr, tnr))))
 
-        more, less = self._around(too_many, fpr)
-        # Shares of the two tests, each formed where it has its digits.
-        up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
-        down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
-        up, down = np.where(sign > 0, up, 1 - down), np.where(sign > 0, 1 - up, down)
-        return down * less[1] + up * more[1], down * less[2] + up * more[2]
+        return randomised(fpr, *self._beside(too_many, fpr))
 
     def _interpolated_fpr(self, tpr: Array) -> Array:
         _, present = self._sides()
-        more, less = self._around(lambda t: np.log(present.tail(t, -1)) - np.log(tpr), tpr)
+        more, less = self._beside(lambda t: np.log(present.tail(t, -1)) - np.log(tpr), tpr)
         up = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
         return (1 - up) * less[0] + up * more[0]
 
-    def _around(self, excess: solve.Falling, like: Array) -> tuple[Rates, Rates]:
+    def _beside(self, excess: solve.Falling, like: Array) -> tuple[FourRates, FourRates]:
         """The rates at two neighbouring outputs: the last with an excess, the first without."""
         low, high = self._ends()
         # Counted from the lower end: a search that ended at 0 would halve its way there.
@@ -341,19 +334,16 @@ class OneSidedCurve(TradeoffCurve):
         return 0.0
 
 
-@dataclass(frozen=True, eq=False)
 class OneSidedLaplace(OneSidedCurve):
     """Two mixtures of Laplace laws of scale 1."""
 
-    absent: Array
-    present: Array
-    bound: Bound = Bound.EXACT
-    _h0: LaplaceCentres = field(init=False, repr=False)
-    _h1: LaplaceCentres = field(init=False, repr=False)
+    @cached_property
+    def _h0(self) -> LaplaceCentres:
+        return _side(LaplaceUniform, LaplacePoints, absent=self.absent)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_h0", _side(LaplaceUniform, LaplacePoints, absent=self.absent))
-        object.__setattr__(self, "_h1", _side(LaplaceUniform, LaplacePoints, present=self.present))
+    @cached_property
+    def _h1(self) -> LaplaceCentres:
+        return _side(LaplaceUniform, LaplacePoints, present=self.present)
 
     def _sides(self) -> tuple[LaplaceCentres, LaplaceCentres]:
         return self._h0, self._h1
@@ -385,20 +375,16 @@ class OneSidedLaplace(OneSidedCurve):
         return (2 * near * far + self._h0.pull() * far + near * self._h1.pull()) / 4
 
 
-@dataclass(frozen=True, eq=False)
 class OneSidedGaussian(OneSidedCurve):
     """Two mixtures of normal laws of deviation 1."""
 
-    absent: Array
-    present: Array
-    bound: Bound = Bound.EXACT
-    _h0: GaussianCentres = field(init=False, repr=False)
-    _h1: GaussianCentres = field(init=False, repr=False)
+    @cached_property
+    def _h0(self) -> GaussianCentres:
+        return _side(GaussianUniform, GaussianPoints, absent=self.absent)
 
-    def __post_init__(self) -> None:
-        kinds = GaussianUniform, GaussianPoints
-        object.__setattr__(self, "_h0", _side(*kinds, absent=self.absent))
-        object.__setattr__(self, "_h1", _side(*kinds, present=self.present))
+    @cached_property
+    def _h1(self) -> GaussianCentres:
+        return _side(GaussianUniform, GaussianPoints, present=self.present)
 
     def _sides(self) -> tuple[GaussianCentres, GaussianCentres]:
         return self._h0, self._h1
@@ -422,13 +408,16 @@ class OneSidedGaussian(OneSidedCurve):
 
     def _output(self, loss: Array) -> Array:
         outputs, losses = self._table
-        place = np.searchsorted(losses, loss, side="right")
-        result = np.array(outputs[np.minimum(place, outputs.size - 1)])
-        inside = (place > 0) & (place < outputs.size)
+        place = np.searchsorted(losses, loss)
+        low, high = outputs[np.maximum(place - 1, 0)], outputs[np.minimum(place, outputs.size - 1)]
+        result = np.array(high)
+        # Rounding may leave no root between two outputs whose losses are almost the same.
+        inside = (self._loss(low) < loss) & (self._loss(high) >= loss)
         if inside.any():
-            wanted, end = loss[inside], place[inside]
-            ends = outputs[end - 1], outputs[end]
-            result[inside] = rising_root(lambda t: self._loss(t) - wanted, *ends)
+            wanted = loss[inside]
+            result[inside] = solve.falling_root(
+                lambda t: wanted - self._loss(t), low[inside], high[inside], narrow=_CLOSE
+            )[1]
         return result
 
     def _profile(self, epsilon: Array) -> Array:

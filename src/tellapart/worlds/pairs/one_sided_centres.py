@@ -22,9 +22,6 @@ from scipy.special import erf, erfcx, exprel, gammainc, log_ndtr, ndtr
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
 
-_ROUNDS = 200
-_ULPS = 2 * np.finfo(float).eps
-
 
 class Centres(ABC):
     """One hypothesis: at which distances d from the cut its centres lie, in units of the noise."""
@@ -61,38 +58,6 @@ def log_mean_exp(exponents: Array, weights: Array) -> Array:
     fall = (np.expm1(lower) * weights).sum(axis=-1)
     whole = (np.exp(lower) * weights).sum(axis=-1)
     return np.asarray(top + np.where(fall < -0.5, np.log(whole), np.log1p(fall)))
-
-
-def rising_root(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Where a rising f crosses 0 between low and high, to the rounding of max(1, |root|).
-
-    Ridders' method (1979). Each element stops by itself, so that its root does not depend on
-    its company: searches that call this one compare roots bit by bit.
-    """
-    a, b, fa, fb = low, high, f(low), f(high)
-    root, running = low, np.ones_like(low, dtype=bool)
-    for _ in range(_ROUNDS):
-        middle = (a + b) / 2
-        fm = f(middle)
-        x = np.clip(middle + (a - middle) * _ridders(fa, fm, fb), a, b)
-        fx = f(x)
-        settled = (fx == 0) | (np.abs(x - root) <= _ULPS * np.maximum(np.abs(x), 1.0))
-        root = np.where(running, x, root)
-        running = running & ~settled
-        if not running.any():
-            break
-        for point, value in ((middle, fm), (x, fx)):
-            lower, upper = (value < 0) & (point > a), (value >= 0) & (point < b)
-            a, fa = np.where(lower, point, a), np.where(lower, value, fa)
-            b, fb = np.where(upper, point, b), np.where(upper, value, fb)
-    return root
-
-
-def _ridders(fa: Array, fm: Array, fb: Array) -> Array:
-    """How far from the middle towards a the root is, as a part of the half; ends may round to 0."""
-    scale = np.maximum(np.maximum(-fa, fb), np.finfo(float).tiny)
-    product = np.maximum((fm / scale) ** 2 - (fa / scale) * (fb / scale), np.finfo(float).tiny)
-    return np.asarray(fm / scale / np.sqrt(product))
 
 
 # -- Laplace noise of scale 1 -------------------------------------------------------------------

@@ -19,15 +19,15 @@ from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
 from tellapart._numeric.safe import log_ratio as mass_ratio
-from tellapart._numeric.split import to_ends
+from tellapart._numeric.safe import to_ends
 from tellapart._numeric.text import count_in_words
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.worlds.models.vectors import VectorLaw
-from tellapart.worlds.pairs.blocks import blocks
-from tellapart.worlds.pairs.finite import log_ratio
+from tellapart.worlds.models.laws import VectorLaw
+from tellapart.worlds.pairs.finite_outputs import log_ratio
+from tellapart.worlds.pairs.level_sets import blocks
 from tellapart.worlds.releases import Channel, Release
 
 Index = NDArray[np.intp]

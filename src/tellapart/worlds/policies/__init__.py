@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from tellapart import _moved
 from tellapart.worlds.policies.constraints import KnownCount, KnownMarginal
-from tellapart.worlds.policies.histograms import CumulativeHistogram, Histogram
-from tellapart.worlds.policies.policy import Policy
+from tellapart.worlds.policies.policy import CumulativeHistogram, Histogram, Policy
 from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     CompleteGraph,

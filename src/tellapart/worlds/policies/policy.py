@@ -1,10 +1,10 @@
-"""A Blowfish policy: domain, secret graph, constraints; its neighbours and sensitivity."""
+"""A Blowfish policy: domain, secret graph, constraints; neighbours, histograms and sensitivity."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart._numeric.text import count_in_words, too_many
 from tellapart.errors import Unsupported
+from tellapart.worlds.models.queries import Linear, Sum, weights_of
 from tellapart.worlds.models.secrets import RecordValue
-from tellapart.worlds.policies import histograms
 from tellapart.worlds.policies.constraints import Constraint, Database, check_constraint, meeting
-from tellapart.worlds.policies.histograms import PolicyQuery
 from tellapart.worlds.policies.secret_graphs import (
     AttributeGraph,
     DistanceGraph,
@@ -199,13 +199,13 @@ class Policy:
             return self._over(query, self._possible, self._neighbours)
         if not self._edges.any():
             return Sensitivity(0.0, None)
-        if histograms.additive(query):
+        if additive(query):
             return self._of_moves(query)
         return self._over(query, self._possible, self._moves())
 
     def _of_moves(self, query: PolicyQuery) -> Sensitivity:
-        added = histograms.contributions(query, self.domain)
-        weights = np.abs(histograms.weights(query, self.records))
+        added = contributions(query, self.domain)
+        weights = np.abs(_weights(query, self.records))
         places = np.argwhere(np.triu(self._edges))
         changes = np.array([np.abs(added[a] - added[b]).sum() for a, b in places])
         record, place = int(np.argmax(weights)), int(np.argmax(changes))
@@ -219,7 +219,7 @@ class Policy:
     def _over(
         self, query: PolicyQuery, rows: NDArray[np.int64], pairs: NDArray[np.int64]
     ) -> Sensitivity:
-        answers = histograms.answers(query, self.domain, rows)
+        answers = _answers(query, self.domain, rows)
         if not len(pairs):
             return Sensitivity(0.0, None)
         changes = np.zeros(len(pairs))
@@ -320,3 +320,75 @@ def _check_graph(graph: Graph, domain: tuple[Value, ...]) -> None:
         for value in domain:
             if not all(isinstance(part, Real) for part in value):
                 _checks.refuse("domain", "have numbers for attributes for a distance", value)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many records have each value of the domain.
+
+    >>> from tellapart.worlds import policies
+    >>> policy = policies.Policy(range(100), policies.DistanceGraph(1), records=10)
+    >>> policy.sensitivity(policies.Histogram()).value
+    2.0
+    """
+
+
+@dataclass(frozen=True)
+class CumulativeHistogram:
+    """How many records are at most each value of the domain, whose values are numbers.
+
+    >>> from tellapart.worlds import policies
+    >>> policy = policies.Policy(range(100), policies.DistanceGraph(1), records=10)
+    >>> policy.sensitivity(policies.CumulativeHistogram()).value
+    1.0
+    """
+
+
+PolicyQuery = Sum | Linear | Histogram | CumulativeHistogram | Callable[[tuple[Value, ...]], Any]
+
+
+def additive(query: PolicyQuery) -> bool:
+    """Whether records add to the answer one by one, so that a move alone says what changes."""
+    return isinstance(query, Sum | Linear | Histogram | CumulativeHistogram)
+
+
+def contributions(query: PolicyQuery, domain: tuple[Value, ...]) -> Array:
+    """What a record of each value adds to the answer, one row for each value."""
+    if isinstance(query, Histogram):
+        return np.eye(len(domain))
+    numbers = _numbers(domain)
+    if isinstance(query, CumulativeHistogram):
+        return np.asarray(numbers[:, None] <= np.sort(numbers), dtype=np.float64)
+    return numbers[:, None]
+
+
+def _weights(query: PolicyQuery, records: int) -> Array:
+    """How much each record counts in an additive query."""
+    return weights_of(query, records) if isinstance(query, Sum | Linear) else np.ones(records)
+
+
+def _answers(query: PolicyQuery, domain: tuple[Value, ...], databases: NDArray[np.int64]) -> Array:
+    """The answer on each database, given as a row of places in the domain; a row for each."""
+    if additive(query):
+        added = contributions(query, domain)
+        counted = _weights(query, databases.shape[1])
+        sums = np.zeros((len(databases), added.shape[1]))
+        for record, weight in enumerate(counted):
+            sums += weight * added[databases[:, record]]
+        return sums
+    if not callable(query):
+        rule = "be Sum(), Linear(weights), Histogram(), CumulativeHistogram() or a function"
+        _checks.refuse("query", rule, query)
+    rows = [np.ravel(query(tuple(domain[i] for i in row))) for row in databases.tolist()]
+    if len({row.size for row in rows}) > 1:
+        _checks.refuse("query", "answer with as many numbers everywhere", [r.size for r in rows])
+    sums = _checks.reals("answer with numbers", query=rows)
+    if not np.all(np.isfinite(sums)):
+        _checks.refuse("query", "have finite answers", float(sums[~np.isfinite(sums)][0]))
+    return sums
+
+
+def _numbers(domain: tuple[Value, ...]) -> Array:
+    if isinstance(domain[0], tuple):
+        _checks.refuse("domain", "be numbers for a sum of records or of counts", domain[0])
+    return np.array(domain, dtype=np.float64)

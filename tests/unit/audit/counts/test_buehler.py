@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import tellapart as ta
-from tellapart.audit.counts import exact_tails, outcome_orders
-from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.buehler import berger_boos_epsilon, buehler_p_value
+from tellapart.audit import Counts
+from tellapart.audit.counts import clopper_pearson, exact_tails, score
+from tellapart.audit.counts.buehler import Ranking, berger_boos_epsilon, buehler_p_value
+from tellapart.audit.counts.clopper_pearson import Forms
 from tellapart.audit.counts.intervals import buehler_epsilon, clopper_pearson_epsilon
-from tellapart.audit.counts.outcome_orders import Forms, Ranking
 from tellapart.errors import InvalidArgument
 
 berger_boos_box = partial(berger_boos_epsilon, ranking=Ranking.BOX)
@@ -39,9 +39,9 @@ def _score_bounds(members, others, delta, level, forms):
     found = np.zeros((members + 1, others + 1))
     for i, j in np.ndindex(found.shape):
         one = Counts(i, members, j, others)
-        found[i, j] = outcome_orders.score_bound(one, delta, level)
+        found[i, j] = score.score_bound(one, delta, level)
         if forms is Forms.BOTH:
-            found[i, j] = max(found[i, j], outcome_orders.score_bound(one.opposite(), delta, level))
+            found[i, j] = max(found[i, j], score.score_bound(one.opposite(), delta, level))
     return found
 
 
@@ -123,7 +123,7 @@ def test_the_bound_by_scores_is_the_naive_one(counts, delta, forms):
 
 def test_the_chance_of_a_region_is_the_double_sum():
     counts = Counts(20, 25, 3, 40)
-    rule = outcome_orders.clopper_pearson_order(counts, 1e-3, 0.05, Forms.BOTH)
+    rule = clopper_pearson.clopper_pearson_order(counts, 1e-3, 0.05, Forms.BOTH)
     region = exact_tails.region(25, 40, rule, exact_tails.Span(), 0.05)
     fpr = np.linspace(0, 1, 33)
     tpr = ta.guarantee(1.0, 1e-3).tpr(fpr)
@@ -136,7 +136,7 @@ def test_the_chance_of_a_region_is_the_double_sum():
 def test_blocks_only_make_a_region_likelier_and_hardly():
     n = 20_000
     counts = Counts(9_000, n, 6_000, n)
-    rule = outcome_orders.clopper_pearson_order(counts, 0.0, 0.05, Forms.BOTH)
+    rule = clopper_pearson.clopper_pearson_order(counts, 0.0, 0.05, Forms.BOTH)
     span = exact_tails.Span(0.28, 0.32)
     blocks = exact_tails.region(n, n, rule, span, 0.05)
     every = np.arange(n + 1.0)

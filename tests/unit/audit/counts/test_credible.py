@@ -8,9 +8,9 @@ from scipy.integrate import dblquad
 from scipy.stats import beta, binom
 
 import tellapart as ta
+from tellapart.audit import Counts
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import coverage
-from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 import tellapart as ta
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.buehler import berger_boos_epsilon
+from tellapart.audit.counts.buehler import Ranking, berger_boos_epsilon
 from tellapart.audit.counts.clopper_pearson import delta_lower, gaussian_epsilon, mu_lower
 from tellapart.audit.counts.intervals import (
     box_epsilon,
@@ -18,7 +18,6 @@ from tellapart.audit.counts.intervals import (
     clopper_pearson,
     clopper_pearson_epsilon,
 )
-from tellapart.audit.counts.outcome_orders import Ranking
 from tellapart.errors import InvalidArgument
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
+from tellapart.audit import Counts
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts import outcome_orders
-from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.counts import score as score_test
 from tellapart.audit.counts.score import score_epsilon
 from tellapart.errors import InvalidArgument
 
@@ -28,7 +28,7 @@ def test_the_likeliest_rate_is_found(counts, delta):
             + binom.logpmf(counts.accused_others, counts.others, p)
         )
 
-    found = outcome_orders.constrained_fpr(
+    found = score_test.constrained_fpr(
         np.array([float(counts.accused_members)]),
         np.array([float(counts.accused_others)]),
         counts,
@@ -46,7 +46,7 @@ def test_the_score_rises_with_accused_members_and_falls_with_others_and_epsilon(
     sizes = Counts(0, 13, 0, 9)
     x1, x0 = (one.ravel().astype(float) for one in np.mgrid[0:14, 0:10])
     at = [
-        outcome_orders.score(x1, x0, sizes, np.full(x1.shape, e), delta).reshape(14, 10)
+        score_test.score(x1, x0, sizes, np.full(x1.shape, e), delta).reshape(14, 10)
         for e in (epsilon, epsilon + 0.1)
     ]
     slack = 1e-9
@@ -68,7 +68,7 @@ def test_exact_is_said_only_where_the_level_is_kept():
             if bound.value == 0:
                 continue
             at = np.full(x1.shape, bound.value)
-            own = outcome_orders.score(x1, x0, sizes, at, delta).reshape(n + 1, n + 1)
+            own = score_test.score(x1, x0, sizes, at, delta).reshape(n + 1, n + 1)
             tpr = np.minimum(math.exp(bound.value) * fpr + delta, 1)
             one = binom.pmf(np.arange(n + 1), n, tpr[:, None])
             wrong = np.einsum("ki,ij,kj->k", one, own >= own[i, j] - 1e-9, two).max()

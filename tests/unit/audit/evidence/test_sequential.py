@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tellapart.audit import Wager, epsilon_sequence
 from tellapart.audit.bounds import Basis
-from tellapart.audit.evidence.e_process import FRACTIONS, Pairs, Wager, epsilon_sequence, wealth
+from tellapart.audit.evidence.e_process import FRACTIONS, Pairs, wealth
 from tellapart.errors import InvalidArgument
 
 EPSILONS = st.floats(0, 8)

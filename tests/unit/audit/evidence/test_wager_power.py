@@ -29,13 +29,16 @@ def _plays(wager, tpr, fpr, rng):
     return wager.refuted
 
 
-@pytest.mark.parametrize(("claimed", "true"), [(1.0, 2.0), (0.5, 1.0), (2.0, 3.0)])
+@pytest.mark.parametrize(
+    ("claimed", "true"),
+    [((1.0, 0.0), 2.0), ((0.5, 0.0), 1.0), ((2.0, 0.0), 3.0), ((4.0, 0.1), 6.0)],
+)
 def test_it_is_what_playing_it_gives(claimed, true):
     """Refutations within a batch are counted when playing, so that it falls short at most.
 
     Both are means of 400 plays: they differ by 0.15 with probability below 1e-4.
     """
-    wager = Wager(claimed, both_orders=False)
+    wager = Wager(*claimed, both_orders=False)
     rng = np.random.default_rng(0)
     tpr, fpr = 1 / (1 + np.exp(-true)), 1 / (1 + np.exp(true))
     played = np.mean([_plays(wager, tpr, fpr, rng) for _ in range(400)])

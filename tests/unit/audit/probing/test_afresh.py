@@ -108,7 +108,7 @@ def test_an_output_is_read_alike_whatever_lies_beside_it(value, beside):
 
 
 def test_long_rows_are_summed_up_alike_beside_lists_and_by_themselves(monkeypatch):
-    monkeypatch.setattr("tellapart.audit.probing.features.cells._MOST_CELLS", 300)
+    monkeypatch.setattr("tellapart.audit.probing.features.reading._MOST_CELLS", 300)
     long = np.arange(200.0)
     read = learn(packed([long, None]), packed([None, long]))
     alone, among = (read(packed([long, other, other])).matrix for other in (long, None))

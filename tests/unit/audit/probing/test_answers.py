@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tellapart.audit.probing.features.true_answers import guesses
+from tellapart.audit.probing.float_samplers import guesses
 
 N = 1_000
 

@@ -18,12 +18,12 @@ import pytest
 
 from tellapart import run
 from tellapart.audit.probing.calling import calls
-from tellapart.audit.probing.calling.caller import Caller, Size, asked_for
-from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered, refuse_if_all_broke
-from tellapart.audit.probing.calling.conventions import detect_convention
+from tellapart.audit.probing.calling.caller import Caller, Size, asked_for, detect_convention
+from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered
 from tellapart.audit.probing.calling.guarded import guarded, sealed
+from tellapart.audit.probing.calling.independence import traced
 from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, Outputs, joined, packed
-from tellapart.audit.probing.calling.traces import traced
+from tellapart.audit.probing.exchangeability import refuse_if_all_broke
 from tellapart.errors import InvalidArgument, Unsupported
 
 D0, D1 = [1.0, 2.0], [1.0, 2.0, 3.0]
@@ -61,6 +61,9 @@ def outputs_of(mechanism, count=50, data=D0, seed=(3, 0), **options):
         (lambda rng: 0, (False, False, False)),  # the first parameter is the input
         (lambda size, rng: 0, (True, False, False)),
         (lambda data, **rest: 0, (False, False, False)),
+        (lambda *data, rng: 0, (True, False, False)),
+        (lambda *, rng: 0, (True, False, False)),  # no input: a call says so
+        (lambda: 0, (False, False, False)),
         (functools.partial(noisy_sums, size=3), (True, False, False)),
         (max, (False, False, False)),
     ],
@@ -524,7 +527,7 @@ def test_no_calls_but_those_that_count_have_their_numbers():
     trial, fresh, search, apart = (
         importlib.import_module(f"tellapart.audit.{name}").__dict__[key]
         for name, key in (
-            ("probing.calling.conventions", "_TRIAL_KEY"),
+            ("probing.calling.caller", "_TRIAL_KEY"),
             ("probing.exchangeability", "_FRESH_KEY"),
             ("searching.worst_pair", "_KEY"),
             ("probing.exchangeability", "_KEY"),

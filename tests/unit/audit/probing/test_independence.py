@@ -10,20 +10,21 @@ import pytest
 from numpy.random import default_rng
 
 from tellapart.audit.probing import exchangeability
-from tellapart.audit.probing.calling.caller import Caller, Size
+from tellapart.audit.probing.calling.caller import Caller, Size, detect_convention
 from tellapart.audit.probing.calling.calls import BLOCK, draw
-from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.independence import (
     _at_most,
     _stretches,
+    codes_of,
     dependence,
+    joined_traces,
     never_changes,
     repeated,
     signature,
     signing,
+    traced,
 )
 from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
-from tellapart.audit.probing.calling.traces import codes_of, joined_traces, traced
 from tellapart.audit.probing.exchangeability import kept_noise
 
 pytestmark = pytest.mark.usefixtures("by_value")

@@ -13,8 +13,8 @@ from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.probing import events as _events
 from tellapart.audit.probing import probe_run, remote_counts
+from tellapart.audit.probing.calling.caller import detect_convention
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import detect_convention
 from tellapart.audit.probing.calling.outputs import packed
 from tellapart.audit.probing.events import Event, EventSearch
 from tellapart.audit.probing.features.columns import Column, What

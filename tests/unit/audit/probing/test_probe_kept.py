@@ -45,7 +45,7 @@ class Stops:
 def probed(monkeypatch, folder, mechanism, **more):
     """Counts and stops are of this run: not part of what a folder belongs to."""
     monkeypatch.setattr(
-        "tellapart.audit.fingerprints.code_fingerprint", lambda function, **_: "the same"
+        "tellapart.audit.checkpoints.code_fingerprint", lambda function, **_: "the same"
     )
     asked = {"claim": CLAIM, "samples": 3_000, **more}
     return audit.probe(mechanism, 0.0, 1.0, folder=folder, **asked)

@@ -16,12 +16,11 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.probing.calling.caller import Size
+from tellapart.audit import Program
+from tellapart.audit.probing.calling.caller import REPEATS, Size, detect_convention
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.conventions import REPEATS, detect_convention
 from tellapart.audit.probing.calling.outputs import HANGS, Broken
-from tellapart.audit.probing.calling.program import BadProgram, Program
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import BadProgram, InvalidArgument, Unsupported
 
 # -S -E: a fraction of the time to start, and nothing of the environment.
 PYTHON = [sys.executable, "-S", "-E"]

@@ -17,8 +17,8 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.probing import probe_run
+from tellapart.audit.probing.calling.caller import detect_convention
 from tellapart.audit.probing.calling.calls import BLOCK, draw
-from tellapart.audit.probing.calling.conventions import detect_convention
 
 distributed = pytest.importorskip("distributed")
 

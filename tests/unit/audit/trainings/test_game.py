@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 import tellapart as ta
 from tellapart import audit, run
-from tellapart.audit.fingerprints import data_fingerprint
-from tellapart.audit.trainings import datasets
+from tellapart.audit.checkpoints import data_fingerprint
+from tellapart.audit.trainings import shadow_models
 from tellapart.errors import BadScores, InvalidArgument, TrainingStopped, Unsupported
 
 PEOPLE = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])
@@ -174,7 +174,7 @@ def test_every_make_of_data_gives_the_examples_that_are_in(make):
 def test_a_fingerprint_is_of_what_the_data_hold(make):
     data, again = (makes()[make][0] for _ in range(2))
     assert data_fingerprint(data) == data_fingerprint(again)
-    part = datasets.take(data, np.array([0, 1, 2, 4, 3, 5]))
+    part = shadow_models.take_examples(data, np.array([0, 1, 2, 4, 3, 5]))
     if make != "torch":  # a Subset counts by its type and length
         assert data_fingerprint(part) != data_fingerprint(data)
 

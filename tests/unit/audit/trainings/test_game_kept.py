@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tellapart import audit
-from tellapart.audit import fingerprints
+from tellapart.audit import checkpoints
 from tellapart.audit.trainings import shadow_models, store
 from tellapart.errors import InvalidArgument, TrainingStopped, Unsupported
 
@@ -277,8 +277,8 @@ def test_another_setting_makes_it_another_function(make, tmp_path):
 def test_functions_that_call_each_other_have_a_name():
     made = {"__name__": "made"}
     exec("def odd(n): return even(n)\ndef even(n): return odd(n)", made)  # noqa: S102
-    assert fingerprints.code_fingerprint(made["odd"]) != fingerprints.code_fingerprint(made["even"])
-    assert fingerprints.code_fingerprint(len) == ""
+    assert checkpoints.code_fingerprint(made["odd"]) != checkpoints.code_fingerprint(made["even"])
+    assert checkpoints.code_fingerprint(len) == ""
 
 
 def test_after_a_worker_died_only_what_is_missing_is_trained(tmp_path):

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.trainings import canaries
+from tellapart.audit import canaries
 from tellapart.errors import Unsupported
 
 

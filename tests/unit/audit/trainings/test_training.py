@@ -7,7 +7,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.trainings import attacks, evidence_of_game
+from tellapart.audit.trainings import attacks, training_audit
 from tellapart.audit.trainings.membership_game import Played
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
@@ -435,4 +435,4 @@ def test_thresholds_lie_between_scores_that_differ():
         )
         for one, who in zip(scores.T, inside.T, strict=True)
     ]
-    assert evidence_of_game._apart(scores, inside) == pytest.approx(naive)
+    assert training_audit._apart(scores, inside) == pytest.approx(naive)

@@ -24,10 +24,8 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
-from tellapart.audit.probing.calling.outputs import HANGS, Outputs, joined
+from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.calling.program import Program
-from tellapart.audit.probing.calling.traces import CallTrace
-from tellapart.errors import InvalidArgument
 
 T = TypeVar("T")
 
@@ -66,14 +64,17 @@ def gathered(
     Without the first ``skip`` blocks. With ``merge`` neighbouring blocks come back as one result.
     Calls that were ``kept`` are not made again.
     """
-    total = _checks.whole(1, 10**15, count=count)
-    sizes = [BLOCK] * (total // BLOCK) + [total % BLOCK] * (total % BLOCK > 0)
-    blocks = list(enumerate(sizes))[skip:]
+    blocks = list(enumerate(block_sizes(_checks.whole(1, 10**15, count=count))))[skip:]
     task = _Blocks(replace(caller, sealed=None), data, run.checked_seed(seed), reduce, merge, kept)
     # Many blocks a task where there are many: schedulers mind numbers of tasks, not their size.
     together = max(1, math.ceil(len(blocks) / _MOST_TASKS))
     tasks = [blocks[start : start + together] for start in range(0, len(blocks), together)]
     return [result for part in run.map(task, tasks, seed, progress) for result in part]
+
+
+def block_sizes(count: int) -> list[int]:
+    """How so many calls fall into blocks."""
+    return [BLOCK] * (count // BLOCK) + [count % BLOCK] * (count % BLOCK > 0)
 
 
 def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) -> list[Outputs]:
@@ -91,20 +92,6 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
             rng = run.generator((*run.checked_seed(seed), k, turn))
             outputs[k].append(caller.apart(data, count // turns, rng))
     return [joined(parts) for parts in outputs]
-
-
-def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
-    """Where no call on either input gave a value, the mechanism was called wrongly."""
-    broken, other = first.broken, second.broken
-    if broken is None or other is None:
-        return
-    if HANGS in (broken, other):
-        raise InvalidArgument(
-            f"mechanism must end: every call broke off, and the first one {broken}"
-        )
-    raise InvalidArgument(
-        f"mechanism must return something: every call broke off, and the first one {broken}"
-    )
 
 
 @dataclass(frozen=True)

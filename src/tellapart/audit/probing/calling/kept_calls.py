@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from tellapart import _files, run
-from tellapart.audit import fingerprints
-from tellapart.audit.manifest import opened_folder
+from tellapart.audit import checkpoints
+from tellapart.audit.checkpoints import opened_folder
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
 from tellapart.audit.probing.calling.program import Program
@@ -178,27 +177,21 @@ def opened_calls(
 
 
 def _manifest(mechanism: Callable[..., Any], inputs: tuple[Any, Any]) -> dict[str, Any]:
-    from tellapart import __version__
-
     return {
         "probe": "calls",
-        "mechanism": fingerprints.function_name(mechanism),
+        "mechanism": checkpoints.function_name(mechanism),
         "code": _program_fingerprint(mechanism)
         if isinstance(mechanism, Program)
         else _whole(mechanism),
-        "d0": fingerprints.data_fingerprint(inputs[0]),
-        "d1": fingerprints.data_fingerprint(inputs[1]),
-        "versions": {
-            "tellapart": __version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        "d0": checkpoints.data_fingerprint(inputs[0]),
+        "d1": checkpoints.data_fingerprint(inputs[1]),
+        "versions": checkpoints.versions(),
     }
 
 
 def _whole(mechanism: Callable[..., Any]) -> str:
     """Code with all that is in its files: calls are made again more quickly than models trained."""
-    return fingerprints.code_fingerprint(mechanism, whole_files=True)
+    return checkpoints.code_fingerprint(mechanism, whole_files=True)
 
 
 def _program_fingerprint(mechanism: Program) -> str:
@@ -208,5 +201,5 @@ def _program_fingerprint(mechanism: Program) -> str:
     for word in (shutil.which(program) or program, *arguments):
         if Path(word).is_file():
             digest.update(Path(word).read_bytes())
-            digest.update(fingerprints.contents(fingerprints.files_of_script(Path(word))))
+            digest.update(checkpoints.contents(checkpoints.files_of_script(Path(word))))
     return digest.hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""A mechanism that is any other program, in whatever language: lines of JSON in and out.
+"""Black-box access to any other program, in whatever language: lines of JSON in and out.
 
 For every call the program reads one line, ``{"data": ..., "seed": 123}``, and prints one line, its
 output, which may be any JSON value (``NaN`` and ``Infinity`` too). ``{"error": "text"}`` says that
@@ -397,5 +397,4 @@ def _how(code: int | None) -> str:
 
 
 def _cut(line: bytes) -> str:
-    text = line.decode(errors="replace").strip()
-    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
+    return repr(_checks.shortened(line.decode(errors="replace").strip(), _LONGEST))

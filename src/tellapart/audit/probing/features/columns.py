@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from tellapart import _checks
+
 # What every list of categories ends with: what was not seen when it was made.
 UNSEEN = "is something not seen before"
 MISSING = "is missing"
 NOT_A_NUMBER = "is NaN"
 NUMBER = "is a number"
-_LONGEST = 80
 
 
 class What(Enum):
@@ -82,13 +83,9 @@ class Column:
         """That the number is this one, or the category the one of this code."""
         if not self.is_category:
             return f"{self.name} is {value:.17g}"
-        word, place = _shortened(self.words[int(value)]), _place(self.path)
+        word, place = _checks.shortened(self.words[int(value)]), _place(self.path)
         # What is not said of a value is said of the call: it raises, hangs, ends its process.
         return f"{place} {word}" if word.startswith("is ") else f"the call {word}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _place(path: Path) -> str:

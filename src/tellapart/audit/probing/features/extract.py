@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart.audit.probing.calling.outputs import Broken, Outputs
-from tellapart.audit.probing.features.cells import FeatureCells, Frame, Sequences
 from tellapart.audit.probing.features.columns import MISSING, NUMBER, UNSEEN, Column, Path, What
 from tellapart.audit.probing.features.frames import framed
+from tellapart.audit.probing.features.reading import FeatureCells, Frame, Sequences
 from tellapart.errors import Unsupported
 
 SUMMARIES = (What.SUM, What.LARGEST, What.SMALLEST, What.SECOND, What.WHERE)

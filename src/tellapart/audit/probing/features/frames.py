@@ -1,4 +1,4 @@
-"""Outputs side by side: at each place, the number and the category that every call gave.
+"""Feature frames: outputs side by side, at each place the number and the category of every call.
 
 Four ways to one result: arrays of numbers at the speed of arrays, scalars and flat lists in one
 pass over their elements, nested ones shape by shape, and everything else output by output.
@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart.audit.probing.calling.inputs import fingerprint
+from tellapart.audit.probing.calling.caller import fingerprint
 from tellapart.audit.probing.calling.outputs import Outputs, beyond_doubles, looking
-from tellapart.audit.probing.features.cells import (
+from tellapart.audit.probing.features.columns import Path
+from tellapart.audit.probing.features.reading import (
+    DEEPEST,
     FALSE_CODE,
     MISSING_CODE,
+    MOST_COMPONENTS,
     NAN_CODE,
     NUMBER_CODE,
     TRUE_CODE,
@@ -28,22 +31,17 @@ from tellapart.audit.probing.features.cells import (
     FeatureCells,
     Frame,
     KindCodes,
+    Leaf,
+    Node,
     Sequences,
     fractions_in,
     is_scalar,
     item,
+    leaf,
     leaves_of,
     padded,
-    row_width,
-)
-from tellapart.audit.probing.features.columns import Path
-from tellapart.audit.probing.features.reading import (
-    DEEPEST,
-    MOST_COMPONENTS,
-    Leaf,
-    Node,
-    leaf,
     read,
+    row_width,
     shown,
     whole,
 )

@@ -1,0 +1,97 @@
+"""The public names of tellapart, each imported from the room that it lives in."""
+
+from tellapart.accountants.events import from_dp_event
+from tellapart.curve.algebra import dominates, gap, worst_case
+from tellapart.curve.atomic import attack, from_pmfs
+from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.densities import from_densities
+from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
+from tellapart.curve.guarantees import guarantee
+from tellapart.curve.region import PrivacyRegion
+from tellapart.errors import (
+    BadScores,
+    InvalidArgument,
+    LimitReached,
+    NotCertified,
+    TellapartError,
+    TrainingStopped,
+    Unsupported,
+)
+from tellapart.mechanisms import MECHANISMS
+from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
+from tellapart.mechanisms.choice import (
+    ExponentialMechanism,
+    MaxNoise,
+    PermuteAndFlip,
+    RandomizedResponse,
+    ReportNoisyMax,
+    UnaryEncoding,
+)
+from tellapart.mechanisms.combine import compose
+from tellapart.mechanisms.custom import CustomMechanism, Promise
+from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from tellapart.mechanisms.neyman_pearson import plausibly_deniable
+from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
+from tellapart.mechanisms.other_accountants import (
+    central_limit,
+    concentrated,
+    renyi,
+    renyi_divergence,
+)
+from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
+from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
+
+__all__ = [
+    "MECHANISMS",
+    "BadScores",
+    "Bound",
+    "CustomMechanism",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "ExponentialMechanism",
+    "Gaussian",
+    "InvalidArgument",
+    "Laplace",
+    "LimitReached",
+    "MaxNoise",
+    "Mechanism",
+    "Neighbours",
+    "NotCertified",
+    "Order",
+    "PermuteAndFlip",
+    "PlanarLaplace",
+    "PrivacyRegion",
+    "Promise",
+    "RandomizedResponse",
+    "ReportNoisyMax",
+    "Sampling",
+    "Staircase",
+    "TellapartError",
+    "TradeoffCurve",
+    "TrainingStopped",
+    "TruncatedLaplace",
+    "UnaryEncoding",
+    "UniformNoise",
+    "Unsupported",
+    "attack",
+    "central_limit",
+    "compose",
+    "concentrated",
+    "dominates",
+    "dp_sgd",
+    "dp_sgd_with_epsilon",
+    "from_densities",
+    "from_dp_accounting",
+    "from_dp_event",
+    "from_json",
+    "from_pmfs",
+    "gap",
+    "guarantee",
+    "matrix_mechanism",
+    "plausibly_deniable",
+    "renyi",
+    "renyi_divergence",
+    "to_dp_accounting",
+    "to_json",
+    "worst_case",
+]

@@ -1,0 +1,243 @@
+"""Plots for calibration: the best F-score against ε, and the privacy-utility frontier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FixedLocator, NullLocator
+from numpy.typing import ArrayLike
+
+from tellapart import _checks, risk
+from tellapart._checks import Array
+from tellapart.choose.frontiers import Frontier, FrontierRow
+from tellapart.curve.algebra import joint_bound
+from tellapart.mechanisms.catalogue import PARAMETERS
+from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.plot.curves import above
+from tellapart.plot.numbers import written
+from tellapart.plot.sheet import WORDS, CurveLine, LegendEntry, draw, guess, sheet
+from tellapart.plot.styling import BLACK, GREY, pen, styled
+
+Families = Mapping[str, Callable[[float], Subject]]
+
+# Between the ends given, so many ε; ends further apart than this have a logarithmic axis.
+_POINTS, _FAR = 121, 20.0
+
+
+@styled
+def f_score(
+    families: Families,
+    epsilons: ArrayLike,
+    *,
+    weight: float = 1.0,
+    prior: float = 0.5,
+    axes: Axes | None = None,
+) -> Figure:
+    """How the best F-score of any attacker grows with ε, for each family of mechanisms.
+
+    A family turns ε into a mechanism or a curve: ``{"Laplace": ta.Laplace.with_epsilon}``. It is
+    asked for many ε from the first of ``epsilons`` to the last, each given one among them; if the
+    last is more than twenty times the first, the axis is logarithmic. The floor is what accusing
+    everybody scores, which no privacy can take away.
+
+    >>> import tellapart as ta
+    >>> figure = f_score({"Laplace": ta.Laplace.with_epsilon}, [0.5, 1, 2])
+    """
+    _check_families(families)
+    given = _rising(epsilons)
+    log = bool(given[0] > 0 and given[-1] > _FAR * given[0])
+    grid = np.union1d(given, (np.geomspace if log else np.linspace)(given[0], given[-1], _POINTS))
+    count = _checks.finite_above_zero(weight=weight)
+    before = _checks.inside_unit(prior=prior)
+    page = sheet(axes)
+    floor = (1 + count**2) / (1 + count**2 + (1 - before) / before)
+    page.axes.set(
+        xlabel="privacy parameter (ε)",
+        ylabel=f"best F-score of any attacker (weight {count:.4g})",
+        xscale="log" if log else "linear",
+        xlim=(grid[0], grid[-1]),
+    )
+    above(page.axes, floor)
+    lines = []
+    for name, family in families.items():
+        curves = [
+            curve_of(family(float(epsilon)), f"what families[{name!r}] returns") for epsilon in grid
+        ]
+        scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
+        lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
+    base = guess(page.axes, grid[[0, -1]], [floor, floor])
+    entries = [*draw(page.axes, lines), LegendEntry(base, f"always accuse: {floor:.4g}")]
+    return page.finished(entries, shape=0.85)
+
+
+def _check_families(families: object) -> None:
+    if not isinstance(families, Mapping) or not families:
+        rule = 'map names to functions of ε, as {"Laplace": ta.Laplace.with_epsilon} does'
+        _checks.refuse("families", rule, families)
+    for name, family in families.items():
+        if not callable(family):
+            _checks.refuse(f"families[{name!r}]", "be a function of ε", family)
+
+
+def _rising(epsilons: ArrayLike) -> Array:
+    grid = _checks.vector(epsilons=epsilons)
+    if grid.size < 2:
+        _checks.refuse("epsilons", "hold at least two numbers", epsilons)
+    if grid[0] < 0:
+        _checks.refuse("epsilons", "be at least 0", float(grid[0]))
+    if not np.all(np.diff(grid) > 0):
+        _checks.refuse("epsilons", "rise strictly", epsilons)
+    return grid
+
+
+_SYMBOLS = {"rho": "ρ", **{key: known.symbol for key, known in PARAMETERS.items() if known.symbol}}
+# The letters on top, and the least room between two words there, in points.
+_SIZE, _GAP = 8.5, 9.0
+
+
+@styled
+def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None = None) -> Figure:
+    """What less risk costs: each measure against the error of the answer.
+
+    The error is the half-width of the interval that covers 95 % of the noise; as many points as
+    have room carry their parameter, on top. ``chosen`` is the parameter of one row, to be marked.
+
+    >>> import tellapart as ta
+    >>> from tellapart import choose
+    >>> figure = frontier(choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2]), chosen=1)
+    """
+    rows = _by_error(found)
+    mark = _index(rows, chosen)
+    page = sheet(axes)
+    margins = np.array([row.margin for row in rows])
+    page.axes.set(xscale="log", xlabel="error of the answer (95 % within ±)", ylabel="risk")
+    entries = []
+    for index, measure in enumerate(found.measures):
+        values = [row.risks[index] for row in rows]
+        look, label = pen(index), measure + WORDS[found.bound]
+        (line,) = page.axes.plot(margins, values, color=look.colour, ls=look.dashes, label=label)
+        entries.append(LegendEntry(line, label))
+    if min(min(row.risks) for row in rows) >= 0:
+        page.axes.set_ylim(bottom=0)
+    words = _named(found.parameter, rows, mark)
+    shown = _with_room(_places(page.axes, margins), words, mark)
+    for entry in entries:
+        entry.handle.set(marker="o", markevery=shown)
+    if mark is not None:
+        _mark(page.axes, rows[mark])
+    _directions(page.axes)
+    _on_top(page.axes, margins, words, shown, mark)
+    entries.append(LegendEntry(Line2D([], [], ls="none"), found.scope))
+    return page.finished(entries, shape=0.85, under=0.2)
+
+
+def _by_error(result: object) -> tuple[FrontierRow, ...]:
+    if not isinstance(result, Frontier):
+        _checks.refuse("found", "be what choose.frontier(...) returns", result)
+    for row in result.rows:
+        if row.margin is None:
+            rule = "have margins, as the frontier of noise on a number has"
+            _checks.refuse("found", rule, row)
+        if not 0 < row.margin < math.inf:
+            _checks.refuse("found", "have margins that are finite and greater than 0", row)
+    return tuple(sorted(result.rows, key=lambda row: row.margin or 0.0))
+
+
+def _index(rows: Sequence[FrontierRow], chosen: object) -> int | None:
+    if chosen is None:
+        return None
+    value = _checks.number(chosen=chosen)
+    for index, row in enumerate(rows):
+        if row.parameter == value:
+            return index
+    # Between two rows nothing is known but the line that was drawn there.
+    return _checks.refuse("chosen", "be the parameter of one of the rows of found", chosen)
+
+
+def _named(parameter: str, rows: Sequence[FrontierRow], mark: int | None) -> list[str]:
+    """What each point is called, in digits enough to tell them apart; the chosen one in full."""
+    symbol = _SYMBOLS.get(parameter, parameter)
+    for digits in range(3, 11):
+        words = [f"{symbol} = {written(float(f'{row.parameter:.{digits}g}'))}" for row in rows]
+        if len(set(words)) == len(rows):
+            break
+    if mark is not None:
+        words[mark] = f"chosen: {symbol} = {written(rows[mark].parameter)}"
+    return words
+
+
+def _places(axes: Axes, margins: Array) -> Array:
+    """How far along the axis each error is, in points."""
+    low, high = np.log(axes.get_xlim())
+    wide = 72 * axes.get_window_extent().width / axes.figure.dpi
+    return np.asarray(wide * (np.log(margins) - low) / (high - low))
+
+
+def _with_room(places: Array, words: Sequence[str], mark: int | None) -> list[int]:
+    """Points whose words do not touch: the chosen one, the ends, and what fits between.
+
+    The next one taken is always the one with the most room.
+    """
+    half = np.array([_width(word, bold=index == mark) / 2 for index, word in enumerate(words)])
+    taken = [0] if mark is None else [mark]
+    for end in (0, len(places) - 1):
+        if _room(end, taken, places, half) > _GAP:
+            taken.append(end)
+    while True:
+        best = max(range(len(places)), key=lambda k: _room(k, taken, places, half))
+        if _room(best, taken, places, half) <= _GAP:
+            return sorted(taken)
+        taken.append(best)
+
+
+def _width(words: str, *, bold: bool) -> float:
+    font = FontProperties(size=_SIZE, weight="bold" if bold else "normal")
+    return text_to_path.get_text_width_height_descent(words, font, ismath=False)[0]
+
+
+def _room(index: int, taken: list[int], places: Array, half: Array) -> float:
+    """The room between one point's words and the nearest of those taken."""
+    gaps = np.abs(places[taken] - places[index]) - half[taken] - half[index]
+    return float(gaps.min())
+
+
+def _mark(axes: Axes, row: FrontierRow) -> None:
+    """A line through the chosen point, and a dot where it meets each measure."""
+    margin = row.margin or 0.0
+    axes.axvline(margin, color=GREY, lw=1.2, ls=(0, (2, 2)), zorder=1.5)
+    for height in row.risks:
+        axes.plot([margin], [height], "o", ms=9, mfc="none", mec=BLACK, mew=1.4, zorder=4)
+
+
+def _directions(axes: Axes) -> None:
+    for x, side, words in ((0, "left", "← more accurate"), (1, "right", "more private →")):
+        axes.annotate(
+            words,
+            (x, 0),
+            xycoords="axes fraction",
+            xytext=(0, -36),
+            textcoords="offset points",
+            ha=side,
+            va="top",
+            color=GREY,
+            fontsize=9,
+        )
+
+
+def _on_top(
+    axes: Axes, margins: Array, words: Sequence[str], shown: Sequence[int], mark: int | None
+) -> None:
+    top = axes.secondary_xaxis("top")
+    top.xaxis.set_major_locator(FixedLocator([float(margins[k]) for k in shown]))
+    top.xaxis.set_minor_locator(NullLocator())
+    labels = top.set_xticklabels([words[k] for k in shown], fontsize=_SIZE)
+    for index, label in zip(shown, labels, strict=True):
+        label.set(parse_math=False, fontweight="bold" if index == mark else "normal")
+    top.spines["top"].set_visible(False)

@@ -1,0 +1,110 @@
+"""Trade-off curves drawn on the page: trade-off, ROC, precision and recall, privacy region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._checks import Array
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.risk import precision
+from tellapart.web.answer import Axis, Drawing, Ink, Spot, Trace
+
+INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
+# Dense where curves bend: at rare false accusations and at few misses.
+_EDGE = np.geomspace(1e-4, 0.02, 25)
+_RATES = np.unique(np.concatenate([[0.0], _EDGE, np.linspace(0.02, 0.98, 65), 1 - _EDGE, [1.0]]))
+_LEAST = 1e-6
+_FPR = "false accusations among the others (FPR)"
+_FEW = 64  # corners that a picture can show
+_LOG_RATES = np.geomspace(_LEAST, 1, 97)
+
+KINDS = (
+    ("roc", "ROC"),
+    ("roc-log", "ROC, rare accusations"),
+    ("tradeoff", "Trade-off"),
+    ("precision", "Precision and recall"),
+    ("region", "Region"),
+)
+
+
+def draw(
+    kind: str, curves: Mapping[str, TradeoffCurve], prior: float, spots: Sequence[Spot] = ()
+) -> Drawing:
+    """The curves in one of the KINDS, each with what a guess would do beside it."""
+    if kind not in dict(KINDS):
+        _checks.refuse("picture", f"be one of {', '.join(dict(KINDS))}", kind)
+    inks = dict(zip(curves, INKS * (len(curves) // len(INKS) + 1), strict=False))
+    if kind == "precision":
+        return _precision(curves, prior, inks)
+    rates, low = (_LOG_RATES, _LEAST) if kind == "roc-log" else (_RATES, 0.0)
+    grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
+    if kind in ("roc", "roc-log"):
+        lines = [_trace(name, x, curves[name].tpr(x), inks[name]) for name, x in grids.items()]
+        words = "The higher a curve, the more members an attacker finds: no attacker gets above it."
+        return roc(words, lines, rates, low, spots)
+    lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
+    guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
+    words = "The lower a curve, the less an attacker errs: no attacker gets below it."
+    if kind == "region":
+        lines = [all_round(line) for line in lines]
+        words = "Inside its outline a promise allows any pair of error rates, and none outside."
+    x, y = Axis(_FPR, 0, 1), Axis("members missed (FNR)", 0, 1)
+    return Drawing("Errors an attacker can have", words, x, y, (guess, *lines), tuple(spots))
+
+
+def roc(
+    words: str, lines: Sequence[Trace], rates: Array, low: float, spots: Sequence[Spot] = ()
+) -> Drawing:
+    """Lines beside a guess at these rates; on logarithmic axes, unless they begin at 0."""
+    x, y = Axis(_FPR, low, 1, low > 0), Axis("members found (TPR)", low, 1, low > 0)
+    guess = _trace("a guess", rates, rates, Ink.CHANCE)
+    return Drawing("What an attacker finds", words, x, y, (guess, *lines), tuple(spots))
+
+
+def _corners(curve: TradeoffCurve) -> tuple[Array, Array]:
+    """Where a curve of a few lines turns, as FPR and FNR: a grid would cut its corners."""
+    if isinstance(curve, GuaranteeCurve | AtomicCurve):
+        fpr, fnr = curve.vertices()
+        if len(fpr) <= _FEW:
+            return fpr, fnr
+    return np.zeros(0), np.zeros(0)
+
+
+def _cornered(grid: Array, corners: Array) -> Array:
+    """The grid, with the corners that lie on it."""
+    return np.union1d(grid, corners[(corners >= grid[0]) & (corners <= grid[-1])])
+
+
+def _trace(name: str, x: Array, y: Array, ink: Ink) -> Trace:
+    dashed = ink is Ink.CHANCE
+    return Trace(name, tuple(map(float, x)), tuple(map(float, y)), ink, dashed=dashed)
+
+
+def all_round(line: Trace) -> Trace:
+    """A curve and what answering the other way makes of it: the outline of all there is."""
+    around = tuple(1 - rate for rate in line.x), tuple(1 - rate for rate in line.y)
+    x = (*line.x, *around[0], line.x[0])
+    y = (*line.y, *around[1], line.y[0])
+    return Trace(line.name, x, y, line.ink, filled=True)
+
+
+def _precision(
+    curves: Mapping[str, TradeoffCurve], prior: float, inks: Mapping[str, Ink]
+) -> Drawing:
+    ways = [_EDGE, np.linspace(0.02, 0.9, 60), np.linspace(0.9, 1, 41)]
+    recalls = np.unique(np.concatenate(ways))
+    x = Axis("members found (recall)", 0, 1)
+    y = Axis("accusations that are right (precision)", 0, 1)
+    lines = [
+        _trace(name, recall, np.asarray(precision(curve, recall=recall, prior=prior)), inks[name])
+        for name, curve in curves.items()
+        for recall in [_cornered(recalls, 1 - _corners(curve)[1])]
+    ]
+    guess = _trace("a guess", recalls, np.full_like(recalls, prior), Ink.CHANCE)
+    words = f"How often accusations are right when {prior:.3g} of the people are members."
+    return Drawing("What accusations are worth", words, x, y, (guess, *lines))

@@ -1,0 +1,173 @@
+"""A view: pure functions from a state to controls, an answer, a report; the state as a query.
+
+A state is a frozen dataclass whose fields all have defaults. A URL names those that differ, so
+that it stays short and still brings everything back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Generic, TypeVar, get_type_hints
+from urllib.parse import parse_qsl, urlencode
+
+from tellapart import _checks
+from tellapart.mechanisms.catalogue import Term, terms
+from tellapart.report import Report
+from tellapart.web.answer import Answer
+from tellapart.web.controls import Control, unsaid
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A file that a person picked or dropped; it is never written anywhere."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class View(Generic[State]):
+    """One page of the explorer.
+
+    ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
+    ``settle`` makes values agree that depend on each other, given which of them changed. A view
+    that ``takes_file`` is given what was dropped, or None, beside its state.
+    """
+
+    path: str
+    title: str
+    question: str
+    lead: str  # what a newcomer needs to know to read the page
+    state: type[State]
+    controls: Callable[[State], Sequence[Control]]
+    answer: Callable[..., Answer]
+    report: Callable[..., Report] | None = None
+    mechanisms: tuple[str, ...] = ()
+    takes_file: bool = False
+    settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
+
+    def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
+        """The state that the page's controls, or a URL's query, describe."""
+        settled = dict(values)
+        for field in self.mechanisms:
+            text = with_dials(values, field, changed)
+            if text is not None:
+                settled[field] = text
+        if self.settle is not None:
+            settled = dict(self.settle(settled, changed))
+        return read_state(self.state, settled)
+
+
+# -- state: a record, the query of a URL, and what controls hold -----------------------------------
+
+# Nobody types more into a field than this; a URL that does is no view of ours.
+_LONGEST = 2_000
+
+
+def from_query(query: str) -> dict[str, str]:
+    """The values that a URL names, each once."""
+    pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True)
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            _checks.refuse("the address", "say a thing once", f"{name} {count} times")
+    return dict(pairs)
+
+
+def to_query(state: Any) -> str:
+    """The query that brings this state back: what differs from the defaults."""
+    changed = {
+        field.name: _text(getattr(state, field.name))
+        for field in fields(state)
+        if getattr(state, field.name) != _default(field)
+    }
+    return urlencode(changed)
+
+
+def read_state(kind: type[State], values: Mapping[str, Any]) -> State:
+    """The state that these values describe; what they do not name stays as it is by default."""
+    hints = get_type_hints(kind)
+    known = {field.name: hints[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+    settings = {
+        name: _value(name, values[name], wanted) for name, wanted in known.items() if name in values
+    }
+    return kind(**settings)
+
+
+def _default(field: Any) -> Any:
+    return field.default_factory() if field.default is MISSING else field.default
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "\n".join(value)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _value(name: str, given: Any, wanted: Any) -> Any:
+    if isinstance(given, str):
+        _typed(name, given)
+    if wanted is bool:
+        if given not in (True, False, "yes", "no"):
+            _checks.refuse(name, "be yes or no", given)
+        return given is True or given == "yes"
+    if wanted is str:
+        return str(given)
+    if wanted in (int, float):
+        return _number(name, given, whole=wanted is int)
+    if isinstance(given, list | tuple):
+        return tuple(str(text) for text in given)
+    return tuple(line for line in str(given).split("\n") if line)
+
+
+def _typed(name: str, given: str) -> None:
+    if len(given) > _LONGEST:
+        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # half of a letter, which no URL can hold
+        _checks.refuse(name, "be text", given)
+
+
+def _number(name: str, given: Any, whole: bool) -> float:
+    try:
+        value = float(given)
+    except (TypeError, ValueError, OverflowError):
+        return _checks.refuse(name, "be a number", given)
+    return _checks.whole(0, **{name: value}) if whole else value
+
+
+def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> str | None:
+    """The mechanism in ``field`` with the numbers that its dials show.
+
+    A dial is called ``field.k.parameter``, for the k-th mechanism of the text. When the text is
+    what changed, dials still show the mechanism before: they are not asked. ``field.add`` holds a
+    mechanism to put after the others, ``field.drop`` the number of one to leave out. An empty text
+    is no mechanism.
+    """
+    text = values.get(field)
+    if text is not None:
+        text = _value(field, text, str)
+    if not text or changed == field:
+        return text
+    mechanisms: list[Term] = []
+    for place, term in enumerate(terms(str(text))):
+        numbers = dict(term.values)
+        for name, given in values.items():
+            key = name.removeprefix(f"{field}.{place}.")
+            if key != name:
+                numbers[key] = _number(name, given, whole=False)
+        said = {key: number for key, number in numbers.items() if number != unsaid(term.name, key)}
+        mechanisms.append(Term(term.name, said))
+    if changed == f"{field}.add" and values.get(changed):
+        mechanisms += terms(str(values[changed]))
+    if changed == f"{field}.drop" and len(mechanisms) > 1:
+        mechanisms = [
+            term for k, term in enumerate(mechanisms) if str(k) != str(values.get(changed))
+        ]
+    return "+".join(map(str, mechanisms))

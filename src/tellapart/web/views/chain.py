@@ -1,0 +1,183 @@
+"""What a Markov chain does to the choice of ε: noise for ε gives away more than ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellapart import _checks
+from tellapart._numeric.text import fixed
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.noise import Laplace
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.worlds import MarkovChain, Sum
+from tellapart.worlds.frameworks import group_privacy, pufferfish
+from tellapart.worlds.frameworks.result import Side
+from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
+
+LONGEST = 300  # longer ones take longer than a page should
+_LENGTHS = np.unique(np.geomspace(2, LONGEST, 20).round().astype(int))
+_ABOUT = (
+    "Each record is 0 or 1 and follows the one before: it stays as it was with the chances given. "
+    "The number of ones is published with Laplace noise. The attacker knows these chances.",
+    "True ε: by how much any output moves the log-odds of any record's two values for that "
+    "attacker. It is worked out exactly, for states that tend to stay as they are.",
+    "Knowing the chain is part of the attacker's model; tellapart noise compares more ways to set "
+    "the noise, for other models and queries.",
+)
+
+
+@dataclass(frozen=True)
+class ChainQuestion:
+    """A chain of two states, and the ε that shall be kept."""
+
+    epsilon: float
+    stay_0: float
+    stay_1: float
+    length: int
+
+    def __post_init__(self) -> None:
+        _checks.finite_above_zero(epsilon=self.epsilon)
+        _checks.inside_unit(stay_0=self.stay_0), _checks.inside_unit(stay_1=self.stay_1)
+        _checks.whole(2, LONGEST, length=self.length)
+        if self.stay_0 + self.stay_1 < 1:
+            raise Unsupported(
+                "states that tend to change take longer than a page should: stay_0 and stay_1 "
+                "must add up to 1 at least here; tellapart noise takes any chain, from a file"
+            )
+
+    @property
+    def transition(self) -> list[list[float]]:
+        """Where each state leads."""
+        stays = (self.stay_0, self.stay_1)
+        leaves = [round(1 - stay, 12) for stay in stays]
+        return [[stays[0], leaves[0]], [leaves[1], stays[1]]]
+
+    def chain(self, length: int | None = None) -> MarkovChain:
+        """The chain from its own law on, as long as asked, or shorter."""
+        return MarkovChain.stationary(np.array(self.transition), length=length or self.length)
+
+
+@dataclass(frozen=True)
+class ChainRow:
+    """One way to set the noise, and what it truly gives."""
+
+    method: str
+    release: Laplace
+    true_epsilon: float
+    side: Side
+
+    @property
+    def shown(self) -> str:
+        """The true ε with its side."""
+        return f"{self.side.value} {fixed(self.true_epsilon, self.side is not Side.AT_LEAST)}"
+
+    @property
+    def spent(self) -> str:
+        """The ε that such noise has where nobody knows of the chain."""
+        return fixed(self.release.curve().epsilon(0.0), False)
+
+
+def answer(asked: ChainQuestion) -> Answer:
+    """How far noise for ε is from keeping it, and what would."""
+    rows = _rows(asked)
+    plain, enough = rows[0], rows[1]
+    headline, sentences = _headline(asked, plain, enough)
+    return Answer(
+        headline,
+        tuple(sentences),
+        Mark.PLAIN,
+        _drawing(asked, plain),
+        (_table(rows), Words("What the chain is", _ABOUT)),
+        _python(asked),
+        _command(asked),
+    )
+
+
+def _headline(asked: ChainQuestion, plain: ChainRow, enough: ChainRow) -> tuple[str, list[str]]:
+    keep, before, after = (
+        f"{asked.epsilon:g}",
+        *(fixed(row.release.scale, True) for row in (plain, enough)),
+    )
+    truly = f"Noise for ε = {keep} truly gives ε {plain.shown} in {asked.length:,} records."
+    if before == after:
+        return f"Noise for ε = {keep} keeps ε = {keep}", [truly]
+    return f"Set the noise for ε = {enough.spent} to keep ε = {keep}", [
+        truly,
+        f"To keep ε = {keep} the noise must have the scale {after}, not {before}.",
+    ]
+
+
+def _rows(asked: ChainQuestion) -> list[ChainRow]:
+    chain, query = asked.chain(), Sum()
+    whole = group_privacy(chain, query, Laplace(1.0)).epsilon / asked.epsilon
+    plain = Laplace.with_epsilon(asked.epsilon)
+    enough = Laplace(chain_scale_bound(chain, asked.epsilon, query))
+    true = pufferfish(chain, query, plain)
+    others = (("for this chain", enough), ("group privacy, whatever the model", Laplace(whole)))
+    return [
+        ChainRow("plain DP, as if records were independent", plain, true.epsilon, true.side),
+        *(
+            ChainRow(name, release, _worst(chain, release.scale), Side.AT_MOST)
+            for name, release in others
+        ),
+    ]
+
+
+def _table(rows: list[ChainRow]) -> Table:
+    cells = tuple(
+        (row.method, fixed(row.release.scale, True), row.spent, row.shown) for row in rows
+    )
+    head = ("how noise is set", "scale", "ε it is set for", "true ε")
+    return Table("Noise", head, cells, "Scales rounded up, the ε they are set for down.")
+
+
+def _drawing(asked: ChainQuestion, plain: ChainRow) -> Drawing:
+    lengths = sorted({*map(int, _LENGTHS), asked.length})
+    x = tuple(map(float, lengths))
+    true = tuple(_worst(asked.chain(length), plain.release.scale) for length in lengths)
+    ends, kept = (x[0], x[-1]), (asked.epsilon, asked.epsilon)
+    lines = (
+        Trace("what is promised", ends, kept, Ink.PROMISE, dashed=True),
+        Trace(f"true ε of noise for ε = {asked.epsilon:g}", x, true, Ink.FIRST),
+    )
+    spot = Spot("this chain", float(asked.length), plain.true_epsilon, Ink.FIRST)
+    words = "The longer the chain and the more it stays, the more one record says of the others."
+    y = Axis("true ε", 0, 1.15 * max(*true, asked.epsilon))
+    across = Axis("records in the chain", x[0], x[-1], True)
+    return Drawing("True ε and length", words, across, y, lines, (spot,))
+
+
+def _worst(chain: MarkovChain, scale: float) -> float:
+    return float(np.nanmax(chain_epsilon_bound(chain, scale, Sum())))
+
+
+def _python(asked: ChainQuestion) -> str:
+    return f"""\
+import tellapart as ta
+from tellapart.worlds import MarkovChain, Sum, chain_scale_bound
+from tellapart.worlds.frameworks import group_privacy, pufferfish
+
+epsilon, query = {asked.epsilon!r}, Sum()
+chain = MarkovChain.stationary({asked.transition!r}, length={asked.length!r})
+enough = chain_scale_bound(chain, epsilon, query)
+whole = group_privacy(chain, query, ta.Laplace(1)).epsilon / epsilon
+for release in [ta.Laplace.with_epsilon(epsilon), ta.Laplace(enough), ta.Laplace(whole)]:
+    true = pufferfish(chain, query, release)
+    print(release.scale, release.curve().epsilon(0), true.side.value, true.epsilon)
+"""
+
+
+def _command(asked: ChainQuestion) -> str:
+    """The file that the command reads stands behind it."""
+    return f"""\
+tellapart noise /dev/stdin --epsilon {asked.epsilon!r} <<'END'
+[model]
+kind = "chain"
+transition = {asked.transition!r}
+stationary = true
+length = {asked.length!r}
+[query]
+kind = "sum"
+END"""

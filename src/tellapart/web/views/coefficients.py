@@ -1,0 +1,230 @@
+"""Coefficients of prior, correlation and time (the founding paper's), and the choice of ε."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from tellapart import _checks, choose
+from tellapart._numeric.text import fixed
+from tellapart.choose.limit import Limit
+from tellapart.mechanisms.catalogue import KINDS, named_family
+from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
+from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.web.pictures import INKS
+from tellapart.worlds import Adversary
+
+# The risks of the founding paper, as sentences name them; the catalogue says all else of them.
+RISKS: dict[str, tuple[str, Measure]] = {
+    "posterior": ("the strongest belief in membership", MEASURES["max_posterior"]),
+    "ppv": ("the share of accusations that are right (PPV)", MEASURES["ppv"]),
+    "f_score": ("the best F-score", MEASURES["f_score"]),
+}
+# The same for whose ε it is: mechanisms by their names in the catalogue.
+FAMILIES = {"any": "any mechanism with this ε", "laplace": "Laplace noise"}
+_EPSILONS = np.geomspace(0.1, 10, 41)
+_ABOUT = (
+    "ρ_p, ρ_c and ρ_t are inputs of the founding paper's formula for records of two values: what "
+    "the prior, other people's records and the past say of a record. They give the number of "
+    "others to a member, γ = (2 − ρ_p)(1 − ρ_c)(1 − ρ_t) − 1.",
+    "The formula takes the three effects as if they came together: for two values it errs towards "
+    "a stronger attacker. It can only speak of a record that is at least as likely in as out.",
+    "They move the prior alone: what an attacker believes before any output. Where data hang "
+    "together, outputs tell more, too: see the Markov chain.",
+)
+
+
+@dataclass(frozen=True)
+class CoefficientsQuestion:
+    """Three coefficients, and the risk that must stay below a limit."""
+
+    rho_p: float
+    rho_c: float
+    rho_t: float
+    measure: str
+    bound: float
+    fpr: float
+    mechanism: str
+
+    @property
+    def risk(self) -> Measure:
+        """What is limited."""
+        return RISKS[self.measure][1]
+
+    @property
+    def name(self) -> str:
+        """What that is called in a sentence."""
+        return RISKS[self.measure][0]
+
+    @property
+    def arguments(self) -> dict[str, float]:
+        """What the risk is asked with, besides the prior."""
+        return {FPR.key: self.fpr} if FPR in self.risk.arguments else {}
+
+    def subject(self, epsilon: float) -> Subject:
+        """What the mechanism is with this ε."""
+        return named_family(self.mechanism).make(epsilon)
+
+    @property
+    def levels(self) -> list[tuple[str, tuple[float, float, float]]]:
+        """What an attacker may know, one thing more each time; what says nothing is left out."""
+        p, c, t = self.rho_p, self.rho_c, self.rho_t
+        levels = [
+            ("nothing", (0.0, 0.0, 0.0)),
+            ("the prior", (p, 0.0, 0.0)),
+            ("others' records, too" if p else "others' records", (p, c, 0.0)),
+            ("the past, too" if p or c else "the past", (p, c, t)),
+        ]
+        return [level for k, level in enumerate(levels) if k == 0 or level[1] != levels[k - 1][1]]
+
+
+@dataclass(frozen=True)
+class CoefficientsRow:
+    """The largest ε for one attacker; None where even no output at all is too much."""
+
+    knows: str
+    coefficients: tuple[float, float, float]
+    prior: float
+    epsilon: float | None
+
+
+def answer(asked: CoefficientsQuestion) -> Answer:
+    """The choice of ε with and without what the attacker knows beforehand."""
+    rows = _rows(asked)
+    headline, sentences = _headline(asked, rows[0], rows[-1])
+    return Answer(
+        headline,
+        (*sentences, f"Numbers hold {scope(asked.subject(1.0))}."),
+        Mark.BAD if rows[-1].epsilon is None else Mark.PLAIN,
+        _drawing(asked, rows),
+        (_table(asked, rows), Words("What the coefficients are", _ABOUT)),
+        _python(asked),
+        _command(asked),
+    )
+
+
+def _rows(asked: CoefficientsQuestion) -> list[CoefficientsRow]:
+    Adversary.with_coefficients(asked.rho_p, asked.rho_c, asked.rho_t)  # refused as a whole
+    rows = []
+    for knows, given in asked.levels:
+        prior = Adversary.with_coefficients(*given).prior
+        rows.append(
+            CoefficientsRow(knows, given, prior, _largest(asked.mechanism, _limit(asked, prior)))
+        )
+    return rows
+
+
+def _limit(asked: CoefficientsQuestion, prior: float) -> Limit:
+    bound = _checks.inside_unit(bound=asked.bound)
+    return choose.at_most(bound, asked.risk.function, prior=prior, **asked.arguments)
+
+
+@lru_cache(maxsize=256)
+def _largest(mechanism: str, limit: Limit) -> float | None:
+    try:
+        return choose.largest(named_family(mechanism).make, [limit]).short
+    except choose.Infeasible:
+        return None
+
+
+def _shown(epsilon: float) -> str:
+    return f"{epsilon:.4g}" if epsilon < 0.01 else f"{epsilon:.4f}"
+
+
+def _headline(
+    asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
+) -> tuple[str, list[str]]:
+    name = asked.name
+    believed = f"Before any output this attacker thinks membership {whole.prior:.4g} likely."
+    if whole.epsilon is None:
+        return f"No ε keeps the limit: {name} ≤ {asked.bound:g}", [
+            believed,
+            "Even without any output the risk is larger: no mechanism hides what is known.",
+        ]
+    if without.epsilon is None:
+        return f"ε = {_shown(whole.epsilon)}", [believed]
+    limit = _limit(asked, whole.prior)
+    runs = limit.value(curve_of(asked.subject(without.epsilon)))
+    if whole.epsilon == without.epsilon:
+        return f"ε = {_shown(whole.epsilon)} at most, as for an attacker who knows nothing", [
+            believed
+        ]
+    return f"ε = {_shown(whole.epsilon)} at most, not {_shown(without.epsilon)}", [
+        believed,
+        f"ε = {_shown(without.epsilon)} would do for one who knows nothing; against this one it "
+        f"leaves {name} at {fixed(runs, True)}, above the {asked.bound:g} that is accepted.",
+    ]
+
+
+def _table(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Table:
+    cells = tuple(
+        (
+            row.knows,
+            f"{row.prior:.4g}",
+            f"{Adversary(row.prior).gamma:.4g}",
+            "none" if row.epsilon is None else _shown(row.epsilon),
+        )
+        for row in rows
+    )
+    head = ("the attacker knows", "prior", "others to a member (γ)", "largest ε")
+    note = f"ε rounded down; limit: {asked.name} ≤ {asked.bound:g}"
+    return Table("The choice of ε", head, cells, note)
+
+
+def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawing:
+    """The risk against ε for each attacker; where a line meets the limit is its largest ε."""
+    priors = np.array([row.prior for row in rows])
+    curves = [curve_of(asked.subject(float(epsilon))) for epsilon in _EPSILONS]
+    about = {PRIOR.key: priors, **asked.arguments}
+    risks = np.array([asked.risk.function(curve, **about) for curve in curves])
+    x = tuple(map(float, _EPSILONS))
+    lines = tuple(
+        Trace(f"knows {row.knows}", x, tuple(map(float, risks[:, k])), INKS[k])
+        for k, row in enumerate(rows)
+    )
+    ends = (x[0], x[-1])
+    limit = Trace("the limit", ends, (asked.bound, asked.bound), Ink.PROMISE, dashed=True)
+    spots = tuple(
+        Spot(f"largest ε where it knows {row.knows}", row.epsilon, asked.bound, Ink.PROMISE)
+        for row in dict.fromkeys((rows[0], rows[-1]))
+        if row.epsilon is not None and x[0] <= row.epsilon <= x[-1]
+    )
+    words = "Where a line meets the limit is the largest ε for that attacker."
+    low = float(min(0.5, asked.bound))
+    y = Axis(asked.name, low, 1)
+    return Drawing("Risk and ε", words, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
+
+
+def _python(asked: CoefficientsQuestion) -> str:
+    called, made = asked.risk.function.__name__, KINDS[asked.mechanism].ways[0].make.__qualname__
+    more = "".join(f", {key}={value!r}" for key, value in asked.arguments.items())
+    knows = ",\n    ".join(repr(given) for _, given in asked.levels)
+    return f"""\
+import tellapart as ta
+from tellapart import choose, risk
+from tellapart.worlds import Adversary
+
+for known in [
+    {knows},
+]:
+    attacker = Adversary.with_coefficients(*known)
+    prior, gamma = attacker.prior, attacker.gamma
+    limit = choose.at_most({asked.bound!r}, risk.{called}, prior=prior{more})
+    try:
+        found = choose.largest(ta.{made}, [limit])
+        print(known, prior, gamma, found.rounded(4), found)
+    except choose.Infeasible as reason:
+        print(known, prior, gamma, reason)
+"""
+
+
+def _command(asked: CoefficientsQuestion) -> str:
+    option = f"--{asked.risk.limit_key.replace('_', '-')}"
+    words = ["tellapart", "choose", asked.mechanism, option, repr(asked.bound)]
+    words += ["--rho-p", repr(asked.rho_p), "--rho-c", repr(asked.rho_c)]
+    words += ["--rho-t", repr(asked.rho_t), "--fpr", repr(asked.fpr)]
+    return shlex.join(words)

@@ -1,0 +1,113 @@
+"""An audit's evidence as parts of a page: the ROC it shows, its bounds, what its tests spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tellapart._checks import Array
+from tellapart.audit import Verdict
+from tellapart.audit.attack_metrics import Metrics, attacked
+from tellapart.audit.bounds import percent
+from tellapart.audit.ledger import Ledger
+from tellapart.audit.summary import AuditResult, AuditSummary
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.guarantees import guarantee
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import curve_of
+from tellapart.web import pictures
+from tellapart.web.answer import Drawing, Ink, Table, Trace, Words
+
+KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
+_LEAST = 1e-4
+_LOG = np.geomspace(_LEAST, 1, 97)
+_RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 201)]))
+_CLAIM = "If the claim is true, no attacker gets above its line."
+# A line bounds two rates, each by itself; the test of a claim looks at both together.
+_EVIDENCE = (
+    "Where the evidence does, the claim is refuted; the test behind the verdict is sharper than "
+    "the line, and may refute a claim that lies just above it."
+)
+# More lines of a ledger than these are summed up.
+_LINES = 12
+
+
+def picture(kind: str, result: AuditResult) -> Drawing | None:
+    """What some attacker reaches, against what none does if the claim is true."""
+    if isinstance(result, Metrics):
+        fpr, tpr = (tuple(side) for side in zip(*result.roc, strict=True))
+        words = f"One attack on {attacked(result.models)}: a description, which bounds nothing."
+        return _drawn("roc", words, [Trace("this attack", fpr, tpr, Ink.FIRST)])
+    if not isinstance(result, Verdict):
+        return None
+    rates = _RATES
+    shown, words = _shown(result)
+    if isinstance(shown, AtomicCurve):
+        rates = np.unique(np.concatenate([rates, shown.vertices()[0]]))
+    lines = [_line(f"claimed: {result.name}", curve_of(result.claim), kind, rates, Ink.PROMISE)]
+    if shown is None:
+        return _drawn(kind, _CLAIM, lines)
+    lines.append(_line(words, shown, kind, rates, Ink.EVIDENCE))
+    return _drawn(kind, f"{_CLAIM} {_EVIDENCE}", lines)
+
+
+def claimed(kind: str, curve: TradeoffCurve, name: str) -> Drawing:
+    """The claim alone, before there is any evidence."""
+    return _drawn(kind, _CLAIM, [_line(f"claimed: {name}", curve, kind, _RATES, Ink.PROMISE)])
+
+
+def _shown(verdict: Verdict) -> tuple[TradeoffCurve | None, str]:
+    """The curve that the evidence shows; for evidence without one, the least promise left."""
+    sure = percent(verdict.confidence)
+    try:
+        return verdict.evidence.curve(), f"shown at {sure}: some attacker gets at least here"
+    except Unsupported:
+        pass
+    claim = curve_of(verdict.claim)
+    if not isinstance(claim, GuaranteeCurve):
+        return None, ""
+    least = verdict.epsilon_lower().value
+    words = f"shown at {sure}: a promise with this δ must allow at least this"
+    return guarantee(least, claim.claimed_delta), words
+
+
+def _line(name: str, curve: TradeoffCurve, kind: str, every: Array, ink: Ink) -> Trace:
+    rates = every[every >= _LEAST] if kind == "roc-log" else every
+    return Trace(name, tuple(rates.tolist()), tuple(np.asarray(curve.tpr(rates)).tolist()), ink)
+
+
+def _drawn(kind: str, words: str, lines: Sequence[Trace]) -> Drawing:
+    rates, low = (_LOG, _LEAST) if kind == "roc-log" else (np.array([0.0, 1.0]), 0.0)
+    return pictures.roc(words, lines, rates, low)
+
+
+def numbers(summary: AuditSummary) -> tuple[Table, ...]:
+    """What the scores show in numbers, each on its safe side."""
+    if isinstance(summary.result, Metrics):
+        rates = tuple((row.what, row.words, row.basis) for row in summary.shown)
+        return (Table("In numbers", ("of this attack", "value", "where"), rates),)
+    if not isinstance(summary.result, Verdict):
+        return ()
+    rows = tuple((what, str(bound)) for what, bound in summary.epsilons)
+    return (Table("What any true promise must at least have", ("promise", "at least"), rows),)
+
+
+def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
+    """Where the chance of a false claim went."""
+    if ledger is None:
+        return ()
+    entries, rest = ledger.abridged(_LINES)
+    rows = [
+        (entry.what, f"{entry.looks:,}", f"{entry.level:.3g}", f"{entry.spent:.3g}")
+        for entry in entries
+    ]
+    if rest is not None:
+        rows.append((f"{rest.kinds:,} more", f"{rest.looks:,}", "", f"{rest.spent:.3g}"))
+    rows.append(("together, at most", "", "", f"{ledger.level:.3g}"))
+    head = ("look", "how many", "chance for each", "chance in all")
+    title = f"How the {percent(ledger.level)} were spent"
+    note = " ".join(f"Free: {what}." for what in ledger.free)
+    return (Table(title, head, tuple(rows), note),)

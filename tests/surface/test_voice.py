@@ -1,0 +1,135 @@
+"""Pages speak the field's language: words of a private dialect stay out, its terms stay in."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("notebooks/*.ipynb")),
+    *sorted(DOCS.glob("*.py")),
+    *sorted((ROOT / "examples").glob("*.py")),
+]
+# To hold the library to it as well: FILES = [*PAGES, *sorted((ROOT / "src").rglob("*.py"))]
+FILES = PAGES
+FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
+
+# What is not said, and what is said instead.
+DIALECT = {
+    r"\b(?:hangs?|hung|hanging) together\b": "correlated",
+    r"\baccus\w+": "flag, false positive",
+    r"\boutsiders?\b": "non-members",
+    r"\band others (?=\(?\d{4})": "et al.",
+    r"\bmembers (?:and|from|than|against) others\b": "non-members",
+    r"\b(?:came|come) about\b": "experimental design",
+    r"\bspeaks? for membership\b": "score direction",
+    r"\bwere it true\b": "p-value",
+    r"\b(?:this|it) rests on\b": "assumptions",
+    r"\bto the (?:private|safe) side\b": "rounded conservatively",
+    r"\bwhat binds\b": "binding constraint",
+    r"\bchanges? places\b": "the curves cross",
+    r"\busual number\b": "ε at this δ",
+    r"\b(?:looks? (?:is|are)|how audits) pa(?:y|id)\b": "multiple-testing budget",
+    r"\bpage to file\b|\bhow to make it again\b": "privacy report, reproduce this report",
+    r"\btake it with you\b": "export",
+    r"\bmost was hoped\b": "chosen on held-out calls",
+}
+# What people search for stands in the README or on a page, and in the glossary.
+TERMS = [
+    "f-DP",
+    "trade-off function",
+    "membership inference",
+    "non-member",
+    "correlated",
+    "privacy accountant",
+    "privacy profile",
+    "LiRA",
+    "shadow models",
+    "canary",
+    "experimental design",
+    "p-value",
+    "multiple-testing budget",
+    "Pufferfish",
+    "DP-SGD",
+    "amplification by subsampling",
+    "group privacy",
+    "neighbouring relation",
+    "unit of privacy",
+]
+
+
+def prose(path):
+    """What a person reads in a file: no blocks of code, no names in code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        strings = (
+            node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)
+        )
+        return "\n".join(one for one in strings if isinstance(one, str))
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+
+
+def dialect(text):
+    """Each word that is not said, with what is said instead."""
+    flat = " ".join(text.split())
+    return [
+        f"{found.group()!r}: say {better}"
+        for words, better in DIALECT.items()
+        for found in re.finditer(words, flat, re.I)
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_words_are_those_of_the_field(path):
+    assert dialect(prose(path)) == []
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_terms_that_people_search_for_are_used_and_explained(term):
+    glossary = DOCS / "glossary.md"
+    assert term.lower() in glossary.read_text(encoding="utf-8").lower()
+    words = r"[\s-]+".join(re.escape(word) for word in term.split())
+    using = [
+        page.name for page in PAGES if page != glossary and re.search(words, prose(page), re.I)
+    ]
+    assert using
+
+
+def test_the_front_says_what_it_is():
+    for page in (ROOT / "README.md", DOCS / "index.md"):
+        text = prose(page)
+        for term in ("membership.inference", "f-DP", "trade-off function", "correlated", "DP-SGD"):
+            assert re.search(term, text), f"{page.name}: {term}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "days that hang\ntogether",
+        "It accuses many.",
+        "Liu and others (2019)",
+        "finds members and others",
+        "How the scores came about",
+        "What binds is a limit",
+    ],
+)
+def test_a_dialect_is_noticed(text):
+    assert len(dialect(text)) == 1
+
+
+def test_code_and_names_are_no_prose(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Use `attack.accuses`.\n```console\naccused\n```\n", encoding="utf-8")
+    assert dialect(prose(page)) == []
+    module = tmp_path / "module.py"
+    module.write_text('accused = 1  # accused\nprint("accused")\n', encoding="utf-8")
+    assert dialect(prose(module)) == ["'accused': say flag, false positive"]
