@@ -37,7 +37,7 @@ NAMES = {
     },
     "tellapart.risk": {
         "tellapart.risk.catalogue": "Reading",
-        "tellapart.risk.decisions": "AttackPoint FScoreAttack f_score_attack",
+        "tellapart.risk.decisions": "AttackPoint FScoreAttack best_decision f_score_attack",
     },
     "tellapart.choose": {
         "tellapart.choose.calibrate": "Choice",
@@ -67,9 +67,9 @@ NAMES = {
         "tellapart.audit.searching.domain": "Domain",
     },
     "tellapart.audit.counts.intervals": {
-        "tellapart.audit.counts.buehler": "Ranking buehler_p_value",
+        "tellapart.audit.counts.buehler": "Ranking berger_boos_epsilon buehler_p_value",
         "tellapart.audit.counts.clopper_pearson": "Forms delta_lower gaussian_epsilon mu_lower",
-        "tellapart.audit.counts.credible": "jeffreys_epsilon",
+        "tellapart.audit.counts.credible": "jeffreys_epsilon joint_beta_epsilon",
         "tellapart.audit.counts.score": "score_epsilon",
     },
     "tellapart.zoo": {
