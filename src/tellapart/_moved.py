@@ -37,7 +37,7 @@ NAMES = {
     },
     "tellapart.risk": {
         "tellapart.risk.catalogue": "Reading",
-        "tellapart.risk.decisions": "AttackPoint FScoreAttack best_decision f_score_attack",
+        "tellapart.risk.decisions": "AttackPoint FScoreAttack f_score_attack",
     },
     "tellapart.choose": {
         "tellapart.choose.calibrate": "Choice",

@@ -10,6 +10,7 @@ from tellapart import _moved
 from tellapart.risk.catalogue import summary
 from tellapart.risk.decisions import (
     bayes_error,
+    best_decision,
     f_score,
     max_posterior,
     posterior,
@@ -30,6 +31,7 @@ __all__ = [
     "advantage",
     "auc",
     "bayes_error",
+    "best_decision",
     "epsilon",
     "f_score",
     "gaussian_mu",
