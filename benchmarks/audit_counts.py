@@ -23,6 +23,8 @@ from scipy.optimize import brentq
 import tellapart as ta
 from tellapart.audit import Counts
 from tellapart.audit.counts import intervals
+from tellapart.audit.counts.buehler import berger_boos_epsilon
+from tellapart.audit.counts.credible import joint_beta_epsilon
 
 # Accused members, accused others, n of each side: as expected, and one draw of 10^4.
 CASES = [
@@ -61,7 +63,7 @@ def plain(accused_members: int, accused_others: int, n: int) -> float:
 def ours_joint(accused_members: int, accused_others: int, n: int, rate: bool = True) -> float:
     """The same number; ``rate`` also says how often it claims too much, as by default."""
     counts = Counts(accused_members, n, accused_others, n)
-    return intervals.joint_beta_epsilon(counts, delta=DELTA, rate=rate).value
+    return joint_beta_epsilon(counts, delta=DELTA, rate=rate).value
 
 
 def ours(bound: Callable[..., object], accused_members: int, accused_others: int, n: int) -> float:
@@ -126,7 +128,7 @@ def exact() -> None:
     bounds = {
         "peer's beta": None,
         "Clopper-P.": intervals.clopper_pearson_epsilon,
-        "Berger-Boos": intervals.berger_boos_epsilon,
+        "Berger-Boos": berger_boos_epsilon,
         "Buehler": intervals.buehler_epsilon,
     }
     rows = []

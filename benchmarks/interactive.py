@@ -18,6 +18,7 @@ from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
 import tellapart as ta
 from tellapart import choose, risk
 from tellapart.mechanisms.catalogue import named_family
+from tellapart.risk.decisions import best_decision
 
 CURVES = {
     "any (ε, δ)": ta.guarantee(1, 1e-5),
@@ -37,7 +38,7 @@ RISKS: dict[str, Callable[[ta.TradeoffCurve], object]] = {
     "F-score": lambda c: risk.f_score(c, weight=1, prior=0.01),
     "success": lambda c: risk.success(c, prior=0.01),
     "Bayes error": lambda c: risk.bayes_error(c, prior=0.01),
-    "best decision": lambda c: risk.best_decision(c, miss_cost=5),
+    "best decision": lambda c: best_decision(c, miss_cost=5),
     "AUC": risk.auc,
     "ε at δ": lambda c: c.epsilon(1e-5),
     "all, summed up": risk.summary,

@@ -40,6 +40,7 @@ nb_execution_timeout = 120
 mathjax_path = "mathjax/tex-svg.js"
 
 templates_path = ["_templates"]
+autosummary_generate = ["api.md"]  # also where an earlier build did not know of it
 autosummary_context = {
     "constants": reference.CONSTANTS,
     "guides": reference.GUIDES,

@@ -37,7 +37,7 @@ NAMES = {
     },
     "tellapart.risk": {
         "tellapart.risk.catalogue": "Reading",
-        "tellapart.risk.decisions": "AttackPoint FScoreAttack f_score_attack",
+        "tellapart.risk.decisions": "AttackPoint FScoreAttack best_decision f_score_attack",
     },
     "tellapart.choose": {
         "tellapart.choose.calibrate": "Choice",
@@ -67,9 +67,9 @@ NAMES = {
         "tellapart.audit.searching.domain": "Domain",
     },
     "tellapart.audit.counts.intervals": {
-        "tellapart.audit.counts.buehler": "Ranking buehler_p_value",
+        "tellapart.audit.counts.buehler": "Ranking berger_boos_epsilon buehler_p_value",
         "tellapart.audit.counts.clopper_pearson": "Forms delta_lower gaussian_epsilon mu_lower",
-        "tellapart.audit.counts.credible": "jeffreys_epsilon",
+        "tellapart.audit.counts.credible": "jeffreys_epsilon joint_beta_epsilon",
         "tellapart.audit.counts.score": "score_epsilon",
     },
     "tellapart.zoo": {
@@ -101,7 +101,9 @@ NAMES = {
         "tellapart.worlds.frameworks.at_delta": (
             "approximate_dp approximate_group approximate_pufferfish"
         ),
-        "tellapart.worlds.frameworks.comparison": "Comparison LeftOut",
+        "tellapart.worlds.frameworks.comparison": (
+            "Comparison:FrameworkComparison LeftOut:FrameworkLeftOut"
+        ),
         "tellapart.worlds.frameworks.dependent_dp": "dependence_sensitivity pairwise_coefficient",
         "tellapart.worlds.frameworks.every_record": "ByRecord",
         "tellapart.worlds.frameworks.inferential_privacy": "ProductPriors",

@@ -60,7 +60,9 @@ class BadScores(InvalidArgument):
 
 
 class NoColumn(BadScores):
-    """Says which column a table or a file lacks, and which it has."""
+    """Says which ``column`` a table or a file lacks, and which it has."""
+
+    column: str = ""
 
 
 class BadProgram(InvalidArgument):

@@ -21,7 +21,7 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart.errors import Unsupported
 
-__all__ = ["generator", "map"]
+__all__ = ["map"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -44,6 +44,10 @@ def map(  # noqa: A001
     ``task(item, rng)`` gets a generator of its own. A ``seed`` of several whole numbers keeps
     apart what is drawn for different purposes: (7, 0) and (7, 1) share nothing. ``progress`` is
     called with the share of the tasks that was begun.
+
+    >>> from tellapart import run
+    >>> run.map(lambda item, rng: item + int(rng.integers(6)), [10, 20, 30], seed=1)
+    [10, 25, 32]
     """
     keys, todo = checked_seed(seed), list(items)
     if not callable(task):

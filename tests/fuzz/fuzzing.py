@@ -293,7 +293,7 @@ def commands():
     """
     from tellapart.cli.app import COMMANDS, application
 
-    app = application(COMMANDS)
+    app = application(*COMMANDS)
     found = {}
     for name in COMMANDS:
         if name in LEFT_OUT:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.risk.decisions import f_score_attack
+from tellapart.risk.decisions import best_decision, f_score_attack
 
 few = settings(max_examples=examples(60), deadline=None)
 priors = st.one_of(st.floats(1e-6, 0.999), st.sampled_from([0.5, 0.01, 1e-12]))
@@ -108,7 +108,7 @@ def test_bayes_error_is_the_least_over_all_tests(curve: ta.TradeoffCurve, prior:
     least = risk.bayes_error(curve, prior=prior)
     assert least <= errors.min() + 1e-13
     assert least <= min(prior, 1 - prior) + 1e-15
-    point = risk.best_decision(curve, prior=prior)
+    point = best_decision(curve, prior=prior)
     reached = (1 - prior) * point.rates.fpr + prior * point.rates.fnr
     assert reached == pytest.approx(least, rel=1e-12, abs=1e-300)
 

@@ -12,7 +12,7 @@ import pytest
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.clopper_pearson import Forms, delta_lower, gaussian_epsilon, mu_lower
-from tellapart.audit.counts.credible import jeffreys_epsilon
+from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.audit.counts.score import score_epsilon
 
 GROUPS = json.loads(Path(__file__).with_name("auditing.json").read_text(encoding="utf-8"))
@@ -78,7 +78,7 @@ JOINT = cases("joint_beta_eps_lo") + [
 
 @pytest.mark.parametrize("case", JOINT)
 def test_joint_beta(case):
-    bound = intervals.joint_beta_epsilon(
+    bound = joint_beta_epsilon(
         counts(case), delta=case["delta"], confidence=1 - case["alpha"], rate=False
     )
     assert bound.value == pytest.approx(case["eps_lo"], abs=ROUNDING)

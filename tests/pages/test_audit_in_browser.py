@@ -187,6 +187,37 @@ def test_a_file_takes_the_place_of_the_example(visit):
     assert "✗ REFUTED" in screen.settle().headline
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            {"status": 200, "json": {"multi": True, "response": {"unreported": {"data": "No …"}}}},
+            "No …",
+        ),
+        ({"status": 500, "body": ""}, "The server could not answer this."),
+    ],
+    ids=["refused", "a bug"],
+)
+def test_a_report_that_cannot_be_had_says_so_beside_its_button(visit, answer, said):
+    screen = visit().open(AUDIT)
+    drop(screen, "good.csv", GOOD)
+
+    def refuse(route):
+        if "unreported.data" in (route.request.post_data or ""):
+            route.fulfill(**answer)
+        else:
+            route.continue_()
+
+    screen.page.route("**/_dash-update-component*", refuse)
+    screen.page.click("#report-button")
+    screen.page.wait_for_selector("#no-report:not(:empty)")
+    assert screen.page.inner_text("#no-report") == said
+    assert trouble(screen) == ""
+    drop(screen, "quiet.csv", QUIET)
+    assert screen.page.inner_text("#no-report") == ""
+    screen.errors.clear()  # browsers tell of every refusal
+
+
 def test_the_report_can_be_had(visit, tmp_path):
     screen = visit().open(AUDIT)
     drop(screen, "good.csv", GOOD)

@@ -1,8 +1,10 @@
 """The documentation holds together: links and their anchors, the index, and drawn pictures."""
 
+import contextlib
 import importlib.util
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -176,3 +178,52 @@ def test_another_picture_is_noticed():
     assert same(drawn, drawn)
     assert not same(drawn, head + mark + moved)
     assert not same(drawn, (DOCS / "theory-test.svg").read_bytes())
+
+
+# -- names --------------------------------------------------------------------------------------
+
+ROOMS = ("accountants", "audit", "choose", "deployments", "errors", "fleet", "plot", "report")
+ROOMS += ("reproduce", "risk", "run", "testing", "web", "worlds", "zoo")
+SCRIPTS = [path for folder in ("benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+NAMED = re.compile(rf"(?<![\w./-])(?:tellapart|ta|{'|'.join(ROOMS)})(?:\.[A-Za-z]\w*)+(?![\w/-])")
+GONE = {"audit.published"}  # the changelog says so
+FILES = (".csv", ".html", ".ipynb", ".json", ".md", ".npz", ".parquet", ".py", ".svg", ".toml")
+
+
+def named(text):
+    """What a text calls ours: dotted names in backticks, and files of the source."""
+    for quoted in re.findall(r"`+([^`\n]+)`+", text):
+        for name in NAMED.findall(quoted):
+            if not name.endswith(FILES):
+                yield re.sub(r"^ta\.", "tellapart.", name)
+    yield from re.findall(r"\bsrc/\w+[\w/.]*\w", text)
+
+
+def is_there(name):
+    """Whether a file exists, or a dotted name leads to something, attributes included."""
+    if "/" in name:
+        return (ROOT / name).exists()
+    parts = name.removeprefix("tellapart.").split(".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the page on migrating has old names
+        for last in range(len(parts), -1, -1):
+            with contextlib.suppress(ModuleNotFoundError):
+                thing = importlib.import_module(".".join(["tellapart", *parts[:last]]))
+                for part in parts[last:]:
+                    thing = getattr(thing, part, None)
+                return thing is not None
+    return False
+
+
+@pytest.mark.parametrize("page", [*PROSE, *SCRIPTS], ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_module_and_name_that_is_named_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    assert {name for name in named(text) if not is_there(name)} <= GONE
+
+
+def test_names_that_are_gone_are_noticed():
+    text = "`ta.Gaussian(1)`, `audit.json`, `risk.no_such(curve)`, src/tellapart/no_such.py"
+    assert [name for name in named(text) if not is_there(name)] == [
+        "risk.no_such",
+        "src/tellapart/no_such.py",
+    ]

@@ -119,7 +119,15 @@ _STRONGEST, _CLOSE = 64.0, 0.01
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What evidence says of a claim: refuted, not refuted, or nothing; never that it is private."""
+    """What evidence says of a claim: refuted, not refuted, or nothing; never that it is private.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> verdict = audit.judge(ta.guarantee(epsilon=0.5), audit.many_runs(scores))
+    >>> verdict.refuted, verdict.confidence
+    (True, 0.95)
+    """
 
     claim: Subject
     evidence: Evidence

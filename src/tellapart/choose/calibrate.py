@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from tellapart import _checks
 from tellapart._numeric.text import to_decimals, to_digits
 from tellapart.choose.limit import FORMULAS, Limit, checked_limits
-from tellapart.choose.search import Family, ParameterSearch, noiseless, real
+from tellapart.choose.search import Family, ParameterSearch, beyond_perfect, noiseless, real
 from tellapart.choose.search import whole as whole_number
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.errors import Infeasible, NotCertified
+from tellapart.errors import NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk import summary
@@ -204,7 +204,4 @@ def _refuse_infeasible(limits: list[Limit]) -> None:
     perfect = nothing()
     for limit in limits:
         if limit.excess(perfect) > 0:
-            raise Infeasible(
-                f"infeasible: even perfect privacy (ε = 0) has {limit.name} = "
-                f"{limit.value(perfect):.4g}, and {limit} is asked"
-            )
+            raise beyond_perfect(limit)

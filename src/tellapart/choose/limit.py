@@ -18,6 +18,8 @@ FORMULAS = 1e-13
 BRACKETS = 1e-8
 # A risk this share of its limit is as good as none.
 _FAR = 1e-9
+# In so many digits a risk is told beside its limit, unless they look alike in them.
+_DIGITS = 4
 Measure = Callable[..., Any]
 
 
@@ -65,8 +67,21 @@ class Limit:
         shown = ", ".join(f"{key}={_short(value)}" for key, value in self.arguments)
         return f"{name}({shown})" if shown else name
 
+    def beside(self, value: float) -> tuple[str, str]:
+        """A value of the risk and the limit, in as many digits as tell them apart."""
+        apart = (
+            digits
+            for digits in range(_DIGITS, 18)
+            if f"{value:.{digits}g}" != f"{self.bound:.{digits}g}"
+        )
+        digits = next(apart, _DIGITS)
+        return f"{value:.{digits}g}", self._words(max(digits, 6))
+
+    def _words(self, digits: int) -> str:
+        return f"{self.name} {'≥' if self.least else '≤'} {self.bound:.{digits}g}"
+
     def __str__(self) -> str:
-        return f"{self.name} {'≥' if self.least else '≤'} {self.bound:g}"
+        return self._words(6)
 
 
 def _short(value: Any) -> str:

@@ -14,7 +14,7 @@ from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.choose.limit import BRACKETS, FORMULAS, Limit
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Sampled, parts_of
@@ -129,10 +129,21 @@ class ParameterSearch:
         if curve is None:
             return self._doubt or NotCertified("no member of the family has a curve")
         worst = max(self._limits, key=lambda limit: limit.excess(curve))
+        if worst.excess(nothing()) >= 0 or worst.excess(curve) <= 0:
+            return beyond_perfect(worst)
+        had, asked = worst.beside(worst.value(curve))
         return Infeasible(
             f"infeasible: even the most private one tried, with parameter {best:.3g}, has "
-            f"{worst.name} = {worst.value(curve):.4g}, and {worst} is asked"
+            f"{worst.name} = {had}, and {asked} is asked"
         )
+
+    def refuse_baselines(self) -> None:
+        """Refuse limits that perfect privacy keeps by no more than these curves may be off."""
+        if self.accuracy <= FORMULAS:
+            return
+        for limit in self._limits:
+            if limit.excess(nothing()) > -self.accuracy:
+                raise beyond_perfect(limit)
 
     def refuse_gaps(self, safe: float, beyond: float) -> None:
         """A family that ends here must not go on further: whole numbers are asked for as such."""
@@ -171,6 +182,22 @@ class ParameterSearch:
                 "safe; use largest for a family that leaks more as it grows, least for one that "
                 "leaks less"
             )
+
+
+def beyond_perfect(limit: Limit) -> TellapartError:
+    """What is said of a limit at its baseline, or beyond: without any output it is that large."""
+    had, asked = limit.beside(limit.value(nothing()))
+    more = "less" if limit.least else "more"
+    if limit.excess(nothing()) < 0:
+        return NotCertified(
+            f"{asked} lies too near to what perfect privacy (ε = 0) has, {had}, for the digits of "
+            f"these curves; ask for {more}"
+        )
+    reached = ", which none here is shown to reach" if limit.excess(nothing()) == 0 else ""
+    return Infeasible(
+        f"infeasible: even perfect privacy (ε = 0) has {limit.name} = {had}{reached}, and {asked} "
+        f"is asked; ask for {more} than {had}"
+    )
 
 
 def _slack(curve: TradeoffCurve, limit: Limit) -> float:
@@ -238,7 +265,7 @@ def _known(search: ParameterSearch, safe: float, leaky: float) -> tuple[float, f
 
 def _clear(search: ParameterSearch, position: float, step: float) -> float:
     """A parameter that keeps the limits by more than its curves may be off."""
-    for _ in range(60):
+    while position <= math.log(_LARGEST):
         parameter = search.parameter(position)
         if search.excess(parameter) <= -search.accuracy:
             return parameter
@@ -254,6 +281,8 @@ def _bracket(search: ParameterSearch) -> tuple[float, float]:
         return search.excess(search.parameter(position))
 
     position = _first_member(search, edge)
+    if not math.isinf(search.trial(search.parameter(position)).slack):  # not by samples alone
+        search.refuse_baselines()
     if excess(position) <= 0:
         safe = position
         for step in _STEPS:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import io
 import os
 import sys
 import traceback
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,6 +33,10 @@ COMMANDS = {
     "explore": "explore",
     "reproduce": "reproduce",
 }
+_CLOSED = (
+    "standard output is closed, so that no answer can be given; send it to /dev/null where the "
+    "exit code is enough"
+)
 _ENDS = f"{limits.HELP} {exits.HELP}"
 _EXAMPLES = """For example:
 
@@ -52,8 +57,8 @@ _EXAMPLES = """For example:
 """
 
 
-def application(typed: Collection[str]) -> App:
-    """All commands: those among these words with their options, the others by their summary."""
+def application(*asked: str) -> App:
+    """The commands asked for, with their options; all by their summaries where none is."""
     app = App(
         name="tellapart",
         help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
@@ -66,13 +71,11 @@ def application(typed: Collection[str]) -> App:
         help_format="markdown",
         suppress_keyboard_interrupt=False,  # it has a code and a line, see `exits`
     )
-    asked = [name for name in COMMANDS if name in typed]
-    for name in COMMANDS:
-        if name in asked:
-            module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
-            app.command(getattr(module, name), help_epilogue=_ENDS)
-        else:  # no summary is shown where a command is asked for
-            app.command(App(name=name, help="" if asked else _summary(name)))
+    for name in asked:
+        module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
+        app.command(getattr(module, name), help_epilogue=_ENDS)
+    for name in () if asked else COMMANDS:
+        app.command(App(name=name, help=_summary(name)))
     return app
 
 
@@ -90,7 +93,8 @@ def _summary(command: str) -> str:
 def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
     """Run the command of these words, or else of the program's arguments; see `exits.Exit`."""
     given = list(sys.argv[1:] if words is None else words)
-    if sys.stdout is None:  # closed: what is found is still what the exit code says
+    closed = sys.stdout is None
+    if closed:  # files that are opened now must not come to stand in its place
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows ? in its place
@@ -98,9 +102,19 @@ def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
     debug = "--debug" in given
     given = [word for word in given if word != "--debug"]
     try:
-        seconds, given = limits.taken(given)
-        app = application(given)
-        signals.loading = False
+        try:
+            if closed:
+                raise OSError(_CLOSED)
+            seconds, given = limits.taken(given)
+            if given[:1] == ["help"]:
+                given = [*given[1:], "--help"]
+            first = next((word for word in given if not word.startswith("-")), "")
+            app = application(*({first} & COMMANDS.keys()))
+        finally:
+            signals.loading = False
+            if words is None:
+                gc.freeze()
+                gc.enable()
         with limits.kept(seconds):
             code = _answer(app, given)
         if signals.came:  # the command ended well, as a server does, but not by itself
@@ -115,8 +129,6 @@ def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
 
 
 def _answer(app: App, given: list[str]) -> int:
-    if given[:1] == ["help"]:
-        given = [*given[1:], "--help"]
     terminal.typed.set(tuple(given))
     code = app(
         given,

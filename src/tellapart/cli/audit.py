@@ -78,8 +78,15 @@ class Columns:
                 progress=progress,
             )
         except NoColumn as error:
-            how = "--score-column and --member-column name others than score and member"
-            raise BadScores(f"{error}; {how}") from error
+            raise BadScores(f"{error}; {self._named_by(error.column)}") from error
+
+    def _named_by(self, column: str) -> str:
+        """The option that says which column is meant by this one."""
+        if column == self.run_column:
+            return "--run-column names the column of runs"
+        if column == self.each_group:
+            return "--each-group names the column of groups"
+        return "--score-column and --member-column name others than score and member"
 
 
 @Parameter(name="*", group=Group("How to look", sort_key=3))

@@ -118,7 +118,9 @@ def _near_option(option: str, known: Iterable[str]) -> str | None:
     word = _LETTERS.get(word, word)
     options = [name for name in known if name.startswith("--")]
     begun = [name for name in options if word and name.startswith(f"--{word}")]
-    return next(iter(begun or get_close_matches(f"--{word}", options, n=1)), None)
+    # Without the dashes, in which all are alike.
+    near = get_close_matches(word, [name[2:] for name in options], n=1)
+    return next(iter(begun or [f"--{name}" for name in near]), None)
 
 
 def _perhaps(guess: str | None) -> str:

@@ -22,7 +22,7 @@ from tellapart.worlds import described
 from tellapart.worlds.described import Described
 from tellapart.worlds.frameworks.comparison import (
     USUAL_DELTA,
-    Comparison,
+    FrameworkComparison,
     compare_frameworks,
     expected_seconds,
 )
@@ -118,7 +118,9 @@ def _release(read: Described, model: Path) -> Release:
     return read.release
 
 
-def _terms(console: Console, comparison: Comparison, rows: Sequence[FrameworkResult]) -> None:
+def _terms(
+    console: Console, comparison: FrameworkComparison, rows: Sequence[FrameworkResult]
+) -> None:
     console.print()
     terminal.title(console, "What each takes for granted")
     for sentence in _gathered([(row.framework, row.assumptions) for row in rows]):

@@ -23,7 +23,7 @@ from tellapart.cli.options import Knowledge, Option, Output, Values
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, Unsupported
 
 _HOW = "be named as package.module:function or path/to/file.py:function"
 
@@ -56,6 +56,9 @@ def _imported(name: str) -> ModuleType:
                 f"{error.name!r} is installed, or in {Path.cwd()}"
             ) from error
         said = f"{type(error).__name__}: {error}"
+        if isinstance(error, SystemExit):
+            ended = f"{_IMPORTED}, the code ended its process by itself ({said})"
+            raise Unsupported(f"no verdict: {ended}") from error
         raise InvalidArgument(
             f"function must be in a module that can be imported; {name} raised {said} "
             "(--debug shows where)"

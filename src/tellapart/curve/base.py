@@ -58,6 +58,15 @@ class TradeoffCurve(ABC):
     """How well the best attacker can tell "record present" from "record absent".
 
     ``bound`` says on which side of the truth it lies. Mechanisms, promises and audits give one.
+
+    >>> import tellapart as ta
+    >>> curve = ta.Gaussian(sigma=1).curve()
+    >>> round(curve.tpr(fpr=0.01), 4)
+    0.0924
+    >>> round(curve.epsilon(delta=1e-5), 4)
+    4.3772
+    >>> curve.bound
+    <Bound.EXACT: 'exact'>
     """
 
     # Subclasses give _rates and _largest_loss and override the rest where they have a formula.

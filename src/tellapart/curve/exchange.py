@@ -164,6 +164,13 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
 
     Reads δ at multiples of ``discretization``, the mesh the distribution was built with. The
     result is `Bound.LOWER`, as sound as a pessimistic distribution is.
+
+    >>> import tellapart as ta
+    >>> from dp_accounting.pld import privacy_loss_distribution
+    >>> pld = privacy_loss_distribution.from_laplace_mechanism(1.0)
+    >>> curve = ta.from_dp_accounting(pld)
+    >>> curve.bound, round(curve.epsilon(delta=0.1), 3)
+    (<Bound.LOWER: 'lower'>, 0.789)
     """
     mesh = _checks.finite_above_zero(discretization=discretization)
     if not hasattr(pld, "get_delta_for_epsilon"):
@@ -192,6 +199,11 @@ def to_dp_accounting(curve: TradeoffCurve, discretization: float = 1e-4) -> Priv
 
     Needs the extra ``accounting``. Losses move to the two neighbouring multiples of
     ``discretization`` so that the masses of both worlds keep their totals.
+
+    >>> import tellapart as ta
+    >>> pld = ta.to_dp_accounting(ta.Laplace.with_epsilon(1).curve())
+    >>> round(pld.get_epsilon_for_delta(0.1), 3)
+    0.789
     """
     mesh = _checks.finite_above_zero(discretization=discretization)
     check_curve(curve=curve)

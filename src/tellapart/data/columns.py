@@ -26,6 +26,7 @@ NOT_NAN = "not be NaN"
 FINITE = "be finite (cap infinite scores at a finite one)"
 DOUBLE = "fit a double"
 TRUTH = "be True or False, or 1 or 0"
+WHOLE_TRUTH = "be True or False, or 1 or 0 as whole numbers"
 NOT_NULL = "not be missing"
 
 _RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
@@ -66,14 +67,24 @@ def truths(name: str, values: Any, place: Place = from_zero) -> Mask:
         return np.asarray(array, dtype=np.bool_)
     if array.dtype.kind in "iu":
         wrong = (array != 0) & (array != 1)
-    elif array.dtype.kind != "O":  # no truth among these, and perhaps very many of them
-        wrong = np.ones(array.size, dtype=np.bool_)
+    elif array.dtype.kind != "O":  # no truth among these, whatever they look like
+        return _no_truths(name, array, place)
     else:
         wrong = np.array([not _is_truth(value) for value in array.tolist()], dtype=bool)
     if wrong.any():
         row = int(np.argmax(wrong))
         refuse(name, TRUTH, array[row], place(row))
     return array.astype(np.bool_)
+
+
+def _no_truths(name: str, array: NDArray[Any], place: Place) -> Mask:
+    """Refuse numbers and texts by the first that is not even spelt like a truth."""
+    if array.size == 0:
+        return np.zeros(0, dtype=np.bool_)
+    alike: dict[str, list[Any]] = {"f": [0, 1], "c": [0, 1], "U": ["0", "1"], "S": [b"0", b"1"]}
+    wrong = ~np.isin(array, alike.get(array.dtype.kind, []))
+    row = int(np.argmax(wrong))
+    refuse(name, TRUTH if wrong[row] else WHOLE_TRUTH, array[row], place(row))
 
 
 def _is_truth(value: Any) -> bool:
@@ -188,15 +199,23 @@ def together(slices: Iterable[Slice]) -> Slice:
     return Slice(scores, np.concatenate([part.member for part in parts]), runs, groups)
 
 
-def no_column(where: object, name: str, there: list[str]) -> NoColumn:
+def no_column(
+    where: object, name: str, there: list[str], what: str = "column", also: str = ""
+) -> NoColumn:
     """The error of a table or a file without this column."""
-    return NoColumn(f"{where} must have a column {name!r}, has {listed(there)}")
+    error = NoColumn(f"{where} must have {_a(what)} {name!r}{also}, has {listed(there)}")
+    error.column = name
+    return error
+
+
+def _a(what: str) -> str:
+    return f"an {what}" if what == "array" else f"a {what}"
 
 
 def position(there: list[str], name: str, where: object, what: str = "column") -> int:
     """Where a column stands; one that is there twice is refused, as nobody knows which is meant."""
     if name not in there:
-        raise no_column(where, name, there)
+        raise no_column(where, name, there, what)
     if there.count(name) > 1:
         raise BadScores(f"{where} must have one {what} {name!r}, has {there.count(name)}")
     return there.index(name)

@@ -140,7 +140,7 @@ def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
     for name in names.wanted.values():
         if name not in there:
             also = " (or 'members' and 'others')" if plain else ""
-            raise BadScores(f"{source} must have an array {name!r}{also}, has {listed(there)}")
+            raise columns.no_column(source, name, there, "array", also)
     return {name: position(there, name, source, "array") for name in names.wanted.values()}
 
 

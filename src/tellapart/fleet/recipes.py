@@ -67,6 +67,10 @@ class DPSGD(SGD):
 
     Each example's gradient is scaled to norm at most ``clip``. Noise of deviation
     ``noise_multiplier * clip`` is added to the sum, which is divided by the expected batch.
+
+    >>> recipe = DPSGD(steps=5, learning_rate=1, sampling_rate=0.5, clip=1, noise_multiplier=2)
+    >>> recipe.clip * recipe.noise_multiplier
+    2.0
     """
 
     clip: float

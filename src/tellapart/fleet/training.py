@@ -54,6 +54,13 @@ def train(
     once. On a CPU chunks run on as many threads as PyTorch is told of. ``start`` are the weights
     all models start from, as `Fleet.model` gives them; without it each has its own. ``compiled``
     fuses the draws by `torch.compile`. ``progress`` is told the share of the models done.
+
+    >>> import numpy as np
+    >>> from tellapart import fleet
+    >>> recipe = fleet.SGD(steps=5, learning_rate=1.0, sampling_rate=1.0)
+    >>> trained = fleet.train(fleet.Linear(4, 2), recipe, np.eye(4), [0, 1, 0, 1], models=3, seed=1)
+    >>> trained.scores(np.eye(4), [0, 1, 0, 1]).shape
+    (3, 4)
     """
     from tellapart.fleet import _chunks
     from tellapart.fleet._torch import torch

@@ -41,6 +41,11 @@ def audit(
     Where more was shown than the claim allows, the claim is refuted: that part is cross-hatched.
     ``found`` is a verdict, or evidence and perhaps a ``claim``; ``exact`` is the mechanism itself,
     where it is known.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit as audits
+    >>> scores = audits.Scores(members=range(50, 150), others=range(100))
+    >>> figure = audit(audits.judge(ta.guarantee(epsilon=0.5), audits.many_runs(scores)))
     """
     evidence, verdict = _asked(found, claim)
     shown = evidence.curve()

@@ -46,6 +46,9 @@ def f_score(
     asked for many ε from the first of ``epsilons`` to the last, each given one among them; if the
     last is more than twenty times the first, the axis is logarithmic. The floor is what accusing
     everybody scores, which no privacy can take away.
+
+    >>> import tellapart as ta
+    >>> figure = f_score({"Laplace": ta.Laplace.with_epsilon}, [0.5, 1, 2])
     """
     _check_families(families)
     given = _rising(epsilons)
@@ -105,6 +108,10 @@ def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None 
 
     The error is the half-width of the interval that covers 95 % of the noise; as many points as
     have room carry their parameter, on top. ``chosen`` is the parameter of one row, to be marked.
+
+    >>> import tellapart as ta
+    >>> from tellapart import choose
+    >>> figure = frontier(choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2]), chosen=1)
     """
     rows = _by_error(found)
     mark = _index(rows, chosen)

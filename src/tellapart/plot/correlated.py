@@ -23,7 +23,12 @@ _TOTAL, _UP_TO, _FROM = 0, 1, 2
 
 @styled
 def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None = None) -> Figure:
-    """What a stream of releases reveals about each single time, of which its own is one part."""
+    """What a stream of releases reveals about each single time, of which its own is one part.
+
+    >>> from tellapart.worlds import streams
+    >>> still = [[0.8, 0.2], [0.1, 0.9]]
+    >>> figure = leakage(streams.leakage(still, still, 0.1, length=10))
+    """
     _checks.instance(Leakage, "what worlds.streams.leakage returns", leaked=leaked)
     page = sheet(axes)
     times = np.arange(leaked.total.size)
@@ -61,6 +66,12 @@ def standings(rows: Sequence[FrameworkResult], *, axes: Axes | None = None) -> F
     """The ε that each privacy framework gives one and the same release, side by side.
 
     Mutual information is in nats, so it is left out.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import JointTable, Sum
+    >>> from tellapart.worlds.frameworks import compare_frameworks
+    >>> family = JointTable([[0, 1]] * 2, [[0.45, 0.05], [0.05, 0.45]])
+    >>> figure = standings(compare_frameworks(family, Sum(), ta.Laplace(1)).rows)
     """
     for row in rows:
         _checks.instance(FrameworkResult, "what worlds.frameworks return", rows=row)
@@ -80,7 +91,13 @@ def standings(rows: Sequence[FrameworkResult], *, axes: Axes | None = None) -> F
 
 @styled
 def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
-    """How much noise each method adds for the same promise, and what it then really gives."""
+    """How much noise each method adds for the same promise, and what it then really gives.
+
+    >>> from tellapart import choose
+    >>> from tellapart.worlds import MarkovChain, Sum
+    >>> chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=5)
+    >>> figure = noise(choose.noise_table(chain, Sum(), epsilon=1))
+    """
     listed = list(rows)
     if not listed or not all(isinstance(row, NoiseRow) for row in listed):
         _checks.refuse("rows", "be what choose.noise_table returns", rows)

@@ -68,6 +68,9 @@ def tradeoff(subjects: Mapping[str, Subject], *, axes: Axes | None = None) -> Fi
     """How many members an attacker must miss to make few false accusations.
 
     The lower a curve, the better an attacker does; on the diagonal it only guesses.
+
+    >>> import tellapart as ta
+    >>> figure = tradeoff({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(2)})
     """
     curves, page = curves_of(subjects), sheet(axes)
     return page.finished(_tradeoff(page.axes, curves))
@@ -93,6 +96,9 @@ def roc(subjects: Mapping[str, Subject], *, log: bool = False, axes: Axes | None
 
     With ``log`` both axes are logarithmic, which shows the careful attacker: the one who accuses
     hardly anyone wrongly.
+
+    >>> import tellapart as ta
+    >>> figure = roc({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(2)}, log=True)
     """
     curves, page = curves_of(subjects), sheet(axes)
     return page.finished(_roc(page.axes, curves, log))
@@ -122,6 +128,9 @@ def precision_recall(
 
     ``prior`` is the share of members among those it looks at: what a guess gets right. Where
     members are rare (a prior under 0.05), the precision has a logarithmic axis.
+
+    >>> import tellapart as ta
+    >>> figure = precision_recall({"Laplace": ta.Laplace(1)}, prior=0.01)
     """
     before = _checks.inside_unit(prior=prior)
     curves, page = curves_of(subjects), sheet(axes)
@@ -151,7 +160,11 @@ def above(axes: Axes, floor: float) -> None:
 
 @styled
 def compare(subjects: Mapping[str, Subject]) -> Figure:
-    """Two views of the same attackers: all errors, and few false accusations."""
+    """Two views of the same attackers: all errors, and few false accusations.
+
+    >>> import tellapart as ta
+    >>> figure = compare({"promise": ta.guarantee(1), "Laplace": ta.Laplace(1)})
+    """
     curves = curves_of(subjects)
     figure, (left, right) = panels(2, height=4.3 + 0.19 * len(curves))
     entries = _tradeoff(dress(left), curves)

@@ -32,6 +32,9 @@ def regions(regions: Sequence[PrivacyRegion], *, axes: Axes | None = None) -> Fi
 
     No attacker leaves a promise's region; the closer it comes to the lower left corner, the less
     the promise is worth.
+
+    >>> import tellapart as ta
+    >>> figure = regions([ta.PrivacyRegion(1), ta.PrivacyRegion(0.5, 0.01)])
     """
     asked, page = _checked(regions), sheet(axes)
     _errors(page.axes)
@@ -84,6 +87,9 @@ def region_point(
 
     A tick marks a point the promise allows, a cross one it does not; each broken inequality is
     drawn and written out with how much it fails by.
+
+    >>> import tellapart as ta
+    >>> figure = region_point(ta.PrivacyRegion(1), fpr=0.01, tpr=0.05)
     """
     _check_region("region", region)
     alpha, power = _checks.probability(fpr=fpr), _checks.probability(tpr=tpr)

@@ -43,6 +43,9 @@ def deployments(gains: Sequence[Gain], *, axes: Axes | None = None) -> Figure:
 
     ``gains`` is what `deployments.gains` returns. Only deployments of one group hide the same
     unit; each mark is the most that its promise allows, so the truth may lie anywhere left of it.
+
+    >>> from tellapart import deployments as published
+    >>> figure = deployments(published.gains(published.find("apple")))
     """
     rows = list(gains)
     if not rows or not all(isinstance(row, Gain) for row in rows):

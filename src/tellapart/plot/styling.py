@@ -44,7 +44,11 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw inside this: the one style, whatever the settings of the person's matplotlib."""
+    """Draw inside this: the one style, whatever the settings of the person's matplotlib.
+
+    >>> with style():
+    ...     figure, (axes,) = panels()
+    """
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
@@ -52,7 +56,13 @@ def style() -> Iterator[None]:
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """For every function that draws: ``@styled``."""
+    """For every function that draws: ``@styled``.
+
+    >>> @styled
+    ... def empty():
+    ...     return panels()[0]
+    >>> figure = empty()
+    """
 
     @functools.wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -92,6 +102,9 @@ def panels(
     """A figure and its axes side by side: ``figure, (left, right) = panels(2)``.
 
     Call it, and draw, inside ``style()``.
+
+    >>> with style():
+    ...     figure, (left, right) = panels(2)
     """
     figure = Figure(figsize=(width * columns, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -108,7 +121,15 @@ def dress(axes: Axes) -> Axes:
 
 @styled
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a picture, all of it or nothing; the suffix (.svg, .png or .pdf) says as what."""
+    """Write a picture, all of it or nothing; the suffix (.svg, .png or .pdf) says as what.
+
+    >>> import tempfile
+    >>> from tellapart import plot
+    >>> with style(), tempfile.TemporaryDirectory() as folder:
+    ...     path = save(panels()[0], f"{folder}/empty.svg")
+    >>> path.name
+    'empty.svg'
+    """
     target = Path(path)
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
     kind = target.suffix.lower().removeprefix(".")

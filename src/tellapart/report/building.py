@@ -68,6 +68,11 @@ def of(
     of. ``answers`` are a person's, by the keys of ``QUESTIONS``. What else is given is told
     along: the scores a verdict was made from, their files, the seed and the command line.
     ``brief`` leaves out all that a verdict does not need: some of it takes long to compute.
+
+    >>> import tellapart as ta
+    >>> from tellapart import report
+    >>> report.of(ta.Laplace(1), unit="one patient").headline
+    'CLAIM: Laplace(scale=1.0, sensitivity=1.0), with no evidence for or against it'
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)

@@ -81,6 +81,12 @@ class Report:
     anybody said so. ``refuted`` is None where no claim was judged, or where no
     outcome could have refuted it; what belongs to evidence alone
     is empty where there is none. ``curves`` holds (FPR, TPR) points, each curve with its side.
+
+    >>> import tellapart as ta
+    >>> from tellapart import report
+    >>> filed = report.of(ta.Laplace(1), unit="one patient")
+    >>> filed.unit, filed.refuted
+    ('one patient', None)
     """
 
     headline: str

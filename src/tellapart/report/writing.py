@@ -49,7 +49,13 @@ def _is_report(file: Path) -> bool:
 
 
 def page(report: Report) -> str:
-    """The whole report as one HTML text that needs nothing else, every word of it escaped."""
+    """The whole report as one HTML text that needs nothing else, every word of it escaped.
+
+    >>> import tellapart as ta
+    >>> from tellapart import report
+    >>> report.page(report.of(ta.Laplace(1)))[:15]
+    '<!DOCTYPE html>'
+    """
     _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
     from tellapart.report import html
 
@@ -60,6 +66,14 @@ def write(report: Report, path: str | Path) -> tuple[Path, Path]:
     """One page that needs nothing else, and the same as JSON beside it.
 
     Both are complete when they appear: they are written under other names first.
+
+    >>> import tempfile
+    >>> import tellapart as ta
+    >>> from tellapart import report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page, data = report.write(report.of(ta.Laplace(1)), f"{folder}/claim.html")
+    >>> page.name, data.name
+    ('claim.html', 'claim.json')
     """
     _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
     place = target(path)

@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tellapart import risk
 from tellapart._checks import Array
 from tellapart.mechanisms.noise import Laplace
 from tellapart.plot.styling import BLUE, GREY, VERMILLION, pen
 from tellapart.reproduce.table import laplace_score
+from tellapart.risk.decisions import best_decision
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ TEST = NOISE.test(absent=0, present=1)
 
 def threshold(prior: float) -> float:
     """The output beyond which "present" is the likelier answer."""
-    loss = float(risk.best_decision(NOISE.curve(), prior=prior).threshold)
+    loss = float(best_decision(NOISE.curve(), prior=prior).threshold)
     # Between the two answers the log-likelihood ratio is (2·output − 1)·ε.
     return (loss / EPSILON + 1) / 2
 

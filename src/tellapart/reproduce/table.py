@@ -115,7 +115,12 @@ def judge(weight: float, bound: float, printed: float | None) -> Cell:
 
 
 def verdicts(cells: Iterable[Cell]) -> dict[CellVerdict, int]:
-    """How many cells got each verdict; those that no cell got are left out."""
+    """How many cells got each verdict; those that no cell got are left out.
+
+    >>> from tellapart import reproduce
+    >>> sum(reproduce.verdicts(reproduce.table_one()).values())
+    48
+    """
     count = Counter(cell.verdict for cell in cells)
     return {verdict: count[verdict] for verdict in CellVerdict if count[verdict]}
 

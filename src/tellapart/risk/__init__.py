@@ -10,7 +10,6 @@ from tellapart import _moved
 from tellapart.risk.catalogue import summary
 from tellapart.risk.decisions import (
     bayes_error,
-    best_decision,
     f_score,
     max_posterior,
     posterior,
@@ -31,7 +30,6 @@ __all__ = [
     "advantage",
     "auc",
     "bayes_error",
-    "best_decision",
     "epsilon",
     "f_score",
     "gaussian_mu",

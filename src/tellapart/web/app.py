@@ -26,7 +26,7 @@ Answering = Callable[[Callable[[PageQuestion], Result], PageQuestion], Result]
 _ENDPOINT = "/_dash-update-component"
 _FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-hash", re.ASCII)
 _TOLD = "..told.data...answer.children...question.children.."
-_REPORT = "download.data"
+_REPORT = "..download.data...unreported.data.."
 _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 _BUG = "The page could not answer this: a bug of ours, told of where the page was started."
 
@@ -113,7 +113,7 @@ def _layout() -> html.Div:
                     html.Section(
                         [
                             html.H2("Picture", className="unseen"),
-                            html.P(id="trouble", role="alert"),
+                            html.P(id="trouble", role="alert", className="trouble"),
                             html.P(id="working", role="status"),
                             html.Div(id="switches"),
                             html.Div(id="picture"),
@@ -121,6 +121,7 @@ def _layout() -> html.Div:
                         className="stage",
                     ),
                     html.Section(id="answer", tabIndex="-1"),
+                    html.P(id="no-report", role="alert", className="trouble"),
                 ]
             ),
             # What the page asks (view, values, what changed, a file) and what it is told. Both
@@ -130,6 +131,7 @@ def _layout() -> html.Div:
             dcc.Store(id="wanted"),
             dcc.Store(id="ready", data=0),
             dcc.Download(id="download"),
+            dcc.Store(id="unreported"),
         ]
     )
 
@@ -153,10 +155,17 @@ def _callbacks(app: Dash, answering: Answering[Any]) -> None:
     )(lambda asked: tell(asked, answering))
     app.callback(
         Output("download", "data"),
+        Output("unreported", "data"),
         Input("wanted", "data"),
         State("asked", "data"),
         prevent_initial_call=True,
     )(lambda _wanted, asked: report(asked, answering))
+    app.clientside_callback(
+        ClientsideFunction("tellapart", "unreported"),
+        Output("unreported", "modified_timestamp"),
+        Input("unreported", "data"),
+        prevent_initial_call=True,
+    )
 
 
 def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
@@ -181,14 +190,15 @@ def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
     return data, rendered(update.answer, update.number), update.question
 
 
-def report(asked: Any, answering: Answering[Any] = here) -> Any:
-    """The report of what is on screen, as a file to keep; none where the page tells of trouble."""
-    page: str | None
+def report(asked: Any, answering: Answering[Any] = here) -> tuple[Any, str]:
+    """The report of what is on screen, as a file to keep; or none, and the words for why."""
     try:
-        page = answering(questions.report, questions.read(asked))
-    except LimitReached:
-        page = None
-    return no_update if page is None else dcc.send_string(page, "tellapart-report.html")
+        page, why = answering(questions.report, questions.read(asked))
+    except LimitReached as reached:
+        page, why = "", str(reached)
+    if not page:
+        return no_update, f"No report was made: {why}."
+    return dcc.send_string(page, "tellapart-report.html"), ""
 
 
 def rendered(given: Answer, number: int = 0) -> list[Any]:
@@ -275,7 +285,7 @@ def _checked(body: bytes) -> bytes:
     return json.dumps(
         {
             "output": sent["output"],
-            "outputs": outputs[0] if asks_report else outputs,
+            "outputs": outputs,
             "inputs": [wanted if asks_report else question],
             "state": [question] if asks_report else [],
             "changedPropIds": ["wanted.data" if asks_report else "asked.data"],

@@ -193,19 +193,19 @@ def refused(question: PageQuestion, problem: str) -> PageUpdate:
     return _update(view, question, _controls_left(view, question), reply, problem)
 
 
-def report(question: PageQuestion) -> str | None:
-    """The report of what is on screen, as a page; None where there is nothing to report."""
+def report(question: PageQuestion) -> tuple[str, str]:
+    """The report of what is on screen, as a page; or nothing, and why there is none."""
     from tellapart.report import page
 
     view = _view(question)
     if view.report is None:
-        return None
+        return "", "this view has none"
     try:
         state = view.read(question.values, question.changed)
         with within(limits.LONGEST, limits.LARGEST_ARRAY):
-            return page(view.report(state, *_dropped(view, question)))
-    except TellapartError:
-        return None
+            return page(view.report(state, *_dropped(view, question))), ""
+    except TellapartError as error:
+        return "", str(error)
 
 
 def _view(question: PageQuestion) -> View[Any]:

@@ -24,19 +24,31 @@ _EXTRA = "the explorer needs: pip install 'tellapart[web]'"
 
 
 def free_port() -> int:
-    """A port that nobody uses now."""
+    """A port that nobody uses now.
+
+    >>> 0 < free_port() < 65_536
+    True
+    """
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
 
 
 def address(port: int) -> str:
-    """Where the page is found."""
+    """Where the page is found.
+
+    >>> address(8050)
+    'http://127.0.0.1:8050/'
+    """
     return f"http://{HOST}:{port}/"
 
 
 def example() -> str:
-    """Where the example scores lie: Laplace noise that is half as large as ε = 1 needs."""
+    """Where the example scores lie: Laplace noise that is half as large as ε = 1 needs.
+
+    >>> example().endswith(".csv")
+    True
+    """
     return str(files("tellapart.web").joinpath("scores.csv"))
 
 

@@ -1,7 +1,7 @@
 """Correlated records, an adversary's prior, and privacy frameworks beyond DP.
 
 - `models`: how records are correlated; `markov`: records in a row; `described`: models in files;
-- `pairs`: two laws under a release as a curve, on which `secret_test` rests;
+- `pairs`: two laws under one of the `releases` as a curve, on which `secret_test` rests;
 - `frameworks`: Pufferfish, Bayesian DP and others; `policies`: Blowfish.
 """
 

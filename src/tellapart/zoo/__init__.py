@@ -58,10 +58,18 @@ def find(name: str) -> Specimen:
 
 
 def correct() -> tuple[Specimen, ...]:
-    """The specimens whose claim holds: an audit must leave them in peace."""
+    """The specimens whose claim holds: an audit must leave them in peace.
+
+    >>> "laplace" in {specimen.name for specimen in correct()}
+    True
+    """
     return tuple(specimen for specimen in SPECIMENS if specimen.correct)
 
 
 def buggy() -> tuple[Specimen, ...]:
-    """The specimens whose claim fails: an audit should find out."""
+    """The specimens whose claim fails: an audit should find out.
+
+    >>> "laplace-half-scale" in {specimen.name for specimen in buggy()}
+    True
+    """
     return tuple(specimen for specimen in SPECIMENS if not specimen.correct)

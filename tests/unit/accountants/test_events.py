@@ -307,5 +307,5 @@ def test_every_event_of_the_installed_release_is_known_or_refused():
         "SampledWithReplacementDpEvent",
         "UnsupportedDpEvent",
     }
-    assert kinds - set(events._READERS) - set(events._REASONS) == without_a_reason
-    assert set(events._READERS) <= kinds
+    assert kinds - set(events.READERS) - set(events._REASONS) == without_a_reason
+    assert set(events.READERS) <= kinds

@@ -228,7 +228,7 @@ def test_missing_values_in_a_table_are_named(frame):
         ),
         (
             {"member": [0.0, 1.0, 0.0, 0.5]},
-            "member must be True or False, or 1 or 0, got 0.0 in row 0 (counted from 0)",
+            "member must be True or False, or 1 or 0, got 0.5 in row 3 (counted from 0)",
         ),
         ({"member": [1, 1, 1, 1]}, "scores must have rows of others (member = 0), got 0 of 4 rows"),
         (
@@ -360,3 +360,9 @@ def test_a_group_without_a_date_is_missing(unit):
     days = np.array(["2020-01-01", "NaT"], dtype=f"M8[{unit}]")
     with pytest.raises(BadScores, match="member_groups must not be missing, got None in row 1"):
         Scores([1.0, 2.0], [0.0, 3.0], member_groups=days, other_groups=days)
+
+
+@pytest.mark.parametrize("member", [[0.0, 1.0], ["0", "1"]])
+def test_members_spelt_like_truths_that_are_none_say_what_is_missing(member):
+    with pytest.raises(BadScores, match="be True or False, or 1 or 0 as whole numbers, got"):
+        Scores.from_rows([1.0, 2.0], np.array(member))

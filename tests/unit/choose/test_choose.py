@@ -92,8 +92,65 @@ def test_infeasible_says_why():
         choose.largest(ta.Laplace.with_epsilon, [choose.at_most(0.6, risk.f_score, weight=1)])
     assert str(caught.value) == (
         "infeasible: even perfect privacy (ε = 0) has f_score(weight=1) = 0.6667, "
-        "and f_score(weight=1) ≤ 0.6 is asked"
+        "and f_score(weight=1) ≤ 0.6 is asked; ask for more than 0.6667"
     )
+
+
+AT_BASELINE = {
+    "ppv": choose.at_most(0.5, risk.ppv, fpr=0.01, prior=0.5),
+    "rare ppv": choose.at_most(0.01, risk.ppv, fpr=0.01, prior=0.01),
+    "tpr": choose.at_most(0.01, risk.tpr, fpr=0.01),
+    "advantage": choose.at_most(0, risk.advantage),
+    "precision": choose.at_most(0.5, risk.precision, recall=0.5, prior=0.5),
+    "posterior": choose.at_most(0.5, risk.max_posterior, prior=0.5),
+    "success": choose.at_most(0.5, risk.success, prior=0.5),
+    "auc": choose.at_most(0.5, risk.auc),
+    "pure epsilon": choose.at_most(0, risk.epsilon, delta=0),
+    "bayes error": choose.at_least(0.5, risk.bayes_error, prior=0.5),
+}
+
+
+@pytest.mark.parametrize("limit", AT_BASELINE.values(), ids=list(AT_BASELINE))
+@pytest.mark.parametrize(
+    ("choice", "family"),
+    [
+        (choose.least, ta.Gaussian),
+        (choose.least, ta.Laplace),
+        (choose.largest, ta.guarantee),
+        (choose.least, lambda scale: ta.Laplace(scale).repeated(20)),
+    ],
+    ids=["gaussian", "laplace", "promise", "repeated"],
+)
+def test_a_limit_at_its_baseline_is_said_to_lie_there(choice, family, limit):
+    """Only perfect privacy keeps it: what is tried has a little more, in the seventeenth digit."""
+    with pytest.raises(choose.Infeasible) as caught:
+        choice(family, [limit])
+    had = f"{limit.bound:.4g}"
+    assert str(caught.value) == (
+        f"infeasible: even perfect privacy (ε = 0) has {limit.name} = {had}, which none here is "
+        f"shown to reach, and {limit} is asked; ask for {'less' if limit.least else 'more'} than "
+        f"{had}"
+    )
+
+
+def test_a_limit_at_a_baseline_that_noise_reaches_is_kept():
+    found = choose.least(ta.Laplace, [choose.at_most(0.9, risk.success, prior=0.1)])
+    assert found.parameter == pytest.approx(1 / math.log(9), rel=1e-6)
+
+
+def test_a_risk_and_its_limit_are_told_apart():
+    limit = choose.at_most(0.5 + 1e-13, risk.success, prior=0.5)
+    with pytest.raises(choose.Infeasible) as caught:
+        choose.least(ta.Gaussian, [limit])
+    assert "= 0.5000000000002, and" in str(caught.value)
+    assert "≤ 0.5000000000001 is asked" in str(caught.value)
+
+
+def test_a_limit_nearer_to_its_baseline_than_curves_have_digits_is_refused_at_once():
+    """The search went on to noise that no double holds."""
+    limit = choose.at_most(0.5 + 1e-13, risk.ppv, fpr=0.01, prior=0.5)
+    with pytest.raises(ta.NotCertified, match="lies too near to what perfect privacy"):
+        choose.least(lambda scale: ta.Laplace(scale).repeated(20), [limit])
 
 
 # -- what binds, and which way a family moves ---------------------------------------------------

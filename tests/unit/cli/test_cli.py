@@ -254,6 +254,14 @@ def test_every_command_draws(run, tmp_path, command):
             "infeasible: even the most private one tried, with parameter 1e+12, has "
             "max_posterior(prior=0.5) = 1, and max_posterior(prior=0.5) ≤ 0.9 is asked",
         ),
+        (
+            "choose gaussian --max-ppv 0.5 --prior 0.5",
+            "infeasible: even perfect privacy (ε = 0) has ppv(fpr=0.01, prior=0.5) = 0.5, which "
+            "none here is shown to reach, and ppv(fpr=0.01, prior=0.5) ≤ 0.5 is asked; ask for "
+            "more than 0.5",
+        ),
+        ("frameworks chain.toml --epsilon 1", "frameworks has no option --epsilon (see tellapart"),
+        ("risk --epsilon 1 --verbos", "risk has no option --verbos (see tellapart risk --help)"),
         ("region --epsilon 1 --fpr 0.1 --tpr 1.5", "--tpr must lie in [0, 1], got 1.5"),
         (
             "risk --epsilon 1 --prior 0.1 --gamma 3",

@@ -339,6 +339,16 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             "bad.csv must have a column 'loss', has 'score', 'member'; --score-column and "
             "--member-column name others than score and member",
         ),
+        *(
+            (
+                f"audit {file} --design many-runs {option} nowhere",
+                f"{file} must have {what} 'nowhere', has {columns}; {option} names the column of "
+                f"{part}",
+            )
+            for file, what in (("runs.npz", "an array"), ("runs.csv", "a column"))
+            for option, part in (("--run-column", "runs"), ("--each-group", "groups"))
+            for columns in ("'score', 'member', 'run', 'record', 'loss'",)
+        ),
         (f"{MANY} --method magic", 'Invalid value "magic" for --method.'),
         (f"{MANY} --report x.pdf", "--report must end in .html, got 'x.pdf'"),
         (f"{MANY} --report no/x.html", "No such file or directory: no/x.html"),
@@ -429,6 +439,14 @@ def test_a_closed_pipe_does_not_hide_a_refutation(folder):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 1
+
+
+def test_a_closed_output_is_refused_at_once(folder):
+    """No answer can be given, and none is claimed."""
+    program = f"exec {sys.executable} -m tellapart {MANY} --epsilon 4 >&-"
+    done = subprocess.run(program, shell=True, stderr=subprocess.PIPE, timeout=60, check=False)  # noqa: S602
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"tellapart: standard output is closed, so that no answer can be")
 
 
 def test_the_help_has_examples_that_work(run, folder, monkeypatch):

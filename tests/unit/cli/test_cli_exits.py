@@ -134,7 +134,7 @@ def test_answers_are_zero_and_one(run):
     assert run("choose", "laplace", "--max-f-score", "0.76")[0] == 0
     assert run("choose", "laplace", "--max-f-score", "0.6")[0] == 1
     assert run("audit", SCORES, "--design", "many-runs", "--epsilon", "1")[0] == 1
-    assert run("audit", SCORES, "--design", "many-runs", "--epsilon", "9")[0] == 0
+    assert run("audit", SCORES, "--design", "many-runs", "--epsilon", "4")[0] == 0
 
 
 def test_a_description_is_no_verdict(run):
@@ -148,6 +148,8 @@ def test_a_description_is_no_verdict(run):
 
 DEADLY = {
     "leaves": "os._exit(0)",
+    "asks to leave": "sys.exit(0)",
+    "asks to leave as if refuted": "sys.exit(1)",
     "leaves as if refuted": "os._exit(1)",
     "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "crashes": "ctypes.string_at(0)",
@@ -195,13 +197,13 @@ def test_a_closed_result_is_not_mistaken_for_one(run, tmp_path):
 def test_what_code_prints_or_copies_changes_nothing(run, tmp_path, deed):
     body = f"    {deed}\n    return len(data) + rng.laplace()\n"
     (tmp_path / "odd.py").write_text(f"{PRELUDE}def f(data, rng):\n{body}")
-    code, out, err = run("probe", "odd.py:f", *INPUTS, "--samples", "20")
+    code, out, err = run("probe", "odd.py:f", *INPUTS, "--samples", "500")
     assert (code, err) == (0, "")
     assert out.startswith("NOT REFUTED")
     assert out.count("REFUTED") == 1
 
 
-@pytest.mark.parametrize("deed", ["sys.exit(0)", "return f(data)", "raise MemoryError"])
+@pytest.mark.parametrize("deed", ["return f(data)", "raise MemoryError"])
 def test_code_that_only_raises_is_called_wrongly(run, tmp_path, deed):
     (tmp_path / "odd.py").write_text(f"import sys\ndef f(data):\n    {deed}\n")
     code, out, err = run("probe", "odd.py:f", *INPUTS, "--samples", "20")

@@ -266,7 +266,7 @@ UNJUDGED = ("calls are not independent", "until_decided bets against")
         ),
         (
             f"probe leaves.py:f {ANY}",
-            "function must be in a module that can be imported; leaves raised SystemExit: 3",
+            "no verdict: when it was imported, the code ended its process by itself (SystemExit: 3",
         ),
         ("probe", "one thing to probe must be given: package.module:function, path/to/file.py:"),
         ("probe release.py:coin", "--d0 and --d1 must be given: two neighbouring inputs as JSON"),

@@ -75,7 +75,7 @@ def test_risks_of_a_promise_need_curves_and_measures_alone():
 
 
 def test_the_first_help_says_of_each_command_what_its_own_help_says_first():
-    named = application(())
+    named = application()
     for name, module in COMMANDS.items():
         command = getattr(importlib.import_module(f"tellapart.cli.{module}"), name)
         first = inspect.getdoc(command).partition("\n\n")[0]
@@ -130,3 +130,9 @@ def test_a_signal_that_was_ignored_stays_so():
     ignored = "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
     done = program(f"{script}{ignored}{RUN}sys.exit(code)", "risk", "--epsilon", "1")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [["--version"], ["risk", "--time-limit", "soon"]])
+def test_garbage_is_collected_once_a_command_is_loaded(words):
+    done = program(f"{DEFAULT}import gc; {RUN}print(gc.isenabled())", *words)
+    assert done.stdout.endswith("True\n")

@@ -7,7 +7,14 @@ from scipy.stats import binom
 
 from tellapart._numeric import binomial
 
-mp.mp.dps = 60
+
+@pytest.fixture(autouse=True)
+def digits():
+    """Other tests, on the same worker, leave mpmath with fewer."""
+    with mp.workdps(60):
+        yield
+
+
 CASES = [
     (n, p, round(n * p + z * np.sqrt(n * p * (1 - p))))
     for n in (1, 7, 100, 20_000)

@@ -27,6 +27,16 @@ def test_the_bracket_closes_on_the_root_and_keeps_its_sides():
     assert high == pytest.approx(np.cbrt(target), rel=1e-14)
 
 
+def test_a_root_is_the_same_alone_and_in_company():
+    """Searches that rest on one another compare such roots bit by bit."""
+    target = np.array([1e-9, 0.1, 0.5, 2.0, 7.0, 900.0])
+    ends = np.zeros(6), np.full(6, 10.0)
+    together = solve.falling_root(lambda x: target - x**3, *ends)
+    for i, wanted in enumerate(target):
+        alone = solve.falling_root(lambda x, y=wanted: y - x**3, ends[0][:1], ends[1][:1])
+        assert [side[0] for side in alone] == [side[i] for side in together]
+
+
 def test_a_jump_is_bracketed_from_both_sides():
     def f(x):
         return np.where(x < math.pi, 1.0, -1.0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import risk
+from tellapart.risk.decisions import best_decision
 from tellapart.risk.inference import gaussian_mu
 
 CURVE = ta.Laplace.with_epsilon(1).curve()
@@ -53,7 +54,7 @@ LEAKY = ta.guarantee(1, 0.1)
             "precision must be possible with this recall and prior (FPR would be 1), got 0.4999",
         ),
         (
-            lambda: risk.best_decision(CURVE, miss_cost=0),
+            lambda: best_decision(CURVE, miss_cost=0),
             "miss_cost must be finite and greater than 0, got 0",
         ),
     ],
@@ -97,10 +98,10 @@ def test_perfect_privacy_leaves_the_prior():
 
 
 def test_decisions_are_points_of_the_curve():
-    likelihood = risk.best_decision(CURVE)
+    likelihood = best_decision(CURVE)
     assert likelihood.threshold == 0
     assert likelihood.rates.tpr - likelihood.rates.fpr == pytest.approx(risk.advantage(CURVE))
-    eager = risk.best_decision(CURVE, miss_cost=2)
+    eager = best_decision(CURVE, miss_cost=2)
     assert eager.threshold == pytest.approx(-np.log(2))
     assert eager.rates.tpr > likelihood.rates.tpr
 

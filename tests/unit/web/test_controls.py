@@ -43,6 +43,15 @@ def test_every_dial_says_what_its_ends_mean_and_has_a_name_of_its_own(path, valu
         assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize(("path", "values"), STATES)
+def test_every_dial_goes_up_and_begins_between_its_ends(path, values):
+    view = VIEWS[path]
+    dials = [item for item in flat(view.controls(view.read(values))) if isinstance(item, Dial)]
+    begin = [dial for dial in dials if dial.value]  # 0 may stand for none, or for not known
+    assert [dial.field for dial in dials if not dial.low < dial.high] == []
+    assert [dial.field for dial in begin if not dial.low <= dial.value <= dial.high] == []
+
+
 def test_a_parameter_that_is_neither_more_nor_less_private_says_what_its_ends_mean():
     for key, parameter in PARAMETERS.items():
         neither = parameter.private_side is PrivateSide.NEITHER

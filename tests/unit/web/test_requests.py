@@ -47,8 +47,8 @@ def tells(value):
 
 def reports(value):
     return {
-        "output": "download.data",
-        "outputs": {"id": "download", "property": "data"},
+        "output": "..download.data...unreported.data..",
+        "outputs": [{"id": one, "property": "data"} for one in ("download", "unreported")],
         "inputs": [{"id": "wanted", "property": "data", "value": 1}],
         "changedPropIds": ["wanted.data"],
         "state": [{"id": "asked", "property": "data", "value": value}],

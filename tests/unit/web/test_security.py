@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("dash")
 
+import tellapart as ta
 from tellapart import web
 from tellapart.web import app as explorer
 from tellapart.web import limits
@@ -468,13 +469,28 @@ def test_a_bug_in_a_view_is_told_in_a_line_and_logged_once(client, monkeypatch, 
     assert "secret" in str(logged.exc_info)
 
 
-def test_a_report_of_what_cannot_be_shown_is_none(client):
+def test_a_report_of_what_cannot_be_shown_is_none_and_says_why(client):
+    def refused(asked, answering=explorer.here):
+        page, why = explorer.report(asked, answering)
+        assert page is explorer.no_update
+        return why
+
+    def too_long(*_):
+        raise ta.LimitReached("this takes longer than the page allows")
+
     bad = {"view": "/audit", "values": {}, "file": sent("x.csv", BAD["binary"])}
-    assert explorer.report(bad) is explorer.no_update
     unsaid = {**bad, "file": sent("x.csv", GOOD)}
-    assert explorer.report(unsaid) is explorer.no_update
+    for asked in (bad, unsaid):
+        assert refused(asked).startswith("No report was made: design must say how the scores were")
+    bad["values"] = {"design": "many-runs"}
+    assert refused(bad).startswith("No report was made: ")
     good = {**unsaid, "values": {"design": "many-runs"}}
-    found = explorer.report(good)
+    assert refused(good, too_long) == (
+        "No report was made: this takes longer than the page allows."
+    )
+    assert refused({"view": "/", "values": {"mechanism": "nonsense"}}).startswith("No report was")
+    found, why = explorer.report(good)
+    assert why == ""
     assert found["filename"] == "tellapart-report.html"
     assert found["content"].startswith("<!DOCTYPE html>")
 

@@ -6,24 +6,18 @@ The attack, threshold included, must be fixed before these counts are drawn.
 from typing import TYPE_CHECKING
 
 from tellapart import _moved
-from tellapart.audit.counts.buehler import (
-    berger_boos_epsilon,
-    buehler_epsilon,
-)
+from tellapart.audit.counts.buehler import buehler_epsilon
 from tellapart.audit.counts.clopper_pearson import (
     box_epsilon,
     clopper_pearson,
     clopper_pearson_epsilon,
 )
-from tellapart.audit.counts.credible import joint_beta_epsilon
 
 __all__ = [
-    "berger_boos_epsilon",
     "box_epsilon",
     "buehler_epsilon",
     "clopper_pearson",
     "clopper_pearson_epsilon",
-    "joint_beta_epsilon",
 ]
 
 if not TYPE_CHECKING:  # a checker would take every name for one that exists

@@ -103,7 +103,15 @@ def strongest(findings: Iterable[Finding]) -> Finding | None:
 
 
 class Evidence(ABC):
-    """What attacks on samples have shown, at a stated family-wise confidence."""
+    """What attacks on samples have shown, at a stated family-wise confidence.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> evidence = audit.many_runs(scores)
+    >>> evidence.refutes(ta.guarantee(epsilon=0.5)), evidence.refutes(ta.guarantee(epsilon=3))
+    (True, False)
+    """
 
     design: Design
     ledger: Ledger

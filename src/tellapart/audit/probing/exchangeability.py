@@ -32,7 +32,7 @@ from tellapart.audit.probing.calling.independence import (
     never_changes,
     traced,
 )
-from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, joined, packed
+from tellapart.audit.probing.calling.outputs import ENDS, HANGS, Broken, Outputs, joined, packed
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding
 from tellapart.errors import InvalidArgument, Unsupported
@@ -184,10 +184,18 @@ def refuse_unjudgeable(
 
 
 def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
-    """Where no call on either input gave a value, the mechanism was called wrongly."""
+    """Where no call on either input gave a value, the mechanism was called wrongly.
+
+    One that ends its process may have been called rightly, and cannot be judged.
+    """
     broken, other = first.broken, second.broken
     if broken is None or other is None:
         return
+    if broken in ENDS or other in ENDS:
+        raise Unsupported(
+            "no verdict: when it was called, the code ended its process by itself: every call "
+            f"broke off, and the first one {broken}"
+        )
     if HANGS in (broken, other):
         raise InvalidArgument(
             f"mechanism must end: every call broke off, and the first one {broken}"

@@ -198,6 +198,10 @@ class Tallies(Domain[Counted]):
     """How many records have each key, as a dictionary of the keys that occur.
 
     One record more is one more of one key, which may be new. ``largest`` bounds the counts.
+
+    >>> from tellapart.audit import domains
+    >>> domains.Tallies(("flu", "cold"), largest=3)
+    Tallies(keys=('flu', 'cold'), largest=3)
     """
 
     keys: tuple[Any, ...]
@@ -247,7 +251,12 @@ class Tallies(Domain[Counted]):
 
 @dataclass(frozen=True)
 class OneOf(Domain[tuple[int, int]]):
-    """What one person says, as in local privacy: any two of the options are neighbours."""
+    """What one person says, as in local privacy: any two of the options are neighbours.
+
+    >>> from tellapart.audit import domains
+    >>> domains.OneOf(("yes", "no", "maybe"))
+    OneOf(options=('yes', 'no', 'maybe'))
+    """
 
     options: tuple[Any, ...]
 

@@ -79,6 +79,14 @@ def label_confidences(model: Any, examples: tuple[Any, Any]) -> Array:
 
     ``examples`` is (X, y); the model has ``predict_proba`` and ``classes_``, as those of
     scikit-learn do. A label that the model never saw has probability 0.
+
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from tellapart.audit import attacks
+    >>> always = np.array([[0.9, 0.1]])
+    >>> model = SimpleNamespace(classes_=np.array([0, 1]), predict_proba=lambda X: always)
+    >>> attacks.label_confidences(model, ([[0.0]], [1]))
+    array([0.1])
     """
     if not isinstance(examples, tuple) or len(examples) != 2:
         _checks.refuse("examples", "be a pair (X, y), so that the data must be one", examples)
@@ -100,6 +108,17 @@ class Rmia:
     probability over the usual one, against theirs. ``online``: the usual one is the mean of models
     with and without the target; otherwise it is told from those without, by ``growth`` (the
     paper's a). The numbers are probabilities of the right label.
+
+    >>> import numpy as np
+    >>> from tellapart import audit
+    >>> from tellapart.audit import attacks
+    >>> data, target = np.arange(9.0), audit.Targets(at=2)
+    >>> game = audit.MembershipGame(data, target, models=200, population=(7, 8))
+    >>> def score(model, asked):
+    ...     return 0.2 + 0.6 * np.isin(asked, model)
+    >>> played = game.play(lambda data, seed: data, score)
+    >>> round(audit.game_evidence(played, attack=attacks.Rmia()).epsilon_lower().value, 1)
+    3.2
     """
 
     gamma: float = 1.0

@@ -92,6 +92,11 @@ def dirac_gradients(count: int, dimension: int, norm: float) -> Canaries:
 
     No canary may share its coordinate, so that there are at most ``dimension``; they take the last
     ones, where a model's parameters can be set aside for them.
+
+    >>> from tellapart.audit import canaries
+    >>> canaries.dirac_gradients(count=2, dimension=4, norm=3.0).records
+    array([[0., 0., 3., 0.],
+           [0., 0., 0., 3.]])
     """
     size = _checks.whole(1, _MOST, dimension=dimension)
     many = _checks.whole(1, count=count)
@@ -108,6 +113,11 @@ def mislabelled(X: ArrayLike, y: ArrayLike, count: int, seed: int) -> Canaries:
 
     So many rows of ``X`` are drawn, and each gets a label of ``y`` that is not its own, every
     other one being as likely. Take them out of the training data, or give rows that are not in it.
+
+    >>> import numpy as np
+    >>> from tellapart.audit import canaries
+    >>> canaries.mislabelled(np.eye(4), [0, 1, 0, 1], count=2, seed=1).labels
+    array([1, 0])
     """
     records, labels = np.asarray(X), np.asarray(y)
     if records.ndim < 1:

@@ -87,6 +87,15 @@ class Lira:
     ``online``: compare the models that had the target with those that had not; otherwise those
     that had not alone. ``fixed_variance``: one spread for all targets, for few models.
     ``scaled``: the numbers are logits already.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> from tellapart.audit import attacks
+    >>> game = audit.MembershipGame([3.0, 1.0, 4.0], audit.Targets(at=2), models=200)
+    >>> played = game.play(lambda data, seed: sum(data), lambda model, example: model)
+    >>> lira = attacks.Lira(scaled=True)
+    >>> audit.game_evidence(played, attack=lira).refutes(ta.guarantee(epsilon=1))
+    True
     """
 
     online: bool = True
@@ -202,6 +211,13 @@ def lira(
 
     One row for each model, one column for each target. An audit fits `Lira` on some models and
     certifies on others, as `game_evidence` does.
+
+    >>> import numpy as np
+    >>> from tellapart.audit import attacks
+    >>> inside = np.array([[True], [False]] * 4)
+    >>> values = np.where(inside, 2.0, -2.0) + np.linspace(-1, 1, 8)[:, None]
+    >>> attacks.lira(values, inside, scaled=True).scores.round(1).ravel().tolist()
+    [5.8, -17.5, 10.5, -14.4, 14.4, -10.5, 17.5, -5.8]
     """
     raw, inside = table(confidences, inclusion)
     attack = Lira(online, fixed_variance, scaled)

@@ -38,6 +38,10 @@ class Targets:
     """Some named examples go in or out by coins of their own; all others are always in.
 
     ``at`` is the place of one example or of several; each is in with probability ``prior``.
+
+    >>> from tellapart import audit
+    >>> audit.MembershipGame(5, audit.Targets(at=2), models=4).inclusion.astype(int).tolist()
+    [[1], [1], [0], [0]]
     """
 
     at: tuple[int, ...]
@@ -55,6 +59,11 @@ class Replaced:
     The first of ``by`` replaces the first of ``at`` where that one's coin says out, and is in no
     other data; a target is in with probability ``prior``. This is the game for claims about
     neighbours that replace a record.
+
+    >>> from tellapart import audit
+    >>> game = audit.MembershipGame(5, audit.Replaced(at=0, by=4), models=2)
+    >>> game.inclusion.shape
+    (2, 1)
     """
 
     at: tuple[int, ...]
@@ -75,7 +84,12 @@ class Replaced:
 
 @dataclass(frozen=True)
 class Pool:
-    """Every example goes in or out by a coin of its own, and all of them are targets."""
+    """Every example goes in or out by a coin of its own, and all of them are targets.
+
+    >>> from tellapart import audit
+    >>> audit.MembershipGame(5, audit.Pool(), models=2).inclusion.shape
+    (2, 5)
+    """
 
     prior: float = 0.5
 
@@ -202,6 +216,12 @@ class MembershipGame:
     ``data``: arrays, a tuple as (X, y), a list, a frame, a PyTorch data set, or the number of
     examples. ``population``: places of examples that train no model and are scored all the same,
     for attacks that compare with them.
+
+    >>> from tellapart import audit
+    >>> game = audit.MembershipGame([3.0, 1.0, 4.0], audit.Targets(at=2), models=6)
+    >>> played = game.play(lambda data, seed: sum(data), lambda model, example: model)
+    >>> played.raw.shape
+    (6, 1)
     """
 
     data: Any

@@ -209,6 +209,13 @@ def game_evidence(
     with ``each_target`` all are certified, for an equal share of the level. An ``attack`` that
     learns, as `attacks.Lira`, does so on the first half; one that is a function of the outputs
     must treat every model's row by itself. ``delta`` is where ε should be largest.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> game = audit.MembershipGame([3.0, 1.0, 4.0], audit.Targets(at=2), models=100)
+    >>> played = game.play(lambda data, seed: sum(data), lambda model, example: model)
+    >>> audit.game_evidence(played).refutes(ta.guarantee(epsilon=1))
+    True
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
@@ -362,6 +369,15 @@ def exposure(
 
     Each has an equal share of the level, so that the bounds of all hold together with this
     confidence, and so does each example's own curve. That the order is right is not shown.
+
+    >>> import numpy as np
+    >>> from tellapart import audit
+    >>> game = audit.MembershipGame([0.0, 1.0, 4.0], audit.Pool(), models=200)
+    >>> def score(leaked, asked):
+    ...     return 1.0 * leaked * (np.asarray(asked) == 4.0)
+    >>> played = game.play(lambda data, seed: 4.0 in data, score)
+    >>> audit.exposure(played)[0].example
+    2
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level, at = 1 - _checks.inside_unit(confidence=confidence), _checks.probability(delta=delta)

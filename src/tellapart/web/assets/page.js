@@ -83,12 +83,13 @@
     const asking = String(resource.url || resource).includes("_dash-update-component");
     const asked = ask_server(resource, options);
     if (asking) {
+      const failed = String(options && options.body).includes("unreported.data") ? unreported : trouble;
       const slow = setTimeout(() => { find("working").textContent = "Working…"; }, 700);
       const done = () => { clearTimeout(slow); find("working").textContent = ""; };
       asked.then(done, done);
       asked.then(
-        (response) => { if (!response.ok) trouble(REFUSED[response.status] || `The server refused this (${response.status}).`); },
-        () => trouble(`The server does not answer. If it was stopped, start it again: tellapart explore --port ${location.port}.`),
+        (response) => { if (!response.ok) failed(REFUSED[response.status] || `The server refused this (${response.status}).`); },
+        () => failed(`The server does not answer. If it was stopped, start it again: tellapart explore --port ${location.port}.`),
       );
     }
     return asked;
@@ -97,6 +98,12 @@
   function trouble(words) {
     find("trouble").textContent = words ? `${words} What is shown is from before.` : "";
     if (words) free();
+  }
+
+  // Beside the button that asked for it.
+  function unreported(words) {
+    find("no-report").textContent = words || "";
+    return window.dash_clientside.no_update;
   }
 
   // ---- controls
@@ -327,6 +334,7 @@
       page.told = told;
       find("lead").textContent = told.lead;
       trouble("");
+      unreported("");
       if (told.controls) controls(told);
       picture();
       for (const link of document.querySelectorAll("nav a")) {
@@ -379,5 +387,5 @@
     }, 60);
   });
 
-  window.dash_clientside = Object.assign({}, window.dash_clientside, { tellapart: { start, show } });
+  window.dash_clientside = Object.assign({}, window.dash_clientside, { tellapart: { start, show, unreported } });
 })();

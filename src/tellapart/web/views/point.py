@@ -82,21 +82,23 @@ def allowed(curve: TradeoffCurve) -> PrivacyRegion | MechanismRegion:
 
 def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
     """Where the attack lies, what it needs and, with counts, what they prove."""
+    imports = "from tellapart.curve.region import MechanismRegion"
     region, fnr = "MechanismRegion(curve_of(claim))", "fnr=1 - attack.tpr"
     if isinstance(curve, GuaranteeCurve):
-        region = f"PrivacyRegion({curve.claimed_epsilon!r}, {curve.claimed_delta!r})"
+        imports = "import tellapart as ta"
+        region = f"ta.PrivacyRegion({curve.claimed_epsilon!r}, {curve.claimed_delta!r})"
         fnr = "tpr=attack.tpr"
     sample = seen.sample
     attack = f"SimpleNamespace(fpr={seen.fpr!r}, tpr={seen.tpr!r})"
     lines = [
         "from types import SimpleNamespace\n" if sample is None else "",
-        "import tellapart as ta",
+        imports,
         f"from tellapart import {'risk' if sample is None else 'audit, risk'}",
         "from tellapart.mechanisms.catalogue import named",
         "from tellapart.mechanisms.subject import curve_of\n",
         f"claim = named({claim!r})",
         f"attack = {attack if sample is None else f'audit.{sample.counts!r}'}",
-        f"for failure in ta.{region}.failures(attack.fpr, {fnr}):",
+        f"for failure in {region}.failures(attack.fpr, {fnr}):",
         "    print(failure)",
         'print("FPR", attack.fpr, "TPR", attack.tpr)',
         'print("TPR ≤", curve_of(claim).tpr(attack.fpr))',

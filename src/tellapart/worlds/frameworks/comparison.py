@@ -45,7 +45,7 @@ FrameworkCall = tuple[str, Callable[[], FrameworkResult]]
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class FrameworkLeftOut:
     """A framework that has no number here, and why."""
 
     framework: str
@@ -53,11 +53,11 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FrameworkComparison:
     """What each framework says of one release, and which of them cannot say anything."""
 
     rows: tuple[FrameworkResult, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[FrameworkLeftOut, ...] = ()
 
     def __str__(self) -> str:
         return as_table(self.rows)
@@ -70,7 +70,7 @@ def compare_frameworks(
     policy: Policy | None = None,
     believed: Believed | None = None,
     delta: float | None = None,
-) -> Comparison:
+) -> FrameworkComparison:
     """How much one release tells, by each framework's own adversary.
 
     Blowfish is asked where a ``policy`` is given. ``believed`` is what data leave open where the
@@ -105,11 +105,11 @@ def compare_frameworks(
         except (Unsupported, InvalidArgument) as error:
             if name == _BLOWFISH and isinstance(error, InvalidArgument):
                 raise  # a policy that no database keeps is a mistake of whoever wrote it
-            left.append(LeftOut(name, str(error)))
+            left.append(FrameworkLeftOut(name, str(error)))
             errors.append(error)
     if not rows:
         raise _first(errors)
-    return Comparison(tuple(rows), tuple(left))
+    return FrameworkComparison(tuple(rows), tuple(left))
 
 
 def expected_seconds(model: Model, query: Any, release: Release) -> float:

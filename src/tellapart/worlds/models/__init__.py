@@ -2,7 +2,7 @@
 
 `base` says what every model answers; `table`, `independent`, `exchangeable`, `tree` and `gaussian`
 are models, `tellapart.worlds.markov` has chains; `queries` and `secrets` are asked of them, `laws`
-and `vectors` come back; `fitted_tables` and `table_sets` are what data leave open.
+come back; `fitted_tables` and `table_sets` are what data leave open.
 """
 
 from typing import TYPE_CHECKING

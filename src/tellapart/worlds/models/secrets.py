@@ -49,7 +49,16 @@ class RecordIn:
 
 @dataclass(frozen=True)
 class Predicate:
-    """Whatever a function says of the whole list of records; for tables only."""
+    """Whatever a function says of the whole list of records; for tables only.
+
+    >>> import tellapart as ta
+    >>> from tellapart.worlds import JointTable, Predicate, Sum, tell_apart
+    >>> coins = JointTable([[0, 1]] * 2, [[0.25, 0.25], [0.25, 0.25]])
+    >>> alike = Predicate(lambda d: d[0] == d[1])
+    >>> differ = Predicate(lambda d: d[0] != d[1])
+    >>> round(tell_apart(coins, Sum(), ta.Laplace(1), alike, differ).epsilon, 4)
+    1.0
+    """
 
     function: Callable[[tuple[float, ...]], Any]
 

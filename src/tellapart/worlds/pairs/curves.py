@@ -21,6 +21,11 @@ from tellapart.worlds.releases import Channel, Release, Releases, each_release, 
 
 Law = FiniteLaw | NormalLaw | VectorLaw
 
+_UNLIKE = (
+    "normal answers of unlike variance are not told apart here; ask about two values of one record"
+)
+_ENDLESS = "a channel has finitely many answers, a normal answer has endlessly many"
+
 
 class Extreme(NamedTuple):
     """An output and the logarithm of how much likelier one law makes it than the other.
@@ -91,7 +96,7 @@ def _both_normal(present: Law, absent: Law) -> tuple[NormalLaw, NormalLaw]:
 def _both_finite(present: Law, absent: Law) -> tuple[FiniteLaw, FiniteLaw]:
     if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
         return present, absent
-    raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")
+    raise Unsupported(_ENDLESS)
 
 
 def _under_gaussian(present: Law, absent: Law, sigma: float) -> tuple[Extreme, Extreme]:
@@ -101,10 +106,7 @@ def _under_gaussian(present: Law, absent: Law, sigma: float) -> tuple[Extreme, E
         return largest, smallest
     first, other = _both_normal(present, absent)
     if first.variance != other.variance:
-        raise Unsupported(
-            "normal answers of unlike variance are not told apart here; "
-            "ask about two values of one record"
-        )
+        raise Unsupported(_UNLIKE)
     if first.mean == other.mean:
         return Extreme(0.0, first.mean), Extreme(0.0, first.mean)
     far = math.copysign(math.inf, first.mean - other.mean)
@@ -120,9 +122,7 @@ def pair_curve(present: Law, absent: Law, release: Releases) -> TradeoffCurve:
         return vector_curve(present, absent, each_release(release, present.answers))
     if isinstance(present, FiniteLaw) and isinstance(absent, FiniteLaw):
         return _finite(present, absent, one_release(release))
-    if isinstance(present, NormalLaw) and isinstance(absent, NormalLaw):
-        return _normal(present, absent, one_release(release))
-    raise Unsupported("two laws of a true answer must both be finite or both be normal")
+    return _normal(*_both_normal(present, absent), one_release(release))
 
 
 def _finite(present: FiniteLaw, absent: FiniteLaw, release: Release) -> TradeoffCurve:
@@ -135,10 +135,7 @@ def _finite(present: FiniteLaw, absent: FiniteLaw, release: Release) -> Tradeoff
 
 def _normal(present: NormalLaw, absent: NormalLaw, release: Release) -> TradeoffCurve:
     if present.variance != absent.variance:
-        raise Unsupported(
-            "normal answers of unlike variance are not told apart here; "
-            "ask about two values of one record"
-        )
+        raise Unsupported(_UNLIKE)
     shift = abs(present.mean - absent.mean)
     if isinstance(release, Gaussian):
         # What the data themselves vary counts as noise.
@@ -146,4 +143,4 @@ def _normal(present: NormalLaw, absent: NormalLaw, release: Release) -> Tradeoff
     if isinstance(release, Laplace):
         deviation = math.sqrt(present.variance)
         return normal_laplace(shift / release.scale, deviation / release.scale)
-    raise Unsupported("a channel has finitely many answers, a normal answer has endlessly many")
+    raise Unsupported(_ENDLESS)

@@ -324,12 +324,24 @@ def _check_graph(graph: Graph, domain: tuple[Value, ...]) -> None:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many records have each value of the domain."""
+    """How many records have each value of the domain.
+
+    >>> from tellapart.worlds import policies
+    >>> policy = policies.Policy(range(100), policies.DistanceGraph(1), records=10)
+    >>> policy.sensitivity(policies.Histogram()).value
+    2.0
+    """
 
 
 @dataclass(frozen=True)
 class CumulativeHistogram:
-    """How many records are at most each value of the domain, whose values are numbers."""
+    """How many records are at most each value of the domain, whose values are numbers.
+
+    >>> from tellapart.worlds import policies
+    >>> policy = policies.Policy(range(100), policies.DistanceGraph(1), records=10)
+    >>> policy.sensitivity(policies.CumulativeHistogram()).value
+    1.0
+    """
 
 
 PolicyQuery = Sum | Linear | Histogram | CumulativeHistogram | Callable[[tuple[Value, ...]], Any]

@@ -13,7 +13,12 @@ Value = Any  # a number or a tuple of attributes
 
 @dataclass(frozen=True)
 class CompleteGraph:
-    """Any two values of a record are a secret, as in differential privacy."""
+    """Any two values of a record are a secret, as in differential privacy.
+
+    >>> from tellapart.worlds import Sum, policies
+    >>> policies.Policy(range(100), policies.CompleteGraph(), records=10).sensitivity(Sum()).value
+    99.0
+    """
 
     def edge(self, one: Value, other: Value) -> bool:
         """Whether these two different values are a secret."""
@@ -22,7 +27,14 @@ class CompleteGraph:
 
 @dataclass(frozen=True)
 class AttributeGraph:
-    """Two values are a secret if they differ in one attribute only; values are tuples."""
+    """Two values are a secret if they differ in one attribute only; values are tuples.
+
+    >>> from tellapart.worlds import policies
+    >>> people = [(age, sex) for age in (0, 1, 2) for sex in (0, 1)]
+    >>> policy = policies.Policy(people, policies.AttributeGraph(), records=10)
+    >>> policy.sensitivity(policies.Histogram()).value
+    2.0
+    """
 
     def edge(self, one: Value, other: Value) -> bool:
         """Whether these two different values are a secret."""

@@ -12,13 +12,9 @@ from scipy.stats import beta, binom
 import tellapart as ta
 from tellapart.audit import Counts
 from tellapart.audit.counts import clopper_pearson, exact_tails, score
-from tellapart.audit.counts.buehler import Ranking, buehler_p_value
+from tellapart.audit.counts.buehler import Ranking, berger_boos_epsilon, buehler_p_value
 from tellapart.audit.counts.clopper_pearson import Forms
-from tellapart.audit.counts.intervals import (
-    berger_boos_epsilon,
-    buehler_epsilon,
-    clopper_pearson_epsilon,
-)
+from tellapart.audit.counts.intervals import buehler_epsilon, clopper_pearson_epsilon
 from tellapart.errors import InvalidArgument
 
 berger_boos_box = partial(berger_boos_epsilon, ranking=Ranking.BOX)

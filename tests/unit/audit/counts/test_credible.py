@@ -11,8 +11,7 @@ import tellapart as ta
 from tellapart.audit import Counts
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import coverage
-from tellapart.audit.counts.credible import jeffreys_epsilon
-from tellapart.audit.counts.intervals import joint_beta_epsilon
+from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 
 
 def _naive_posterior(counts, epsilon, delta):

@@ -10,10 +10,9 @@ from scipy.stats import binom
 import tellapart as ta
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.buehler import Ranking
+from tellapart.audit.counts.buehler import Ranking, berger_boos_epsilon
 from tellapart.audit.counts.clopper_pearson import delta_lower, gaussian_epsilon, mu_lower
 from tellapart.audit.counts.intervals import (
-    berger_boos_epsilon,
     box_epsilon,
     buehler_epsilon,
     clopper_pearson,

@@ -11,8 +11,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts.credible import jeffreys_epsilon
-from tellapart.audit.counts.intervals import joint_beta_epsilon
+from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.curve.guarantees import gaussian
 
 HIGHER, LOWER, EITHER = audit.Orientation

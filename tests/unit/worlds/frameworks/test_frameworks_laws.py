@@ -24,6 +24,8 @@ from tellapart.worlds.frameworks import (
     dependent,
     differential_privacy,
     group_privacy,
+    membership,
+    mutual_information,
     pufferfish,
     pufferfish_by_record,
 )
@@ -471,3 +473,15 @@ def test_the_witness_is_that_of_the_worst_model_in_any_order():
     for order in (models, models[::-1]):
         found = pufferfish_by_record(order, Sum(), ta.Laplace(1))
         assert found.witness.log_ratio == pytest.approx(np.nanmax(found.epsilons), abs=CLOSE)
+
+
+@pytest.mark.parametrize("unit", [0.5, 0.3])
+@pytest.mark.parametrize("framework", [pufferfish, membership, mutual_information])
+def test_the_unit_of_weights_and_noise_does_not_matter(framework, unit):
+    """Also where only some of the weighted values are whole numbers."""
+    records = Independent([[0.5, 0.5], [0.3, 0.7], [0.5, 0.5], [0.2, 0.8]])
+    weights = np.array([2.0, 1.0, 2.0, 4.0])
+    whole = framework(records, Linear(weights), ta.Laplace(2.0)).epsilon
+    assert framework(records, Linear(weights * unit), ta.Laplace(2.0 * unit)).epsilon == (
+        pytest.approx(whole, rel=CLOSE)
+    )

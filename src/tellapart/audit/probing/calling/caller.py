@@ -342,8 +342,11 @@ def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.
         return
     why = f"mechanism must end: none of {_TRIAL_CALLS} trial calls on each input did in time"
     if failures[0] == GONE:
-        why = f"mechanism must return: each of {_TRIAL_CALLS} trial calls {GONE}"
-    elif isinstance(caller.mechanism, Program):
+        raise Unsupported(
+            "no verdict: when it was called, the code ended its process by itself, in each of "
+            f"{_TRIAL_CALLS} trial calls"
+        )
+    if isinstance(caller.mechanism, Program):
         why += (
             " (a program must flush its output after every answer, and the timeout of its first "
             "answer includes its start)"

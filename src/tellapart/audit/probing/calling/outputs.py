@@ -44,6 +44,8 @@ class Broken:
 
 HANGS = Broken("hangs")
 GONE = Broken("ends its process")
+# What sys.exit raises asks for the same.
+ENDS = (GONE, Broken.by(SystemExit()))
 
 
 @dataclass(frozen=True, eq=False)

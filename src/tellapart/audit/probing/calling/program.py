@@ -196,6 +196,10 @@ class Program:
     ``command`` is one text, divided as a shell would, or a list of words; no shell runs it. With
     a ``timeout``, in seconds for each answer, calls are made one by one; one that takes longer is
     cut off and counts as an output, "hangs", and so is a program that ends with an error.
+
+    >>> from tellapart import audit
+    >>> audit.Program("Rscript release.R --epsilon 1", timeout=5)
+    Program(command='Rscript release.R --epsilon 1', timeout=5)
     """
 
     command: str | Sequence[str]
