@@ -191,3 +191,15 @@ def test_unsampled_it_is_the_plain_law():
     for a, b in zip(mine.cumulants(c), plain.cumulants(c), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-13)
     np.testing.assert_allclose(np.exp(mine.along(0.7, y)), np.exp(plain.along(0.7, y)), atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [(0.99, 0.01), (0.5, 0.5), (0.81, 0.18, 0.01), (0.3, 0.0, 0.7)])
+@pytest.mark.parametrize("mu", [0.1, 1.0, 5.0])
+def test_a_loss_is_as_dense_as_its_output_over_the_slope(mu, weights):
+    """However large it is: the slope by a step in an imaginary direction, which loses no digit."""
+    law = MixtureLoss(mu, weights)
+    output = np.array([-2.0, 0.0, 3.0, 30.0, 100.0, 500.0])
+    slope = law.loss_at(output + 1e-30j).imag / 1e-30
+    want = -(output**2) / 2 - np.log(2 * np.pi) / 2 - np.log(slope)
+    density = law.log_density_above_least(law.above_least(output))
+    np.testing.assert_allclose(density, want, rtol=1e-9)
