@@ -29,7 +29,8 @@ NAMES = {
     """,
     "tellapart.risk": """
         advantage auc bayes_error best_decision epsilon f_score gaussian_mu laplace_epsilon
-        least_epsilon max_posterior posterior ppv precision rates_from_precision success summary tpr words
+        least_epsilon max_posterior posterior ppv precision rates_from_precision success summary
+        tpr words
     """,
     "tellapart.choose": """
         FROM_MODEL Infeasible at_least at_most compare frontier largest least noise
