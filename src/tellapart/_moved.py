@@ -61,7 +61,7 @@ NAMES = {
         "tellapart.audit.trainings.training_audit": "Exposed",
     },
     "tellapart.audit.trainings.attacks": {
-        "tellapart.audit.trainings.lira": "Described logits",
+        "tellapart.audit.trainings.lira": "Described:LiraDescription logits",
     },
     "tellapart.audit.searching.domains": {
         "tellapart.audit.searching.domain": "Domain",

@@ -71,7 +71,7 @@ def serve(
         from waitress import create_server, wasyncore
 
         from tellapart.web import limits
-        from tellapart.web.workers import Limits, WorkerPool
+        from tellapart.web.workers import WorkerLimits, WorkerPool
     except ImportError as missing:
         raise Unsupported(_EXTRA) from missing
     _try(where)
@@ -81,7 +81,7 @@ def serve(
     connections: dict[int, object] = {}
     server = None
     # Its processes load what they need while this one does.
-    pool = WorkerPool(Limits(limits.LONGEST, limits.MOST_MEMORY))
+    pool = WorkerPool(WorkerLimits(limits.LONGEST, limits.MOST_MEMORY))
     try:
         server = create_server(
             _application(pool),

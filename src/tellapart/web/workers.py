@@ -42,7 +42,7 @@ class Crashed(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkerLimits:
     """Seconds and bytes of one question, and how many are answered at once."""
 
     seconds: float
@@ -57,7 +57,7 @@ class Limits:
 class _Worker:
     """One process; a thread of its own reads what it says, so that nobody waits for ever."""
 
-    def __init__(self, limits: Limits, loads: str) -> None:
+    def __init__(self, limits: WorkerLimits, loads: str) -> None:
         path = [entry or os.getcwd() for entry in sys.path]
         usual = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(  # noqa: S603
@@ -142,7 +142,7 @@ class _Turn:
 class WorkerPool:
     """Processes that have loaded a module and are ready to answer; `close` ends them all."""
 
-    def __init__(self, limits: Limits, loads: str = "tellapart.web.questions") -> None:
+    def __init__(self, limits: WorkerLimits, loads: str = "tellapart.web.questions") -> None:
         self._limits, self._loads = limits, loads
         self._changed = Condition()
         self._turns: list[_Turn] = []

@@ -12,10 +12,10 @@ from dataclasses import replace
 import pytest
 
 from tellapart.errors import LimitReached
-from tellapart.web.workers import Crashed, Limits, Superseded, WorkerPool
+from tellapart.web.workers import Crashed, WorkerLimits, Superseded, WorkerPool
 
 GIGABYTE = 2**30
-HURRIED = Limits(seconds=1.5, memory=GIGABYTE, quick=2, long=1, long_after=0.3, patience=60)
+HURRIED = WorkerLimits(seconds=1.5, memory=GIGABYTE, quick=2, long=1, long_after=0.3, patience=60)
 LOADS = "math"  # quicker than all that views need
 ENDLESS = range(10**15)  # `sum` of it stays in C and lets no other thread run
 
@@ -104,7 +104,7 @@ def test_a_newer_question_of_a_window_ends_a_long_one_before_it(pool):
 
 
 def test_more_than_can_wait_are_refused_at_once():
-    few = Limits(seconds=20, memory=GIGABYTE, quick=1, long=1, long_after=15, waiting=2)
+    few = WorkerLimits(seconds=20, memory=GIGABYTE, quick=1, long=1, long_after=15, waiting=2)
     with closing(WorkerPool(few, LOADS)) as crowded:
         threads, found = in_threads(
             [lambda k=k: crowded.ask(time.sleep, 3_600, k) for k in range(3)]
@@ -133,8 +133,8 @@ def test_nothing_is_left_once_a_pool_is_closed():
 def test_processes_end_with_a_server_that_was_killed():
     code = (
         "import os, signal, time\n"
-        "from tellapart.web.workers import Limits, WorkerPool\n"
-        "pool = WorkerPool(Limits(seconds=60, memory=2**30), 'math')\n"
+        "from tellapart.web.workers import WorkerLimits, WorkerPool\n"
+        "pool = WorkerPool(WorkerLimits(seconds=60, memory=2**30), 'math')\n"
         "print(pool.ask(eval, \"__import__('os').getpid()\", 1), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

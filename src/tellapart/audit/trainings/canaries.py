@@ -28,7 +28,7 @@ _MOST = 10**8
 
 
 @dataclass(frozen=True, eq=False)
-class Canaries:
+class CanarySet:
     """Records made to be found: each is in the training or not by its own fair coin.
 
     ``records`` has a row for each; ``labels`` is None where they have none, as gradients.
@@ -87,7 +87,7 @@ class Canaries:
         return coins
 
 
-def dirac_gradients(count: int, dimension: int, norm: float) -> Canaries:
+def dirac_gradients(count: int, dimension: int, norm: float) -> CanarySet:
     """Gradients an attacker can read off an update: each in a coordinate of its own.
 
     No canary may share its coordinate, so that there are at most ``dimension``; they take the last
@@ -105,10 +105,10 @@ def dirac_gradients(count: int, dimension: int, norm: float) -> Canaries:
     length = _checks.finite_above_zero(norm=norm)
     if many * size > _MOST:
         _checks.refuse("count", f"be at most {_MOST // size} for this dimension", count)
-    return Canaries(length * np.eye(many, size, size - many))
+    return CanarySet(length * np.eye(many, size, size - many))
 
 
-def mislabelled(X: ArrayLike, y: ArrayLike, count: int, seed: int) -> Canaries:
+def mislabelled(X: ArrayLike, y: ArrayLike, count: int, seed: int) -> CanarySet:
     """Examples with a wrong label, which a model can only know by heart.
 
     So many rows of ``X`` are drawn, and each gets a label of ``y`` that is not its own, every
@@ -131,4 +131,4 @@ def mislabelled(X: ArrayLike, y: ArrayLike, count: int, seed: int) -> Canaries:
     rng = run.generator((_checks.whole(0, 2**62, seed=seed), _CHOICE))
     drawn = rng.choice(len(records), many, replace=False)
     other = rng.integers(1, len(known), many)
-    return Canaries(records[drawn], known[(own[drawn] + other) % len(known)])
+    return CanarySet(records[drawn], known[(own[drawn] + other) % len(known)])

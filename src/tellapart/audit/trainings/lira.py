@@ -163,7 +163,7 @@ def _compared(values: Array, centres: Sequence[Array], spreads: Sequence[Array])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Described:
+class LiraDescription:
     """Scores for description only: each model's were fitted on all others.
 
     A model's coins are independent of the other models, so its own scores are good for `one_run`.
@@ -196,7 +196,7 @@ class Described:
 
     def __repr__(self) -> str:
         models, targets = self.scores.shape
-        return f"Described({models:,} models, {targets:,} targets, for description only)"
+        return f"LiraDescription({models:,} models, {targets:,} targets, for description only)"
 
 
 def lira(
@@ -206,7 +206,7 @@ def lira(
     online: bool = True,
     fixed_variance: bool = False,
     scaled: bool = False,
-) -> Described:
+) -> LiraDescription:
     """Every model attacked with all others as shadow models: for description only.
 
     One row for each model, one column for each target. An audit fits `Lira` on some models and
@@ -232,7 +232,7 @@ def lira(
             for others, at in zip(rest, usual, strict=True)
         ]
         scores[:, some] = _compared(values[:, some], [others.mean for others in rest], spreads)
-    return Described(scores, inside)
+    return LiraDescription(scores, inside)
 
 
 def _leave_one_out_spread(attack: Lira, values: Array, side: Inclusion) -> Array:

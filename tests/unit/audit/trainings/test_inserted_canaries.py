@@ -121,7 +121,7 @@ COINS = np.array([True, False, True])
         (lambda: MADE.along(np.zeros((2, 5))), "updates must be rows of 4 numbers"),
         (lambda: MADE.inclusion(-1), "seed must be"),
         (
-            lambda: canaries.Canaries(np.eye(2), np.zeros(2)).along(np.eye(2)),
+            lambda: canaries.CanarySet(np.eye(2), np.zeros(2)).along(np.eye(2)),
             "canaries must be gradients, without labels",
         ),
     ],
