@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tellapart.errors import LimitReached
-from tellapart.web.workers import Crashed, WorkerLimits, Superseded, WorkerPool
+from tellapart.web.workers import Crashed, Superseded, WorkerLimits, WorkerPool
 
 GIGABYTE = 2**30
 HURRIED = WorkerLimits(seconds=1.5, memory=GIGABYTE, quick=2, long=1, long_after=0.3, patience=60)
