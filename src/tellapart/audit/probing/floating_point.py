@@ -16,7 +16,7 @@ from tellapart._checks import Array
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Power, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, from_counts
-from tellapart.audit.probing.calling.caller import detect_convention
+from tellapart.audit.probing.calling.caller import detect_convention, refuse_equal_inputs
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.outputs import Outputs
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
@@ -294,6 +294,7 @@ def probe_bits(
     key = _checks.whole(0, 2**62, seed=seed)
     known = None if centres is None else _answers(centres)
     width = None if scale is None else _checks.finite_above_zero(scale=scale)
+    refuse_equal_inputs(d0, d1)
     caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
     outputs = [draw(caller, data, count, (key, k)) for k, data in enumerate((d0, d1))]
     refuse_unjudgeable(caller, (d0, d1), (outputs[0], outputs[1]))

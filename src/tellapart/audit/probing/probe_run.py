@@ -21,7 +21,7 @@ from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.many_run_audit import Favoured, at_ranks
-from tellapart.audit.probing.calling.caller import Caller, detect_convention, fingerprint
+from tellapart.audit.probing.calling.caller import Caller, detect_convention, refuse_equal_inputs
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import Outputs, joined
@@ -94,9 +94,7 @@ def probe(
     for name, given in (("features", features), ("progress", progress)):
         if given is not None:
             _checks.function(**{name: given})
-    same = fingerprint(d0)
-    if same is not None and same == fingerprint(d1):
-        _checks.refuse("d1", "differ from d0, or nothing can be told apart", d1)
+    refuse_equal_inputs(d0, d1)
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")

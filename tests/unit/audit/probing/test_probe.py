@@ -347,10 +347,11 @@ def test_noise_that_is_kept_cannot_be_judged_either_way(until_decided, name):
         )
 
 
+@pytest.mark.parametrize("door", [audit.probe, audit.probe_bits])
 @pytest.mark.parametrize("data", [1.0, [1, 2], np.arange(3), {"a": [1]}])
-def test_inputs_that_are_the_same_are_refused(data):
+def test_inputs_that_are_the_same_are_refused(data, door):
     def noisy(given, rng):
         return rng.laplace()
 
     with pytest.raises(ta.InvalidArgument, match=r"^d1 must differ from d0"):
-        audit.probe(noisy, data, data, claim=ta.guarantee(1.0), samples=2_000)
+        door(noisy, data, data, claim=ta.guarantee(1.0), samples=2_000)
