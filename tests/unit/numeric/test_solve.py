@@ -46,6 +46,16 @@ def test_a_jump_is_bracketed_from_both_sides():
     assert np.all(neighbours(low, high))
 
 
+@pytest.mark.parametrize("begin", [1.0, 2.5, 7 / 3])
+def test_where_a_function_stays_zero_the_bracket_ends_where_that_begins(begin):
+    def f(x):
+        return np.where(x < begin, 1.0, np.where(x < 9, 0.0, -1.0))
+
+    low, high = solve.falling_root(f, np.zeros(1), np.full(1, 10.0))
+    assert low[0] < begin <= high[0]
+    assert np.all(neighbours(low, high))
+
+
 def test_infinite_values_are_no_obstacle():
     def f(x):
         return np.where(x < 2, np.inf, np.where(x < 3, 1.0, -np.inf))
