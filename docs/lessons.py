@@ -130,7 +130,7 @@ def promise() -> Figure:
     subjects = {
         "randomised response": ta.RandomizedResponse(1),
         "Laplace noise": ta.Laplace.with_epsilon(1),
-        "Gaussian noise, δ = 1e-5": ta.Gaussian.analytic(1, 1e-5),
+        "Gaussian noise, δ = 1e-5": ta.Gaussian.with_epsilon(1, 1e-5),
     }
     plot.tradeoff(subjects, axes=right)
     right.set_title("Three mechanisms with ε = 1")

@@ -271,7 +271,7 @@ def test_domination_is_a_larger_profile(a: ta.TradeoffCurve, b: ta.TradeoffCurve
 @given(st.floats(0.02, 0.5), st.floats(0.1, 4))
 def test_a_promise_dominates_whatever_keeps_it(delta: float, epsilon: float) -> None:
     """Also where the mechanism's losses are unbounded: the profile counts, not the largest ε."""
-    exact = ta.Gaussian.analytic(epsilon, delta).curve()
+    exact = ta.Gaussian.with_epsilon(epsilon, delta).curve()
     assert np.isinf(exact.epsilon(0.0))
     for promise in (ta.guarantee(epsilon, delta), ta.guarantee(pairs=[(epsilon, delta)])):
         assert ta.dominates(promise, exact)
@@ -307,7 +307,7 @@ def _cells(shift: float) -> tuple[np.ndarray, np.ndarray]:
 @settings(max_examples=examples(25), deadline=None)
 @given(st.floats(0.05, 6), st.floats(1e-12, 0.2))
 def test_analytic_gaussian_is_safe_and_tight(epsilon: float, delta: float) -> None:
-    mechanism = ta.Gaussian.analytic(epsilon, delta)
+    mechanism = ta.Gaussian.with_epsilon(epsilon, delta)
     assert mechanism.curve().delta(epsilon) <= delta
     assert ta.Gaussian(mechanism.sigma * (1 - 1e-9)).curve().delta(epsilon) > delta
 

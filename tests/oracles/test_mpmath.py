@@ -472,7 +472,7 @@ def test_planar_laplace_epsilon(m):
 @pytest.mark.parametrize("delta", [1e-100, 1e-12, 1e-5, 0.02, 0.5, 0.99])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 7.0, 100.0])
 def test_the_analytic_gaussian_meets_its_delta(epsilon, delta):
-    mechanism = ta.Gaussian.analytic(epsilon, delta, sensitivity=3.0)
+    mechanism = ta.Gaussian.with_epsilon(epsilon, delta, sensitivity=3.0)
     reached = exact.GaussianShift(3 / mp.mpf(mechanism.sigma)).delta(epsilon)
     assert reached <= delta  # never more than was asked
     assert error(delta, reached) <= RELATIVE

@@ -215,6 +215,7 @@ def test_the_names_that_stand_are_there():
         ta.Laplace.with_epsilon: ["epsilon", "sensitivity"],
         ta.Gaussian.classic: ["epsilon", "delta", "sensitivity"],
         ta.Gaussian.analytic: ["epsilon", "delta", "sensitivity"],
+        ta.Gaussian.with_epsilon: ["epsilon", "delta", "sensitivity"],
         ta.TradeoffCurve.beta: ["self", "alpha"],
         ta.TradeoffCurve.tpr: ["self", "fpr"],
         ta.TradeoffCurve.delta: ["self", "epsilon"],

@@ -319,7 +319,7 @@ KINDS: dict[str, Kind] = {
             "gaussian",
             (
                 Way(Gaussian, ("sigma",), _SCALED),
-                Way(Gaussian.analytic, ("epsilon", "delta"), _SCALED),
+                Way(Gaussian.with_epsilon, ("epsilon", "delta"), _SCALED),
             ),
             "sigma=1",
             ("sigma", "epsilon"),

@@ -131,7 +131,7 @@ class Gaussian(AdditiveNoise):
         """The textbook noise σ = √(2·log(1.25/δ))·Δ/ε, whose proof covers ε ≤ 1 only.
 
         Beyond that it is checked against the exact curve and refused where it breaks its
-        promise (for δ = 1e-5: from ε = 8.42 on). `analytic` needs less noise and always holds.
+        promise (for δ = 1e-5: from ε = 8.42 on). `with_epsilon` needs less noise and always holds.
 
         >>> round(Gaussian.classic(epsilon=0.5, delta=1e-5).sigma, 4)
         9.6896
@@ -144,12 +144,12 @@ class Gaussian(AdditiveNoise):
             raise InvalidArgument(
                 f"epsilon must be small enough for the classic calibration (its proof covers "
                 f"epsilon ≤ 1), got {e!r}: σ = {sigma:.6g} has δ = {reached!r} there, not "
-                f"{d!r}; use Gaussian.analytic"
+                f"{d!r}; use Gaussian.with_epsilon"
             )
         return cls(sigma, size, neighbours=neighbours)
 
     @classmethod
-    def analytic(
+    def with_epsilon(
         cls,
         epsilon: float,
         delta: float,
@@ -157,11 +157,12 @@ class Gaussian(AdditiveNoise):
         *,
         neighbours: Neighbours = ADD_REMOVE,
     ) -> Self:
-        """The least noise that keeps (ε, δ), from the exact curve (Balle and Wang 2018).
+        """The least noise that keeps (ε, δ): the analytic Gaussian mechanism (Balle, Wang 2018).
 
-        Taken from the side that keeps the promise: δ is missed by less than 1e-12 of itself.
+        From the exact curve, rounded conservatively: δ is missed by less than 1e-12 of itself.
+        ``Gaussian.analytic`` is another name of it.
 
-        >>> round(Gaussian.analytic(epsilon=1, delta=1e-5).sigma, 4)
+        >>> round(Gaussian.with_epsilon(epsilon=1, delta=1e-5).sigma, 4)
         3.7306
         """
         e, d = _checks.finite_at_least_zero(epsilon=epsilon), _checks.inside_unit(delta=delta)
@@ -186,6 +187,8 @@ class Gaussian(AdditiveNoise):
         while GaussianCurve(size / sigma).delta(e) > d:  # the last few ulp, in σ itself
             sigma = math.nextafter(sigma, math.inf)
         return cls(sigma, size, neighbours=neighbours)
+
+    analytic = with_epsilon
 
     @property
     def noise(self) -> GaussianLaw:

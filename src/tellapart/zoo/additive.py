@@ -23,7 +23,7 @@ SCALE = 1.0
 # so large because 10^5 calls can show no excess over a small one at this ε.
 CLASSICAL = (1.0, 1e-5)
 BEYOND = (7.0, 0.4)
-ANALYTIC_SIGMA = Gaussian.analytic(*CLASSICAL).sigma
+ANALYTIC_SIGMA = Gaussian.with_epsilon(*CLASSICAL).sigma
 FEW = 256
 # Snapping: outputs lie within ±BOUND, on multiples of the power of two above the scale.
 BOUND = 32.0

@@ -18,7 +18,7 @@ from tellapart.mechanisms.catalogue import KINDS, named, named_family
         ("laplace:epsilon=2", ta.Laplace.with_epsilon(2)),
         ("laplace:scale=0.5,sensitivity=3", ta.Laplace(0.5, 3)),
         ("gaussian:sigma=2", ta.Gaussian(2)),
-        ("gaussian:epsilon=1,delta=1e-5", ta.Gaussian.analytic(1, 1e-5)),
+        ("gaussian:epsilon=1,delta=1e-5", ta.Gaussian.with_epsilon(1, 1e-5)),
         ("gaussian-classic:epsilon=1,delta=1e-5", ta.Gaussian.classic(1, 1e-5)),
         (
             " discrete-laplace: epsilon = 1 , sensitivity = 2 ",

@@ -51,9 +51,11 @@ BAD = [
         ("delta", 0.1),
         bad=(0, -1, INF),
     ),
-    *numeric(ta.Gaussian.analytic, "epsilon", NOT_NEGATIVE, ("delta", 0.1), bad=(-1, INF)),
-    *numeric(ta.Gaussian.analytic, "delta", OPEN, ("epsilon", 1), bad=(0, 1, -1, 2)),
-    *numeric(ta.Gaussian.analytic, "sensitivity", FINITE_POSITIVE, ("epsilon", 1), ("delta", 0.1)),
+    *numeric(ta.Gaussian.with_epsilon, "epsilon", NOT_NEGATIVE, ("delta", 0.1), bad=(-1, INF)),
+    *numeric(ta.Gaussian.with_epsilon, "delta", OPEN, ("epsilon", 1), bad=(0, 1, -1, 2)),
+    *numeric(
+        ta.Gaussian.with_epsilon, "sensitivity", FINITE_POSITIVE, ("epsilon", 1), ("delta", 0.1)
+    ),
     *numeric(ta.DiscreteLaplace, "scale", POSITIVE),
     *numeric(ta.DiscreteLaplace.with_epsilon, "epsilon", NOT_NEGATIVE, bad=(-1, INF)),
     *numeric(ta.DiscreteGaussian, "sigma", POSITIVE),
@@ -144,7 +146,7 @@ BAD = [
         {"epsilon": 9, "delta": 1e-5},
         "epsilon must be small enough for the classic calibration (its proof covers epsilon ≤ 1), "
         "got 9.0: σ = 0.538312 has δ = 1.3588135576791792e-05 there, not 1e-05; "
-        "use Gaussian.analytic",
+        "use Gaussian.with_epsilon",
     ),
 ]
 
@@ -172,7 +174,7 @@ def test_options_reach_the_mechanism():
     made = [
         ta.Laplace.with_epsilon(1, 2, **replace),
         ta.Gaussian.classic(1, 0.1, 2, **replace),
-        ta.Gaussian.analytic(1, 0.1, 2, **replace),
+        ta.Gaussian.with_epsilon(1, 0.1, 2, **replace),
         ta.DiscreteLaplace.with_epsilon(1, 2, **replace),
         ta.TruncatedLaplace.with_epsilon(1, 0.1, 2, **replace),
         ta.UniformNoise.optimal(0.1, 2, **replace),
@@ -204,7 +206,7 @@ def test_no_epsilon_needs_infinite_noise():
 @pytest.mark.parametrize("epsilon", [0, 1e-6, 0.5, 1, 10, 800])
 @pytest.mark.parametrize("delta", [1e-300, 1e-9, 0.01, 0.5, 0.999])
 def test_analytic_gaussian_noise_is_enough_and_no_more(epsilon, delta):
-    mechanism = ta.Gaussian.analytic(epsilon, delta, sensitivity=3)
+    mechanism = ta.Gaussian.with_epsilon(epsilon, delta, sensitivity=3)
     assert mechanism.curve().delta(epsilon) <= delta
     assert ta.Gaussian(mechanism.sigma * (1 - 1e-9), 3).curve().delta(epsilon) > delta
 
@@ -219,7 +221,7 @@ def test_classic_gaussian_noise_is_the_textbook_formula(epsilon):
 @pytest.mark.parametrize(("delta", "last"), [(0.01, 6.77), (1e-5, 8.42), (1e-8, 9.37)])
 def test_classic_gaussian_noise_is_refused_where_it_breaks(delta, last):
     ta.Gaussian.classic(last - 0.01, delta)
-    with pytest.raises(ta.InvalidArgument, match=re.escape("use Gaussian.analytic")):
+    with pytest.raises(ta.InvalidArgument, match=re.escape("use Gaussian.with_epsilon")):
         ta.Gaussian.classic(last + 0.01, delta)
 
 
