@@ -206,7 +206,7 @@ def test_a_range_of_priors_knows_which_measures_grow_with_the_prior(seen):
 
 
 def test_both_are_in_the_report(seen):
-    assert "overlooked at 0.05" in seen["report"]
-    assert "halved:half=1" in seen["report"]
+    assert "overlooked at 0.05" in seen["report"][0]
+    assert "halved:half=1" in seen["report"][0]
     filed = json.loads(seen["filed"][1])
     assert "overlooked at 0.05" in json.dumps(filed)
