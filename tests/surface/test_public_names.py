@@ -225,7 +225,7 @@ def test_the_names_that_stand_are_there():
     for function, parameters in signatures.items():
         assert list(inspect.signature(function).parameters)[: len(parameters)] == parameters
     signatures = {
-        audit.Scores: ["members", "others"],
+        audit.Scores: ["members", "non_members"],
         audit.Scores.read: ["path"],
         audit.many_runs: ["scores", "confidence", "method"],
         audit.one_run: ["scores", "confidence"],

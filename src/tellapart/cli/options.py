@@ -111,6 +111,16 @@ else:
         None,
     )
 Fpr = Annotated[float, Parameter(help=FPR.option)]
+Verbose = Annotated[
+    bool,
+    Parameter(
+        name=["--verbose", "-v"],
+        negative="",
+        group=OUTPUT,
+        help="Print every detail.",
+        show_default=False,
+    ),
+]
 OutOf = Annotated[float, Parameter(help="Of how many people to speak, a whole number.")]
 
 

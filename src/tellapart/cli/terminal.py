@@ -143,6 +143,11 @@ def item(console: Console, text: str) -> None:
     console.print(Text(f"{_INDENT}- {_wrapped(text, console.width, 2 * _INDENT)[4:]}"))
 
 
+def hint(console: Console, text: str) -> None:
+    """Where more is to be had."""
+    console.print(Text(f"\n{_wrapped(f'({text})', console.width, _INDENT)}", style="dim"))
+
+
 def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> None:
     """Rows of text, the head first: side by side where they fit, else one block a row."""
     head, *rows = cells
