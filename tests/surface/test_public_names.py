@@ -79,8 +79,8 @@ NAMES = {
     "tellapart.accountants.dp_accounting": "CurveAccountant",
     "tellapart.accountants.opacus": "CurveAccountant accountant",
     "tellapart.plot": """
-        audit compare deployments f_score frontier leakage noise panels precision_recall
-        region_point regions roc save standings style styled tradeoff
+        audit compare deployments f_score frontier leakage noise panels people precision_recall
+        profile region_point regions roc save standings style styled tradeoff
     """,
     "tellapart.report": "QUESTIONS Report of page write",
     "tellapart.reproduce": "run table_one verdicts",

@@ -17,7 +17,15 @@ from tellapart._checks import refuse
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
-from tellapart.cli.options import Attacker, Knowledge, Option, Output, option_of
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    Option,
+    Output,
+    PictureKind,
+    option_of,
+    picture_of,
+)
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
 from tellapart.mechanisms.catalogue import KINDS, named
@@ -198,6 +206,7 @@ def compare(
         Parameter(help="The δ of every ε.  [default: the one δ of the mechanisms, or 1e-5]"),
     ] = None,
     at_delta: AtDelta = (),
+    kind: PictureKind = "both",
     output: Output = Output(),
 ) -> None:
     r"""Several mechanisms side by side: every risk, who leaks more, and where that changes.
@@ -244,9 +253,8 @@ def compare(
         terminal.table(console, comparison.gaps())
 
     def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare(subjects)
+        fpr = attacker.given()["fpr"]
+        return picture_of(kind, subjects, prior=prior, fpr=fpr, delta=deltas.first)
 
     data = {
         "prior": prior,

@@ -14,7 +14,15 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Attacker, Knowledge, OutOf, Output, Values
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    OutOf,
+    Output,
+    PictureKind,
+    Values,
+    picture_of,
+)
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
@@ -43,6 +51,7 @@ def risk(
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
     out_of: OutOf = 1_000,
+    kind: PictureKind = "both",
     output: Output = Output(),
 ) -> None:
     r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
@@ -57,6 +66,8 @@ def risk(
         tellapart risk laplace --epsilon 1 --fpr 0.001
         tellapart risk gaussian --sigma 2 --json
         tellapart risk staircase:epsilon=1 --plot risk.svg
+        tellapart risk gaussian --sigma 2 \
+            --plot profile.svg --kind profile
         tellapart risk dpsgd --noise-multiplier 1 \
             --sampling-rate 0.01 --steps 1000
     """
@@ -90,9 +101,8 @@ def risk(
             terminal.line(console, sentence)
 
     def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare({name: subject})
+        about = {"prior": prior, "fpr": asked_of["fpr"], "delta": deltas.first}
+        return picture_of(kind, {name: subject}, **about)
 
     data = {
         "mechanism": name,
