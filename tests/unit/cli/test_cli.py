@@ -198,6 +198,9 @@ def test_several_regions(parsed):
     "command",
     [
         ("risk", "laplace", "--epsilon", "1"),
+        ("risk", "laplace", "--epsilon", "1", "--kind", "profile"),
+        ("risk", "laplace", "--epsilon", "1", "--kind", "people", "--prior", "0.1"),
+        ("compare", "any:epsilon=1", "laplace:epsilon=1", "--kind", "precision-recall"),
         ("choose", "laplace", "--max-advantage", "0.1"),
         ("choose", "any", "--max-advantage", "0.1"),
         ("choose", "discrete-laplace", "--max-advantage", "0.5"),
