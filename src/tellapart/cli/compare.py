@@ -222,6 +222,8 @@ def compare(
         tellapart compare --deployments broadband emojis
         tellapart compare laplace:epsilon=1 --deployments apple
     """
+    if kind == "people":
+        refuse("--kind", "be another picture: people are drawn for one mechanism, by risk", kind)
     subjects = {name: named(name) for name in mechanisms}
     prior = knowledge.prior_inside()
     if names is not None:

@@ -130,8 +130,6 @@ def picture_of(
     from tellapart import plot
 
     if kind == "people":
-        if len(subjects) > 1:
-            _checks.refuse("--kind people", "be asked for one mechanism", list(subjects))
         return plot.people(*subjects.values(), prior=prior, fpr=fpr)
     if kind == "tradeoff":
         return plot.tradeoff(subjects)

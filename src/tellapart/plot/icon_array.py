@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -147,7 +147,7 @@ def _dots(axes: Axes, look: _DotLook, start: int, dots: float) -> int:
     return start + whole + bool(part)
 
 
-def _style(look: _DotLook) -> dict[str, object]:
+def _style(look: _DotLook) -> dict[str, Any]:
     fill = look.colour if look.filled else "none"
     thin = 0.4 if look is _REST else 1.0
     return {"ls": "none", "marker": look.marker, "ms": _DOT, "mec": look.colour, "mfc": fill} | {
@@ -161,7 +161,7 @@ def _entry(look: _DotLook, count: int, counts: PeopleCounts, bound: Bound) -> Le
     words = f"{look.words}: {side if look is _FOUND else ''}{count:,}"
     if look is _FOUND:
         words += f" (without the output: {counts.found_by_guessing:,.4g})"
-    return LegendEntry(Line2D([], [], **_style(look)), words)  # type: ignore[arg-type]
+    return LegendEntry(Line2D([], [], **_style(look)), words)
 
 
 def _blank() -> Line2D:
