@@ -8,7 +8,7 @@ attacker has without the output.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from tellapart.risk.decisions import (
 from tellapart.risk.rates import advantage, auc, epsilon, tpr
 
 # Above this ε a guarantee allows an attack that finds everyone at one false alarm in 1e43.
-_SENSELESS = 100.0
+SENSELESS = 100.0
 # A gain of this share of the baseline is rounding.
 _ROUNDING = 1e-13
 
@@ -159,8 +159,8 @@ class Measure:
 
 
 def _epsilon_meaning(value: float, *, delta: float) -> str:
-    if value > _SENSELESS:
-        return f"no meaningful privacy: ε is above {_SENSELESS:g}"
+    if value > SENSELESS:
+        return f"no meaningful privacy: ε is above {SENSELESS:g}"
     return "the least ε that holds at this δ"
 
 
@@ -393,6 +393,18 @@ class Reading(NamedTuple):
     def __str__(self) -> str:
         blind = f" (baseline {self._blind})" if self.baseline else ""
         return f"{self.name} {self.shown}{blind}"
+
+
+def essential(readings: Sequence[Reading], asked: Mapping[str, float]) -> tuple[Reading, ...]:
+    """The readings of a short table: details only where someone asked about their arguments."""
+    known = arguments()
+    own = {key for key, value in asked.items() if value != known[key].default} - {PRIOR.key}
+    details = {
+        measure.key
+        for measure in MEASURES.values()
+        if measure.detail and own.isdisjoint(argument.key for argument in measure.arguments)
+    }
+    return tuple(reading for reading in readings if reading.key not in details)
 
 
 def summary(
