@@ -135,8 +135,7 @@ def explained(
     binding = "none; the mechanism is not defined beyond this value"
     said = [
         f"Binding constraint: {binding if choice.binding is None else choice.binding}.",
-        f"The {'least' if low else 'largest'} {family.parameter} within the limits, rounded "
-        f"conservatively ({'up' if low else 'down'} from {choice.parameter:.10g}).",
+        f"Rounded conservatively: {'up' if low else 'down'} from {choice.parameter:.10g}.",
         f"{choice.scope[0].upper()}{choice.scope[1:]}.",
     ]
     if doubt:

@@ -136,7 +136,7 @@ def _details(gain: Gain) -> str:
 def _table(console: Console, rows: Sequence[Gain]) -> None:
     """A name and its numbers on one line, what it is under it."""
     cells = [[each.shown for each in row.readings] for row in rows]
-    heads = [textwrap.wrap(each.name, 10) for each in rows[0].readings]
+    heads = [textwrap.wrap(each.name.removeprefix("membership "), 9) for each in rows[0].readings]
     widths = [
         max(len(part) for part in (*head, *column))
         for head, column in zip(heads, zip(*cells, strict=True), strict=True)
