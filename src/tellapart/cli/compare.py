@@ -20,7 +20,7 @@ from tellapart.cli.deltas import AtDelta, of_several
 from tellapart.cli.options import Attacker, Knowledge, Option, Output, option_of
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import KINDS, named
+from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR
 
@@ -213,7 +213,7 @@ def compare(
         tellapart compare --deployments broadband emojis
         tellapart compare laplace:epsilon=1 --deployments apple
     """
-    subjects = {name: named(name) for name in mechanisms}
+    subjects = {name: parse(name) for name in mechanisms}
     prior = knowledge.prior_inside()
     if names is not None:
         about = attacker.given()

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, NamedTuple, overload
+from typing import ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +55,20 @@ class Rates(NamedTuple):
     tnr: float | Array
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """What a curve is of: who made it, and which order of the two worlds it tests.
+
+    Curves are equal whatever made them: this is said with a curve, and no part of its value.
+    """
+
+    source: object = None  # a mechanism, whose repr can be typed, or words for it
+    order: Enum | None = None  # None: it holds for both
+
+
+SIDES = {Bound.LOWER: "lower bound", Bound.EXACT: "exact", Bound.UPPER: "upper bound"}
+
+
 class TradeoffCurve(ABC):
     """How well the best attacker can tell "record present" from "record absent".
 
@@ -72,6 +87,7 @@ class TradeoffCurve(ABC):
     # Subclasses give _rates and _largest_loss and override the rest where they have a formula.
     # The private methods take and return float arrays that were already checked.
     bound: Bound
+    provenance: Provenance = Provenance()
     # On how many points an area without a formula rests; its error falls with their square.
     _area_points: ClassVar[int] = 1 << 14
     # How far off its numbers may be, relatively: rounding alone, for a formula.
@@ -79,8 +95,42 @@ class TradeoffCurve(ABC):
 
     def __getstate__(self) -> dict[str, object]:
         """What it was made from; what was worked out since is worked out again."""
-        kept = self.__dict__.keys() & getattr(type(self), "__dataclass_fields__", {}).keys()
+        made_from = {"provenance", *getattr(type(self), "__dataclass_fields__", {})}
+        kept = self.__dict__.keys() & made_from
         return {name: self.__dict__[name] for name in kept}
+
+    def made_by(self, source: object, order: Enum | None = None) -> Self:
+        """The same curve, which also says what made it."""
+        named = object.__new__(type(self))
+        named.__dict__.update(self.__dict__, provenance=Provenance(source, order))
+        return named
+
+    def __repr__(self) -> str:
+        """What it is of, in words that could be typed, and on which side of the truth it lies."""
+        return f"<curve of {self.label}, {SIDES[self.bound]}>"
+
+    @property
+    def label(self) -> str:
+        """What it is a curve of."""
+        source, order = self.provenance.source, self.provenance.order
+        made = (
+            self._words()
+            if source is None
+            else source
+            if isinstance(source, str)
+            else f"{source!r}"
+        )
+        return made if order is None else f"{made} (h1: {order.value})"
+
+    def _words(self) -> str:
+        """What it was made from, as far as that is a few numbers."""
+        made_from = getattr(type(self), "__dataclass_fields__", {})
+        numbers = (
+            f"{name}={getattr(self, name)!r}"
+            for name in made_from
+            if isinstance(getattr(self, name), int | float)
+        )
+        return f"{type(self).__name__}({', '.join(numbers) or '…'})"
 
     # -- what is asked of a curve ------------------------------------------------------------
 

@@ -119,12 +119,15 @@ def guarantee(
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         return GuaranteeCurve(e, _checks.probability(delta=0.0 if delta is None else delta))
     if mu is not None:
-        return gaussian(_checks.at_least_zero(mu=mu), Bound.LOWER)
-    if pairs is not None:
-        return _from_pairs(pairs)
-    if rdp is not None:
-        return _from_rdp(rdp)
-    return _from_zcdp(_checks.finite_at_least_zero(zcdp=zcdp))
+        promise = gaussian(_checks.at_least_zero(mu=mu), Bound.LOWER)
+    elif pairs is not None:
+        promise = _from_pairs(pairs)
+    elif rdp is not None:
+        promise = _from_rdp(rdp)
+    else:
+        promise = _from_zcdp(_checks.finite_at_least_zero(zcdp=zcdp))
+    typed = _checks.shortened(" ".join(repr(asked[given[0]]).split()), 60)
+    return promise.made_by(f"guarantee({given[0]}={typed})")
 
 
 def gaussian(mu: float, bound: Bound = Bound.EXACT) -> TradeoffCurve:

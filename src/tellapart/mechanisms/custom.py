@@ -14,11 +14,11 @@ from tellapart.curve.atomic import from_named_pmfs
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.densities import Density, from_named_densities
-from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
+from tellapart.mechanisms.base import ADD_REMOVE, AtDelta, Mechanism, Neighbours
 
 
 @dataclass(frozen=True, repr=False)
-class CustomMechanism(Mechanism):
+class CustomMechanism(AtDelta):
     """Any mechanism whose worst pair of neighbours is known, by the curve of that pair.
 
     >>> flip = CustomMechanism.from_pmfs(absent=[0.75, 0.25], present=[0.25, 0.75])

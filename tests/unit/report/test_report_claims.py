@@ -44,9 +44,7 @@ def without_picture(told):
 def test_a_claim_is_told_with_what_it_means():
     told = report.of(ta.Gaussian(2), unit=" one patient ", prior=0.001, fpr=0.05, delta=1e-6)
     curve = ta.Gaussian(2).curve()
-    assert told.headline == (
-        "CLAIM: Gaussian(sigma=2.0, sensitivity=1.0), with no evidence for or against it"
-    )
+    assert told.headline == ("CLAIM: Gaussian(sigma=2.0), with no evidence for or against it")
     assert (told.refuted, told.design, told.shown, told.ledger) == (None, None, (), None)
     assert told.unit == "one patient"
     assert told.neighbours == "add or remove one record (unbounded)"
