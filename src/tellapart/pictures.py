@@ -1,4 +1,4 @@
-"""Charts of trade-off curves for page and notebooks: trade-off, ROC, precision and recall, privacy region."""
+"""Charts of trade-off curves: trade-off, ROC, precision and recall, privacy region."""
 
 from __future__ import annotations
 
