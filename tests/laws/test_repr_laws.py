@@ -70,7 +70,7 @@ def test_a_curve_says_what_made_it_and_is_equal_all_the_same(mechanism, order):
     curve = mechanism.curve(order)
     assert curve.label.startswith(repr(mechanism))
     assert repr(curve) == f"<curve of {curve.label}, {SIDES[curve.bound]}>"
-    assert (order is None) == (curve.label == repr(mechanism))
+    assert (curve.order is None) == (curve.label == repr(mechanism))
     again = pickle.loads(pickle.dumps(curve))  # noqa: S301
     assert repr(again) == repr(curve)
     bare = curve.made_by(None)

@@ -52,7 +52,7 @@ class AtomicCurve(TradeoffCurve):
     def _words(self) -> str:
         return f"{len(self.losses)} atoms"
 
-    def mirrored(self) -> AtomicCurve:
+    def _mirrored(self) -> AtomicCurve:
         losses, absent, present = -self.losses[::-1], self.present[::-1], self.absent[::-1]
         if np.array_equal(losses, self.losses) and np.array_equal(absent, self.absent):
             return self
@@ -230,7 +230,7 @@ def attack(points: Sequence[tuple[float, float]] | Any) -> AtomicCurve:
     )
     curve = from_corners(*rates, bound=Bound.UPPER)
     listed = list(zip(fpr.tolist(), tpr.tolist(), strict=True))
-    return curve.made_by(f"attack(points={listed if len(listed) <= 3 else '…'})")
+    return curve.made_by(f"attack(points={listed if len(listed) <= 2 else '…'})")
 
 
 def from_corners(

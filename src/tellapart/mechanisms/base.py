@@ -1,4 +1,4 @@
-"""Mechanisms, neighbouring relations and sampling schemes: inert data that knows its curve."""
+"""Mechanisms and sampling schemes: inert data that knows its curve."""
 
 from __future__ import annotations
 
@@ -11,26 +11,14 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
+from tellapart.neighbours import Neighbours, Order
 
 if TYPE_CHECKING:
     from tellapart.curve.certified.brackets import Bracket
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
     from tellapart.mechanisms.shuffled import Shuffled
-
-
-class Order(Enum):
-    """Which world is h1, the one an attacker tries to prove."""
-
-    PRESENT = "present"
-    ABSENT = "absent"
-
-
-class Neighbours(Enum):
-    """Which two data sets must be hard to tell apart."""
-
-    ADD_REMOVE = "add or remove one record (unbounded)"
-    REPLACE = "replace one record (bounded)"
 
 
 class Sampling(Enum):
@@ -66,14 +54,13 @@ class Mechanism(ABC):
         """How well the best attacker can tell neighbouring data sets apart.
 
         Without an order the curve holds for both; `Order.PRESENT` tests "absent" against
-        "present", `Order.ABSENT` the reverse.
+        "present", `Order.ABSENT` the reverse. The curve knows its neighbours and its order.
         """
-        test = self._present_test()
+        known = Provenance(self.neighbours, Order.PRESENT, source=self)
+        test = self._present_test().with_provenance(known)
         if order is None:
-            test = test.symmetrised()
-        elif _checks.member(Order, order=order) is Order.ABSENT:
-            test = test.mirrored()
-        return test.made_by(self, order)
+            return test.symmetrised()
+        return test if _checks.member(Order, order=order) is Order.PRESENT else test.mirrored()
 
     def tpr(self, fpr: float) -> float:
         """The largest true-positive rate of any attack with this FPR, in either order."""
