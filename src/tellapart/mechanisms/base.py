@@ -174,7 +174,7 @@ def typed(value: object) -> str:
     return repr(np.asarray(value).tolist() if listed else value)
 
 
-class AtDelta(Mechanism):
+class EpsilonAtDelta(Mechanism):
     """A mechanism that is not made from an ε, so that ``epsilon`` is what one asks it."""
 
     def epsilon(self, delta: float) -> float:

@@ -28,14 +28,14 @@ from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import AtDelta, Mechanism, Sampling, typed
+from tellapart.mechanisms.base import EpsilonAtDelta, Mechanism, Sampling, typed
 from tellapart.neighbours import Neighbours, Order
 
 Step = tuple[Mechanism, int]
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(AtDelta):
+class Combined(EpsilonAtDelta):
     """A mechanism made of others, whose neighbours are theirs."""
 
     neighbours: Neighbours = field(init=False)

@@ -50,7 +50,7 @@ def of(
     prior: float = PRIOR.default,
     fpr: float = FPR.default,
     delta: float | Sequence[float] | None = None,
-    out_of: int = 1_000,
+    out_of: int | None = None,
     answers: Mapping[str, str] | None = None,
     scores: Scores | None = None,
     files: Iterable[str | Path] = (),

@@ -188,10 +188,9 @@ def test_what_is_chosen_keeps_its_limit_at_the_delta_given(case, call):
     if name == "dpsgd":  # takes seconds, and is told as others are
         return
     out = call(words)
-    first, second = out.splitlines()[:2]
-    numbers = re.findall(r"(\w+) = [\d.]+", first.partition("  for ")[0])
-    assert numbers == list(found["configured"])
-    assert second.startswith(f"  ε at δ = {delta:g} ")
+    first, rest = out.split(" for ", 1)
+    assert re.findall(r"(\w+) = [\d.]+", first) == list(found["configured"])
+    assert f"; ε at δ = {delta:g} " in " ".join(rest.partition("Binding")[0].split())
     assert all(at == delta and agrees(one, epsilon) for at, one in shown(out))
 
 
@@ -296,7 +295,7 @@ OF_STEPS = (
         (
             "risk gaussian:epsilon=1,delta=1e-6 --delta 1e-5",
             "--delta must be the δ of gaussian:epsilon=1,delta=1e-6 (1e-06), or be left out; "
-            "--at-delta tells ε at another δ, too, got 1e-05",
+            "--at-delta reports ε at another δ, got 1e-05",
         ),
         ("risk any:epsilon=0.1,repeated=50 --delta 1e-5", OF_STEPS),
         ("risk gaussian:epsilon=1+laplace:epsilon=1 --delta 1e-5", OF_STEPS),

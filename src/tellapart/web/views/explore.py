@@ -51,10 +51,10 @@ def _answer(state: ExploreState) -> Answer:
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
     readings = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
-    sentences = risk.words(curve, prior=prior, out_of=_people(prior), fpr=state.fpr).splitlines()
+    sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
     return Answer(
         headline=state.mechanism,
-        sentences=(f"Numbers hold {scope(subject)}.",),
+        sentences=(f"These numbers are {scope(subject)}.",),
         drawing=pictures.draw(
             state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
         ),
@@ -66,11 +66,6 @@ def _answer(state: ExploreState) -> Answer:
         command=_command(state),
         reports=True,
     )
-
-
-def _people(prior: float) -> int:
-    """So many people that a member is among them, but no more than there are."""
-    return next((10**k for k in range(3, 10) if prior * 10**k >= 1 - 1e-9), 10**10)
 
 
 def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
@@ -89,17 +84,15 @@ from tellapart.mechanisms.subject import curve_of
 curve = curve_of(parse({state.mechanism!r}))
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
     print(one)
-print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, fpr={state.fpr!r}))
+print(risk.words(curve, prior={state.prior!r}, fpr={state.fpr!r}))
 """
 
 
 def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
-    people = _people(state.prior)
-    crowd = "" if people == 1_000 else f" --out-of {people}"
     where = controls.at_delta_option(state.mechanism, state.at_delta)
     return (
         f"tellapart {does} {shlex.quote(state.mechanism)}{target} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{where}{crowd}"
+        f"--fpr {state.fpr!r}{where}"
     )
 
 
@@ -110,7 +103,6 @@ def _report(state: ExploreState) -> report.Report:
         prior=state.prior,
         fpr=state.fpr,
         delta=state.delta,
-        out_of=_people(state.prior),
         command=_command(state, "report", " report.html"),
     )
 
@@ -119,9 +111,9 @@ VIEW = View(
     "/",
     "Explore",
     "What can an attacker who sees the output do?",
-    "Records of some people went in: the members. An attacker sees what came out and accuses "
-    "people of being members. At ε = 0 it can only guess, along the dashed line; the larger ε, the "
-    "further its curve may bend away from that, and the less private everyone is.",
+    "Members are those whose records are in the data. A membership inference attack sees the "
+    "output and flags people as members. At ε = 0 it can only guess, along the dashed line; the "
+    "larger ε, the further the trade-off curve moves away from it.",
     ExploreState,
     _controls_of,
     _answer,
