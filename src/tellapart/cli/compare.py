@@ -32,7 +32,7 @@ from tellapart.cli.options import (
 )
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import KINDS, named
+from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, essential
 
@@ -236,7 +236,7 @@ def compare(
     if kind == "people":
         refuse("--kind", "be another picture: people are drawn for one mechanism, by risk", kind)
     specs = _labelled(mechanisms)
-    subjects = {label: named(spec) for label, spec in specs.items()}
+    subjects = {label: parse(spec) for label, spec in specs.items()}
     prior = knowledge.prior_inside()
     if names is not None:
         about = attacker.given()
