@@ -16,8 +16,24 @@ PAGES = [
     *sorted(DOCS.glob("*.py")),
     *sorted((ROOT / "examples").glob("*.py")),
 ]
-# To hold the library to it as well: FILES = [*PAGES, *sorted((ROOT / "src").rglob("*.py"))]
-FILES = PAGES
+SOURCE = ROOT / "src" / "tellapart"
+# Rooms of the library that are held to it, files and folders.
+ROOMS = [
+    "../pytest_tellapart", "testing.py", "audit", "data", "fleet", "zoo", "accountants",
+    "cli/audit.py", "cli/probe.py", "cli/report_text.py", "cli/child_process.py", "cli/exits.py",
+    "plot/audits.py", "report/checklist.py", "report/html.py", "report/writing.py",
+    "report/curve_points.py", "report/template.html", "web/views/audit.py", "web/views/point.py",
+    "web/views/evidence.py", "web/answer.py", "web/workers.py", "web/gate.py", "web/questions.py",
+    "web/server.py",
+]  # fmt: skip
+FILES = [
+    *PAGES,
+    *(
+        file
+        for room in ROOMS
+        for file in ([SOURCE / room] if "." in room[2:] else sorted((SOURCE / room).rglob("*.py")))
+    ),
+]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
 
 # What is not said, and what is said instead.
@@ -39,6 +55,17 @@ DIALECT = {
     r"\bpage to file\b|\bhow to make it again\b": "privacy report, reproduce this report",
     r"\btake it with you\b": "export",
     r"\bmost was hoped\b": "chosen on held-out calls",
+    r"\bmost telling (?:look|event)?:": "strongest event",
+    r"\bthe \d* ?%? ?were spent\b": "multiple-testing budget (α = 5 %)",
+    r"\bso much would be seen\b|\bwas allowed for\b": "p ≤ ... (threshold after correction: ...)",
+    r"\bmost suspicious others\b|\bothers it accused\b|\bothers were\b": "non-members",
+    r"\bis no number\b": "is not a number",
+    r"\bevery call broke off\b": "the function raised on every call",
+    r"\bcalls apart agree too often\b": "consecutive outputs are correlated",
+    r"\bindependent, cannot judge\b": "no verdict",
+    r"\blook(?:s|ing|ed)? both ways\b": "test both directions",
+    r"\bon which side they err\b": "trade-off curves (exact, upper or lower bound)",
+    r"\bsuch a file$": "expected file format",
 }
 # What people search for stands in the README or on a page, and in the glossary.
 TERMS = [

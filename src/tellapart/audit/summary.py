@@ -125,7 +125,7 @@ class AuditSummary:
 
     @property
     def bayesian(self) -> bool:
-        """Whether all it shows rests on a prior, so that no error rate is bounded."""
+        """Whether all it shows depends on a prior, so that no error rate is bounded."""
         return self.evidence is not None and not self.evidence.can_refute
 
     @property

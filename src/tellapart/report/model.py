@@ -119,7 +119,7 @@ class Report:
 
     @property
     def bayesian(self) -> bool:
-        """Whether all it shows rests on a prior, so that no error rate is bounded."""
+        """Whether all it shows depends on a prior, so that no error rate is bounded."""
         return self.summary is not None and self.summary.bayesian
 
     @property
