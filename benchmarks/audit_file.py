@@ -1,6 +1,6 @@
 """From a Parquet file of attack scores to a verdict: wall seconds and peak memory.
 
-By default 1.5·10^7 members and as many non-members, more than are held in memory. ``--rows 1e8`` is the
+By default 1.5·10^7 members and non-members each, more than fit in memory. ``--rows 1e8`` is the
 full size that the limits are for; it needs 4 GB in the temporary folder. The audit runs in a
 process of its own on at most two cores; writing the file is not counted.
 """

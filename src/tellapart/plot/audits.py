@@ -60,8 +60,7 @@ def audit(
     entries = _panel(dress(left), curves, verdict, evidence, None)
     _panel(dress(right), curves, verdict, evidence, least)
     left.set_title("ROC, linear axes", fontsize=10)
-    few = "low FPR"
-    right.set_title(few, fontsize=10)
+    right.set_title("ROC, logarithmic axes", fontsize=10)
     if verdict is not None:
         figure.suptitle(" ".join(verdict.outcome), fontsize=11, fontweight="bold")
     legend_below(figure, entries)

@@ -578,9 +578,9 @@ AUDITS = {
 COUNTED = audit.from_counts(audit.Counts(350, 1000, 100, 1000))
 CLAIM = "the claim: ε = 1, δ = 0 (no attacker does better)"
 SHOWN = "shown with 95 % confidence (some attacker does this well)"
-COLLISION = "shown, and forbidden by the claim"
-LOOKED = "rates observed in the samples, where the audit looked"
-SLIVER = "the curve shown does not cross the claim: limits of both rates are wider than the test"
+COLLISION = "shown by the evidence, excluded by the claim"
+LOOKED = "observed rates, at the tested thresholds"
+SLIVER = "the curve shown does not cross the claim: its limits are wider than the test"
 
 
 def words_under(figure):
@@ -600,7 +600,7 @@ def test_an_audit_shows_the_claim_and_what_was_shown(panel):
         assert np.array_equal(tpr[inner], curve.tpr(fpr[inner]))
     assert [one.get_xscale() for one in figure.axes] == ["linear", "log"]
     finding = RANKS.finding(ta.guarantee(1))
-    mark = f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed"
+    mark = f"REFUTED here: {finding.significance}"
     assert words_under(figure) == [CLAIM, SHOWN, COLLISION, mark, LOOKED]
     assert f"probability {finding.chance:g} at most; {finding.level:.2g} was" in str(finding)
     assert figure.get_suptitle() == "REFUTED at 95 % confidence"
