@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit import Orientation, Scores
+from tellapart.audit import Counts, Orientation, Scores
 from tellapart.audit.scores import RankedScores
 from tellapart.data.ranked import Negated, Ranked
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
@@ -369,3 +369,33 @@ def test_a_group_without_a_date_is_missing(unit):
 def test_members_spelt_like_truths_that_are_none_say_what_is_missing(member):
     with pytest.raises(BadScores, match="be True or False, or 1 or 0 as whole numbers, got"):
         Scores.from_rows([1.0, 2.0], np.array(member))
+
+
+# -- names of 0.1 --------------------------------------------------------------------------------
+
+
+def test_the_old_names_of_non_members_are_accepted(tmp_path):
+    labels = {"member_runs": [1, 2], "member_groups": ["x", "y"]}
+    new = Scores([1, 2], [0], non_member_runs=[3], non_member_groups=["x"], **labels)
+    old = Scores(members=[1, 2], others=[0], other_runs=[3], other_groups=["x"], **labels)
+    assert repr(old) == repr(new)
+    assert old.others is old.non_members
+    assert old.other_runs is old.non_member_runs
+    assert old.other_groups is old.non_member_groups
+    with pytest.raises(
+        InvalidArgument, match=r"^non_members must be given once; others is its old"
+    ):
+        Scores(members=[1], others=[0], non_members=[0])
+    for name in ("others", "non_members"):
+        np.savez(tmp_path / "sides.npz", members=[1.0, 2.0], **{name: [0.5]})
+        assert Scores.read(tmp_path / "sides.npz").non_members.count == 1
+
+
+def test_the_old_names_of_counts_are_accepted():
+    old = Counts(accused_members=9, members=10, accused_others=1, others=20)
+    assert old == Counts(true_positives=9, members=10, false_positives=1, non_members=20)
+    assert (old.accused_members, old.accused_others, old.others) == (9, 1, 20)
+    published = {"precision": 0.9, "recall": 0.45, "members": 1000}
+    assert Counts.from_precision_recall(**published, others=1000) == (
+        Counts.from_precision_recall(**published, non_members=1000)
+    )

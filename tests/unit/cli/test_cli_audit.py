@@ -60,7 +60,7 @@ def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
         "p-value: p ≤",
         "Where:",
         "Power:",
-        "Multiple-testing budget (α = 5 %): 8 tests",
+        "Multiple-testing budget (α = 5 %): 10 tests",
         "Experimental design: many-runs, 200 members and 200 non-members.",
         "Assumptions:",
         "--verbose",
@@ -372,7 +372,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
                 f"{part}",
             )
             for file, what in (("runs.npz", "an array"), ("runs.csv", "a column"))
-            for option, part in (("--run-column", "runs"), ("--each-group", "groups"))
+            for option, part in (("--run-column", "run ids"), ("--each-group", "groups"))
             for columns in ("'score', 'member', 'run', 'record', 'loss'",)
         ),
         (f"{MANY} --method magic", 'Invalid value "magic" for --method.'),
