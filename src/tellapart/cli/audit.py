@@ -190,10 +190,12 @@ def audit(
 ) -> int:
     r"""Test a privacy claim with membership-inference scores: refuted or not, with p-value and ε.
 
+    Give a file of scores, their experimental design, and the claim:
+
         tellapart audit scores.csv --design many-runs --epsilon 1
 
-    Give a file of scores, their experimental design, and the claim. A file has a column `score`
-    and a column `member` (1 for members, 0 for non-members). The designs:
+    A file has a column `score` and a column `member` (1 for members, 0 for non-members). The
+    designs:
 
     - many-runs: every score is of its own independent training or call;
     - one-run: one training, every canary in or out by its own fair coin;

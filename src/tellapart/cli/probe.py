@@ -198,10 +198,13 @@ def probe(
 ) -> int:
     r"""Test whether code keeps its privacy claim: call it often on two neighbouring inputs.
 
-        tellapart probe release.py:noisy_count --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1
-
     Give a function, two neighbouring inputs as JSON (data with and without one person, say), and
-    the claim. The function is called as function(data); a parameter rng is given a NumPy generator,
+    the claim:
+
+        tellapart probe release.py:noisy_count \
+            --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1
+
+    The function is called as function(data); a parameter rng is given a NumPy generator,
     and a parameter size is asked for many outputs at once. Outputs may be anything. What takes a
     table, or more than data, needs a wrapper: def f(rows): return mean(pd.DataFrame(rows), 1.0).
 

@@ -93,7 +93,7 @@ def numbers(summary: AuditSummary) -> tuple[Table, ...]:
     if not isinstance(summary.result, Verdict):
         return ()
     rows = tuple((what, str(bound)) for what, bound in summary.epsilons)
-    return (Table("What any true guarantee must at least have", ("promise", "at least"), rows),)
+    return (Table("What any true guarantee must at least have", ("guarantee", "at least"), rows),)
 
 
 def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
@@ -108,7 +108,7 @@ def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
     if rest is not None:
         rows.append((f"{rest.kinds:,} more", f"{rest.looks:,}", "", f"{rest.spent:.3g}"))
     rows.append(("together, at most", "", "", f"{ledger.level:.3g}"))
-    head = ("look", "tests", "level of each", "together")
+    head = ("test", "tests", "level of each", "together")
     title = f"Multiple-testing budget (α = {percent(ledger.level)})"
     note = " ".join(f"{what[0].upper()}{what[1:]}." for what in ledger.free)
     return (Table(title, head, tuple(rows), note),)
