@@ -25,6 +25,7 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, FourRates, Rates, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
 from tellapart.curve.guarantees import gaussian
+from tellapart.curve.provenance import Provenance
 from tellapart.errors import InvalidArgument, Unsupported
 
 # Tangents at first, where an interval is cut that may hold more, and how often.
@@ -71,7 +72,8 @@ class GaussianSummary:
 
         For ε ≥ 0, δ(ε) is the larger of the Gaussian's δ(ε) and its TPR − FPR at ``at_least``.
         """
-        return promised(self.mu, self.at_least)
+        neighbours = self.source._provenance.neighbours
+        return promised(self.mu, self.at_least).with_provenance(Provenance(neighbours))
 
     def __str__(self) -> str:
         rates = f" for FPR and FNR from {self.at_least:g} on" if self.at_least else ""

@@ -69,3 +69,11 @@ def test_it_is_no_number_to_add():
         summary + summary
     with pytest.raises(TypeError):
         float(summary)
+
+
+def test_the_promise_keeps_the_neighbouring_relation():
+    for relation in ta.Neighbours.ADD_REMOVE, ta.Neighbours.REPLACE:
+        curve = ta.Laplace(1, neighbours=relation).curve(ta.Order.PRESENT)
+        promise = curve.gdp().curve()
+        assert (promise.neighbours, promise.order) == (relation, None)
+    assert ta.guarantee(1).gdp().curve().neighbours is None
