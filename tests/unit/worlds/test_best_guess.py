@@ -60,7 +60,7 @@ def test_the_envelope_as_a_fine_sum_has_it_and_the_rule_reaches_it(release, nois
                     )
         assert guess.success == pytest.approx(np.trapezoid(envelope, outputs), abs=2e-8)
         assert guess.success == pytest.approx(reached, abs=1e-12)
-        assert guess.rule[0].low == -math.inf and guess.rule[-1].high == math.inf
+        assert (guess.rule[0].low, guess.rule[-1].high) == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize(("release", "_"), NOISES)
@@ -149,7 +149,7 @@ def test_ten_copies_of_a_bit_break_the_bound_for_independent_records():
     # With the other records known the secret is no secret, and the bound holds again.
     assert best_guess(copies, Sum(), ta.Gaussian(2), known={4: 1}).baseline == 1
     # The curve of the group is a bound, too.
-    assert guess.success <= 1 - ta.Gaussian(2).curve().for_group(10).beta(0.5) + 1e-12
+    assert guess.success <= 1 - ta.Gaussian(2).for_group(10).curve().beta(0.5) + 1e-12
 
 
 def test_what_is_known_conditions_prior_and_output():
@@ -205,9 +205,8 @@ def test_refused_with_a_reason():
         best_guess(coin, Sum(), ta.Laplace(1), record=1)
     with pytest.raises(ta.InvalidArgument, match="data model with finitely many values"):
         best_guess([0.5, 0.5], Sum(), ta.Laplace(1))
+    table, bent = JointTable([range(3)], [0.5, 0.3, 0.2]), Vector([Sum(), lambda d: d[0] ** 2])
     with pytest.raises(ta.Unsupported, match="equally far apart"):
-        table = JointTable([[0, 1, 2]], [0.5, 0.3, 0.2])
-        bent = Vector([lambda d: d[0], lambda d: d[0] ** 2])
         best_guess(table, bent, ta.Gaussian(1))
     with pytest.raises(ta.InvalidArgument, match="values must differ"):
         Channel.randomized_response(1, [0, 0])
