@@ -214,7 +214,8 @@ class Scores:
         >>> Scores.from_table(table).others.count
         2
         """
-        Names(score, member, run, group)
+        names = Names(score, member, run, group)
+        columns.refuse_unread(columns.names_of(table), names.wanted.values(), "table")
         values = columns.scores(score, columns.column(table, score))
         inside = columns.truths(member, columns.column(table, member))
         runs, groups = (
