@@ -214,8 +214,7 @@ class Scores:
         >>> Scores.from_table(table).others.count
         2
         """
-        names = Names(score, member, run, group)
-        columns.refuse_unread(columns.names_of(table), names.wanted.values(), "table")
+        Names(score, member, run, group)
         values = columns.scores(score, columns.column(table, score))
         inside = columns.truths(member, columns.column(table, member))
         runs, groups = (

@@ -343,7 +343,8 @@ class Verdict:
             f"More samples: these speak against the claim at {percent(1 - _HINT)} confidence, as "
             "at most one true claim in ten does. About "
             f"{_times(needed)} times {self.evidence.as_many} would refute it if the rates at the "
-            "most telling look stay as observed; to audit again for this reason is a second look, and paid for."
+            "most telling look stay as observed; to audit again for this reason is a second look, "
+            "and paid for."
         )
 
     def _enough(self) -> str:

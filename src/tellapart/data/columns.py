@@ -237,11 +237,6 @@ def refuse_unread(
         )
 
 
-def names_of(table: Any) -> list[str]:
-    """The columns of a table."""
-    return _names(_opened(table))
-
-
 def column(table: Any, name: str) -> Any:
     """One column by its name, as something NumPy reads; missing values are refused."""
     values = raw(table, name)

@@ -35,12 +35,6 @@ def test_a_file_with_an_unread_column_of_runs_is_refused(kind, tmp_path):
     assert Scores.read(path, group="run").members.count == 2
 
 
-def test_so_is_a_table():
-    with pytest.raises(ta.BadScores, match=f"table must not have a column {UNREAD}"):
-        Scores.from_table(ROWS)
-    assert len(Scores.from_table(ROWS, run="run").runs()) == 2
-
-
 def test_the_command_line_says_which_option_reads_it(tmp_path, capsys):
     path = written("csv", tmp_path)
     assert main(["audit", str(path), "--design", "many-runs", "--epsilon", "1"]) == 2
