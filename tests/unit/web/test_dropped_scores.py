@@ -56,7 +56,7 @@ def same(one, two):
         assert a is None or a.tolist() == b.tolist()
 
 
-@pytest.mark.parametrize("seed", [None, "seed"])
+@pytest.mark.parametrize("run", [None, "seed"])
 @pytest.mark.parametrize("name", GOOD)
 def test_a_file_in_memory_is_read_as_from_disk(name, run, tmp_path):
     (tmp_path / name).write_bytes(GOOD[name])
@@ -71,7 +71,7 @@ def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
     same(found, Scores.read(tmp_path / "two.npz"))
 
 
-@pytest.mark.parametrize("seed", [None, "seed"])
+@pytest.mark.parametrize("run", [None, "seed"])
 def test_parquet_in_memory_is_read_as_from_disk(run, tmp_path):
     select = "SELECT x / 7 AS score, x % 3 = 0 AS member, 'r' || x AS run FROM range(50) t(x)"
     content = parquet(tmp_path, select)
@@ -222,7 +222,7 @@ def test_a_label_written_once_and_meant_by_every_row_is_refused_while_it_is_smal
     )
     content = parquet(tmp_path, select)
     assert len(content) < 1_000_000
-    refused("labels.parquet", content, "run must hold short labels", Names(run="seed"))
+    refused("labels.parquet", content, "run must hold short labels", Names(run="run"))
 
 
 def test_nothing_is_written(tmp_path, monkeypatch):
