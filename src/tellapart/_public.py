@@ -18,7 +18,8 @@ from tellapart.errors import (
     Unsupported,
 )
 from tellapart.mechanisms import MECHANISMS
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -40,6 +41,7 @@ from tellapart.mechanisms.other_accountants import (
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
+from tellapart.neighbours import Neighbours, Order
 
 __all__ = [
     "MECHANISMS",
@@ -88,6 +90,7 @@ __all__ = [
     "gap",
     "guarantee",
     "matrix_mechanism",
+    "parse",
     "plausibly_deniable",
     "renyi",
     "renyi_divergence",

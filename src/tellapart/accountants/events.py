@@ -17,12 +17,13 @@ from tellapart import _checks
 from tellapart.curve.base import Bound
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import UnreadableEvent
-from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism
 from tellapart.mechanisms.discrete import DiscreteLaplace
 from tellapart.mechanisms.noise import Gaussian, Laplace
+from tellapart.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
@@ -88,7 +89,7 @@ def from_dp_event(
     >>> import dp_accounting as dp
     >>> step = dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0))
     >>> from_dp_event(dp.SelfComposedDpEvent(step, 1_000))
-    Repeated(base=Sampled(base=Gaussian(sigma=1.0, sensitivity=1.0), rate=0.01), times=1000)
+    Gaussian(sigma=1.0).sampled(0.01).repeated(1000)
 
     See Also
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +16,14 @@ from tellapart._numeric import solve
 from tellapart.curve.atomic import AtomicCurve, from_atoms, from_corners
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.provenance import of_envelope
 from tellapart.errors import NotCertified
 
 # Beyond this loss one of the two masses of an atom may vanish in double precision.
 _REPRESENTABLE = 650.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WorstCase(TradeoffCurve):
     """The lower convex envelope of several curves: what holds whichever of them is the truth.
 
@@ -36,12 +38,18 @@ class WorstCase(TradeoffCurve):
         if not self.curves:
             _checks.refuse("curves", "not be empty", self.curves)
 
+    def _words(self) -> str:
+        return f"the worst case of {len(self.curves)} curves"
+
     @property
     def _accuracy(self) -> float:  # type: ignore[override]
         return max(curve._accuracy for curve in self.curves)
 
-    def mirrored(self) -> WorstCase:
-        return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
+    def _mirrored(self) -> WorstCase:
+        mirrors = tuple(curve.mirrored() for curve in self.curves)
+        if set(map(id, mirrors)) == set(map(id, self.curves)):
+            return self
+        return WorstCase(mirrors, self.bound)
 
     def _rates(self, threshold: Array) -> FourRates:
         tables = [curve._rates(threshold) for curve in self.curves]
@@ -69,7 +77,8 @@ class WorstCase(TradeoffCurve):
 def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
     """What an attacker can do against the weakest of these worlds, never knowing which it is.
 
-    The lower convex envelope: δ(ε) and ε(δ) are the largest of theirs.
+    The lower convex envelope: δ(ε) and ε(δ) are the largest of theirs. Neighbours and order stay
+    known where all curves share them.
 
     >>> import tellapart as ta
     >>> worst_case([ta.Laplace(2).curve(), ta.Laplace(1).curve()]).epsilon(delta=0.0)
@@ -84,6 +93,11 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
         check_curve(curves=member)
     if len(members) == 1:
         return members[0]
+    envelope = _envelope(members)
+    return envelope.with_provenance(of_envelope([member._provenance for member in members]))
+
+
+def _envelope(members: Sequence[TradeoffCurve]) -> TradeoffCurve:
     bound = joint_bound(members)
     shapes = [_as_polygon(member) for member in members]
     polygons = [
@@ -261,10 +275,10 @@ class Crossing(NamedTuple):
 
 
 def crossings(a: TradeoffCurve, b: TradeoffCurve) -> tuple[Crossing, ...]:
-    """At which error rates two curves change places, from few false accusations to many.
+    """At which error rates two curves cross, from small FPR to large.
 
-    Searched on a grid that reaches 1e-300 in both corners: two changes between neighbouring grid
-    points are not seen. Curves that touch without changing places do not cross.
+    Searched on a grid that reaches 1e-300 in both corners: two crossings between neighbouring grid
+    points are not seen. Curves that touch without crossing do not count.
 
     >>> import tellapart as ta
     >>> laplace, gaussian = ta.Laplace(scale=1).curve(), ta.Gaussian(sigma=1).curve()
@@ -284,6 +298,27 @@ def crossings(a: TradeoffCurve, b: TradeoffCurve) -> tuple[Crossing, ...]:
         crossing for crossing in far if crossing.fpr > crossing.fnr
     ]
     return tuple(sorted(kept))
+
+
+def leads(a: TradeoffCurve, b: TradeoffCurve, where: Sequence[Crossing]) -> tuple[bool, ...]:
+    """Whether a leaks more than b before, between and after their crossings.
+
+    >>> import tellapart as ta
+    >>> laplace, gaussian = ta.Laplace(scale=1).curve(), ta.Gaussian(sigma=1).curve()
+    >>> leads(laplace, gaussian, crossings(laplace, gaussian))
+    (False, True, False)
+    """
+    ends = [Crossing(1e-300, 1.0), *where, Crossing(1.0, 1e-300)]
+    with np.errstate(all="ignore"):
+        return tuple(_leads(a, b, low, high) for low, high in pairwise(ends))
+
+
+def _leads(a: TradeoffCurve, b: TradeoffCurve, low: Crossing, high: Crossing) -> bool:
+    """By where the two are furthest apart, seen from either corner."""
+    share = np.linspace(0, 1, 19)[1:-1]
+    fpr, fnr = (low.fpr ** (1 - share) * high.fpr**share, low.fnr ** (1 - share) * high.fnr**share)
+    seen = np.concatenate([_lead(a, b, fpr), _lead(a.mirrored(), b.mirrored(), fnr)])
+    return bool(seen[np.nanargmax(np.abs(seen))] > 0)
 
 
 def _near_corner(a: TradeoffCurve, b: TradeoffCurve) -> list[Crossing]:

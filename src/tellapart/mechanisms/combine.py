@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -26,22 +26,23 @@ from tellapart.curve.composition.infinite_loss import ALL_FINITE
 from tellapart.curve.composition.loss_laws import LossLaw
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
+from tellapart.mechanisms.base import EpsilonAtDelta, Mechanism, Sampling, typed
+from tellapart.neighbours import Neighbours, Order
 
 Step = tuple[Mechanism, int]
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Mechanism):
+class Combined(EpsilonAtDelta):
     """A mechanism made of others, whose neighbours are theirs."""
 
     neighbours: Neighbours = field(init=False)
 
+    @abstractmethod
     def __repr__(self) -> str:
-        """As it was built: the neighbours are those of its parts."""
-        own = [parameter.name for parameter in fields(self) if parameter.name != "neighbours"]
-        return f"{type(self).__name__}({', '.join(f'{x}={getattr(self, x)!r}' for x in own)})"
+        """As it was built, in words that could be typed."""
 
     @abstractmethod
     def steps(self) -> tuple[Step, ...]:
@@ -75,8 +76,11 @@ class Combined(Mechanism):
         losses, side = _privacy_losses(self.steps())
         if order is Order.ABSENT:
             losses = tuple((loss.swapped(), count) for loss, count in losses)
-        both = bracketed_losses(losses, asked, width, ordered=order is not None)
-        return Bracket(both.lower, nothing(Bound.UPPER)) if side is Bound.LOWER else both
+        lower, upper = bracketed_losses(losses, asked, width, ordered=order is not None)
+        if side is Bound.LOWER:
+            upper = nothing(Bound.UPPER)
+        known = Provenance(self.neighbours, order)
+        return Bracket(lower.with_provenance(known), upper.with_provenance(known))
 
 
 def _privacy_losses(steps: Iterable[Step]) -> tuple[Losses, Bound]:
@@ -113,6 +117,9 @@ class Sampled(Ready):
     """A step on a random part of the data, which the output does not name.
 
     With neighbours that add or remove a record the sample is a Poisson one, and the curve exact.
+    With neighbours that zero one out it is the same, where a blanked record in the sample answers
+    as if it were not there (sums of clipped gradients do): given the other records of the sample,
+    h0 is then P and h1 is (1 − rate)·P + rate·Q (Kairouz et al. 2021, Choquette-Choo et al. 2024).
     With neighbours that replace one, either scheme has the same curve from below (Zhu, Dong and
     Wang 2022, Theorem 11; Balle, Barthe and Gaboardi 2018, Theorem 2): for a Poisson sample this
     takes it that leaving a record out moves the answer no further than replacing it.
@@ -130,6 +137,12 @@ class Sampled(Ready):
         _check_mechanism(base=self.base)
         _checks.member(Sampling, scheme=self.scheme)
         fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
+        if fixed and self.base.neighbours is Neighbours.ZERO_OUT:
+            raise Unsupported(
+                "a batch of fixed size is not accounted for neighbours that zero out a record: "
+                "sample with Sampling.POISSON, or give the mechanism neighbours=Neighbours.REPLACE "
+                "and the sensitivity that belongs to it"
+            )
         if fixed and self.base.neighbours is Neighbours.ADD_REMOVE:
             raise Unsupported(
                 "a batch of fixed size has neighbours that replace one record: give the "
@@ -142,11 +155,8 @@ class Sampled(Ready):
         self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
 
     def __repr__(self) -> str:
-        """As it was built: the scheme only where it is not the usual."""
-        shown = f"base={self.base!r}, rate={self.rate!r}"
-        if self.scheme is not Sampling.POISSON:
-            shown += f", scheme={self.scheme}"
-        return f"Sampled({shown})"
+        scheme = "" if self.scheme is Sampling.POISSON else f", {typed(self.scheme)}"
+        return f"{self.base!r}.sampled({self.rate!r}{scheme})"
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
@@ -157,12 +167,12 @@ class Sampled(Ready):
         base = self.base._present_test()
         if self.rate == 1:
             return base
-        if self.neighbours is Neighbours.ADD_REMOVE:
+        if self.neighbours.one_sided:
             return SampledCurve(base, self.rate)
         return ReplacedCurve(SampledCurve(base.symmetrised(), self.rate))
 
     def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
-        if self.neighbours is Neighbours.ADD_REMOVE:
+        if self.neighbours.one_sided:
             part, bound = _privacy_loss(self.base)
             return subsampled_loss(part, self.rate), bound
         inner: Mechanism = self.base
@@ -197,6 +207,9 @@ class Repeated(Combined):
         times = _checks.whole(1, 10**15, times=self.times)
         self._set(times=times, neighbours=self.base.neighbours)
 
+    def __repr__(self) -> str:
+        return f"{self.base!r}.repeated({self.times!r})"
+
     def steps(self) -> tuple[Step, ...]:
         return tuple((step, count * self.times) for step, count in parts_of(self.base))
 
@@ -218,6 +231,11 @@ class Sequence(Combined):
             rule = "all have the same neighbours (which two data sets are hard to tell apart)"
             _checks.refuse("parts", rule, " and ".join(sorted(kind.value for kind in kinds)))
         self._set(parts=parts, neighbours=kinds.pop())
+
+    def __repr__(self) -> str:
+        if len(self.parts) == 2:
+            return f"{self.parts[0]!r}.then({self.parts[1]!r})"
+        return f"compose([{', '.join(map(repr, self.parts))}])"
 
     def steps(self) -> tuple[Step, ...]:
         return tuple(step for part in self.parts for step in parts_of(part))

@@ -14,7 +14,7 @@ from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.closed import SymmetricCurve
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SampledCurve(TradeoffCurve):
     """P against (1 − rate)·P + rate·Q: the record is in the sample with probability ``rate``."""
 
@@ -32,7 +32,7 @@ class SampledCurve(TradeoffCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return self.base._accuracy
 
-    def mirrored(self) -> UnsampledCurve:
+    def _mirrored(self) -> UnsampledCurve:
         return UnsampledCurve(self)
 
     def _behind(self, threshold: Array) -> Array:
@@ -76,7 +76,7 @@ class SampledCurve(TradeoffCurve):
         return self.rate * self.base._delta_at_infinity()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnsampledCurve(TradeoffCurve):
     """The mirror of a `SampledCurve`: (1 − rate)·P + rate·Q against P. Its loss is bounded."""
 
@@ -90,7 +90,7 @@ class UnsampledCurve(TradeoffCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return self.sampled._accuracy
 
-    def mirrored(self) -> SampledCurve:
+    def _mirrored(self) -> SampledCurve:
         return self.sampled
 
     def _rates(self, threshold: Array) -> FourRates:
@@ -119,7 +119,7 @@ class UnsampledCurve(TradeoffCurve):
         return 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReplacedCurve(SymmetricCurve):
     """The pair for both orders whose profile at ε ≥ 0 is that of a `SampledCurve`.
 
