@@ -212,6 +212,25 @@ class Verdict:
         """
         return self.refuted or self.evidence.could_refute(self.claim)
 
+    @cached_property
+    def allows_all(self) -> bool:
+        """Whether the claim allows every attack (δ = 1): then no mechanism can break it."""
+        return float(curve_of(self.claim, "claim").beta(0.0)) <= 0
+
+    @cached_property
+    def samples_to_judge(self) -> float:
+        """From how many times the samples on some outcome could refute the claim; inf is never.
+
+        Each number is tried: in one run a δ may count more with every canary.
+        """
+        if self.could_refute:
+            return 1.0
+        if self.allows_all or not self.evidence.can_refute:
+            return math.inf
+        factors = (_FINE**steps for steps in range(1, round(math.log(_MOST, _FINE)) + 1))
+        could = (k for k in factors if self.evidence.scaled(k).could_refute(self.claim))
+        return next(could, math.inf)
+
     @property
     def power(self) -> str:
         """The power of the test: which leak an optimal attack would have shown."""
@@ -267,6 +286,8 @@ class Verdict:
         """Whether the claim is refuted, and how surely or why not: words without the claim."""
         if not self.evidence.can_refute:
             return "NO VERDICT", "as a Bayesian bound cannot refute"
+        if self.allows_all:
+            return "NO VERDICT", "as it allows everything (δ = 1): no mechanism can break it"
         sure = f"at {percent(self.confidence)} confidence"
         if not self.could_refute:
             return "NO VERDICT", f"as no outcome of so few samples could refute it {sure}"
@@ -287,10 +308,11 @@ class Verdict:
             lines.append(f"Strongest event: {telling}.")
         if self.evidence.about:
             lines.append(self.evidence.about)
-        if self.finding is None:
+        if self.finding is None and not self.allows_all:
             lines.append("Not refuted does not mean that the claim is true.")
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
+        if not self.evidence.can_refute or self.allows_all:
             return lines
         try:
             detected, _ = self._strength
@@ -322,27 +344,22 @@ class Verdict:
             )
         return (
             f"More samples: these refute the claim at {percent(1 - _HINT)} confidence, which "
-            f"happens to at most one true claim in ten. About {_times(needed)} times as many would "
-            "refute it if rates stay as observed; to audit again for this reason is a further "
-            "test, with a level of its own."
+            f"happens to at most one true claim in ten. About {_times(needed)} times "
+            f"{self.evidence.as_many} would refute it if rates stay as observed; to audit again "
+            "for this reason is a further test, with a level of its own."
         )
 
     def _enough(self) -> str:
         """From how many samples on some outcome could refute the claim."""
-        most = round(math.log(_MOST, _FINE))
-
-        def could(steps: int) -> bool:
-            return self.evidence.scaled(_FINE**steps).could_refute(self.claim)
-
         try:
-            steps = first_whole(could, 0, most)
+            factor = self.samples_to_judge
         except (Unsupported, NotCertified) as error:
             return f"More samples: {error}."
-        if steps >= most and not could(most):
+        if math.isinf(factor):
             return "More samples: no number of them could refute the claim by these tests."
         return (
-            f"More samples: with about {_times(_FINE**steps)} times as many, the best outcome "
-            "could refute the claim."
+            f"More samples: with about {_times(factor)} times {self.evidence.as_many}, the best "
+            "outcome could refute the claim."
         )
 
 
