@@ -231,7 +231,7 @@ def refuse_unread(
     """Refuse a column of runs that nobody asked for: it may say that scores are not independent."""
     if _RUN in there and _RUN not in wanted:
         raise BadScores(
-            f"{where} must not have a {what} {_RUN!r} that is not read: name it as the column of "
+            f"{where} must not have {_a(what)} {_RUN!r} that is not read: name it as the column of "
             f"runs ({_RUN}={_RUN!r}, or --{_RUN}-column {_RUN}), or rename it if it holds other "
             "things"
         )

@@ -140,7 +140,7 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
         headline=f"CLAIM: {called}, with no evidence for or against it",
         reasons=(
             f"{'' if reading.budget == called else f'{reading.budget}. '}"
-            f"These numbers hold {reading.meaning.holds}.",
+            f"These numbers are {reading.meaning.holds}.",
             _NO_EVIDENCE,
         ),
         made=made,

@@ -25,7 +25,11 @@ def folder(tmp_path, monkeypatch):
     """A folder with scores: of many runs, of canaries in one run, of a harmless attack."""
     draw = np.random.default_rng(7)
     member = np.repeat([1, 0], COUNT)
-    rows = {"score": draw.normal(2.0 * member, 1), "member": member, "run": np.arange(2 * COUNT)}
+    rows = {
+        "score": draw.normal(2.0 * member, 1),
+        "member": member,
+        "training": np.arange(2 * COUNT),
+    }
     rows |= {"record": np.tile(["a", "b"], COUNT), "loss": -rows["score"]}
     np.savez(tmp_path / "runs.npz", **rows)
     lines = [",".join(rows), *(",".join(map(str, one)) for one in zip(*rows.values(), strict=True))]
@@ -72,7 +76,7 @@ def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
 
 
 def test_a_claim_that_stands_is_exit_code_zero_and_not_called_private(run):
-    code, out, err = run(f"{MANY} --epsilon 4 --delta 1e-5 --run-column run")
+    code, out, err = run(f"{MANY} --epsilon 4 --delta 1e-5 --run-column training")
     assert (code, err) == (0, "")
     assert out.startswith("NOT REFUTED: the claim ε = 4, δ = 1e-05, at 95 % confidence\n")
     assert "Not refuted does not mean that the claim is true." in out
@@ -373,7 +377,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             )
             for file, what in (("runs.npz", "an array"), ("runs.csv", "a column"))
             for option, part in (("--run-column", "run ids"), ("--each-group", "groups"))
-            for columns in ("'score', 'member', 'run', 'record', 'loss'",)
+            for columns in ("'score', 'member', 'training', 'record', 'loss'",)
         ),
         (f"{MANY} --method magic", 'Invalid value "magic" for --method.'),
         (f"{MANY} --report x.pdf", "--report must end in .html, got 'x.pdf'"),
