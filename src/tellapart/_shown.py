@@ -27,8 +27,8 @@ class Plotted(Displayed):
     def plot(self, kind: str = "roc", *, axes: Axes | None = None, **options: Any) -> Axes:
         """Draw what an attacker can do, on new axes or on these; needs the extra ``plot``.
 
-        ``kind`` is ``"roc"``, ``"roc-log"`` (the low-FPR regime), ``"tradeoff"``, ``"precision"``
-        (with ``prior=``) or ``"region"``.
+        ``kind`` is ``"roc"``, ``"roc-log"`` (the low-FPR regime), ``"tradeoff"``, ``"profile"``
+        (δ against ε), ``"precision"`` (with ``prior=``) or ``"region"``.
 
         >>> import tellapart as ta
         >>> axes = ta.Gaussian(sigma=1).curve().plot("roc-log")

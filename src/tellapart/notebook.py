@@ -109,7 +109,7 @@ _HEAD = (
 
 
 def readings(curve: TradeoffCurve) -> list[Reading]:
-    """The numbers that every curve shows; an area, which may take long, only while there is time."""
+    """The numbers that every curve shows; an area, which may take long, if there is time."""
     *first, (last, _) = _READ
     numbers = [MEASURES[key].reading(curve, **given) for key, given in first]
     with suppress(LimitReached):

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
@@ -18,11 +19,12 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import curve_of
-from tellapart.plot.curves import precision_recall, roc, tradeoff
-from tellapart.plot.styling import style
+from tellapart.plot.curves import operating_points, precision_recall, roc, tradeoff
+from tellapart.plot.privacy_profile import profile
+from tellapart.plot.styling import Pen, pen, style
 
 Curves = dict[str, TradeoffCurve]
-KINDS = ("roc", "roc-log", "tradeoff", "precision")
+KINDS = ("roc", "roc-log", "tradeoff", "profile", "precision", "region")
 
 
 def drawn(thing: object, kind: str, axes: Axes | None, **options: Any) -> Axes:
@@ -47,10 +49,24 @@ def drawn(thing: object, kind: str, axes: Axes | None, **options: Any) -> Axes:
 def _draw(kind: str, curves: Curves, axes: Axes, options: dict[str, Any]) -> None:
     if kind == "precision":
         precision_recall(curves, axes=axes, **options)
+    elif kind == "profile":
+        profile(curves, axes=axes, **options)
     elif kind == "tradeoff":
         tradeoff(curves, axes=axes, **options)
+    elif kind == "region":
+        tradeoff(curves, axes=axes, **options)
+        for index, curve in enumerate(curves.values()):
+            _fill(axes, curve, pen(index))
     else:
         roc(curves, log=kind == "roc-log", axes=axes, **options)
+
+
+def _fill(axes: Axes, curve: TradeoffCurve, look: Pen) -> None:
+    """All pairs of errors that are possible: above the curve, and as far from the other corner."""
+    fpr, _, fnr = operating_points(curve)
+    axes.plot(1 - fpr, 1 - fnr, color=look.colour, ls=look.dashes)
+    around = np.concatenate([fpr, 1 - fpr]), np.concatenate([fnr, 1 - fnr])
+    axes.fill(*around, color=look.colour, alpha=0.12, lw=0, zorder=0.5)
 
 
 @singledispatch
