@@ -41,11 +41,13 @@ class Design(Enum):
     MANY_RUNS: every score is of its own independent training or call, record in or out.
     ONE_RUN: one training, each canary included or not by its own fair coin.
     CALLS: every output is of its own call of a mechanism, on one input or the other.
+    TARGETS: a secret of each target was guessed, and a blind guess has a known success.
     """
 
     MANY_RUNS = "many runs"
     ONE_RUN = "one run"
     CALLS = "calls"
+    TARGETS = "targets"
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class Evidence(ABC):
     method: str  # its name, for people
     can_refute: bool = True
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
+    assumptions: tuple[str, ...] = ()  # what is taken on trust, where the design does not say it
     calls: int | None = None  # on each input, all of them; None where nothing was called
 
     @property
