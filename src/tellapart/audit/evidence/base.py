@@ -119,6 +119,7 @@ class Evidence(ABC):
     ledger: Ledger
     method: str  # its name, for people
     can_refute: bool = True
+    as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
     assumptions: tuple[str, ...] = ()  # what is taken on trust, where the design does not say it
     calls: int | None = None  # on each input, all of them; None where nothing was called
