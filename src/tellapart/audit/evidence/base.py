@@ -42,11 +42,13 @@ class Design(Enum):
     MANY_RUNS: every score is of its own independent training or call, record in or out.
     ONE_RUN: one training, each canary included or not by its own fair coin.
     CALLS: every output is of its own call of a mechanism, on one input or the other.
+    TARGETS: a secret of each target was guessed, and a blind guess has a known success.
     """
 
     MANY_RUNS = "many runs"
     ONE_RUN = "one run"
     CALLS = "calls"
+    TARGETS = "targets"
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class Evidence(Displayed, ABC):
     can_refute: bool = True
     as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
+    assumptions: tuple[str, ...] = ()  # what is taken on trust, where the design does not say it
     calls: int | None = None  # on each input, all of them; None where nothing was called
 
     @property
