@@ -79,7 +79,18 @@ _CALLS = DesignWords(
     "are treated as real numbers; the attacker sees outputs alone.",
 )
 
-_NAMES = {Design.MANY_RUNS: "many-runs", Design.ONE_RUN: "one-run", Design.CALLS: "calls"}
+_TARGETS = DesignWords(
+    "a secret of each target was guessed, with the output and blindly",
+    "one guess per target: right or wrong",
+    (),
+)
+
+_NAMES = {
+    Design.MANY_RUNS: "many-runs",
+    Design.ONE_RUN: "one-run",
+    Design.CALLS: "calls",
+    Design.TARGETS: "targets",
+}
 _RUNS_CHECKED = "No run has two scores: the run column was checked."
 _RUNS_ON_TRUST = "No run column was given, so independence is taken on trust."
 
@@ -190,7 +201,7 @@ def summarise(
     reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
     if not result.can_refute:
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
-    samples = "outputs" if result.design is Design.CALLS else "scores"
+    samples = {Design.CALLS: "outputs", Design.TARGETS: "guesses"}.get(result.design, "scores")
     headline = f"NO CLAIM: what the {samples} show, {sure}"
     return _tested(result, headline, (*reasons, *_against(scores)), scores, deltas)
 
@@ -217,8 +228,10 @@ def _tested(
 ) -> AuditSummary:
     evidence = result.evidence if isinstance(result, Verdict) else result
     design = _NAMES[evidence.design]
-    words = _CALLS if evidence.design is Design.CALLS else DESIGNS[design]
-    assumptions, brief = words.assumptions, words.brief
+    words = {Design.CALLS: _CALLS, Design.TARGETS: _TARGETS}.get(evidence.design)
+    words = DESIGNS[design] if words is None else words
+    assumptions = (*words.assumptions, *evidence.assumptions)
+    brief = " ".join([words.brief, *evidence.assumptions]).strip()
     if scores is not None and design == "many-runs":
         runs = _RUNS_ON_TRUST if scores.independent is None else _RUNS_CHECKED
         assumptions, brief = (*assumptions, runs), f"{brief} {runs}"
