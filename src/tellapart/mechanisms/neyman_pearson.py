@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -21,7 +22,7 @@ from tellapart.mechanisms.laws import NoiseLaw
 class ShiftTest:
     """The best test of two known answers behind one noisy output.
 
-    It accuses (says "present") when the output lies beyond a threshold on the side of
+    It predicts "present" when the output lies beyond a threshold on the side of
     ``present``. Build one with a noise mechanism's ``test``.
     """
 
@@ -31,7 +32,7 @@ class ShiftTest:
     shift: float
 
     def curve(self) -> TradeoffCurve:
-        """How well this pair of answers can be told apart."""
+        """The trade-off curve of this pair of answers."""
         return self.law.curve(self.shift)
 
     @overload
@@ -39,7 +40,7 @@ class ShiftTest:
     @overload
     def log_ratio(self, output: ArrayLike) -> Array: ...
     def log_ratio(self, output: ArrayLike) -> float | Array:
-        """How strongly an output speaks for "present": log of the likelihood ratio."""
+        """The log-likelihood ratio of an output, "present" against "absent"."""
         along = self._along(output=output)
         with np.errstate(all="ignore"):
             return shaped(self.law.log_ratio(along, self.shift), along)
@@ -49,14 +50,14 @@ class ShiftTest:
     @overload
     def threshold(self, fpr: ArrayLike) -> Array: ...
     def threshold(self, fpr: ArrayLike) -> float | Array:
-        """The output beyond which to accuse so that a false accusation has this probability."""
+        """The output beyond which to predict "present" at this false-positive rate."""
         asked = _checks.probabilities(fpr=fpr)
         self._refuse_vectors()
         cut = self._cut(asked)
         return shaped(self.absent + self.direction * cut, asked)
 
     def rates(self, threshold: ArrayLike) -> Rates:
-        """The four rates of the attack that accuses beyond this output."""
+        """The four rates of the attack that predicts "present" beyond this output."""
         self._refuse_vectors()
         cut = self._along(threshold=threshold)
         away = self.shift - cut
@@ -67,11 +68,11 @@ class ShiftTest:
         return Rates(*(shaped(rate, cut) for rate in (fpr, tpr, fnr, tnr)))
 
     @overload
-    def accuses(self, output: float, fpr: float) -> float: ...
+    def flags(self, output: float, fpr: float) -> float: ...
     @overload
-    def accuses(self, output: ArrayLike, fpr: float) -> Array: ...
-    def accuses(self, output: ArrayLike, fpr: float) -> float | Array:
-        """With which probability the best attack of this FPR accuses, given this output.
+    def flags(self, output: ArrayLike, fpr: float) -> Array: ...
+    def flags(self, output: ArrayLike, fpr: float) -> float | Array:
+        """The probability with which the best attack of this FPR flags this output as "present".
 
         0 or 1 for continuous noise; on the threshold itself a discrete attack tosses a coin.
         """
@@ -83,13 +84,18 @@ class ShiftTest:
         share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
         return shaped(np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)), along)
 
+    def accuses(self, output: ArrayLike, fpr: float) -> float | Array:
+        """The old name of `flags`, which goes with 0.3."""
+        warnings.warn("`accuses` is `flags` since tellapart 0.2", DeprecationWarning, stacklevel=2)
+        return self.flags(output, fpr)
+
     def _cut(self, fpr: Array) -> Array:
         with np.errstate(all="ignore"):
             return self.law.cut(fpr)
 
     def _refuse_vectors(self) -> None:
         if self.absent.ndim:
-            raise Unsupported("a vector output has no single threshold; use accuses(output, fpr)")
+            raise Unsupported("a vector output has no single threshold; use flags(output, fpr)")
 
     def _along(self, **named: ArrayLike) -> Array:
         """How far an output lies from ``absent`` in the direction of ``present``."""

@@ -1,4 +1,4 @@
-"""Plots of privacy regions: the pairs of errors a promise allows, and an attack among them."""
+"""Plots of privacy regions: the error rates that (ε, δ)-DP allows, and an attack among them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tellapart.plot.styling import BLACK, BLUE, GREEN, VERMILLION, Pen, pen, sty
 _BADGE = 13
 _WAYS = np.array([(np.cos(turn), np.sin(turn)) for turn in np.pi * (np.arange(48) - 6) / 24])
 _TICK = Path([(-0.55, 0.0), (-0.15, -0.45), (0.6, 0.5)])
-_NOTE = "Rates measured on samples need an audit: it says with what confidence this holds."
+_NOTE = "Rates measured on samples need confidence limits: use an audit."
 
 
 @styled
 def regions(regions: Sequence[PrivacyRegion], *, axes: Axes | None = None) -> Figure:
-    """Which pairs of errors an attacker can have under each promise.
+    """Which error rates an attack can have under each (ε, δ) guarantee.
 
-    No attacker leaves a promise's region; the closer it comes to the lower left corner, the less
-    the promise is worth.
+    No attack lies outside a region; the closer a region comes to the lower left corner, the weaker
+    the guarantee.
 
     >>> import tellapart as ta
     >>> figure = regions([ta.PrivacyRegion(1), ta.PrivacyRegion(0.5, 0.01)])
@@ -42,12 +42,12 @@ def regions(regions: Sequence[PrivacyRegion], *, axes: Axes | None = None) -> Fi
     entries.append(
         LegendEntry(guess(page.axes, [0, 1], [1, 0]), "guessing: all that ε = δ = 0 allows")
     )
-    return page.finished(entries, title="What each promise allows (no attacker does better):")
+    return page.finished(entries, title="Privacy regions (no attacker does better):")
 
 
 def _checked(regions: object) -> list[PrivacyRegion]:
     if not isinstance(regions, Sequence) or not regions:
-        rule = "be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is"
+        rule = "be a list of regions, such as [ta.PrivacyRegion(epsilon=1)]"
         _checks.refuse("regions", rule, regions)
     for index, region in enumerate(regions):
         _check_region(f"regions[{index}]", region)
@@ -61,7 +61,7 @@ def _check_region(name: str, region: object) -> None:
 
 def _errors(axes: Axes) -> None:
     square(axes)
-    axes.set(xlabel="false accusations (FPR)", ylabel="members missed (FNR)")
+    axes.set(xlabel="false-positive rate (FPR)", ylabel="false-negative rate (FNR)")
 
 
 def _filled(axes: Axes, region: PrivacyRegion, look: Pen) -> LegendEntry:
