@@ -14,10 +14,10 @@ from tellapart.mechanisms.catalogue import (
     Term,
     is_composed,
     labelled,
-    named,
     named_family,
     open_parameters,
     own_delta,
+    parse,
     takes_delta,
     terms,
 )
@@ -112,7 +112,7 @@ def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> 
         _refuse_step(delta)
     alone = not rest and ":" not in text  # says nothing of a mechanism but its δ
     taken = dict(given) if inside or alone else rest
-    return Asked(named(text, **taken), labelled(text, taken), deltas)
+    return Asked(parse(text, **taken), labelled(text, taken), deltas)
 
 
 def asked_family(

@@ -23,7 +23,7 @@ from tellapart.errors import NotCertified
 _REPRESENTABLE = 650.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WorstCase(TradeoffCurve):
     """The lower convex envelope of several curves: what holds whichever of them is the truth.
 
@@ -37,6 +37,9 @@ class WorstCase(TradeoffCurve):
     def __post_init__(self) -> None:
         if not self.curves:
             _checks.refuse("curves", "not be empty", self.curves)
+
+    def _words(self) -> str:
+        return f"the worst case of {len(self.curves)} curves"
 
     @property
     def _accuracy(self) -> float:  # type: ignore[override]

@@ -72,7 +72,7 @@ def of(
     >>> import tellapart as ta
     >>> from tellapart import report
     >>> report.of(ta.Laplace(1), unit="one patient").headline
-    'CLAIM: Laplace(scale=1.0, sensitivity=1.0), with no evidence for or against it'
+    'CLAIM: Laplace(scale=1.0), with no evidence for or against it'
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)

@@ -13,7 +13,7 @@ from tellapart import audit
 from tellapart.choose.named_limits import configured
 from tellapart.cli import main
 from tellapart.cli.deltas import asked
-from tellapart.mechanisms.catalogue import KINDS, named, named_family
+from tellapart.mechanisms.catalogue import KINDS, named_family, parse
 from tellapart.mechanisms.subject import curve_of
 
 # Each mechanism, made in every way it can be.
@@ -87,7 +87,7 @@ def made(name, values, delta):
     """The curve by the library alone: --delta is the mechanism's own where that has one."""
     if needs_delta(name, values) or (name == "any" and "epsilon" in values):
         values = {**values, "delta": delta}
-    return curve_of(named(name, **values))
+    return curve_of(parse(name, **values))
 
 
 def shown(text):
@@ -166,7 +166,7 @@ def test_several_mechanisms_are_told_at_one_delta(call):
         found = json.loads(call(f"compare {' '.join(texts)} {options} --json"))
         assert found["delta"] == wanted[0]
         for text, one in zip(texts, found["mechanisms"], strict=True):
-            curve = curve_of(named(text))
+            curve = curve_of(parse(text))
             values = [x["value"] for x in one["readings"] if x["key"].startswith("epsilon")]
             assert values == [curve.epsilon(at) for at in wanted]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from tellapart import _checks, report, risk
+from tellapart import _checks, pictures, report, risk
 from tellapart.curve.base import TradeoffCurve
-from tellapart.mechanisms.catalogue import named
+from tellapart.drawing.record import Ink, Spot
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
-from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Ink, Spot, Words, risks_table
+from tellapart.web import controls
+from tellapart.web.answer import Answer, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.view import View
 
@@ -46,7 +47,7 @@ def _controls_of(state: ExploreState) -> list[Control]:
 
 
 def _answer(state: ExploreState) -> Answer:
-    subject = named(state.mechanism)
+    subject = parse(state.mechanism)
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
     readings = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
@@ -81,10 +82,10 @@ def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
 def _python(state: ExploreState) -> str:
     return f"""\
 from tellapart import risk
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of
 
-curve = curve_of(named({state.mechanism!r}))
+curve = curve_of(parse({state.mechanism!r}))
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
     print(one.name, *one.columns)
 print(risk.words(curve, prior={state.prior!r}, fpr={state.fpr!r}))
@@ -101,7 +102,7 @@ def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
 
 def _report(state: ExploreState) -> report.Report:
     return report.of(
-        named(state.mechanism),
+        parse(state.mechanism),
         name=state.mechanism,
         prior=state.prior,
         fpr=state.fpr,
