@@ -25,7 +25,7 @@ MODULES = [
     *(f"cli/{name}.py" for name in ("limits", "options", "reproduce", "risk", "terminal")),
     *(f"cli/{name}.py" for name in ("report",)),
     *(f"report/{name}.py" for name in ("checklist", "curve_points", "meaning")),
-    *(f"web/{name}.py" for name in ("app", "controls", "pictures", "view")),
+    *(f"web/{name}.py" for name in ("app", "controls", "view")),
 ]
 ELSEWHERE = {SOURCE / "plot" / "audits.py", SOURCE / "plot" / "correlated.py"}
 ELSEWHERE |= {SOURCE / "web" / "views" / f"{name}.py" for name in ("audit", "evidence", "point")}
