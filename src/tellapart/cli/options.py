@@ -107,6 +107,16 @@ def numbers(
     return flat(made)
 
 
+def _values(hidden: Collection[str] = ()) -> type[NumberOptions]:
+    return numbers(
+        "Values",
+        "Parameters by name; the same as ``name:key=value``.",
+        {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
+        MECHANISM,
+        hidden,
+    )
+
+
 if TYPE_CHECKING:
 
     class Values(NumberOptions):
@@ -116,17 +126,7 @@ if TYPE_CHECKING:
         """What measures ask about the attacker."""
 
 else:
-
-    def _values(hidden):
-        return numbers(
-            "Values",
-            "Parameters by name; the same as ``name:key=value``.",
-            {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
-            MECHANISM,
-            hidden,
-        )
-
-    Values = _values(())
+    Values = _values()
     Attacker = numbers(
         "Attacker",
         "What measures ask about the attacker.",
@@ -249,14 +249,15 @@ SHORT = (
 )
 
 
-def for_help(command: Callable[..., Any], words: Sequence[str]) -> Callable[..., Any]:
+def for_help(command: FunctionType, words: Sequence[str]) -> FunctionType:
     """A command whose help shows the parameters of the mechanisms among these words alone."""
     parts = {part for word in words for part in re.split(r"[:+=,]", word)}
     named = sorted(parts & KINDS.keys()) or _USUAL
     shown = {"delta", *(key for name in named for key in KINDS[name].parameters)}
-    if TYPE_CHECKING:
-        return command
-    short = {"Values": _values(PARAMETERS.keys() - shown), "Knowledge": _ShortKnowledge}
+    short: dict[str, type] = {
+        "Values": _values(PARAMETERS.keys() - shown),
+        "Knowledge": _ShortKnowledge,
+    }
     made = FunctionType(
         command.__code__, command.__globals__, command.__name__, command.__defaults__
     )
