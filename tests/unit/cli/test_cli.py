@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import tellapart as ta
-from tellapart.curve.region import MechanismRegion
 from tellapart import risk
 from tellapart.cli import main
 from tellapart.cli.app import COMMANDS
+from tellapart.curve.region import MechanismRegion
 
 ALL = "risk, choose, compare, region, audit, probe, report, frameworks, noise, explore, reproduce"
 
