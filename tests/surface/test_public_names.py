@@ -40,7 +40,8 @@ NAMES = {
         Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool
         Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries
         domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
-        judge many_runs metrics one_run probe probe_bits search step together training
+        judge many_runs metrics one_run probe probe_bits reconstruction search step together
+        training
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold
@@ -56,11 +57,12 @@ NAMES = {
     "tellapart.zoo": "SPECIMENS TRAINING buggy correct find",
     "tellapart.fleet": "CNN Canaries DPSGD Linear MLP SGD train",
     "tellapart.worlds": """
-        Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret Independent
-        JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn RecordValue Sum
-        TableSet TreeNetwork Vector chain_epsilon_bound chain_scale_bound coefficients
-        described fit_chain fit_table frameworks one_vs_rest policies quilt_scale streams
-        table_epsilon_bound table_scale_bound tell_apart wasserstein
+        Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret
+        Independent JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn
+        RecordValue Sum TableSet TreeNetwork Vector best_guess chain_epsilon_bound
+        chain_scale_bound coefficients described fit_chain fit_table frameworks
+        one_vs_rest policies quilt_scale streams table_epsilon_bound table_scale_bound
+        tell_apart wasserstein
     """,
     "tellapart.worlds.frameworks": """
         bayesian blowfish compare_frameworks dependent differential_privacy ghosh_kleinberg
