@@ -90,13 +90,14 @@ def test_bad_input_is_refused_word_for_word(call, message):
         call()
 
 
-def test_several_coordinates_have_a_formula_for_gaussian_noise_only():
+def test_several_coordinates_have_a_formula_for_gaussian_and_laplace_noise_only():
     message = (
-        "the best test of a change in several coordinates has a formula for Gaussian noise "
-        "only; this noise reveals no more than a change of the same size in one coordinate"
+        "the best test of a change in several coordinates has a formula for Gaussian and "
+        "Laplace noise only; test a change of the same size in one coordinate: this noise "
+        "reveals no more than that"
     )
     with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
-        LAPLACE.test([0, 0], [0.5, 0.5])
+        ta.DiscreteLaplace(1, sensitivity=2).test([0, 0], [1, 1])
 
 
 def test_a_vector_has_no_single_threshold():
