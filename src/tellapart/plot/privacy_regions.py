@@ -20,7 +20,7 @@ from tellapart.plot.sheet import LegendEntry, guess, sheet, square
 from tellapart.plot.styling import ATTACK_SEEN, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
 Region = PrivacyRegion | MechanismRegion
-_TITLE = "What each promise allows (no attacker does better):"
+_TITLE = "Privacy regions (no attacker does better):"
 # The size of a mark beside a point, in points, and the ways in which it may stand aside.
 _BADGE = 13
 _WAYS = np.array([(np.cos(turn), np.sin(turn)) for turn in np.pi * (np.arange(48) - 6) / 24])
