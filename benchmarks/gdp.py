@@ -57,7 +57,7 @@ def refutation(sigma: float, rate: float, steps: int, mu: float) -> str:
     if not refuting.size:
         return "none found"
     k = refuting[-1]
-    return f"FPR {RATES[k]:.0e}: TPR ≥ {tpr[k]:.2e}, μ allows {allowed[k]:.2e}"
+    return f"FPR {RATES[k]:.0e}: TPR ≥ {tpr[k]:.4e}, μ allows {allowed[k]:.4e}"
 
 
 def main() -> int:
