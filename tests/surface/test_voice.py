@@ -16,24 +16,28 @@ PAGES = [
     *sorted(DOCS.glob("*.py")),
     *sorted((ROOT / "examples").glob("*.py")),
 ]
+# Rooms of the library that speak so, too, in all that they print or explain.
 SOURCE = ROOT / "src" / "tellapart"
-# Rooms of the library that are held to it, files and folders.
 ROOMS = [
-    "../pytest_tellapart", "testing.py", "audit", "data", "fleet", "zoo", "accountants",
-    "cli/audit.py", "cli/probe.py", "cli/report_text.py", "cli/child_process.py", "cli/exits.py",
-    "plot/audits.py", "report/checklist.py", "report/html.py", "report/writing.py",
-    "report/curve_points.py", "report/template.html", "web/views/audit.py", "web/views/point.py",
-    "web/views/evidence.py", "web/answer.py", "web/workers.py", "web/gate.py", "web/questions.py",
-    "web/server.py",
+    "accountants", "audit", "choose", "curve", "data", "fleet", "mechanisms", "plot", "risk",
+    "web/views", "zoo",
 ]  # fmt: skip
-FILES = [
-    *PAGES,
-    *(
-        file
-        for room in ROOMS
-        for file in ([SOURCE / room] if "." in room[2:] else sorted((SOURCE / room).rglob("*.py")))
-    ),
+MODULES = [
+    "../pytest_tellapart/__init__.py",
+    "deployments.py",
+    "testing.py",
+    *(f"cli/{name}.py" for name in ("app", "audit", "child_process", "choose", "compare")),
+    *(f"cli/{name}.py" for name in ("deltas", "errors", "exits", "explore", "limits", "options")),
+    *(f"cli/{name}.py" for name in ("probe", "report", "report_text", "reproduce", "risk")),
+    "cli/terminal.py",
+    *(f"report/{name}.py" for name in ("checklist", "curve_points", "html", "meaning", "writing")),
+    "report/template.html",
+    *(f"web/{name}.py" for name in ("answer", "app", "controls", "gate", "questions", "server")),
+    *(f"web/{name}.py" for name in ("view", "workers")),
 ]
+ELSEWHERE = {SOURCE / "plot" / "correlated.py"}
+CODE = {path for room in ROOMS for path in (SOURCE / room).rglob("*.py")} - ELSEWHERE
+FILES = [*PAGES, *sorted(CODE), *(SOURCE / name for name in MODULES)]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
 
 # What is not said, and what is said instead.
@@ -50,6 +54,18 @@ DIALECT = {
     r"\bto the (?:private|safe) side\b": "rounded conservatively",
     r"\bwhat binds\b": "binding constraint",
     r"\bchanges? places\b": "the curves cross",
+    r"\bnumbers? (?:is|are|hold)s? (?:for|of) .{0,40} alone\b": "specific to this mechanism",
+    r"\bgives membership a chance\b": "prior probability of membership",
+    r"\bhow often it is right\b": "accuracy of the best attack",
+    r"\bone view of the curve\b": "ε at this δ",
+    r"\bmore or less (?:would|means?)\b": "sensitivity analysis",
+    r"\bmany times, on a sample\b|\band then, on the same data\b": "composition, subsampling",
+    r"\bwith few exceptions\b": "smaller δ",
+    r"\bsuch a file\b": "expected file format",
+    r"\bon which side they err\b": "exact, upper or lower bound",
+    r"\bfall steadily\b": "cannot solve for it: say why, and what to fix",
+    r"\bevery call broke off\b": "the function raised on every call",
+    r"\bagree too often\b": "consecutive outputs are correlated",
     r"\busual number\b": "ε at this δ",
     r"\b(?:looks? (?:is|are)|how audits) pa(?:y|id)\b": "multiple-testing budget",
     r"\bpage to file\b|\bhow to make it again\b": "privacy report, reproduce this report",
@@ -60,11 +76,9 @@ DIALECT = {
     r"\bso much would be seen\b|\bwas allowed for\b": "p ≤ ... (threshold after correction: ...)",
     r"\bmost suspicious others\b|\bothers it accused\b|\bothers were\b": "non-members",
     r"\bis no number\b": "is not a number",
-    r"\bevery call broke off\b": "the function raised on every call",
     r"\bcalls apart agree too often\b": "consecutive outputs are correlated",
     r"\bindependent, cannot judge\b": "no verdict",
     r"\blook(?:s|ing|ed)? both ways\b": "test both directions",
-    r"\bon which side they err\b": "trade-off curves (exact, upper or lower bound)",
     r"\bsuch a file$": "expected file format",
 }
 # What people search for stands in the README or on a page, and in the glossary.
@@ -98,7 +112,8 @@ def prose(path):
         strings = (
             node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)
         )
-        return "\n".join(one for one in strings if isinstance(one, str))
+        text = "\n".join(one for one in strings if isinstance(one, str))
+        return re.sub(r"`[^`\n]*`", "", text)
     if path.suffix == ".ipynb":
         cells = json.loads(text)["cells"]
         text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")

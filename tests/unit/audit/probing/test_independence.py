@@ -142,7 +142,7 @@ def test_categories_that_both_inputs_share_now_and_then_are_found():
     second = np.where(rng.random(10_000) < 0.5, first, second)
     found = dependence(packed(first.tolist()), packed(second.tolist()))
     assert found.reason == (
-        "outputs on d0 and d1 at one call agree too often: is the generator re-seeded?"
+        "outputs on d0 and d1 at one call repeat each other: is the generator re-seeded?"
     )
 
 

@@ -264,7 +264,7 @@ def _agreeing(codes: list[Codes]) -> Iterator[str]:
     count = min(len(side) for side in codes)
     together = codes[0][:count] == codes[1][:count]
     if _above(together, _agreement(codes[0], codes[1])):
-        yield "outputs on d0 and d1 at one call agree too often: is the generator re-seeded?"
+        yield "outputs on d0 and d1 at one call repeat each other: is the generator re-seeded?"
 
 
 def _correlated(lag: int) -> str:
