@@ -18,7 +18,7 @@ from tellapart.errors import (
     Unsupported,
 )
 from tellapart.mechanisms import MECHANISMS
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -40,6 +40,7 @@ from tellapart.mechanisms.other_accountants import (
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
+from tellapart.neighbours import Neighbours, Order
 
 __all__ = [
     "MECHANISMS",

@@ -17,12 +17,13 @@ from tellapart import _checks
 from tellapart.curve.base import Bound
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import UnreadableEvent
-from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism
 from tellapart.mechanisms.discrete import DiscreteLaplace
 from tellapart.mechanisms.noise import Gaussian, Laplace
+from tellapart.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent

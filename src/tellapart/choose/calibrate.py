@@ -173,6 +173,7 @@ def _choose(
     search = ParameterSearch(family, limits, grows_private)
     parameter, beyond = whole_number(search) if whole else real(search)
     search.refuse_wavering()
+    search.refuse_rounding()
     binding = None if beyond is None else search.broken_at(beyond)
     # One that keeps the limits without any noise may have no curve of its own.
     curve = search.trial(parameter).curve or curve_of(family(parameter))

@@ -11,6 +11,7 @@ from tellapart._numeric.text import fixed, to_digits
 from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.frontiers import Frontier, frontier
 from tellapart.choose.limit import Limit, at_least, at_most
+from tellapart.choose.search import LEAST, MOST
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, NamedFamily
@@ -62,7 +63,7 @@ def chosen(
 
 def unbound(choice: Choice) -> bool:
     """Whether every parameter keeps the limits: there is nothing to choose."""
-    return choice.binding is None and not 1e-11 < choice.parameter < 1e11
+    return choice.binding is None and choice.parameter in (LEAST, MOST)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,12 @@ from tellapart.mechanisms.subject import Subject, curve_of
 
 Family = Callable[[float], Subject]
 
-# Parameters are searched from 1e-12 to this; beyond no limit is taken to bind.
-_LARGEST = 1e12
+# Every parameter that a double holds in full is searched, for a family may have any unit.
+LEAST, MOST = 2.0**-1022, 2.0**1022
+_EDGE = math.log(MOST)
+# A limit nearer to its baseline than this may be kept by rounding to it; and by underflow, or where
+# the baseline is not 0 by rounding, a curve of less advantage than these may look like none.
+_DIGITS, _UNDERFLOW, _FAINT = 1e-12, 1e-290, 1e-7
 # Values this close are equal: a measure that wavers by less is still monotone.
 _NOISE = 1e-9
 _COARSE_NOISE = 1e-5
@@ -31,9 +35,9 @@ _COARSE_NOISE = 1e-5
 _GAP = 10
 # Steps from the parameter 1 on, by logarithms. The first ones are small: curves of very little
 # noise take longest. All together they lead to the other end from anywhere.
-_STEPS = [0.5] * 4 + [2.0**k for k in range(7)]
+_STEPS = [0.5] * 4 + [2.0**k for k in range(11)]
 # Whole numbers are tried at these first.
-_SIZES: list[int] = [2**k for k in range(41)]
+_SIZES: list[int] = [2**k for k in range(1023)]
 # Where curves end, a search for one that still answers goes on to this relative width.
 _NARROW = 1e-3
 
@@ -72,6 +76,8 @@ class ParameterSearch:
 
     def parameter(self, position: float) -> float:
         """By its logarithm, turned so that a growing position means more privacy."""
+        if abs(position) >= _EDGE:
+            return MOST if (position > 0) == self.grows_private else LEAST
         return math.exp(position if self.grows_private else -position)
 
     def trial(self, parameter: float) -> Trial:
@@ -145,13 +151,29 @@ class ParameterSearch:
             if limit.excess(nothing()) > -self.accuracy:
                 raise beyond_perfect(limit)
 
+    def refuse_rounding(self) -> None:
+        """Refuse limits at their baseline that none is seen to keep but by rounding to it.
+
+        With enough noise every risk is its baseline to the last digit. A family truly reaches that
+        only where some member does which leaks enough to be seen.
+        """
+        curves = [trial.curve for trial in self._seen.values() if trial.curve is not None]
+        for limit in self._limits:
+            if limit.excess(nothing()) <= -_DIGITS:
+                continue
+            faint = _FAINT if limit.value(nothing()) else _UNDERFLOW
+            kept = (curve for curve in curves if limit.excess(curve) <= 0)
+            if not any(curve.delta(0.0) >= faint for curve in kept):
+                raise beyond_perfect(limit)
+
     def refuse_gaps(self, safe: float, beyond: float) -> None:
         """A family that ends here must not go on further: whole numbers are asked for as such."""
         if self.trial(beyond).member or self._refusal is None:
             return
         side = 1 if beyond > safe else -1
         for further in (math.floor(safe) + side, math.floor(safe) + 2 * side):
-            if further > 0 and self.trial(float(further)).member:
+            on = side * (further - beyond) > 0  # beyond 2^53 every double is a whole number
+            if on and further > 0 and self.trial(float(further)).member:
                 said = f"{self._refusal}; for whole numbers only, ask with whole=True"
                 raise InvalidArgument(said) from self._refusal
 
@@ -265,7 +287,7 @@ def _known(search: ParameterSearch, safe: float, leaky: float) -> tuple[float, f
 
 def _clear(search: ParameterSearch, position: float, step: float) -> float:
     """A parameter that keeps the limits by more than its curves may be off."""
-    while position <= math.log(_LARGEST):
+    while position <= _EDGE:
         parameter = search.parameter(position)
         if search.excess(parameter) <= -search.accuracy:
             return parameter
@@ -275,34 +297,33 @@ def _clear(search: ParameterSearch, position: float, step: float) -> float:
 
 def _bracket(search: ParameterSearch) -> tuple[float, float]:
     """A position that keeps the limits and one that does not; the same if none binds."""
-    edge = math.log(_LARGEST)
 
     def excess(position: float) -> float:
         return search.excess(search.parameter(position))
 
-    position = _first_member(search, edge)
+    position = _first_member(search)
     if not math.isinf(search.trial(search.parameter(position)).slack):  # not by samples alone
         search.refuse_baselines()
     if excess(position) <= 0:
         safe = position
         for step in _STEPS:
-            position = max(position - step, -edge)
+            position = max(position - step, -_EDGE)
             if excess(position) > 0:
                 return safe, position
             safe = position
         return safe, safe
     leaky = position
     for step in _STEPS:
-        position = min(position + step, edge)
+        position = min(position + step, _EDGE)
         if excess(position) <= 0:
             return position, leaky
         leaky = position
     raise search.failure()
 
 
-def _first_member(search: ParameterSearch, edge: float) -> float:
+def _first_member(search: ParameterSearch) -> float:
     """A position where the family has a member, as near to the parameter 1 as can be found."""
-    for size in np.arange(0.0, edge, 0.25):
+    for size in np.arange(0.0, _EDGE, 0.25):
         for position in (float(size), -float(size)):
             if search.trial(search.parameter(position)).member:
                 return position

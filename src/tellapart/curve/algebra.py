@@ -15,6 +15,7 @@ from tellapart._numeric import solve
 from tellapart.curve.atomic import AtomicCurve, from_atoms, from_corners
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.provenance import of_envelope
 from tellapart.errors import NotCertified
 
 # Beyond this loss one of the two masses of an atom may vanish in double precision.
@@ -40,8 +41,11 @@ class WorstCase(TradeoffCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return max(curve._accuracy for curve in self.curves)
 
-    def mirrored(self) -> WorstCase:
-        return WorstCase(tuple(curve.mirrored() for curve in self.curves), self.bound)
+    def _mirrored(self) -> WorstCase:
+        mirrors = tuple(curve.mirrored() for curve in self.curves)
+        if set(map(id, mirrors)) == set(map(id, self.curves)):
+            return self
+        return WorstCase(mirrors, self.bound)
 
     def _rates(self, threshold: Array) -> FourRates:
         tables = [curve._rates(threshold) for curve in self.curves]
@@ -69,7 +73,8 @@ class WorstCase(TradeoffCurve):
 def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
     """What an attacker can do against the weakest of these worlds, never knowing which it is.
 
-    The lower convex envelope: δ(ε) and ε(δ) are the largest of theirs.
+    The lower convex envelope: δ(ε) and ε(δ) are the largest of theirs. Neighbours and order stay
+    known where all curves share them.
 
     >>> import tellapart as ta
     >>> worst_case([ta.Laplace(2).curve(), ta.Laplace(1).curve()]).epsilon(delta=0.0)
@@ -84,6 +89,11 @@ def worst_case(curves: Iterable[TradeoffCurve]) -> TradeoffCurve:
         check_curve(curves=member)
     if len(members) == 1:
         return members[0]
+    envelope = _envelope(members)
+    return envelope.with_provenance(of_envelope([member._provenance for member in members]))
+
+
+def _envelope(members: Sequence[TradeoffCurve]) -> TradeoffCurve:
     bound = joint_bound(members)
     shapes = [_as_polygon(member) for member in members]
     polygons = [

@@ -52,7 +52,7 @@ class AtomicCurve(TradeoffCurve):
     def __repr__(self) -> str:
         return f"AtomicCurve({len(self.losses)} atoms, {self.bound})"
 
-    def mirrored(self) -> AtomicCurve:
+    def _mirrored(self) -> AtomicCurve:
         losses, absent, present = -self.losses[::-1], self.present[::-1], self.absent[::-1]
         if np.array_equal(losses, self.losses) and np.array_equal(absent, self.absent):
             return self

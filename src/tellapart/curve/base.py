@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
-from typing import ClassVar, NamedTuple, overload
+from typing import ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,8 @@ from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
+from tellapart.curve.provenance import UNKNOWN, Provenance
+from tellapart.neighbours import Neighbours, Order
 
 FourRates = tuple[Array, Array, Array, Array]
 # Two tests: one with more false positives than asked, one with fewer.
@@ -76,11 +79,66 @@ class TradeoffCurve(ABC):
     _area_points: ClassVar[int] = 1 << 14
     # How far off its numbers may be, relatively: rounding alone, for a formula.
     _accuracy: ClassVar[float] = 1e-15
+    # Beside its numbers: no part of equality.
+    _provenance: Provenance = UNKNOWN
 
     def __getstate__(self) -> dict[str, object]:
         """What it was made from; what was worked out since is worked out again."""
-        kept = self.__dict__.keys() & getattr(type(self), "__dataclass_fields__", {}).keys()
-        return {name: self.__dict__[name] for name in kept}
+        made_from = {"_provenance", *getattr(type(self), "__dataclass_fields__", {})}
+        return {name: self.__dict__[name] for name in self.__dict__.keys() & made_from}
+
+    # -- which worlds it is about --------------------------------------------------------------
+
+    @property
+    def neighbours(self) -> Neighbours | None:
+        """Which two data sets it says are hard to tell apart; None where nobody said."""
+        return self._provenance.neighbours
+
+    @property
+    def order(self) -> Order | None:
+        """Which world is h1: `Order.PRESENT` tests "absent" (h0) against "present".
+
+        None for a curve that holds for both orders, or of which no neighbours are known.
+        """
+        return self._provenance.order
+
+    def stated(self, neighbours: Neighbours, order: Order | None = None) -> Self:
+        """The same curve, said to bound every attack on such neighbours; without an order, in both.
+
+        >>> import tellapart as ta
+        >>> pair = ta.from_pmfs(absent=[0.9, 0.1], present=[0.8, 0.2])
+        >>> known = pair.stated(ta.Neighbours.ADD_REMOVE, ta.Order.PRESENT)
+        >>> known.order, known.mirrored().order
+        (<Order.PRESENT: 'present'>, <Order.ABSENT: 'absent'>)
+        """
+        _checks.member(Neighbours, neighbours=neighbours)
+        if order is not None:
+            _checks.member(Order, order=order)
+        return self.with_provenance(Provenance(neighbours, order))
+
+    def with_provenance(self, provenance: Provenance) -> Self:
+        """The same curve with this record of where it came from; it shares what was worked out."""
+        if provenance.order is not None and self.mirrored() is self:
+            provenance = replace(provenance, order=None)  # its own mirror: one order is both
+        if provenance == self._provenance:
+            return self
+        mirror = self.__dict__.get("_mirror")
+        curve = self._copied(provenance)
+        if mirror is self:
+            curve.__dict__["_mirror"] = curve
+        elif mirror is not None:
+            curve._link(mirror._copied(provenance.flipped()))
+        return curve
+
+    def _copied(self, provenance: Provenance) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, _provenance=provenance)
+        return copy
+
+    def _link(self, mirror: TradeoffCurve) -> None:
+        """Each knows the other, so that nothing is worked out twice."""
+        self.__dict__["_mirror"] = mirror
+        mirror.__dict__["_mirror"] = self
 
     # -- what is asked of a curve ------------------------------------------------------------
 
@@ -156,17 +214,21 @@ class TradeoffCurve(ABC):
         between = (epsilon > 0) & (epsilon < top)
         return np.where(between, np.minimum(epsilon + 2 * np.spacing(epsilon), top), epsilon)
 
-    @abstractmethod
     def mirrored(self) -> TradeoffCurve:
         """The same pair with the roles of the two worlds exchanged: the inverse function."""
+        mirror: TradeoffCurve | None = self.__dict__.get("_mirror")
+        if mirror is None:
+            mirror = self._mirrored()
+            if mirror is not self and mirror._provenance != (flip := self._provenance.flipped()):
+                mirror = mirror._copied(flip)
+            self._link(mirror)
+        return mirror
 
     def symmetrised(self) -> TradeoffCurve:
         """What holds for both orders: the lower convex envelope of this curve and its mirror."""
-        # Imported here: the envelope is itself a curve, built on this class.
-        from tellapart.curve.algebra import worst_case
-
-        mirror = self.mirrored()
-        return self if mirror is self else worst_case([self, mirror])
+        if self.mirrored() is self:
+            return self
+        return self._symmetrised().with_provenance(self._provenance.both_orders(self))
 
     def area(self) -> float:
         """The area under the curve: the chance that an attacker's ranking errs, 1 − AUC."""
@@ -174,6 +236,16 @@ class TradeoffCurve(ABC):
             return self._area()
 
     # -- what a subclass provides ------------------------------------------------------------
+
+    @abstractmethod
+    def _mirrored(self) -> TradeoffCurve:
+        """The mirrored curve, made anew; itself where it is its own mirror image."""
+
+    def _symmetrised(self) -> TradeoffCurve:
+        # Imported here: the envelope is itself a curve, built on this class.
+        from tellapart.curve.algebra import worst_case
+
+        return worst_case([self, self.mirrored()])
 
     @abstractmethod
     def _rates(self, threshold: Array) -> FourRates:

@@ -25,7 +25,7 @@ _FAR = 40.0
 class SymmetricCurve(TradeoffCurve):
     """A curve that is its own mirror image, so that its profile at ε ≥ 0 says it all."""
 
-    def mirrored(self) -> Self:
+    def _mirrored(self) -> Self:
         return self
 
     def _profile(self, epsilon: Array) -> Array:

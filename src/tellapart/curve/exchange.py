@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +26,17 @@ from tellapart.curve.closed import (
 from tellapart.curve.discrete_gaussian import DiscreteGaussianCurve
 from tellapart.curve.guarantees import from_profile
 from tellapart.curve.planar_laplace import PlanarLaplaceCurve
+from tellapart.curve.provenance import Provenance
 from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
 from tellapart.errors import Unsupported
+from tellapart.neighbours import Neighbours, Order
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 _FORMAT = 1
+# Keys that a curve of which less is known does not have.
+_BESIDE = {"neighbours", "order", "ordered"}
 _KINDS: dict[str, type[TradeoffCurve]] = {
     kind.__name__: kind
     for kind in (
@@ -84,7 +89,38 @@ def _pack(curve: TradeoffCurve) -> dict[str, Any]:
     if _KINDS.get(kind.__name__) is not kind:
         raise Unsupported(_why_not(kind))
     fields = {name: _plain(getattr(curve, name)) for name in _field_names(kind)}
-    return {"kind": kind.__name__, **fields}
+    return {"kind": kind.__name__, **fields, **_known(curve._provenance)}
+
+
+def _known(provenance: Provenance) -> dict[str, Any]:
+    """What is known of a curve beside its numbers; nothing is written of what is not."""
+    known: dict[str, Any] = {}
+    if provenance.neighbours is not None:
+        known["neighbours"] = provenance.neighbours.name.lower()
+    if provenance.order is not None:
+        known["order"] = provenance.order.value
+    if provenance.ordered is not None:
+        known["ordered"] = _pack(provenance.ordered)
+    return known
+
+
+def _provenance(content: dict[str, Any]) -> Provenance:
+    named: dict[str, dict[str, Enum]] = {
+        "neighbours": {relation.name.lower(): relation for relation in Neighbours},
+        "order": {order.value: order for order in Order},
+    }
+    known: dict[str, Any] = {}
+    for key, values in named.items():
+        if key in content:
+            if not isinstance(content[key], str) or content[key] not in values:
+                _checks.refuse(f"{key} in text", f"be one of {', '.join(values)}", content[key])
+            known[key] = values[content[key]]
+    if "ordered" in content:
+        known["ordered"] = _unpack(content["ordered"])
+        if known["ordered"].order is not Order.PRESENT:
+            rule = "be a curve of order present"
+            _checks.refuse("ordered in text", rule, content["ordered"].get("order"))
+    return Provenance(**known)
 
 
 def _why_not(kind: type[TradeoffCurve]) -> str:
@@ -117,7 +153,7 @@ def _unpack(content: Any) -> TradeoffCurve:
         _checks.refuse("kind in text", f"be one of {', '.join(_KINDS)}", named or content)
     kind = _KINDS[named]
     names = _field_names(kind)
-    if set(content) != {"kind", *names}:
+    if set(content) - _BESIDE != {"kind", *names}:
         _checks.refuse("text", f"have the fields kind, {', '.join(names)}", sorted(content))
     curve = kind(**{name: _value(name, content[name]) for name in names})
     if isinstance(curve, AtomicCurve):
@@ -125,7 +161,7 @@ def _unpack(content: Any) -> TradeoffCurve:
     if isinstance(curve, WorstCase) and joint_bound(curve.curves) is not curve.bound:
         rule = f"be that of the curves, {joint_bound(curve.curves).value}"
         _checks.refuse("bound in text", rule, curve.bound.value)
-    return curve
+    return curve.with_provenance(_provenance(content))
 
 
 def _refuse_contradiction(curve: AtomicCurve) -> None:

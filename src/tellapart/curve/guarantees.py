@@ -16,6 +16,7 @@ from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
+from tellapart.neighbours import Neighbours
 
 # A weaker promise than the one given is a promise still: no exponent under this is told from 0.
 _LEAST_EXPONENT = 1e-8
@@ -93,13 +94,15 @@ def guarantee(
     mu: float | None = None,
     rdp: Pairs | None = None,
     zcdp: float | None = None,
+    neighbours: Neighbours | None = None,
 ) -> TradeoffCurve:
     """The most that a privacy promise, whatever keeps it, lets any attacker do.
 
     Name one promise: ``epsilon`` (and ``delta``); several (ε, δ) ``pairs`` that hold together;
     ``mu`` of Gaussian DP; ``rdp`` as (order, ε) pairs that hold together; ``zcdp``, the ρ of
-    zero-concentrated DP. All are taken to hold for both orders of neighbours. The curve is
-    `Bound.LOWER`: no mechanism that keeps the promise leaks more.
+    zero-concentrated DP. All are taken to hold for both orders of ``neighbours``, which sharpen
+    what is said of attackers other than membership inference. The curve is `Bound.LOWER`: no
+    mechanism that keeps the promise leaks more.
 
     >>> guarantee(epsilon=1).tpr(fpr=0.01)
     0.027182818284590453
@@ -115,6 +118,18 @@ def guarantee(
         )
     if delta is not None and epsilon is None:
         _checks.refuse("delta", f"go with epsilon, not with {given[0]}", delta)
+    curve = _promised(epsilon, delta, pairs, mu, rdp, zcdp)
+    return curve if neighbours is None else curve.stated(neighbours)
+
+
+def _promised(
+    epsilon: float | None,
+    delta: float | None,
+    pairs: Pairs | None,
+    mu: float | None,
+    rdp: Pairs | None,
+    zcdp: float | None,
+) -> TradeoffCurve:
     if epsilon is not None:
         e = _checks.finite_at_least_zero(epsilon=epsilon)
         return GuaranteeCurve(e, _checks.probability(delta=0.0 if delta is None else delta))

@@ -1,4 +1,4 @@
-"""Mechanisms, neighbouring relations and sampling schemes: inert data that knows its curve."""
+"""Mechanisms and sampling schemes: inert data that knows its curve."""
 
 from __future__ import annotations
 
@@ -9,26 +9,14 @@ from typing import TYPE_CHECKING
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
+from tellapart.neighbours import Neighbours, Order
 
 if TYPE_CHECKING:
     from tellapart.curve.certified.brackets import Bracket
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
     from tellapart.mechanisms.shuffled import Shuffled
-
-
-class Order(Enum):
-    """Which world is h1, the one an attacker tries to prove."""
-
-    PRESENT = "present"
-    ABSENT = "absent"
-
-
-class Neighbours(Enum):
-    """Which two data sets must be hard to tell apart."""
-
-    ADD_REMOVE = "add or remove one record (unbounded)"
-    REPLACE = "replace one record (bounded)"
 
 
 class Sampling(Enum):
@@ -62,9 +50,10 @@ class Mechanism(ABC):
         """How well the best attacker can tell neighbouring data sets apart.
 
         Without an order the curve holds for both; `Order.PRESENT` tests "absent" against
-        "present", `Order.ABSENT` the reverse.
+        "present", `Order.ABSENT` the reverse. The curve knows its neighbours and its order.
         """
-        test = self._present_test()
+        known = Provenance(self.neighbours, Order.PRESENT)
+        test = self._present_test().with_provenance(known)
         if order is None:
             return test.symmetrised()
         return test if _checks.member(Order, order=order) is Order.PRESENT else test.mirrored()

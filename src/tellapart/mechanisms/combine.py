@@ -26,8 +26,10 @@ from tellapart.curve.composition.infinite_loss import ALL_FINITE
 from tellapart.curve.composition.loss_laws import LossLaw
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours, Order, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.neighbours import Neighbours, Order
 
 Step = tuple[Mechanism, int]
 
@@ -75,8 +77,11 @@ class Combined(Mechanism):
         losses, side = _privacy_losses(self.steps())
         if order is Order.ABSENT:
             losses = tuple((loss.swapped(), count) for loss, count in losses)
-        both = bracketed_losses(losses, asked, width, ordered=order is not None)
-        return Bracket(both.lower, nothing(Bound.UPPER)) if side is Bound.LOWER else both
+        lower, upper = bracketed_losses(losses, asked, width, ordered=order is not None)
+        if side is Bound.LOWER:
+            upper = nothing(Bound.UPPER)
+        known = Provenance(self.neighbours, order)
+        return Bracket(lower.with_provenance(known), upper.with_provenance(known))
 
 
 def _privacy_losses(steps: Iterable[Step]) -> tuple[Losses, Bound]:
@@ -113,6 +118,9 @@ class Sampled(Ready):
     """A step on a random part of the data, which the output does not name.
 
     With neighbours that add or remove a record the sample is a Poisson one, and the curve exact.
+    With neighbours that zero one out it is the same, where a blanked record in the sample answers
+    as if it were not there (sums of clipped gradients do): given the other records of the sample,
+    h0 is then P and h1 is (1 − rate)·P + rate·Q (Kairouz et al. 2021, Choquette-Choo et al. 2024).
     With neighbours that replace one, either scheme has the same curve from below (Zhu, Dong and
     Wang 2022, Theorem 11; Balle, Barthe and Gaboardi 2018, Theorem 2): for a Poisson sample this
     takes it that leaving a record out moves the answer no further than replacing it.
@@ -130,6 +138,12 @@ class Sampled(Ready):
         _check_mechanism(base=self.base)
         _checks.member(Sampling, scheme=self.scheme)
         fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
+        if fixed and self.base.neighbours is Neighbours.ZERO_OUT:
+            raise Unsupported(
+                "a batch of fixed size is not accounted for neighbours that zero out a record: "
+                "sample with Sampling.POISSON, or give the mechanism neighbours=Neighbours.REPLACE "
+                "and the sensitivity that belongs to it"
+            )
         if fixed and self.base.neighbours is Neighbours.ADD_REMOVE:
             raise Unsupported(
                 "a batch of fixed size has neighbours that replace one record: give the "
@@ -157,12 +171,12 @@ class Sampled(Ready):
         base = self.base._present_test()
         if self.rate == 1:
             return base
-        if self.neighbours is Neighbours.ADD_REMOVE:
+        if self.neighbours.one_sided:
             return SampledCurve(base, self.rate)
         return ReplacedCurve(SampledCurve(base.symmetrised(), self.rate))
 
     def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
-        if self.neighbours is Neighbours.ADD_REMOVE:
+        if self.neighbours.one_sided:
             part, bound = _privacy_loss(self.base)
             return subsampled_loss(part, self.rate), bound
         inner: Mechanism = self.base

@@ -14,12 +14,15 @@ from tellapart.curve.atomic import from_named_pmfs
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.densities import Density, from_named_densities
-from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
+from tellapart.mechanisms.base import ADD_REMOVE, Mechanism
+from tellapart.neighbours import Neighbours, Order
 
 
 @dataclass(frozen=True, repr=False)
 class CustomMechanism(Mechanism):
     """Any mechanism whose worst pair of neighbours is known, by the curve of that pair.
+
+    A curve that knows its neighbours brings them along.
 
     >>> flip = CustomMechanism.from_pmfs(absent=[0.75, 0.25], present=[0.25, 0.75])
     >>> round(flip.curve().epsilon(delta=0), 6)
@@ -31,6 +34,13 @@ class CustomMechanism(Mechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_curve(test=self.test)
+        known = self.test.neighbours or self.neighbours
+        if self.neighbours not in (ADD_REMOVE, known):
+            _checks.refuse("neighbours", f"be those of the curve, {known}", self.neighbours)
+        self._set(neighbours=known)
+        if self.test.order is Order.ABSENT:
+            rule = "test absent (h0) against present, as test.mirrored() does"
+            _checks.refuse("test", rule, self.test)
 
     @classmethod
     def from_pmfs(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from tellapart import _checks
-from tellapart.mechanisms.base import ADD_REMOVE, Neighbours
+from tellapart.mechanisms.base import ADD_REMOVE
 from tellapart.mechanisms.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from tellapart.mechanisms.noise import AdditiveNoise
+from tellapart.neighbours import Neighbours
 
 # The curve of discrete Laplace noise keeps one corner for each unit of sensitivity.
 _MOST_CORNERS = 1_000_000

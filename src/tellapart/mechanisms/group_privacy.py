@@ -16,7 +16,7 @@ from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.curve.composition.group_privacy import OneStep, group_curve
 from tellapart.curve.composition.infinite_loss import FiniteMass, with_infinite_loss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
-from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Sequence, Step, parts_of
 from tellapart.mechanisms.noise import Gaussian
 
@@ -70,7 +70,7 @@ class Group(Ready):
         while isinstance(inner, Sampled):
             rate, inner = rate * inner.rate, inner.base
         plain = all(isinstance(step, Gaussian) for step, _ in parts_of(inner))
-        if not plain or inner.neighbours is not Neighbours.ADD_REMOVE or not 0 < rate < 1:
+        if not plain or not inner.neighbours.one_sided or not 0 < rate < 1:
             return None
         test = inner._present_test()
         if not isinstance(test, GaussianCurve):

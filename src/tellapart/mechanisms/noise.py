@@ -14,7 +14,7 @@ from tellapart._numeric import solve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Neighbours
+from tellapart.mechanisms.base import ADD_REMOVE, Mechanism
 from tellapart.mechanisms.laws import (
     GaussianLaw,
     LaplaceLaw,
@@ -22,6 +22,7 @@ from tellapart.mechanisms.laws import (
     TruncatedLaplaceLaw,
 )
 from tellapart.mechanisms.neyman_pearson import ShiftTest, shift_test
+from tellapart.neighbours import Neighbours
 
 
 class AdditiveNoise(Mechanism):

@@ -15,7 +15,8 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.planar_laplace import FURTHEST, PlanarLaplaceCurve
-from tellapart.mechanisms.base import ADD_REMOVE, LocalMechanism, Mechanism, Neighbours
+from tellapart.mechanisms.base import ADD_REMOVE, LocalMechanism, Mechanism
+from tellapart.neighbours import Neighbours
 
 
 @dataclass(frozen=True, repr=False)

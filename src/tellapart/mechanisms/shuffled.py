@@ -10,9 +10,10 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.composition.shuffling import shuffled_curve
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import Combined, Step
+from tellapart.neighbours import Neighbours
 
 # Clones of a louder randomiser are too rare to count on.
 _LOUDEST = 100.0

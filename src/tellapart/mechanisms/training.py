@@ -15,9 +15,10 @@ from tellapart._numeric import solve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import NotCertified
-from tellapart.mechanisms.base import Mechanism, Neighbours, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Step
 from tellapart.mechanisms.noise import Gaussian
+from tellapart.neighbours import Neighbours
 
 # Curves of compositions have about ten digits: noise is told apart to nine.
 _RESOLVED = 1e-9

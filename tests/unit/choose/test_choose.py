@@ -64,7 +64,56 @@ def test_the_answer_says_what_binds_and_what_is_achieved():
 def test_a_limit_that_never_binds_is_said_not_to():
     found = choose.largest(ta.Laplace.with_epsilon, [choose.at_most(1.0, risk.advantage)])
     assert found.binding is None
-    assert found.parameter >= 1e11
+    assert found.parameter >= 1e300
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-100, 1e-20, 1e-13, 1e13, 1e20, 1e100, 1e300])
+@pytest.mark.parametrize("family", [ta.Laplace, ta.Gaussian])
+@pytest.mark.parametrize(
+    "limit",
+    [choose.at_most(0.1, risk.advantage), choose.at_most(1, risk.epsilon, delta=1e-5)],
+    ids=str,
+)
+def test_noise_follows_the_unit_of_the_answer(family, limit, unit):
+    """Searched from 1e-12 to 1e12, it was "infeasible" in nanometres, or no limit bound."""
+    usual = choose.least(family, [limit])
+    found = choose.least(lambda noise: family(noise, sensitivity=unit), [limit])
+    assert found.binding is limit
+    assert found.parameter == pytest.approx(unit * usual.parameter, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_noise_of_a_composition_follows_the_unit_of_the_answer(unit):
+    limit = choose.at_most(1, risk.epsilon, delta=1e-5)
+    usual = choose.least(lambda noise: ta.Laplace(noise).repeated(5), [limit])
+    found = choose.least(lambda noise: ta.Laplace(noise, unit).repeated(5), [limit])
+    assert found.parameter == pytest.approx(unit * usual.parameter, rel=1e-8)
+
+
+@pytest.mark.parametrize("bound", [1e-13, 1e-15, 1e-30, 1e-200])
+def test_limits_may_be_as_small_as_a_double(bound):
+    found = choose.largest(ta.Laplace.with_epsilon, [choose.at_most(bound, risk.advantage)])
+    assert found.parameter == pytest.approx(2 * bound, rel=1e-9)
+    found = choose.least(ta.Gaussian, [choose.at_most(bound, risk.advantage)])
+    assert found.parameter == pytest.approx(1 / (bound * math.sqrt(2 * math.pi)), rel=1e-9)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-20])
+def test_a_small_delta_alone_is_no_baseline(delta):
+    """(0, δ) is truly kept, however small its δ: an advantage of δ is not hidden by rounding."""
+    found = choose.least(ta.Gaussian, [choose.at_most(0, risk.epsilon, delta=delta)])
+    assert found.parameter == pytest.approx(1 / (delta * math.sqrt(2 * math.pi)), rel=1e-5)
+
+
+def test_whole_numbers_are_searched_as_far_as_the_family_goes():
+    """It ended at 2^40, and no limit bound."""
+    found = choose.largest(
+        lambda steps: ta.Gaussian(1e7).repeated(int(steps)),
+        [choose.at_most(0.1, risk.advantage)],
+        whole=True,
+    )
+    assert found.binding is not None
+    assert found.parameter == pytest.approx((1e7 / 3.9789468) ** 2, rel=1e-6)
 
 
 def test_whole_parameters_stay_whole_and_safe():
@@ -138,12 +187,31 @@ def test_a_limit_at_a_baseline_that_noise_reaches_is_kept():
     assert found.parameter == pytest.approx(1 / math.log(9), rel=1e-6)
 
 
-def test_a_risk_and_its_limit_are_told_apart():
+def test_limits_at_a_baseline_that_noise_reaches_stand_beside_much_smaller_ones():
+    likely = choose.at_most(0.9, risk.success, prior=0.1)
+    found = choose.least(ta.Laplace, [likely, choose.at_most(1e-15, risk.advantage)])
+    assert found.parameter == pytest.approx(0.5e15, rel=1e-9)
+
+
+def test_a_limit_at_a_baseline_is_not_kept_by_rounding_beside_a_smaller_one():
+    even = choose.at_most(0.5, risk.success, prior=0.5)
+    with pytest.raises(choose.Infeasible, match="which none here is shown to reach"):
+        choose.least(ta.Laplace, [choose.at_most(1e-18, risk.advantage), even])
+
+
+def test_a_limit_that_only_rounding_keeps_is_refused():
+    """Noise of 4e12 keeps it, but success has three digits to tell so: no number is safe."""
     limit = choose.at_most(0.5 + 1e-13, risk.success, prior=0.5)
-    with pytest.raises(choose.Infeasible) as caught:
+    with pytest.raises(ta.NotCertified, match="lies too near to what perfect privacy"):
         choose.least(ta.Gaussian, [limit])
-    assert "= 0.5000000000002, and" in str(caught.value)
-    assert "≤ 0.5000000000001 is asked" in str(caught.value)
+
+
+def test_a_risk_and_its_limit_are_told_apart():
+    limit = choose.at_most(0.1, risk.advantage)
+    with pytest.raises(choose.Infeasible) as caught:
+        choose.largest(lambda epsilon: ta.guarantee(epsilon, 0.1 + 1e-13), [limit])
+    assert "= 0.1000000000001, and" in str(caught.value)
+    assert "≤ 0.1 is asked" in str(caught.value)
 
 
 def test_a_limit_nearer_to_its_baseline_than_curves_have_digits_is_refused_at_once():
@@ -228,6 +296,16 @@ def test_families_that_take_whole_numbers_only(search, family, limit, answer):
 def test_a_family_that_moves_the_other_way_is_refused(search, family, bound):
     with pytest.raises(ta.NotCertified, match="do not fall steadily with the parameter"):
         search(family, [choose.at_most(bound, risk.advantage)])
+
+
+def test_a_family_that_ends_beyond_all_fractions_ends_there():
+    """Its next whole number was itself, so whole numbers were asked for."""
+    found = choose.largest(
+        lambda epsilon: ta.Laplace.with_epsilon(epsilon, sensitivity=1e-20),
+        [choose.at_most(1, risk.advantage)],
+    )
+    assert found.binding is None
+    assert found.parameter > 1e300
 
 
 def test_a_measure_that_wavers_is_refused():

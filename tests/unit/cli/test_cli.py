@@ -251,7 +251,7 @@ def test_every_command_draws(run, tmp_path, command):
         ),
         (
             "choose gaussian --max-posterior 0.9",
-            "infeasible: even the most private one tried, with parameter 1e+12, has "
+            "infeasible: even the most private one tried, with parameter 4.49e+307, has "
             "max_posterior(prior=0.5) = 1, and max_posterior(prior=0.5) ≤ 0.9 is asked",
         ),
         (

@@ -257,7 +257,7 @@ class OnlyRates(ta.TradeoffCurve):
     def _largest_loss(self):
         return self.inner._largest_loss()
 
-    def mirrored(self):
+    def _mirrored(self):
         return OnlyRates(self.inner.mirrored(), self.bound)
 
 

@@ -298,7 +298,7 @@ class Bare(ta.TradeoffCurve):
     def _largest_loss(self):
         return 1.0
 
-    def mirrored(self):
+    def _mirrored(self):
         return self
 
 

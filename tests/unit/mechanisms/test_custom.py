@@ -25,7 +25,8 @@ BAD = [
     ),
     (
         lambda: ta.CustomMechanism(FLIP.test, neighbours="replace"),
-        "neighbours must be Neighbours.ADD_REMOVE or Neighbours.REPLACE, got 'replace'",
+        "neighbours must be Neighbours.ADD_REMOVE or Neighbours.REPLACE or Neighbours.ZERO_OUT, "
+        "got 'replace'",
     ),
     (
         lambda: ta.CustomMechanism.from_pmfs([0.5, 0.6], [1, 0]),
@@ -87,6 +88,8 @@ def test_a_pair_of_densities():
 
 def test_any_curve_will_do(curve):
     mechanism = ta.CustomMechanism(curve)
-    assert mechanism.curve(ta.Order.PRESENT) is curve
+    alpha = np.linspace(0, 1, 11)
+    assert np.array_equal(mechanism.curve(ta.Order.PRESENT).beta(alpha), curve.beta(alpha))
+    assert mechanism.neighbours is (curve.neighbours or ta.Neighbours.ADD_REMOVE)
     with pytest.raises(dataclasses.FrozenInstanceError):
         mechanism.test = None

@@ -8,7 +8,9 @@ import pytest
 
 import tellapart as ta
 
-NEIGHBOURS = "neighbours must be Neighbours.ADD_REMOVE or Neighbours.REPLACE, got "
+NEIGHBOURS = (
+    "neighbours must be Neighbours.ADD_REMOVE or Neighbours.REPLACE or Neighbours.ZERO_OUT, got "
+)
 LOCAL = "neighbours must be Neighbours.REPLACE for a mechanism run on one person's own value, got "
 
 EXAMPLES = {

@@ -13,7 +13,8 @@ import numpy as np
 from tellapart import _checks
 from tellapart.audit.searching.answers import distinct
 from tellapart.audit.searching.domain import Domain, Pair, by_rank, ordered, unique
-from tellapart.mechanisms.base import ADD_REMOVE, Neighbours
+from tellapart.mechanisms.base import ADD_REMOVE
+from tellapart.neighbours import Neighbours
 
 Record = tuple[Any, ...]
 
@@ -105,6 +106,9 @@ class Records(Domain[Changed]):
     def check_rows(self) -> None:
         """Refuse sizes in which nothing can be added or replaced."""
         _checks.member(Neighbours, neighbours=self.neighbours)
+        if self.neighbours is Neighbours.ZERO_OUT:
+            rule = "be ADD_REMOVE or REPLACE: no field says what a zeroed-out record looks like"
+            _checks.refuse("neighbours", rule, self.neighbours)
         if not (isinstance(self.rows, tuple) and len(self.rows) == 2):
             _checks.refuse("rows", "be the fewest and the most rows", self.rows)
         fewest, most = (_checks.whole(0, 10**6, rows=count) for count in self.rows)

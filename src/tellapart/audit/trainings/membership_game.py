@@ -30,7 +30,8 @@ from tellapart.audit.trainings import shadow_models
 from tellapart.audit.trainings.shadow_models import Places
 from tellapart.audit.trainings.store import ModelStore
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.base import Mechanism
+from tellapart.neighbours import Neighbours
 
 
 @dataclass(frozen=True, init=False)
@@ -130,6 +131,12 @@ def same_neighbours(claim: object, design: Design) -> None:
         raise Unsupported(
             "the claim is about neighbours that replace a record, and these targets are in or out: "
             "use targets=audit.Replaced(at, by), which puts another example in a target's place"
+        )
+    if claim.neighbours is Neighbours.ZERO_OUT:
+        raise Unsupported(
+            "the claim is about neighbours that zero out a record, and no design blanks a target: "
+            "audit a step with audit.step(..., public_size=True), or claim what holds for added "
+            "or replaced records"
         )
     if claim.neighbours is Neighbours.ADD_REMOVE and isinstance(design, Replaced):
         raise Unsupported(

@@ -21,9 +21,10 @@ from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.trainings.step_pairs import StepPair, StepSetting, family
 from tellapart.audit.verdict import Verdict, describe
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Neighbours
+from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.mechanisms.training import dp_sgd
+from tellapart.neighbours import Neighbours
 
 _FEWEST = 20
 _SCORE = re.compile(r"output\[(\d+)\]")
@@ -170,11 +171,12 @@ def _setting(
 
 
 def _same_neighbours(claim: Subject, setting: StepSetting) -> None:
-    replaces = isinstance(claim, Mechanism) and claim.neighbours is Neighbours.REPLACE
-    if replaces and not setting.public_size:
+    same_size = isinstance(claim, Mechanism) and claim.neighbours is not Neighbours.ADD_REMOVE
+    if same_size and not setting.public_size:
+        change = "zero out" if claim.neighbours is Neighbours.ZERO_OUT else "replace"
         raise Unsupported(
-            "the claim is about neighbours that replace a record, and these have one record more: "
-            "use public_size=True, where a gradient of zeros is replaced"
+            f"the claim is about neighbours that {change} a record, and these have one record "
+            "more: use public_size=True, where a gradient of zeros is replaced"
         )
 
 

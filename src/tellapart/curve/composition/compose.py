@@ -280,12 +280,12 @@ class EnclosedCurve(TradeoffCurve):
         ahead = with_infinite_loss(beneath(steps, ordered=True), finite_mass)
         return worst_case([ahead, ahead.mirrored()])
 
-    def mirrored(self) -> EnclosedCurve:
+    def _mirrored(self) -> EnclosedCurve:
         if not self.ordered:
             return self
         return EnclosedCurve(tuple((loss.swapped(), count) for loss, count in self.parts))
 
-    def symmetrised(self) -> EnclosedCurve:
+    def _symmetrised(self) -> EnclosedCurve:
         return EnclosedCurve(self.parts, ordered=False)
 
     def _rates(self, threshold: Array) -> FourRates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,22 +255,18 @@ class ComposedCurve(ThresholdCurve):
         if len(laws) == len(self.steps):
             return Convolution(tuple(laws))
         if all(isinstance(law.swapped(), MixtureLoss) for law, _ in self.steps):
-            behind = self._mirror._convolution
+            behind = self.mirrored()._convolution
             return ReflectedConvolution(behind) if isinstance(behind, Convolution) else None
         return None
 
     def mirrored(self) -> ComposedCurve:
-        return self._mirror
+        return cast(ComposedCurve, super().mirrored())
 
-    @cached_property
-    def _mirror(self) -> ComposedCurve:
-        """Made once, and it knows this one, so that no line is drawn twice."""
+    def _mirrored(self) -> ComposedCurve:
         swapped = tuple((law.swapped(), count) for law, count in self.steps)
         if all(new is old for (new, _), (old, _) in zip(swapped, self.steps, strict=True)):
             return self
-        mirror = ComposedCurve(swapped, self.bound)
-        mirror.__dict__["_mirror"] = self
-        return mirror
+        return ComposedCurve(swapped, self.bound)
 
     def _largest_loss(self) -> float:
         return self._total.largest
@@ -301,9 +297,8 @@ class ComposedCurve(ThresholdCurve):
     def _deviation(self) -> float:
         return self._engine.deviation()
 
-    def symmetrised(self) -> TradeoffCurve:
-        mirror = self.mirrored()
-        return self if mirror is self else EitherOrder(self)
+    def _symmetrised(self) -> TradeoffCurve:
+        return EitherOrder(self)
 
 
 def _gentle(law: LossLaw) -> bool:
@@ -321,7 +316,7 @@ class EitherOrder(ThresholdCurve):
     def bound(self) -> Bound:  # type: ignore[override]
         return self.present.bound
 
-    def mirrored(self) -> EitherOrder:
+    def _mirrored(self) -> EitherOrder:
         return self
 
     @cached_property

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
@@ -82,17 +81,9 @@ class OneStep(TradeoffCurve):
     law: LossLaw
     bound: Bound = Bound.EXACT
 
-    def mirrored(self) -> OneStep:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> OneStep:
+    def _mirrored(self) -> OneStep:
         swapped = self.law.swapped()
-        if swapped is self.law:
-            return self
-        mirror = OneStep(swapped, self.bound)
-        mirror.__dict__["_mirror"] = self
-        return mirror
+        return self if swapped is self.law else OneStep(swapped, self.bound)
 
     def _rates(self, threshold: Array) -> FourRates:
         flat = np.ravel(threshold).astype(float)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -98,21 +97,15 @@ class InfiniteLossCurve(TradeoffCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return self.rest._accuracy
 
-    def mirrored(self) -> InfiniteLossCurve:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> InfiniteLossCurve:
+    def _mirrored(self) -> InfiniteLossCurve:
         rest, finite_mass = self.rest.mirrored(), self.finite_mass.swapped()
         if rest is self.rest and finite_mass == self.finite_mass:
             return self
-        mirror = InfiniteLossCurve(rest, finite_mass)
-        mirror.__dict__["_mirror"] = self
-        return mirror
+        return InfiniteLossCurve(rest, finite_mass)
 
-    def symmetrised(self) -> TradeoffCurve:
+    def _symmetrised(self) -> TradeoffCurve:
         if self.finite_mass.shift:
-            return super().symmetrised()
+            return super()._symmetrised()
         # Both orders are scaled alike, so their envelope is the scaled envelope.
         both = self.rest.symmetrised()
         return self if both is self.rest else InfiniteLossCurve(both, self.finite_mass)

@@ -32,7 +32,7 @@ class SampledCurve(TradeoffCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return self.base._accuracy
 
-    def mirrored(self) -> UnsampledCurve:
+    def _mirrored(self) -> UnsampledCurve:
         return UnsampledCurve(self)
 
     def _behind(self, threshold: Array) -> Array:
@@ -90,7 +90,7 @@ class UnsampledCurve(TradeoffCurve):
     def _accuracy(self) -> float:  # type: ignore[override]
         return self.sampled._accuracy
 
-    def mirrored(self) -> SampledCurve:
+    def _mirrored(self) -> SampledCurve:
         return self.sampled
 
     def _rates(self, threshold: Array) -> FourRates:

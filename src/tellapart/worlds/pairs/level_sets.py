@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -77,11 +76,7 @@ class MixturePair(TradeoffCurve):
     def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
         """Where the ratio meets a level in cells whose ends lie on both sides of it."""
 
-    def mirrored(self) -> Self:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> Self:
+    def _mirrored(self) -> Self:
         return type(self)(self.atoms, self.present, self.absent, self.bound)
 
     def _largest_loss(self) -> float:

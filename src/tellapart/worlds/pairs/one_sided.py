@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self, TypeVar, overload
+from typing import NamedTuple, Self, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -272,10 +272,9 @@ class OneSidedCurve(TradeoffCurve):
         """δ(ε) for ε ≥ 0."""
 
     def mirrored(self) -> Self:
-        return self._mirror
+        return cast(Self, super().mirrored())
 
-    @cached_property
-    def _mirror(self) -> Self:
+    def _mirrored(self) -> Self:
         if np.array_equal(self.absent, self.present):
             return self
         return type(self)(self.present, self.absent, self.bound)
