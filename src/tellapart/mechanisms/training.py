@@ -16,7 +16,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Step
+from tellapart.mechanisms.combine import Asked, Ready, Repeated, Sampled, Step
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
 
@@ -152,7 +152,7 @@ class MatrixMechanism(Ready):
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
 
-    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
+    def privacy_loss(self, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
         """The training, for a composition with others."""
         return privacy_loss_of(self._present_test())
 
