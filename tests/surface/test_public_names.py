@@ -24,7 +24,7 @@ NAMES = {
         TellapartError TradeoffCurve TrainingStopped TruncatedLaplace UnaryEncoding
         UniformNoise Unsupported attack central_limit compose concentrated dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap guarantee matrix_mechanism plausibly_deniable renyi renyi_divergence
+        from_pmfs gap guarantee matrix_mechanism parse plausibly_deniable renyi renyi_divergence
         to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """

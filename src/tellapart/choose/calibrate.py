@@ -80,11 +80,11 @@ def _tightest(subject: Combined, limit: Limit) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """A parameter that keeps every limit, what binds it, and what it achieves.
+    """A parameter that keeps every limit, its binding constraint, and what it achieves.
 
     The next less private number breaks ``binding``; None if no limit binds at all. ``subject`` is
     what the family makes of the parameter, ``scope`` says for whom the number holds. Compositions
-    are right to about nine digits, or, ``certified``, on the safe side with every error counted.
+    are right to about nine digits, or, ``certified``, conservative with every error counted.
     """
 
     parameter: float
@@ -101,17 +101,17 @@ class Choice:
 
     @property
     def scope(self) -> str:
-        """Whether the number is for one mechanism or for all that keep a promise."""
+        """Whether the number is for one mechanism or for all with a guarantee."""
         return scope(self.subject)
 
     def rounded(self, digits: int) -> float:
-        """The parameter with so many decimals, rounded to the private side."""
+        """The parameter with so many decimals, rounded conservatively."""
         places = _checks.whole(0, 300, digits=digits)
         return to_decimals(self.parameter, places, not self.rounds_down)
 
     @property
     def short(self) -> float:
-        """Four decimals to the private side; four digits where those would be too coarse."""
+        """Four decimals, rounded conservatively; four digits where those would be too coarse."""
         up = not self.rounds_down
         if self.parameter < 0.01:
             return to_digits(self.parameter, 4, up)
@@ -122,7 +122,7 @@ class Choice:
         return summary(self.curve, **arguments)
 
     def __str__(self) -> str:
-        bound = "no limit binds" if self.binding is None else f"binding: {self.binding}"
+        bound = f"binding constraint: {'none' if self.binding is None else self.binding}"
         shown = to_digits(self.parameter, 6, not self.rounds_down)
         return f"{shown:.6g} ({bound}; {self.scope})"
 

@@ -40,6 +40,8 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 
 MECHANISM = Group("Parameters of the mechanism", sort_key=1)
+_ATTACKER = Group("Attacker", sort_key=2)
+_RHO = Group("Coefficients of Liu et al. (2019), instead of --prior", sort_key=3)
 OUTPUT = Group("Output", sort_key=4)
 
 
@@ -108,35 +110,51 @@ else:
         "Attacker",
         "What measures ask about the attacker.",
         {each.key: (each.option, each.default) for each in arguments().values() if each.option},
-        None,
+        _ATTACKER,
     )
-Fpr = Annotated[float, Parameter(help=FPR.option)]
-OutOf = Annotated[float, Parameter(help="Of how many people to speak, a whole number.")]
+Fpr = Annotated[float, Parameter(help=FPR.option, group=_ATTACKER)]
+OutOf = Annotated[
+    float | None,
+    Parameter(
+        help="Size of the population in sentences, a whole number; by default large enough for "
+        "every count to be at least 1.",
+        show_default=False,
+    ),
+]
+Verbose = Annotated[
+    bool,
+    Parameter(
+        name=["--verbose", "-v"],
+        negative="",
+        group=OUTPUT,
+        help="Print every detail.",
+        show_default=False,
+    ),
+]
 
 
-@Parameter(name="*", group=Group("What the attacker knows beforehand", sort_key=2))
+@Parameter(name="*", group=_ATTACKER)
 @dataclass(frozen=True)
 class Knowledge:
-    """What the attacker holds likely before looking, told in one of three ways."""
+    """The attacker's prior probability of membership, given in one of three ways."""
 
     prior: Annotated[
         Option,
-        Parameter(help=f"Chance that the record is in the data.  [default: {PRIOR.default}]"),
-    ] = None
-    gamma: Annotated[
-        Option, Parameter(help="Others per member, 99 for a prior of 0.01; instead of --prior.")
-    ] = None
-    rho_p: Annotated[
-        Option,
         Parameter(
-            help="Prior coefficient of Liu and others (2019), from 0 to 1; instead of --prior."
+            help="The attacker's prior probability of membership, between 0 and 1.  "
+            f"[default: {PRIOR.default}]"
         ),
     ] = None
+    gamma: Annotated[
+        Option,
+        Parameter(help="Non-members per member, 99 for a prior of 0.01; instead of --prior."),
+    ] = None
+    rho_p: Annotated[Option, Parameter(group=_RHO, help="Prior coefficient, from 0 to 1.")] = None
     rho_c: Annotated[
-        Option, Parameter(help="Their coefficient of correlated records, from 0 to 1.")
+        Option, Parameter(group=_RHO, help="Coefficient of correlated records, from 0 to 1.")
     ] = None
     rho_t: Annotated[
-        Option, Parameter(help="Their coefficient of correlation in time, from 0 to 1.")
+        Option, Parameter(group=_RHO, help="Coefficient of correlation in time, from 0 to 1.")
     ] = None
 
     def prior_inside(self) -> float:
@@ -150,7 +168,7 @@ class Knowledge:
         coefficients = (self.rho_p, self.rho_c, self.rho_t)
         paper = any(rho is not None for rho in coefficients)
         if sum([self.prior is not None, self.gamma is not None, paper]) > 1:
-            rule = "be told in one way: --prior, or --gamma, or the --rho coefficients"
+            rule = "be given in one way: --prior, or --gamma, or the --rho coefficients"
             _checks.refuse("the prior", rule, self._given())
         if self.gamma is None and not paper:
             return _checks.probability(prior=PRIOR.default if self.prior is None else self.prior)

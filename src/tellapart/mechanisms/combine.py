@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tellapart import _checks, deadline
@@ -30,7 +30,7 @@ from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.provenance import Provenance
 from tellapart.errors import NotCertified, Unsupported
-from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.base import EpsilonAtDelta, Mechanism, Sampling, typed
 from tellapart.neighbours import Neighbours, Order
 
 Step = tuple[Mechanism, int]
@@ -41,15 +41,14 @@ _FIRST_WIDTH, _TAIL, _ROUNDS = 0.04, 1e-3, 6
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Mechanism):
+class Combined(EpsilonAtDelta):
     """A mechanism made of others, whose neighbours are theirs."""
 
     neighbours: Neighbours = field(init=False)
 
+    @abstractmethod
     def __repr__(self) -> str:
-        """As it was built: the neighbours are those of its parts."""
-        own = [parameter.name for parameter in fields(self) if parameter.name != "neighbours"]
-        return f"{type(self).__name__}({', '.join(f'{x}={getattr(self, x)!r}' for x in own)})"
+        """As it was built, in words that could be typed."""
 
     @abstractmethod
     def steps(self) -> tuple[Step, ...]:
@@ -93,13 +92,16 @@ class Combined(Mechanism):
         fineness = Fineness(_FIRST_WIDTH, min(_TAIL * delta * gap, 1e-9) / count)
         for _ in range(_ROUNDS):
             deadline.check()
-            lower, upper = (
-                _one_side(_privacy_losses(steps, (fineness, side)), side, delta, gap / 4, order)
-                for side in (Bound.LOWER, Bound.UPPER)
+            stronger, weaker = (
+                _privacy_losses(steps, (fineness, side)) for side in (Bound.LOWER, Bound.UPPER)
             )
+            lower = _one_side(stronger[0], Bound.LOWER, delta, gap / 4, order)
+            if weaker[1] is Bound.LOWER:  # beside a promise nobody can say what is leaked
+                return Bracket(lower, nothing(Bound.UPPER))
+            upper = _one_side(weaker[0], Bound.UPPER, delta, gap / 4, order)
             most, least = (float(curve.epsilon(delta)) for curve in (lower, upper))
             allowed = gap * max(1.0, least)
-            if most - least <= allowed or upper == nothing(Bound.UPPER):
+            if most - least <= allowed:
                 return Bracket(lower, upper)
             # Errors are of second order; half of the gap may be the composition's own.
             share = 0.9 if count == 1 else 0.5
@@ -137,15 +139,12 @@ def _is_enclosed(step: Mechanism) -> bool:
 
 
 def _one_side(
-    known: tuple[Losses, Bound], side: Bound, delta: float, gap: float, order: Order | None
+    losses: Losses, side: Bound, delta: float, gap: float, order: Order | None
 ) -> TradeoffCurve:
     """The curve on one side of steps that are themselves known from that side."""
-    losses, bound = known
     if sum(count for _, count in losses) > 1:
-        bracket = _bracketed(losses, bound, delta, gap, order)
+        bracket = _bracketed(losses, Bound.EXACT, delta, gap, order)
         return bracket.lower if side is Bound.LOWER else bracket.upper
-    if side is Bound.UPPER and bound is Bound.LOWER:
-        return nothing(Bound.UPPER)
     curve = composed_losses(losses, side)
     if order is None:
         return curve.symmetrised()
@@ -217,6 +216,11 @@ class Sampled(Ready):
     def __post_init__(self) -> None:
         _check_mechanism(base=self.base)
         _checks.member(Sampling, scheme=self.scheme)
+        if self.scheme is Sampling.RANDOM_ALLOCATION:
+            raise Unsupported(
+                "random allocation picks a step of an epoch, not a sample for one step: "
+                "write ta.Gaussian(sigma).allocated(steps=...), or ta.dp_sgd(..., scheme=...)"
+            )
         fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
         if fixed and self.base.neighbours is Neighbours.ZERO_OUT:
             raise Unsupported(
@@ -236,11 +240,8 @@ class Sampled(Ready):
         self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
 
     def __repr__(self) -> str:
-        """As it was built: the scheme only where it is not the usual."""
-        shown = f"base={self.base!r}, rate={self.rate!r}"
-        if self.scheme is not Sampling.POISSON:
-            shown += f", scheme={self.scheme}"
-        return f"Sampled({shown})"
+        scheme = "" if self.scheme is Sampling.POISSON else f", {typed(self.scheme)}"
+        return f"{self.base!r}.sampled({self.rate!r}{scheme})"
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
@@ -291,6 +292,9 @@ class Repeated(Combined):
         times = _checks.whole(1, 10**15, times=self.times)
         self._set(times=times, neighbours=self.base.neighbours)
 
+    def __repr__(self) -> str:
+        return f"{self.base!r}.repeated({self.times!r})"
+
     def steps(self) -> tuple[Step, ...]:
         return tuple((step, count * self.times) for step, count in parts_of(self.base))
 
@@ -312,6 +316,11 @@ class Sequence(Combined):
             rule = "all have the same neighbours (which two data sets are hard to tell apart)"
             _checks.refuse("parts", rule, " and ".join(sorted(kind.value for kind in kinds)))
         self._set(parts=parts, neighbours=kinds.pop())
+
+    def __repr__(self) -> str:
+        if len(self.parts) == 2:
+            return f"{self.parts[0]!r}.then({self.parts[1]!r})"
+        return f"compose([{', '.join(map(repr, self.parts))}])"
 
     def steps(self) -> tuple[Step, ...]:
         return tuple(step for part in self.parts for step in parts_of(part))

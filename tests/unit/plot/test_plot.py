@@ -520,7 +520,7 @@ def test_looks_are_the_observed_rates():
 
 def test_a_mechanism_that_is_claimed_is_drawn_as_a_promise():
     assert words_under(AUDITS["mechanism"]())[0] == (
-        "the claim: Gaussian(sigma=4.0, sensitivity=1.0) (no attacker does better)"
+        "the claim: Gaussian(sigma=4.0) (no attacker does better)"
     )
 
 
@@ -782,7 +782,7 @@ PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)]
     ("call", "message"),
     [
         (lambda: plot.tradeoff({}), NAMES + "{}"),
-        (lambda: plot.roc(LAPLACE), NAMES + "Laplace(scale=1.0, sensitivity=1.0)"),
+        (lambda: plot.roc(LAPLACE), NAMES + "Laplace(scale=1.0)"),
         (
             lambda: plot.compare({"x": 3}),
             "subjects['x'] must be a mechanism or a curve, got 3",

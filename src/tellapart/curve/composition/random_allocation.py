@@ -43,6 +43,7 @@ _ULP = 2.0**-53
 _ROUGH, _FURTHER = 64, 0.05
 # Cells widen from this many deviations on, up to so many times their width at the centre.
 _EVEN, _WIDEST = 4.0, 2.0
+_FAINTEST = 1e-200
 # Pairs that are worked on at once, so that they stay in the cache, and the most nodes of a law.
 _BLOCK, _MOST = 1 << 15, 20_000
 
@@ -211,7 +212,11 @@ def _put(nodes: Array, absent: Array, present: Array, side: Bound) -> _Law:
 
 
 def _contracted(absent: Array, present: Array) -> _Law:
-    some = absent > 0
+    """Each cell at its own mean; cells that a double hardly holds are one cell."""
+    faint = np.minimum(absent, present) < _FAINTEST
+    absent = np.append(absent[~faint], absent[faint].sum())
+    present = np.append(present[~faint], present[faint].sum())
+    some = np.minimum(absent, present) > 0
     return _Law(present[some] / absent[some], absent[some])
 
 
@@ -232,7 +237,7 @@ def _curve(law: _Law, error: float, side: Bound) -> AtomicCurve:
     present = _tilted(present, up, sign, 1 - revealed)
     absent = _tilted(absent, ~up, sign, 1.0)
     hidden = ratios > 0
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):
         losses = np.where(hidden, np.log(present) - np.log(absent), -np.inf)
     return from_atoms(
         np.append(losses, np.inf), np.append(absent, 0.0), np.append(present, revealed), side

@@ -8,8 +8,7 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.random_allocation import allocated
-from tellapart.curve.guarantees import nothing
-from tellapart.errors import Unsupported
+from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.combine import Enclosed, Fineness
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
@@ -62,6 +61,11 @@ class Allocated(Enclosed):
         shift = self.base.sensitivity / self.base.sigma
         if self.times == 1 or shift == 0:
             return self.base._present_test()
-        if shift > _LARGEST_SHIFT:  # no ratio is a double: no more than a single Gaussian answer
-            return nothing(side) if side is Bound.UPPER else GaussianCurve(shift, side)
+        if shift > _LARGEST_SHIFT:  # ratios that no double holds
+            if side is Bound.UPPER:
+                raise NotCertified(
+                    f"a noise of {1 / shift:.3g} sensitivities gives no meaningful privacy: "
+                    f"brackets of random allocation begin at {1 / _LARGEST_SHIFT:g}"
+                )
+            return GaussianCurve(shift, side)  # an epoch leaks no more than one answer
         return allocated(shift, self.times, fineness.width, fineness.tail, side)
