@@ -56,11 +56,12 @@ NAMES = {
     "tellapart.zoo": "SPECIMENS TRAINING buggy correct find",
     "tellapart.fleet": "CNN Canaries DPSGD Linear MLP SGD train",
     "tellapart.worlds": """
-        Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret Independent
-        JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn RecordValue Sum
-        TableSet TreeNetwork Vector chain_epsilon_bound chain_scale_bound coefficients
-        described fit_chain fit_table frameworks one_vs_rest policies quilt_scale streams
-        table_epsilon_bound table_scale_bound tell_apart wasserstein
+        Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret
+        Independent JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn
+        RecordValue Sum TableSet TreeNetwork Vector best_guess chain_epsilon_bound
+        chain_scale_bound coefficients described fit_chain fit_table frameworks
+        one_vs_rest policies quilt_scale streams table_epsilon_bound table_scale_bound
+        tell_apart wasserstein
     """,
     "tellapart.worlds.frameworks": """
         bayesian blowfish compare_frameworks dependent differential_privacy ghosh_kleinberg
@@ -79,8 +80,8 @@ NAMES = {
     "tellapart.accountants.dp_accounting": "CurveAccountant",
     "tellapart.accountants.opacus": "CurveAccountant accountant",
     "tellapart.plot": """
-        audit compare deployments f_score frontier leakage noise panels precision_recall
-        region_point regions roc save standings style styled tradeoff
+        audit compare deployments f_score frontier leakage noise panels people precision_recall
+        profile region_point regions roc save standings style styled tradeoff
     """,
     "tellapart.report": "QUESTIONS Report of page write",
     "tellapart.reproduce": "run table_one verdicts",

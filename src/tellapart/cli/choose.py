@@ -40,7 +40,7 @@ from tellapart.cli.options import (
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import NamedFamily
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import Subject, answer_error, curve_of, scope
 from tellapart.risk.catalogue import limited
 
 if TYPE_CHECKING:
@@ -201,9 +201,15 @@ def _unbound(family: NamedFamily, mechanism: str, limits: list[Limit], output: O
 def _picture(name: str, subject: Subject, family: NamedFamily, value: float, limits: Any) -> Any:
     from tellapart import plot
 
-    around = cost(family, limits, [value * 2 ** (step / 4) for step in range(-16, 17)])
-    rows = tuple(row for row in around.rows if row.margin)  # no error has no place on a log axis
+    # Answers that are numbers are cheap to ask for; trainings are asked nearer to what was chosen.
+    octaves = 4 if answer_error(subject)[1] else 2
+    values = [value * 2 ** (step / 4) for step in range(-4 * octaves, 4 * octaves + 1)]
+    if family.whole:
+        values = sorted({max(1, round(each)) for each in values} | {value})
+    around = cost(family, limits, values)
+    by_error = tuple(row for row in around.rows if row.margin)  # no error: no place on a log axis
+    rows = by_error if len(by_error) > 1 else around.rows
     if len(rows) < 2:
         return plot.compare({name: subject})
     chosen = value if any(row.parameter == value for row in rows) else None
-    return plot.frontier(replace(around, rows=rows), chosen=chosen)
+    return plot.frontier(replace(around, rows=rows), chosen=chosen, limits=limits)

@@ -20,7 +20,16 @@ from tellapart._checks import refuse
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
-from tellapart.cli.options import Attacker, Knowledge, Option, Output, Verbose, option_of
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    Option,
+    Output,
+    PictureKind,
+    Verbose,
+    option_of,
+    picture_of,
+)
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
 from tellapart.mechanisms.catalogue import KINDS, parse
@@ -204,6 +213,7 @@ def compare(
     ] = None,
     at_delta: AtDelta = (),
     verbose: Verbose = False,
+    kind: PictureKind = "both",
     output: Output = Output(),
 ) -> None:
     r"""Which mechanism leaks more, at which FPR, and every risk side by side.
@@ -223,6 +233,8 @@ def compare(
         tellapart compare --deployments broadband emojis
         tellapart compare laplace:epsilon=1 --deployments apple
     """
+    if kind == "people":
+        refuse("--kind", "be another picture: people are drawn for one mechanism, by risk", kind)
     specs = _labelled(mechanisms)
     subjects = {label: parse(spec) for label, spec in specs.items()}
     prior = knowledge.prior_inside()
@@ -266,9 +278,8 @@ def compare(
         terminal.columns(console, comparison.gaps(), keep=1)
 
     def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare(subjects)
+        fpr = attacker.given()["fpr"]
+        return picture_of(kind, subjects, prior=prior, fpr=fpr, delta=deltas.first)
 
     data = {
         "prior": prior,

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token
 from rich.console import Console
@@ -18,6 +18,7 @@ from tellapart._numeric.text import as_json
 from tellapart.cli import terminal
 from tellapart.errors import visible
 from tellapart.mechanisms.catalogue import PARAMETERS
+from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, PRIOR, arguments
 
 if TYPE_CHECKING:
@@ -131,6 +132,34 @@ Verbose = Annotated[
         show_default=False,
     ),
 ]
+PictureKind = Annotated[
+    Literal["both", "tradeoff", "roc", "precision-recall", "profile", "people"],
+    Parameter(
+        help="Which picture --plot draws: the trade-off function and the ROC curve on log axes "
+        "(both) or one of them, precision-recall, the privacy profile δ(ε), or an icon array of "
+        "people.",
+        group=OUTPUT,
+    ),
+]
+
+
+def picture_of(
+    kind: PictureKind, subjects: Mapping[str, Subject], *, prior: float, fpr: float, delta: float
+) -> Figure:
+    """The picture of this kind."""
+    from tellapart import plot
+
+    if kind == "people":
+        return plot.people(*subjects.values(), prior=prior, fpr=fpr)
+    if kind == "tradeoff":
+        return plot.tradeoff(subjects)
+    if kind == "roc":
+        return plot.roc(subjects, log=True)
+    if kind == "precision-recall":
+        return plot.precision_recall(subjects, prior=prior)
+    if kind == "profile":
+        return plot.profile(subjects, delta=delta or None)
+    return plot.compare(subjects)
 
 
 @Parameter(name="*", group=_ATTACKER)

@@ -14,7 +14,16 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Attacker, Knowledge, OutOf, Output, Values, Verbose
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    OutOf,
+    Output,
+    PictureKind,
+    Values,
+    Verbose,
+    picture_of,
+)
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
@@ -44,6 +53,7 @@ def risk(
     at_delta: AtDelta = (),
     out_of: OutOf = None,
     verbose: Verbose = False,
+    kind: PictureKind = "both",
     output: Output = Output(),
 ) -> None:
     r"""Membership inference risk of a mechanism, or of any mechanism with a given ε and δ.
@@ -59,6 +69,8 @@ def risk(
         tellapart risk laplace --epsilon 1 --fpr 0.001
         tellapart risk gaussian --sigma 2 --json
         tellapart risk staircase:epsilon=1 --plot risk.svg
+        tellapart risk gaussian --sigma 2 \
+            --plot profile.svg --kind profile
         tellapart risk dpsgd --noise-multiplier 1 \
             --sampling-rate 0.01 --steps 1000
     """
@@ -100,9 +112,8 @@ def risk(
             terminal.hint(console, "--verbose: every risk, and what each means")
 
     def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare({name: subject})
+        about = {"prior": prior, "fpr": asked_of["fpr"], "delta": deltas.first}
+        return picture_of(kind, {name: subject}, **about)
 
     data = {
         "mechanism": name,

@@ -252,6 +252,9 @@ def test_several_regions(parsed):
     "command",
     [
         ("risk", "laplace", "--epsilon", "1"),
+        ("risk", "laplace", "--epsilon", "1", "--kind", "profile"),
+        ("risk", "laplace", "--epsilon", "1", "--kind", "people", "--prior", "0.1"),
+        ("compare", "any:epsilon=1", "laplace:epsilon=1", "--kind", "precision-recall"),
         ("choose", "laplace", "--max-advantage", "0.1"),
         ("choose", "any", "--max-advantage", "0.1"),
         ("choose", "discrete-laplace", "--max-advantage", "0.5"),
@@ -345,6 +348,10 @@ def test_every_command_draws(run, tmp_path, command):
         ("risk --xyzzy 2", "risk has no option --xyzzy (see tellapart risk --help)"),
         ("choose", "MECHANISM must be given, as in: tellapart choose laplace --max-f-score 0.76 ("),
         ("region", "--epsilon must be given, as in: tellapart region --epsilon 1 --fpr 0.01 "),
+        (
+            "compare any:epsilon=1 any:epsilon=2 --plot x.svg --kind people",
+            "--kind must be another picture: ",
+        ),
         ("risk --epsilon 1 --plot x.txt", "--plot must end in .svg, .png or .pdf, got 'x.txt'"),
         ("risk --epsilon 1 --plot no/x.svg", "No such file or directory: no/x.svg"),
         ("choose laplace", "at least one limit must be given, such as --max-advantage 0.1"),
