@@ -27,12 +27,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve, from_atoms
-from tellapart.curve.base import Bound
+from tellapart.curve.base import Bound, Mask
 from tellapart.errors import NotCertified
 
 # What a cell of a log-normal, as a difference of normal tails, may be off by, relatively: the
@@ -74,7 +75,8 @@ class _Frame(NamedTuple):
         count = _ROUGH if width is None else math.ceil((place[-1] - place[0]) / width)
         if count > _MOST:
             raise NotCertified(f"random allocation needs {count} nodes here; allow a wider gap")
-        return np.exp(np.interp(np.linspace(place[0], place[-1], max(count, 8) + 1), place, u))
+        even = np.linspace(place[0], place[-1], max(count, 8) + 1)
+        return np.asarray(np.exp(np.interp(even, place, u)))
 
     def _spread(self, count: int) -> Array:
         scale = _EVEN * self.deviation
@@ -160,7 +162,7 @@ def _normal_cells(z: Array) -> Array:
     below = np.concatenate([[0.0], ndtr(z), [1.0]])
     above = np.concatenate([[1.0], ndtr(-z), [0.0]])
     right = np.concatenate([[-np.inf], z]) > 0
-    return np.where(right, above[:-1] - above[1:], below[1:] - below[:-1])
+    return np.asarray(np.where(right, above[:-1] - above[1:], below[1:] - below[:-1]))
 
 
 def _paired(law: _Law, other: _Law, share: float, nodes: Array) -> tuple[tuple[Array, Array], int]:
@@ -190,9 +192,12 @@ def _all_pairs(law: _Law, other: _Law, share: float) -> tuple[Array, Array]:
     return ratios, np.multiply.outer(law.masses, other.masses).ravel()
 
 
-def _cells(cells: Array, ratios: Array, masses: Array, count: int) -> tuple[Array, Array]:
+def _cells(
+    cells: NDArray[np.intp], ratios: Array, masses: Array, count: int
+) -> tuple[Array, Array]:
     """Masses of h0 and of h1 (ratio times mass) in each cell, by its number."""
-    return np.bincount(cells, masses, count), np.bincount(cells, masses * ratios, count)
+    absent, present = (np.bincount(cells, mass, count) for mass in (masses, masses * ratios))
+    return absent.astype(float), present.astype(float)
 
 
 def _put(nodes: Array, absent: Array, present: Array, side: Bound) -> _Law:
@@ -244,7 +249,7 @@ def _curve(law: _Law, error: float, side: Bound) -> AtomicCurve:
     )
 
 
-def _tilted(masses: Array, raised: Array, slack: float, total: float) -> Array:
+def _tilted(masses: Array, raised: Mask, slack: float, total: float) -> Array:
     """Masses raised by the slack on one part and scaled on the other so that the total is kept."""
     part = masses[raised] * (1 + slack)
     rest = masses[~raised]
