@@ -28,7 +28,7 @@ NAMES = {
         to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
-        advantage auc bayes_error best_decision epsilon f_score gaussian_mu laplace_epsilon
+        advantage auc bayes_error best_decision epsilon f_score gaussian_mu gdp laplace_epsilon
         least_epsilon max_posterior posterior ppv precision rates_from_precision success summary
         tpr words
     """,
@@ -40,7 +40,8 @@ NAMES = {
         Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool
         Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries
         domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
-        judge many_runs metrics one_run probe probe_bits search step together training
+        judge many_runs metrics one_run probe probe_bits reconstruction search step together
+        training
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold

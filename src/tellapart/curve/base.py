@@ -23,6 +23,7 @@ from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
+from tellapart._shown import Plotted
 from tellapart.curve.provenance import UNKNOWN, Provenance
 from tellapart.neighbours import Neighbours, Order
 
@@ -63,7 +64,7 @@ class Rates(NamedTuple):
 SIDES = {Bound.LOWER: "lower bound", Bound.EXACT: "exact", Bound.UPPER: "upper bound"}
 
 
-class TradeoffCurve(ABC):
+class TradeoffCurve(Plotted, ABC):
     """How well the best attacker can tell "record present" from "record absent".
 
     ``bound`` says on which side of the truth it lies. Mechanisms, promises and audits give one.
@@ -176,7 +177,7 @@ class TradeoffCurve(ABC):
     # -- what is asked of a curve ------------------------------------------------------------
 
     def rates(self, threshold: ArrayLike) -> Rates:
-        """The four rates of the attack that accuses when the log-likelihood ratio exceeds this."""
+        """The four rates of the attack that flags when the log-likelihood ratio exceeds this."""
         asked = _checks.reals(threshold=threshold)
         with np.errstate(all="ignore"):
             rates = self._rates(asked)
@@ -281,7 +282,7 @@ class TradeoffCurve(ABC):
         return summarise(self, at_least)
 
     def area(self) -> float:
-        """The area under the curve: the chance that an attacker's ranking errs, 1 − AUC."""
+        """The area under the curve: the probability that an attacker's ranking errs, 1 − AUC."""
         with np.errstate(all="ignore"):
             return self._area()
 
