@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.text import to_digits
+from tellapart._shown import Displayed
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
 from tellapart.audit.ledger import Ledger
@@ -104,7 +105,7 @@ def strongest(findings: Iterable[Finding]) -> Finding | None:
     return min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
 
 
-class Evidence(ABC):
+class Evidence(Displayed, ABC):
     """What attacks on samples have shown, at a stated family-wise confidence.
 
     >>> import tellapart as ta
