@@ -19,6 +19,7 @@ from tellapart.errors import (
 )
 from tellapart.mechanisms import MECHANISMS
 from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -89,6 +90,7 @@ __all__ = [
     "gap",
     "guarantee",
     "matrix_mechanism",
+    "parse",
     "plausibly_deniable",
     "renyi",
     "renyi_divergence",

@@ -284,22 +284,21 @@ def _near(asked: list[str]) -> list[str]:
 
 
 CAVEATS = (
-    "A promise's number is the most that any mechanism with that promise lets an attacker gain: "
-    "what was deployed may leak less. Where that is 1.0000 the promise by itself rules out next to "
-    "nothing.",
-    "Units differ: a user-day is not a user. What is promised about one day or one event adds up "
-    "over all that a person gives, so compare deployments of the same unit only.",
-    "In the local model the curator is an attacker, too; in the central model the curator sees "
-    "everything, and only others are kept in the dark.",
-    f"Parameters and units are those of the {SOURCE}, and so is each entry's status (Draft or "
-    "Pending); nobody has checked here what runs in the deployed systems.",
+    "Each number is the most that any mechanism with the claimed guarantee allows: the deployed "
+    "one may leak less. Where it is 1.0000, the guarantee alone rules out almost nothing.",
+    "Units of privacy differ: a user-day is not a user. A guarantee for one day or one event "
+    "composes over all that a person contributes, so compare deployments with the same unit only.",
+    "In the local model the curator is an attacker, too; in the central model the curator is "
+    "trusted and sees the data.",
+    f"Parameters, units and status (Draft or Pending) are those of the {SOURCE}; what the "
+    "deployed systems do was not checked.",
 )
 _SHOWN = ("advantage", "tpr", "ppv")
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What an attacker gains over one unit of a deployment, or from a mechanism set beside it.
+    """Risk for one unit of privacy of a deployment, or of a mechanism set beside it.
 
     Each reading says on which side the truth lies: "≤" for every deployment.
     """
@@ -310,17 +309,17 @@ class Gain:
 
     @property
     def advantage(self) -> float:
-        """How much more often an attacker accuses those present than those absent."""
+        """Membership advantage: max (TPR − FPR)."""
         return self.readings[0].value
 
     @property
     def tpr(self) -> float:
-        """The share of those present that it finds at the FPR asked for."""
+        """The share of members flagged at the FPR asked for."""
         return self.readings[1].value
 
     @property
     def ppv(self) -> float:
-        """The share of its accusations that are right, at that FPR and under the prior."""
+        """The share of those flagged who are members, at that FPR and under the prior."""
         return self.readings[2].value
 
 
@@ -331,7 +330,7 @@ def gains(
     fpr: float = 0.01,
     prior: float = 0.5,
 ) -> tuple[Gain, ...]:
-    """What an attacker gains over one unit of each deployment, from least to most.
+    """Risk for one unit of privacy of each deployment, from least to most.
 
     ``beside`` maps names to mechanisms or curves to set among them. Each `Gain` has the advantage,
     the TPR at ``fpr`` and the PPV there under ``prior``. Read `CAVEATS` before comparing.
@@ -339,8 +338,8 @@ def gains(
     >>> from tellapart import deployments
     >>> for gain in gains(deployments.find("apple"))[:2]:
     ...     print(f"{gain.name}, {gain.deployment.per}: {gain.readings[0]}")
-    HealthKit Usage Statistics, one event: advantage ≤ 0.7616
-    Popular Emojis, one event: advantage ≤ 0.9641
+    HealthKit Usage Statistics, one event: membership advantage ≤ 0.7616
+    Popular Emojis, one event: membership advantage ≤ 0.9641
 
     See Also
     --------

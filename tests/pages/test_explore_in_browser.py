@@ -10,16 +10,16 @@ import pytest
 import tellapart as ta
 from tellapart import risk
 from tellapart.mechanisms import catalogue
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web.pictures import KINDS
+from tellapart.pictures import KINDS
 
 STARTS = {kind.name: kind.first_text for kind in catalogue.KINDS.values()}
 
 
 def readings(mechanism, **given):
     """What the table must say."""
-    return [[one.name, one.shown] for one in risk.summary(curve_of(named(mechanism)), **given)]
+    return [[one.name, one.shown] for one in risk.summary(curve_of(parse(mechanism)), **given)]
 
 
 def told(screen):

@@ -24,16 +24,18 @@ NAMES = {
         TellapartError TradeoffCurve TrainingStopped TruncatedLaplace UnaryEncoding
         UniformNoise Unsupported attack central_limit compose concentrated dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap guarantee matrix_mechanism plausibly_deniable renyi renyi_divergence
+        from_pmfs gap guarantee matrix_mechanism parse plausibly_deniable renyi renyi_divergence
         to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
-        advantage auc bayes_error best_decision epsilon f_score gaussian_mu laplace_epsilon
-        least_epsilon max_posterior posterior ppv precision rates_from_precision success summary
-        tpr words
+        advantage attribute_inference auc bayes_error best_decision blind_estimate blind_guess
+        blind_singling_out epsilon extra_cost f_score gaussian_mu guess laplace_epsilon
+        least_epsilon max_posterior posterior ppv precision predicate_weight
+        rates_from_precision reconstruction reidentification singling_out success summary tpr
+        words
     """,
     "tellapart.choose": """
-        FROM_MODEL Infeasible at_least at_most compare frontier largest least noise
+        FROM_MODEL Infeasible at_least at_most by_cost compare frontier largest least noise
         noise_table
     """,
     "tellapart.audit": """
@@ -56,11 +58,12 @@ NAMES = {
     "tellapart.zoo": "SPECIMENS TRAINING buggy correct find",
     "tellapart.fleet": "CNN Canaries DPSGD Linear MLP SGD train",
     "tellapart.worlds": """
-        Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret Independent
-        JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn RecordValue Sum
-        TableSet TreeNetwork Vector chain_epsilon_bound chain_scale_bound coefficients
-        described fit_chain fit_table frameworks one_vs_rest policies quilt_scale streams
-        table_epsilon_bound table_scale_bound tell_apart wasserstein
+        Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret
+        Independent JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn
+        RecordValue Sum TableSet TreeNetwork Vector best_guess chain_epsilon_bound
+        chain_scale_bound coefficients described fit_chain fit_table frameworks
+        one_vs_rest policies quilt_scale streams table_epsilon_bound table_scale_bound
+        tell_apart wasserstein
     """,
     "tellapart.worlds.frameworks": """
         bayesian blowfish compare_frameworks dependent differential_privacy ghosh_kleinberg
@@ -79,8 +82,8 @@ NAMES = {
     "tellapart.accountants.dp_accounting": "CurveAccountant",
     "tellapart.accountants.opacus": "CurveAccountant accountant",
     "tellapart.plot": """
-        audit compare deployments f_score frontier leakage noise panels precision_recall
-        region_point regions roc save standings style styled tradeoff
+        audit compare deployments f_score frontier leakage noise panels people precision_recall
+        profile region_point regions roc save standings style styled tradeoff
     """,
     "tellapart.report": "QUESTIONS Report of page write",
     "tellapart.reproduce": "run table_one verdicts",

@@ -89,7 +89,7 @@ def from_dp_event(
     >>> import dp_accounting as dp
     >>> step = dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0))
     >>> from_dp_event(dp.SelfComposedDpEvent(step, 1_000))
-    Repeated(base=Sampled(base=Gaussian(sigma=1.0, sensitivity=1.0), rate=0.01), times=1000)
+    Gaussian(sigma=1.0).sampled(0.01).repeated(1000)
 
     See Also
     --------

@@ -16,7 +16,9 @@ from tellapart.curve.guarantees import nothing
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.neighbours import Order
 from tellapart.risk import summary
+from tellapart.risk.attackers import ABSENT_FIRST
 from tellapart.risk.catalogue import Reading
 
 # Shares of the largest advantage at which brackets are tried, where a limit names no δ.
@@ -34,6 +36,7 @@ def confirmed(
     if curve_of(subject)._accuracy <= FORMULAS:
         return parameter
     deltas = [_tightest(_composition(subject), limit) for limit in limits]
+    orders = [_order_of(_composition(subject), limit) for limit in limits]
     move = 0.0
     for _ in range(_TRIES):
         trial = parameter * (1 + move) if grows_private else parameter / (1 + move)
@@ -41,7 +44,8 @@ def confirmed(
             trial = float(math.ceil(trial) if grows_private else math.floor(trial))
         made = _composition(family(trial))
         excess = max(
-            limit.excess(_lower(made, delta)) for limit, delta in zip(limits, deltas, strict=True)
+            limit.excess(_lower(made, delta, order))
+            for limit, delta, order in zip(limits, deltas, orders, strict=True)
         )
         if excess <= 0:
             return trial
@@ -56,9 +60,14 @@ def _composition(subject: Subject) -> Combined:
     return subject
 
 
-def _lower(subject: Combined, delta: float) -> TradeoffCurve:
+def _order_of(subject: Combined, limit: Limit) -> Order | None:
+    """The order in which a limit's measure reads a curve; None for both."""
+    return Order.PRESENT if limit.measure in ABSENT_FIRST and subject.neighbours.one_sided else None
+
+
+def _lower(subject: Combined, delta: float, order: Order | None) -> TradeoffCurve:
     try:
-        return subject.bracket(delta, _GAP).lower
+        return subject.bracket(delta, _GAP, order).lower
     except NotCertified as doubt:
         raise NotCertified(
             f"brackets as narrow as {_GAP:g} are out of reach for this composition"
@@ -70,21 +79,23 @@ def _tightest(subject: Combined, limit: Limit) -> float:
     named = dict(limit.arguments).get("delta")
     if named is not None:
         return float(named)
-    most = float(curve_of(subject).delta(0.0))
-    _lower(subject, _SHARES[1] * most)  # where fine brackets are out of reach, rough ones are slow
+    most, order = float(curve_of(subject).delta(0.0)), _order_of(subject, limit)
+    _lower(
+        subject, _SHARES[1] * most, order
+    )  # where fine brackets are out of reach, rough ones are slow
     return min(
         (share * most for share in _SHARES),
-        key=lambda delta: limit.excess(subject.bracket(delta, _ROUGH).lower),
+        key=lambda delta: limit.excess(subject.bracket(delta, _ROUGH, order).lower),
     )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A parameter that keeps every limit, what binds it, and what it achieves.
+    """A parameter that keeps every limit, its binding constraint, and what it achieves.
 
     The next less private number breaks ``binding``; None if no limit binds at all. ``subject`` is
     what the family makes of the parameter, ``scope`` says for whom the number holds. Compositions
-    are right to about nine digits, or, ``certified``, on the safe side with every error counted.
+    are right to about nine digits, or, ``certified``, conservative with every error counted.
     """
 
     parameter: float
@@ -101,17 +112,17 @@ class Choice:
 
     @property
     def scope(self) -> str:
-        """Whether the number is for one mechanism or for all that keep a promise."""
+        """Whether the number is for one mechanism or for all with a guarantee."""
         return scope(self.subject)
 
     def rounded(self, digits: int) -> float:
-        """The parameter with so many decimals, rounded to the private side."""
+        """The parameter with so many decimals, rounded conservatively."""
         places = _checks.whole(0, 300, digits=digits)
         return to_decimals(self.parameter, places, not self.rounds_down)
 
     @property
     def short(self) -> float:
-        """Four decimals to the private side; four digits where those would be too coarse."""
+        """Four decimals, rounded conservatively; four digits where those would be too coarse."""
         up = not self.rounds_down
         if self.parameter < 0.01:
             return to_digits(self.parameter, 4, up)
@@ -122,7 +133,7 @@ class Choice:
         return summary(self.curve, **arguments)
 
     def __str__(self) -> str:
-        bound = "no limit binds" if self.binding is None else f"binding: {self.binding}"
+        bound = f"binding constraint: {'none' if self.binding is None else self.binding}"
         shown = to_digits(self.parameter, 6, not self.rounds_down)
         return f"{shown:.6g} ({bound}; {self.scope})"
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from tellapart._numeric.text import aligned, fixed
-from tellapart.curve.algebra import Crossing, crossings, dominates, gap
+from tellapart.curve.algebra import Crossing, crossings, dominates, gap, leads
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curves_of, scope
@@ -19,18 +19,19 @@ from tellapart.risk.catalogue import Reading
 _A_PAIR = 3.0
 # How to read the table of `Comparison.gaps`.
 GAPS = (
-    "How much less often an attacker errs against the column than against the row, at most. 0: "
-    "the row leaks at least as much to every attacker."
+    "Δ-divergence: by how much the error of an attack on the row can exceed that on the column, "
+    "over all priors. 0: the row leaks at least as much at every FPR."
 )
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two subjects: which leaks at least as much everywhere, else where they change places.
+    """Two subjects: which leaks at least as much at every FPR, else where their curves cross.
 
-    ``gap`` is how much less an attacker can err against the second than against the first, at
-    most and over all priors (the Δ-divergence); ``gap_back`` the same the other way round. 0 means
-    that the first leaks at least as much at every false-positive rate.
+    ``leaders`` are who leaks more before, between and after the crossings. ``gap`` is how much
+    less an attacker can err against the second than against the first, at most and over all
+    priors (the Δ-divergence); ``gap_back`` the same the other way round. 0 means that the first
+    leaks at least as much at every false-positive rate.
     """
 
     first: str
@@ -41,23 +42,50 @@ class Pair:
     crossings: tuple[Crossing, ...]
     gap: float
     gap_back: float
+    leaders: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         a, b = (
-            (name, f"{name} {VERBS[bound]}")
+            f"{name} {VERBS[bound]}"
             for name, bound in zip((self.first, self.second), self.bounds, strict=True)
         )
+        alike = self.bounds[0] is self.bounds[1]
+        second, first = (self.second, self.first) if alike else (b, a)
         if self.first_leaks and self.second_leaks:
-            return f"{a[1]} as much as {b[1]}, to every attacker"
+            return f"{a} as much as {second}, at every FPR"
         if self.first_leaks:
-            return f"{a[1]} at least as much as {b[1]}, to every attacker"
+            return f"{a} at least as much as {second}, at every FPR"
         if self.second_leaks:
-            return f"{b[1]} at least as much as {a[1]}, to every attacker"
-        where = ", ".join(f"FPR {crossing.fpr:.4g}" for crossing in self.crossings)
-        change = f" change places at {where}" if where else " change places"
-        if set(self.bounds) == {Bound.EXACT}:
-            return f"{a[0]} and {b[0]}{change}"
-        return f"what {a[1]} and what {b[1]}{change}"
+            return f"{b} at least as much as {first}, at every FPR"
+        said = f"the curves of {self.first} and {self.second} cross"
+        if not self.crossings:
+            return said
+        said += f" at FPR {_listed([_rate(crossing) for crossing in self.crossings])}"
+        if not self.leaders:
+            return said
+        verbs = dict(zip((self.first, self.second), (a, b), strict=True))
+        begin, *rest = zip(_places(len(self.crossings)), self.leaders, strict=True)
+        later = "; ".join(f"{place}, {name}" for place, name in rest)
+        return f"{said}: {begin[0]}, {verbs[begin[1]]} more; {later}"
+
+
+def _rate(crossing: Crossing) -> str:
+    near = f"{crossing.fpr:.4g}"
+    return f"1 − {crossing.fnr:.2g}" if near == "1" else near
+
+
+def _listed(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _places(crossings: int) -> list[str]:
+    """Before, between and after so many crossings."""
+    if crossings == 1:
+        return ["below it", "above it"]
+    if crossings == 2:
+        return ["below the first", "between them", "above the second"]
+    return ["below the first", *["then"] * (crossings - 1), "above the last"]
 
 
 def expected_seconds(subjects: Sequence[Subject]) -> float:
@@ -66,13 +94,13 @@ def expected_seconds(subjects: Sequence[Subject]) -> float:
     return _A_PAIR * sum(first or other for first, other in combinations(composed, 2))
 
 
-# A promise allows what a mechanism that keeps it need not leak.
+# A guarantee allows what a mechanism with it need not leak.
 VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Subjects by name, every risk of each, and how each two of them stand to each other."""
+    """Mechanisms by name, every risk of each, and which of each two leaks more."""
 
     names: tuple[str, ...]
     scopes: tuple[str, ...]
@@ -80,12 +108,23 @@ class Comparison:
     pairs: tuple[Pair, ...]
 
     def cells(self) -> tuple[tuple[str, ...], ...]:
-        """One row a risk and one column a subject, as text, its head first."""
+        """One row a risk: its baseline without any output, and each subject; the head first."""
         rows = (
-            (column[0].name, *(reading.shown for reading in column))
+            (column[0].name, column[0].columns[0], *(reading.shown for reading in column))
             for column in zip(*self.readings, strict=True)
         )
-        return (("", *self.names), *rows)
+        return (("", "baseline", *self.names), *rows)
+
+    def answer(self) -> str:
+        """Who leaks least at every FPR, or where two curves cross, in one sentence."""
+        if len(self.pairs) == 1:
+            return str(self.pairs[0])
+        no_more = {(p.first, p.second) for p in self.pairs if p.second_leaks}
+        no_more |= {(p.second, p.first) for p in self.pairs if p.first_leaks}
+        for name in self.names:
+            if all((name, other) in no_more for other in self.names if other != name):
+                return f"{name} leaks least, at every FPR"
+        return "None of them leaks least at every FPR: some curves cross"
 
     def gaps(self) -> tuple[tuple[str, ...], ...]:
         """Row: against whom the attacker errs more; column: against whom less; by how much."""
@@ -109,7 +148,8 @@ def compare(subjects: Mapping[str, Subject], **arguments: Any) -> Comparison:
     >>> import tellapart as ta
     >>> found = compare({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(1)}, prior=0.01)
     >>> print(found.pairs[0])
-    Laplace and Gaussian change places at FPR 0.2366, FPR 0.3886
+    the curves of Laplace and Gaussian cross at FPR 0.2366 and 0.3886: below the first, Gaussian \
+leaks more; between them, Laplace; above the second, Gaussian
 
     See Also
     --------
@@ -125,7 +165,11 @@ def compare(subjects: Mapping[str, Subject], **arguments: Any) -> Comparison:
 
 
 def pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
-    """How two curves with these names stand to each other."""
+    """Which of two curves with these names leaks more, and where."""
     more, less = dominates(a, b), dominates(b, a)
     where = () if more or less else crossings(a, b)
-    return Pair(first, second, (a.bound, b.bound), more, less, where, gap(a, b), gap(b, a))
+    ahead = leads(a, b, where) if where else ()
+    return Pair(
+        *(first, second, (a.bound, b.bound), more, less, where, gap(a, b), gap(b, a)),
+        leaders=tuple(first if leads_there else second for leads_there in ahead),
+    )

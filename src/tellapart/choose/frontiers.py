@@ -87,7 +87,7 @@ def frontier(
     epsilon  deviation  95 % within ±  advantage  TPR at FPR 0.01  success at even odds
         0.5     2.8285         5.9915     0.2212           0.0165                0.6106
           1     1.4143         2.9958     0.3935           0.0272                0.6968
-    for Laplace alone: another mechanism with the same ε, δ may leak more
+    specific to this mechanism; another (ε, δ) mechanism may leak more
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Calibration by named limits: the choice, what binds it, for whom it holds, and at what cost."""
+"""Calibration by named limits: the choice, its binding constraint, its scope and its cost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.frontiers import Frontier, frontier
 from tellapart.choose.limit import Limit, at_least, at_most
 from tellapart.choose.search import LEAST, MOST
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import limited
 
-# Where the cost of a choice is told: at it, and at less and more.
+# Sensitivity analysis: at the choice, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
 _UNASKED = "certified curves take longer, and were not asked for"
 
@@ -87,7 +87,7 @@ def configured(family: NamedFamily, value: float) -> Setting:
     """What to configure where this value is chosen: of a mechanism made by its ε, the noise.
 
     Noise is rounded up, so that who types it in has no less than was chosen; but where it is cut
-    off, both numbers are told as they are, since more noise below the same cut-off reveals more.
+    off, both numbers are shown as they are, since more noise below the same cut-off reveals more.
     """
     step: object = family.make(value)
     while isinstance(step, Repeated | Sampled):
@@ -131,40 +131,40 @@ def explained(
     doubt: str,
     delta: float | None = None,
 ) -> list[str]:
-    """What was chosen, what binds it, for whom it holds and how sure it is, in sentences."""
+    """The binding constraint first, then the rounding, the scope and how sure it is."""
     low = family.grows_private
+    binding = "none; the mechanism is not defined beyond this value"
     said = [
-        f"The {'least' if low else 'largest'} {family.parameter} that keeps every limit, "
-        f"rounded {'up' if low else 'down'} from {choice.parameter:.10g}."
+        f"Binding constraint: {binding if choice.binding is None else choice.binding}.",
+        f"Rounded conservatively: {'up' if low else 'down'} from {choice.parameter:.10g}.",
+        f"{choice.scope[0].upper()}{choice.scope[1:]}.",
     ]
-    if choice.binding is None:
-        said.append("No limit binds: the mechanism is not defined beyond.")
-    else:
-        said.append(f"What binds is {choice.binding}.")
-    said.append(f"This number is {choice.scope}.")
     if doubt:
-        said.append(f"It is right to about nine digits, but not certified: {doubt}.")
+        said.append(f"Accurate to about nine digits, but not certified: {doubt}.")
     elif isinstance(choice.subject, Combined):
-        said.append("Certified: curves with every error counted keep the limits, too.")
+        said.append("Certified: the limits also hold with every numerical error counted.")
     if anyone is not None:
         leak = _promised(family, delta)
-        promise = f"(ε, δ = {leak:g})-DP" if leak else "ε-DP"
-        said.append(f"Whatever the mechanism, {promise} with ε = {anyone:.10g} keeps the limits.")
+        claim = f"(ε, δ = {leak:g})-DP" if leak else "ε-DP"
+        said.append(
+            f"For any mechanism: {claim} with ε = {anyone:.10g} is enough to keep the limits."
+        )
     return said
 
 
-def limit_cells(choice: Choice, subject: Subject) -> list[tuple[str, str, str]]:
-    """Every limit beside what the subject achieves, and whether it binds; the head first."""
-    curve = curve_of(subject)
+def limit_cells(choice: Choice, subject: Subject) -> list[tuple[str, str, str, str]]:
+    """Every limit beside its baseline and what the subject achieves; the head first."""
+    curve, blind = curve_of(subject), nothing()
     rows = [
         (
             str(limit),
+            fixed(before, not limit.least) if (before := limit.value(blind)) else "0",
             fixed(limit.value(curve), not limit.least),
-            "binds" * (limit is choice.binding),
+            "binding" * (limit is choice.binding),
         )
         for limit, _ in choice.achieved
     ]
-    return [("limit", "achieved", ""), *rows]
+    return [("limit", "without the output", "with it", ""), *rows]
 
 
 def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:

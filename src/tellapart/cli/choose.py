@@ -10,6 +10,8 @@ from rich.console import Console
 
 from tellapart import risk
 from tellapart._checks import refuse
+from tellapart._numeric.text import fixed
+from tellapart.choose.frontiers import FrontierRow
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import (
     AROUND,
@@ -31,25 +33,26 @@ from tellapart.cli.options import (
     NumberOptions,
     Output,
     Values,
+    Verbose,
     numbers,
     option_of,
 )
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import NamedFamily
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import Subject, answer_error, curve_of, scope
 from tellapart.risk.catalogue import limited
 
 if TYPE_CHECKING:
 
     class Limits(NumberOptions):
-        """The risks someone can accept."""
+        """Limits on risks."""
 
 else:
     _beyond = [key for key, (_, accepted_range) in limited().items() if accepted_range.most > 1]
     Limits = numbers(
         "Limits",
-        "The risks someone can accept, one option each.",
+        "Limits on risks, one option each.",
         {key: (accepted_range.option, None) for key, (_, accepted_range) in limited().items()},
         Group(
             f"Limits, at least one; all but {', '.join(map(option_of, _beyond))} from 0 to 1",
@@ -68,21 +71,22 @@ def choose(
     knowledge: Knowledge = Knowledge(),
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
+    verbose: Verbose = False,
     parameter: Annotated[
         str | None,
         Parameter(
-            help="Which parameter to choose, such as epsilon, sigma or scale. By default ε "
-            "where that alone makes the mechanism, else the noise; of dpsgd, whatever is left "
-            "open: noise_multiplier, sampling_rate, steps or another.",
+            help="Which parameter to choose, such as epsilon, sigma or scale. By default epsilon "
+            "where that alone makes the mechanism, else the noise; for dpsgd, the one that is not "
+            "given: noise_multiplier, sampling_rate, steps or another.",
             show_default=False,
         ),
     ] = None,
     output: Output = Output(),
 ) -> None:
-    r"""The largest ε, or the least noise, that keeps every risk within its limit.
+    r"""Calibration: the largest ε, or the least noise, that keeps every risk within its limit.
 
-    The answer is rounded to the private side, and says whether it is for the named mechanism or
-    for any mechanism. Its first line is the number to configure; then comes ε at --delta.
+    The first line is the value to configure, rounded conservatively, with its ε at --delta; then
+    comes the binding constraint. --verbose adds every risk and a sensitivity analysis.
 
     For example:
 
@@ -107,7 +111,7 @@ def choose(
     about = {"prior": prior, **attacker.given()}
     asked = accepted(bounds, {**about, "delta": deltas.first}, option_of)
     if not asked:
-        raise InvalidArgument("limits must hold at least one, such as --max-advantage 0.1")
+        raise InvalidArgument("at least one limit must be given, such as --max-advantage 0.1")
     with terminal.working(f"choosing {family.parameter}"):
         choice, doubt = chosen(family, asked)
     if unbound(choice):
@@ -124,21 +128,23 @@ def choose(
     readings = deltas.marked(others)
 
     def text(console: Console) -> None:
-        terminal.title(console, str(setting), f"for {mechanism}{setting.by}")
-        terminal.line(console, f"{', '.join(map(str, deltas.epsilons(readings)))}.")
+        epsilons = ", ".join(map(str, deltas.epsilons(readings)))
+        terminal.title(console, str(setting), f"for {mechanism}{setting.by}; {epsilons}")
         for sentence in explained(family, choice, anyone, doubt, promised):
             terminal.line(console, sentence)
+        at = [row.parameter for row in spent.rows].index(value)
+        if (off := spent.rows[at]).margin is not None:
+            terminal.line(console, _accuracy(off))
         console.print()
         terminal.table(console, limit_cells(choice, subject))
+        if not verbose:
+            terminal.hint(console, "--verbose: every risk, and a sensitivity analysis")
+            return
         console.print()
-        terminal.title(console, "What else an attacker gains", f"with prior {prior:g}")
+        terminal.title(console, "Every risk", f"prior probability of membership {prior:g}")
         terminal.readings(console, readings)
         console.print()
-        if spent.rows[0].margin is None:
-            terminal.title(console, "What more or less", "would mean")
-        else:
-            terminal.title(console, "What it costs", "and what more or less would")
-        at = [row.parameter for row in spent.rows].index(value)
+        terminal.title(console, "Sensitivity analysis", f"at other values of {family.parameter}")
         terminal.table(console, cost_cells(spent), marked=at)
 
     def picture() -> Any:
@@ -175,12 +181,18 @@ def choose(
     output.give(data, text, picture)
 
 
+def _accuracy(row: FrontierRow) -> str:
+    """How far the noisy answer is off."""
+    deviation, margin = fixed(row.deviation or 0.0, up=True), fixed(row.margin or 0.0, up=True)
+    return f"Error of the answer: standard deviation {deviation}; 95 % within ± {margin}."
+
+
 def _unbound(family: NamedFamily, mechanism: str, limits: list[Limit], output: Output) -> None:
     """Every parameter keeps the limits: there is nothing to choose."""
-    said = f"no limit binds: every {family.parameter} of {mechanism} keeps them"
+    said = f"no binding constraint: every {family.parameter} of {mechanism} keeps the limits"
 
     def picture() -> Any:
-        refuse("limits", "bind for a picture", [str(limit) for limit in limits])
+        refuse("limits", "be binding for a picture", [str(limit) for limit in limits])
 
     data = {"mechanism": mechanism, "parameter": family.parameter, "value": None, "binding": None}
     output.give(data, lambda console: terminal.title(console, said), picture)
@@ -189,9 +201,15 @@ def _unbound(family: NamedFamily, mechanism: str, limits: list[Limit], output: O
 def _picture(name: str, subject: Subject, family: NamedFamily, value: float, limits: Any) -> Any:
     from tellapart import plot
 
-    around = cost(family, limits, [value * 2 ** (step / 4) for step in range(-16, 17)])
-    rows = tuple(row for row in around.rows if row.margin)  # no error has no place on a log axis
+    # Answers that are numbers are cheap to ask for; trainings are asked nearer to what was chosen.
+    octaves = 4 if answer_error(subject)[1] else 2
+    values = [value * 2 ** (step / 4) for step in range(-4 * octaves, 4 * octaves + 1)]
+    if family.whole:
+        values = sorted({max(1, round(each)) for each in values} | {value})
+    around = cost(family, limits, values)
+    by_error = tuple(row for row in around.rows if row.margin)  # no error: no place on a log axis
+    rows = by_error if len(by_error) > 1 else around.rows
     if len(rows) < 2:
         return plot.compare({name: subject})
     chosen = value if any(row.parameter == value for row in rows) else None
-    return plot.frontier(replace(around, rows=rows), chosen=chosen)
+    return plot.frontier(replace(around, rows=rows), chosen=chosen, limits=limits)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -17,12 +20,21 @@ from tellapart._checks import refuse
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
-from tellapart.cli.options import Attacker, Knowledge, Option, Output, option_of
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    Option,
+    Output,
+    PictureKind,
+    Verbose,
+    option_of,
+    picture_of,
+)
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import KINDS, named
+from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import Subject
-from tellapart.risk.catalogue import FPR
+from tellapart.risk.catalogue import FPR, essential
 
 # A name has at least so much room beside its numbers; else all stands one below the other.
 _ROOM = 24
@@ -38,19 +50,19 @@ def compare_deployments(
 ) -> None:
     """Show the deployments asked for, or all of them, with mechanisms among them."""
     asked = _asked(names)
-    with terminal.working("reading risks off the promises"):
+    with terminal.working("reading risks off the curves"):
         rows = published.gains(asked, beside=beside, fpr=fpr, prior=prior)
         pairs = _pairs(beside, asked) if names else []
     left_out = () if names else LEFT_OUT
 
     def text(console: Console) -> None:
-        title = "What an attacker gains over one unit"
-        terminal.title(console, title, f"with prior {prior:g}, from least to most")
+        title = "Risk for one unit of privacy"
+        terminal.title(console, title, f"prior {prior:g}, from least to most")
         console.print()
         _table(console, rows)
         if pairs:
             console.print()
-            terminal.title(console, "Who leaks more", "if one unit is what the mechanism hides")
+            terminal.title(console, "Who leaks more", "if the units of privacy are the same")
             for pair in pairs:
                 terminal.item(console, f"{pair}.")
         console.print()
@@ -59,7 +71,7 @@ def compare_deployments(
             terminal.item(console, caveat)
         if left_out:
             console.print()
-            terminal.title(console, "Left out", "as their parameters do not fit their variant")
+            terminal.title(console, "Left out", "parameters that do not fit the variant of DP")
             for entry in left_out:
                 terminal.item(console, f"{entry}.")
 
@@ -125,7 +137,7 @@ def _row(gain: Gain) -> dict[str, object]:
 def _details(gain: Gain) -> str:
     made = gain.deployment
     if made is None:
-        return "a mechanism of yours, for one record"
+        return "your mechanism, for one record"
     promised = f"{made.promise} for {made.per}"
     return f"{made.curator} {made.published[:4]}: {promised}; {made.model.lower()}; {made.status}"
 
@@ -133,7 +145,7 @@ def _details(gain: Gain) -> str:
 def _table(console: Console, rows: Sequence[Gain]) -> None:
     """A name and its numbers on one line, what it is under it."""
     cells = [[each.shown for each in row.readings] for row in rows]
-    heads = [textwrap.wrap(each.name, 9) for each in rows[0].readings]
+    heads = [textwrap.wrap(each.name.removeprefix("membership "), 9) for each in rows[0].readings]
     widths = [
         max(len(part) for part in (*head, *column))
         for head, column in zip(heads, zip(*cells, strict=True), strict=True)
@@ -147,6 +159,8 @@ def _table(console: Console, rows: Sequence[Gain]) -> None:
     for level, parts in enumerate(zip(*lifted, strict=True)):
         first = "deployment" if level == depth - 1 else ""
         console.print(Text(_beside(first, room, parts, widths), style="bold"))
+    blind = [each.columns[0] for each in rows[0].readings]
+    console.print(Text(_beside("baseline: without any output", room, blind, widths)))
     for row, values in zip(rows, cells, strict=True):
         first, *rest = textwrap.wrap(row.name, room) or [""]
         console.print(Text(_beside(first, room, values, widths), style="bold"))
@@ -172,7 +186,7 @@ def _blocks(console: Console, rows: Sequence[Gain]) -> None:
             console.print(Text(f"  {part}", style="bold"))
         _under(console, _details(row))
         for each in row.readings:
-            console.print(Text(f"    {each}"))
+            console.print(Text(f"    {each.name} {each.shown}"))
 
 
 Names = Annotated[
@@ -182,8 +196,8 @@ Names = Annotated[
         consume_multiple=True,
         negative="",
         show_default=False,
-        help="Compare with published deployments: all of them, or those of which a part of the "
-        "name or the curator follows. A table of what an attacker gains over one unit of each.",
+        help="Compare with published deployments: all of them, or those whose name or curator "
+        "contains one of these words. Risks are for one unit of privacy of each.",
     ),
 ]
 
@@ -198,14 +212,20 @@ def compare(
         Parameter(help="The δ of every ε.  [default: the one δ of the mechanisms, or 1e-5]"),
     ] = None,
     at_delta: AtDelta = (),
+    verbose: Verbose = False,
+    kind: PictureKind = "both",
     output: Output = Output(),
 ) -> None:
-    r"""Several mechanisms side by side: every risk, who leaks more, and where that changes.
+    r"""Which mechanism leaks more, at which FPR, and every risk side by side.
+
+    A mechanism can have a name of its own: name=mechanism.
 
     For example:
 
         tellapart compare laplace:epsilon=1 \
             gaussian:epsilon=1,delta=1e-5
+        tellapart compare ours=laplace:scale=2 \
+            theirs=gaussian:sigma=3
         tellapart compare any:epsilon=1 laplace:epsilon=1 \
             staircase:epsilon=1 --prior 0.01
         tellapart compare laplace:scale=1 gaussian:sigma=1.4 \
@@ -213,7 +233,10 @@ def compare(
         tellapart compare --deployments broadband emojis
         tellapart compare laplace:epsilon=1 --deployments apple
     """
-    subjects = {name: named(name) for name in mechanisms}
+    if kind == "people":
+        refuse("--kind", "be another picture: people are drawn for one mechanism, by risk", kind)
+    specs = _labelled(mechanisms)
+    subjects = {label: parse(spec) for label, spec in specs.items()}
     prior = knowledge.prior_inside()
     if names is not None:
         about = attacker.given()
@@ -223,37 +246,48 @@ def compare(
     if len(subjects) < 2:
         refuse(
             "mechanisms",
-            "be at least two different ones, or beside --deployments",
+            "be at least two different ones, or stand beside --deployments",
             list(mechanisms),
         )
-    deltas = of_several(mechanisms, delta, at_delta)
+    deltas = of_several(list(specs.values()), delta, at_delta)
     limits.expect(expected_seconds(list(subjects.values())))
-    comparison = choose.compare(subjects, prior=prior, delta=deltas.every, **attacker.given())
+    about = attacker.given()
+    comparison = choose.compare(subjects, prior=prior, delta=deltas.every, **about)
 
     def text(console: Console) -> None:
-        terminal.title(console, "Every risk", f"for an attacker with prior {prior:g}")
-        marked = replace(comparison, readings=tuple(map(deltas.marked, comparison.readings)))
-        terminal.table(console, marked.cells())
+        terminal.title(console, f"{re.sub('^the ', 'The ', comparison.answer())}.")
+        for pair in comparison.pairs if len(specs) == 3 or verbose else ():
+            terminal.item(console, f"{pair}.")
         console.print()
-        terminal.title(console, "Who leaks more")
-        for pair in comparison.pairs:
-            terminal.line(console, f"{pair}.")
+        marked = map(deltas.marked, comparison.readings)
+        shown = (each if verbose else essential(each, about) for each in marked)
+        cells = replace(comparison, readings=tuple(shown)).cells()
+        terminal.title(console, "Risks", f"prior probability of membership {prior:g}")
+        terminal.columns(console, cells, keep=2)
+        legend = [f"{label}: {spec}" for label, spec in specs.items() if label != spec]
+        if legend:
+            console.print()
+        for entry in legend:
+            terminal.item(console, entry)
+        if not verbose:
+            terminal.hint(console, "--verbose: every risk, every pair, and the Δ-divergence")
+            return
         console.print()
-        terminal.title(console, "By how much", "(Δ-divergence)")
+        terminal.title(console, "By how much")
         terminal.line(console, GAPS)
-        terminal.table(console, comparison.gaps())
+        terminal.columns(console, comparison.gaps(), keep=1)
 
     def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare(subjects)
+        fpr = attacker.given()["fpr"]
+        return picture_of(kind, subjects, prior=prior, fpr=fpr, delta=deltas.first)
 
     data = {
         "prior": prior,
         **deltas.data(),
         "mechanisms": [
             {
-                "mechanism": name,
+                "name": name,
+                "mechanism": specs[name],
                 "scope": scope,
                 "readings": [reading_record(reading) for reading in row],
             }
@@ -264,6 +298,33 @@ def compare(
         "pairs": [pair_record(pair) for pair in comparison.pairs],
     }
     output.give(data, text, picture)
+
+
+# What stands before a mechanism is its name; longer mechanisms are named by their kind.
+_NAMED = re.compile(r"([^:=+,]+)=(.+)")
+_SHORT = 20
+
+
+def _labelled(mechanisms: Sequence[str]) -> dict[str, str]:
+    """Mechanisms by what to call them: the name given, or else their text where it is short."""
+    given = [_NAMED.fullmatch(text) for text in mechanisms]
+    taken = Counter(match[1].strip() for match in given if match)
+    if twice := [name for name, count in taken.items() if count > 1]:
+        refuse("names", "be different", twice[0])
+    labels: dict[str, str] = {}
+    for text, match in zip(mechanisms, given, strict=True):
+        if match:
+            labels[match[1].strip()] = match[2]
+        elif len(text) <= _SHORT:
+            labels.setdefault(text, text)
+        elif text not in labels.values():
+            kind = text.partition(":")[0].partition("+")[0]
+            numbered = (f"{kind} {number}" for number in itertools.count(2))
+            known = {*labels, *taken}
+            labels[
+                next(name for name in itertools.chain([kind], numbered) if name not in known)
+            ] = text
+    return labels
 
 
 def _refuse_unused(given: dict[str, object]) -> None:

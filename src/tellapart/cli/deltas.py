@@ -1,4 +1,4 @@
-"""The δ of (ε, δ): the one that was given is that of every ε, whatever the command."""
+"""The δ of (ε, δ): the one that was given holds for every ε, whatever the command."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tellapart.mechanisms.catalogue import (
     Term,
     is_composed,
     labelled,
-    named,
     named_family,
     open_parameters,
     own_delta,
+    parse,
     takes_delta,
     terms,
 )
@@ -30,7 +30,7 @@ AtDelta = Annotated[
     tuple[float, ...],
     Parameter(
         name="--at-delta",
-        help="A further δ at which to tell ε, beside --delta; may be given often.",
+        help="A further δ at which to report ε, besides --delta; may be repeated.",
         negative="",
         show_default=False,
     ),
@@ -39,7 +39,7 @@ AtDelta = Annotated[
 
 @dataclass(frozen=True)
 class Deltas:
-    """Where ε is told: at the one δ that all is about, then at others that were asked for."""
+    """Where ε is reported: at the δ of the question, then at others that were asked for."""
 
     every: tuple[float, ...]
     is_default: bool = False
@@ -51,7 +51,7 @@ class Deltas:
 
     @property
     def asked(self) -> tuple[float, ...] | None:
-        """Those that someone asked for; None leaves the choice to whoever tells ε."""
+        """Those that someone asked for; None leaves the choice to whoever reports ε."""
         return None if self.is_default else self.every
 
     @property
@@ -71,12 +71,12 @@ class Deltas:
         return [reading for reading in readings if reading.key.startswith("epsilon")]
 
     def data(self) -> dict[str, Any]:
-        """Where ε is told, as JSON."""
+        """Where ε is reported, as JSON."""
         return {"delta": self.first, "delta_is_default": self.is_default}
 
 
 class Asked(NamedTuple):
-    """A mechanism or promise as it was asked for, what to call it, and where its ε is told."""
+    """A mechanism or guarantee as asked for, its name, and where its ε is reported."""
 
     subject: Subject
     name: str
@@ -84,7 +84,7 @@ class Asked(NamedTuple):
 
 
 class AskedFamily(NamedTuple):
-    """A family as it was asked for, what to call it, and where its ε is told and limited."""
+    """A family as asked for, its name, and where its ε is reported and limited."""
 
     family: NamedFamily
     name: str
@@ -106,13 +106,13 @@ def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> 
     """The mechanism of a text and of options, of which --delta is the δ of every ε."""
     own, delta, rest = _one_delta(text, given)
     deltas = deltas_at(delta, more, own)
-    # A δ that completes the mechanism is its own; to every other it says where ε is told.
+    # A δ that completes the mechanism is its own; for every other, ε is reported there.
     inside = delta is not None and own is None and takes_delta(text, **given)
     if inside and is_composed(text):
         _refuse_step(delta)
     alone = not rest and ":" not in text  # says nothing of a mechanism but its δ
     taken = dict(given) if inside or alone else rest
-    return Asked(named(text, **taken), labelled(text, taken), deltas)
+    return Asked(parse(text, **taken), labelled(text, taken), deltas)
 
 
 def asked_family(
@@ -120,8 +120,8 @@ def asked_family(
 ) -> AskedFamily:
     """The family that a text leaves open: in its noise, wherever that alone says all.
 
-    A δ is then where ε is told and limited, and nothing else. Where a mechanism is made by ε and
-    δ alone it is that δ, too.
+    A δ is then where ε is reported and limited, and nothing else. Where a mechanism is made by ε
+    and δ alone it is that δ, too.
     """
     own, delta, rest = _one_delta(text, given)
     deltas = deltas_at(delta, more, own)
@@ -140,7 +140,7 @@ def asked_family(
 
 
 def of_several(texts: Sequence[str], delta: float | None, more: Sequence[float]) -> Deltas:
-    """Where the ε of several mechanisms is told: at the one δ in them, if there is just one."""
+    """Where the ε of several mechanisms is reported: at the δ in them, if there is just one."""
     own = {delta for delta in map(own_delta, texts) if delta is not None}
     return deltas_at(delta, more, own.pop() if len(own) == 1 else None)
 
@@ -151,13 +151,13 @@ def _one_delta(
     """The δ in a text, the δ given beside it, which must be the same, and all other options."""
     own, delta = own_delta(text), given.get("delta")
     if own is not None and delta is not None and own != delta:
-        rule = f"be the δ of {text} ({own:g}), or be left out; --at-delta tells ε at another δ, too"
+        rule = f"be the δ of {text} ({own:g}), or be left out; --at-delta reports ε at another δ"
         _checks.refuse("--delta", rule, delta)
     return own, delta, {key: value for key, value in given.items() if key != "delta"}
 
 
 def _open_without(text: str, parameter: str | None, rest: Mapping[str, float]) -> bool:
-    """Whether something is left to be chosen of a mechanism that is not told by its δ."""
+    """Whether something is left to be chosen of a mechanism that is not given by its δ."""
     names = open_parameters(text, **rest)
     if parameter is not None:
         return parameter in names and not _is_promise(text, parameter)
@@ -165,7 +165,7 @@ def _open_without(text: str, parameter: str | None, rest: Mapping[str, float]) -
 
 
 def _is_promise(text: str, *names: str) -> bool:
-    """A promise is of ε and δ together."""
+    """A guarantee is of ε and δ together."""
     return terms(text)[0].name == "any" and "epsilon" in names
 
 

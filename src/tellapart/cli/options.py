@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token
 from rich.console import Console
@@ -18,6 +18,7 @@ from tellapart._numeric.text import as_json
 from tellapart.cli import terminal
 from tellapart.errors import visible
 from tellapart.mechanisms.catalogue import PARAMETERS
+from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, PRIOR, arguments
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 
 MECHANISM = Group("Parameters of the mechanism", sort_key=1)
+_ATTACKER = Group("Attacker", sort_key=2)
+_RHO = Group("Coefficients of Liu et al. (2019), instead of --prior", sort_key=3)
 OUTPUT = Group("Output", sort_key=4)
 
 
@@ -108,35 +111,79 @@ else:
         "Attacker",
         "What measures ask about the attacker.",
         {each.key: (each.option, each.default) for each in arguments().values() if each.option},
-        None,
+        _ATTACKER,
     )
-Fpr = Annotated[float, Parameter(help=FPR.option)]
-OutOf = Annotated[float, Parameter(help="Of how many people to speak, a whole number.")]
+Fpr = Annotated[float, Parameter(help=FPR.option, group=_ATTACKER)]
+OutOf = Annotated[
+    float | None,
+    Parameter(
+        help="Size of the population in sentences, a whole number; by default large enough for "
+        "every count to be at least 1.",
+        show_default=False,
+    ),
+]
+Verbose = Annotated[
+    bool,
+    Parameter(
+        name=["--verbose", "-v"],
+        negative="",
+        group=OUTPUT,
+        help="Print every detail.",
+        show_default=False,
+    ),
+]
+PictureKind = Annotated[
+    Literal["both", "tradeoff", "roc", "precision-recall", "profile", "people"],
+    Parameter(
+        help="Which picture --plot draws: the trade-off function and the ROC curve on log axes "
+        "(both) or one of them, precision-recall, the privacy profile δ(ε), or an icon array of "
+        "people.",
+        group=OUTPUT,
+    ),
+]
 
 
-@Parameter(name="*", group=Group("What the attacker knows beforehand", sort_key=2))
+def picture_of(
+    kind: PictureKind, subjects: Mapping[str, Subject], *, prior: float, fpr: float, delta: float
+) -> Figure:
+    """The picture of this kind."""
+    from tellapart import plot
+
+    if kind == "people":
+        return plot.people(*subjects.values(), prior=prior, fpr=fpr)
+    if kind == "tradeoff":
+        return plot.tradeoff(subjects)
+    if kind == "roc":
+        return plot.roc(subjects, log=True)
+    if kind == "precision-recall":
+        return plot.precision_recall(subjects, prior=prior)
+    if kind == "profile":
+        return plot.profile(subjects, delta=delta or None)
+    return plot.compare(subjects)
+
+
+@Parameter(name="*", group=_ATTACKER)
 @dataclass(frozen=True)
 class Knowledge:
-    """What the attacker holds likely before looking, told in one of three ways."""
+    """The attacker's prior probability of membership, given in one of three ways."""
 
     prior: Annotated[
         Option,
-        Parameter(help=f"Chance that the record is in the data.  [default: {PRIOR.default}]"),
-    ] = None
-    gamma: Annotated[
-        Option, Parameter(help="Others per member, 99 for a prior of 0.01; instead of --prior.")
-    ] = None
-    rho_p: Annotated[
-        Option,
         Parameter(
-            help="Prior coefficient of Liu and others (2019), from 0 to 1; instead of --prior."
+            help="The attacker's prior probability of membership, between 0 and 1.  "
+            f"[default: {PRIOR.default}]"
         ),
     ] = None
+    gamma: Annotated[
+        Option,
+        Parameter(help="Non-members per member, 99 for a prior of 0.01; instead of --prior."),
+    ] = None
+    rho_p: Annotated[Option, Parameter(group=_RHO, help="Prior coefficient, from 0 to 1.")] = None
     rho_c: Annotated[
-        Option, Parameter(help="Their coefficient of correlated records, from 0 to 1.")
+        Option, Parameter(group=_RHO, help="Coefficient of correlated records, from 0 to 1.")
     ] = None
     rho_t: Annotated[
-        Option, Parameter(help="Their coefficient of correlation in time, from 0 to 1.")
+        Option, Parameter(group=_RHO, help="Coefficient of correlation in time, from 0 to 1.")
     ] = None
 
     def prior_inside(self) -> float:
@@ -150,7 +197,7 @@ class Knowledge:
         coefficients = (self.rho_p, self.rho_c, self.rho_t)
         paper = any(rho is not None for rho in coefficients)
         if sum([self.prior is not None, self.gamma is not None, paper]) > 1:
-            rule = "be told in one way: --prior, or --gamma, or the --rho coefficients"
+            rule = "be given in one way: --prior, or --gamma, or the --rho coefficients"
             _checks.refuse("the prior", rule, self._given())
         if self.gamma is None and not paper:
             return _checks.probability(prior=PRIOR.default if self.prior is None else self.prior)

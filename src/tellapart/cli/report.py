@@ -39,7 +39,7 @@ def report(
     knowledge: Knowledge = Knowledge(),
     fpr: Fpr = FPR.default,
     at_delta: AtDelta = (),
-    out_of: OutOf = 1_000,
+    out_of: OutOf = None,
     filing: ReportAnswers = ReportAnswers(),
     output: Output = Output(),
 ) -> None:

@@ -14,7 +14,16 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Attacker, Knowledge, OutOf, Output, Values
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    OutOf,
+    Output,
+    PictureKind,
+    Values,
+    Verbose,
+    picture_of,
+)
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
@@ -22,14 +31,14 @@ from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.risk.catalogue import Reading
+from tellapart.risk.catalogue import FPR, SENSELESS, Reading, essential
 
 Mechanism = Annotated[
     str,
     Parameter(
         help=f"{', '.join(KINDS)}; or name:key=value,key=value. any is every mechanism with "
-        "that ε and δ. Each also takes sampled= (a share of the records) and repeated= (how "
-        "often), and + puts one after another."
+        "that ε and δ. Each also takes sampled= (subsampling rate) and repeated= (composition "
+        "with itself), and + composes different ones."
     ),
 ]
 
@@ -42,14 +51,17 @@ def risk(
     knowledge: Knowledge = Knowledge(),
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
-    out_of: OutOf = 1_000,
+    out_of: OutOf = None,
+    verbose: Verbose = False,
+    kind: PictureKind = "both",
     output: Output = Output(),
 ) -> None:
-    r"""What an attacker gains from a mechanism, or from any mechanism with a given ε and δ.
+    r"""Membership inference risk of a mechanism, or of any mechanism with a given ε and δ.
 
-    The attacker sees an output and must say whether a record was in the data: it accuses members,
-    whose records were, and others. FPR is the share of others it accuses, TPR or recall that of
-    members, PPV or precision the share of its accusations that are right.
+    The attacker sees the output and predicts whether a record was in the data (a member) or not
+    (a non-member). FPR is the share of non-members flagged, TPR or recall the share of members
+    flagged, PPV or precision the share of those flagged who are members. Each risk stands beside
+    its baseline: what an attacker has without the output.
 
     For example:
 
@@ -57,20 +69,22 @@ def risk(
         tellapart risk laplace --epsilon 1 --fpr 0.001
         tellapart risk gaussian --sigma 2 --json
         tellapart risk staircase:epsilon=1 --plot risk.svg
+        tellapart risk gaussian --sigma 2 \
+            --plot profile.svg --kind profile
         tellapart risk dpsgd --noise-multiplier 1 \
             --sampling-rate 0.01 --steps 1000
     """
     given = values.given()
     if mechanism == "any" and not given:
         raise InvalidArgument(
-            "a promise or a mechanism must be given: tellapart risk --epsilon 1, "
+            "a guarantee or a mechanism must be given: tellapart risk --epsilon 1, "
             "or tellapart risk laplace --epsilon 1"
         )
     if alone := re.fullmatch(r"(?:epsilon=|ε=)?(\d*\.?\d+)", mechanism):
         raise InvalidArgument(f"ε must be given by its name: tellapart risk --epsilon {alone[1]}")
     subject, name, deltas = asked(mechanism, given, at_delta)
     curve, prior = curve_of(subject), knowledge.prior_inside()
-    people = _checks.whole(1, out_of=out_of)
+    people = None if out_of is None else _checks.whole(1, out_of=out_of)
     with terminal.working("reading every risk off the curve"):
         asked_of = attacker.given()
         readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
@@ -78,21 +92,28 @@ def risk(
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
 
     def text(console: Console) -> None:
-        terminal.title(console, name, _described(subject))
-        terminal.line(console, f"Numbers hold {scope(subject)}.")
-        terminal.line(
-            console, f"Before looking, the attacker gives membership a chance of {prior:g}."
-        )
+        marked = deltas.marked(readings)
+        advantage = next((each for each in marked if each.key == "advantage"), marked[0])
+        answer = [*deltas.epsilons(marked), advantage]
+        terminal.title(console, "; ".join(map(str, answer)), name)
+        if any(each.value > SENSELESS for each in deltas.epsilons(marked)):
+            terminal.line(console, f"No meaningful privacy: ε is above {SENSELESS:g}.")
+        if verbose and _described(subject):
+            terminal.line(console, f"{_described(subject)}.")
+        terminal.line(console, f"These numbers are {scope(subject)}.")
+        terminal.line(console, f"The attacker's prior probability of membership is {prior:g}.")
         console.print()
-        terminal.readings(console, deltas.marked(readings))
+        shown = marked if verbose else essential(marked, asked_of)
+        terminal.readings(console, shown, meanings=verbose)
         console.print()
-        for sentence in sentences:
+        for sentence in sentences if verbose else sentences[:3]:
             terminal.line(console, sentence)
+        if not verbose:
+            terminal.hint(console, "--verbose: every risk, and what each means")
 
     def picture() -> Any:
-        from tellapart import plot
-
-        return plot.compare({name: subject})
+        about = {"prior": prior, "fpr": asked_of["fpr"], "delta": deltas.first}
+        return picture_of(kind, {name: subject}, **about)
 
     data = {
         "mechanism": name,
@@ -109,7 +130,7 @@ def risk(
 def region(
     *,
     epsilon: Annotated[
-        tuple[float, ...], Parameter(help="ε of a promise; several may be given.", negative="")
+        tuple[float, ...], Parameter(help="ε of a guarantee; may be repeated.", negative="")
     ],
     delta: Annotated[
         tuple[float, ...],
@@ -119,17 +140,16 @@ def region(
             show_default=False,
         ),
     ] = (0.0,),
-    fpr: Annotated[
-        float | None, Parameter(help="Share of the others an attack accuses.", show_default=False)
-    ] = None,
+    fpr: Annotated[float | None, Parameter(help=FPR.option, show_default=False)] = None,
     tpr: Annotated[
-        float | None, Parameter(help="Share of members it finds.", show_default=False)
+        float | None,
+        Parameter(help="True-positive rate: share of members flagged.", show_default=False),
     ] = None,
     output: Output = Output(),
 ) -> None:
-    r"""Which pairs of error rates a promise allows, and whether an attack is possible under it.
+    r"""Privacy region of (ε, δ)-DP: which error rates it allows, and whether an attack fits.
 
-    The exit code is 0 either way: this describes a promise, and judges nobody's claim.
+    The exit code is 0 either way: this describes a guarantee, and tests nobody's claim.
 
     For example:
 
@@ -146,7 +166,7 @@ def region(
     if fpr is None or tpr is None:
         _regions(regions, output)
     elif len(regions) > 1:
-        refuse("epsilon", "be given once where an attack is judged", epsilon)
+        refuse("epsilon", "be given once beside fpr and tpr", epsilon)
     else:
         _point(regions[0], fpr, tpr, output)
 
@@ -164,8 +184,8 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
         )
 
     def text(console: Console) -> None:
-        terminal.title(console, "What each promise allows", "(FPR, FNR) of any attacker")
-        head = ("promise", "share of the square", "largest advantage", "FPR = FNR at best")
+        terminal.title(console, "Privacy regions", "pairs (FPR, FNR) that an attack can have")
+        head = ("guarantee", "area of the region", "membership advantage", "least FPR = FNR")
         terminal.table(console, [head, *map(cells, regions)])
 
     def picture() -> Any:
@@ -191,12 +211,12 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
 def _point(region: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
     failures = region.failures(fpr=fpr, tpr=tpr)
     least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=region.delta))
-    promise = f"ε = {region.epsilon:g}, δ = {region.delta:g}"
-    caveat = "Rates measured on samples prove nothing by themselves: they need a confidence limit."
+    claim = f"ε = {region.epsilon:g}, δ = {region.delta:g}"
+    caveat = "Rates measured on samples need confidence limits to refute a claim: use an audit."
 
     def text(console: Console) -> None:
         verdict = "impossible" if failures else "possible"
-        terminal.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {promise}")
+        terminal.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {claim}")
         for failure in failures:
             terminal.line(console, f"{failure}.")
         needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {region.delta:g}."
@@ -224,7 +244,7 @@ def _point(region: PrivacyRegion, fpr: float, tpr: float, output: Output) -> Non
 def _described(subject: Subject) -> str:
     if isinstance(subject, Combined):
         steps = sum(count for _, count in subject.steps())
-        return f"{steps:,} steps, all outputs seen" if steps > 1 else "one step"
+        return f"composition of {steps:,} steps" if steps > 1 else "one step"
     return repr(subject) if isinstance(subject, AnyMechanism) else ""
 
 
@@ -234,6 +254,8 @@ def reading_record(reading: Reading) -> dict[str, object]:
         "key": reading.key,
         "name": reading.name,
         "value": reading.value,
+        "baseline": reading.baseline,
+        "gain": reading.gain,
         "relation": reading.relation,
         "shown": reading.shown,
         "meaning": reading.meaning,

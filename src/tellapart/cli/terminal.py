@@ -143,13 +143,16 @@ def item(console: Console, text: str) -> None:
     console.print(Text(f"{_INDENT}- {_wrapped(text, console.width, 2 * _INDENT)[4:]}"))
 
 
+def hint(console: Console, text: str) -> None:
+    """Where more is to be had."""
+    console.print(Text(f"\n{_wrapped(f'({text})', console.width, _INDENT)}", style="dim"))
+
+
 def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> None:
     """Rows of text, the head first: side by side where they fit, else one block a row."""
     head, *rows = cells
-    widths = [
-        max(1, min(len(name), 14), *(len(row[k]) for row in rows)) for k, name in enumerate(head)
-    ]
-    room = console.width - len(_INDENT) - sum(widths) - 2 * (len(widths) - 1)
+    widths = _widths(cells)
+    room = _room(console, widths)
     if room < 0:
         _blocks(console, head, rows)
         return
@@ -166,17 +169,42 @@ def table(console: Console, cells: Sequence[Row], marked: int | None = None) -> 
         console.print(Text(_spaced(cell_row, widths), style=style))
 
 
-def readings(console: Console, measured: Sequence[Reading]) -> None:
-    """Every risk, with its side and what it means."""
-    name = max(len(reading.name) for reading in measured)
-    value = max(len(reading.shown) for reading in measured)
+def columns(console: Console, cells: Sequence[Row], keep: int) -> None:
+    """A table of many columns, one below the other where they do not fit side by side.
+
+    The first ``keep`` columns stand in every part.
+    """
+    widths, start = _widths(cells), keep
+    while start < len(widths):
+        end = start + 1
+        while end < len(widths) and _room(console, widths[:keep] + widths[start : end + 1]) >= 0:
+            end += 1
+        if start > keep:
+            console.print()
+        table(console, [[*row[:keep], *row[start:end]] for row in cells])
+        start = end
+
+
+def _widths(cells: Sequence[Row]) -> list[int]:
+    """How wide columns are at least: their cells, and the parts of a head that stay whole."""
+    head, *rows = cells
+    whole = [max(map(len, re.split(r"(?<=[:,]) *| ", name))) for name in head]
+    return [max(1, min(whole[k], 14), *(len(row[k]) for row in rows)) for k in range(len(head))]
+
+
+def _room(console: Console, widths: Sequence[int]) -> int:
+    return console.width - len(_INDENT) - sum(widths) - 2 * (len(widths) - 1)
+
+
+def readings(console: Console, measured: Sequence[Reading], *, meanings: bool = False) -> None:
+    """Every risk beside its baseline; what each means, below the table."""
+    head = ("risk", "without the output", "with it", "gain")
+    table(console, [head, *((reading.name, *reading.columns) for reading in measured)])
+    if not meanings:
+        return
+    console.print()
     for reading in measured:
-        start = f"{_INDENT}{reading.name:<{name}}  {reading.shown:>{value}}"
-        if len(start) + 2 + len(reading.meaning) <= console.width:
-            console.print(Text(start).append(f"  {reading.meaning}", style="dim"))
-        else:
-            console.print(Text(f"{_INDENT}{reading.name} {reading.shown}"))
-            console.print(Text(_wrapped(reading.meaning, console.width, 2 * _INDENT), style="dim"))
+        item(console, f"{reading.name}: {reading.meaning}")
 
 
 def _folded(name: str, width: int) -> list[str]:

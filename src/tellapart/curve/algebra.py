@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from tellapart.errors import NotCertified
 _REPRESENTABLE = 650.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WorstCase(TradeoffCurve):
     """The lower convex envelope of several curves: what holds whichever of them is the truth.
 
@@ -36,6 +37,9 @@ class WorstCase(TradeoffCurve):
     def __post_init__(self) -> None:
         if not self.curves:
             _checks.refuse("curves", "not be empty", self.curves)
+
+    def _words(self) -> str:
+        return f"the worst case of {len(self.curves)} curves"
 
     @property
     def _accuracy(self) -> float:  # type: ignore[override]
@@ -271,10 +275,10 @@ class Crossing(NamedTuple):
 
 
 def crossings(a: TradeoffCurve, b: TradeoffCurve) -> tuple[Crossing, ...]:
-    """At which error rates two curves change places, from few false accusations to many.
+    """At which error rates two curves cross, from small FPR to large.
 
-    Searched on a grid that reaches 1e-300 in both corners: two changes between neighbouring grid
-    points are not seen. Curves that touch without changing places do not cross.
+    Searched on a grid that reaches 1e-300 in both corners: two crossings between neighbouring grid
+    points are not seen. Curves that touch without crossing do not count.
 
     >>> import tellapart as ta
     >>> laplace, gaussian = ta.Laplace(scale=1).curve(), ta.Gaussian(sigma=1).curve()
@@ -294,6 +298,27 @@ def crossings(a: TradeoffCurve, b: TradeoffCurve) -> tuple[Crossing, ...]:
         crossing for crossing in far if crossing.fpr > crossing.fnr
     ]
     return tuple(sorted(kept))
+
+
+def leads(a: TradeoffCurve, b: TradeoffCurve, where: Sequence[Crossing]) -> tuple[bool, ...]:
+    """Whether a leaks more than b before, between and after their crossings.
+
+    >>> import tellapart as ta
+    >>> laplace, gaussian = ta.Laplace(scale=1).curve(), ta.Gaussian(sigma=1).curve()
+    >>> leads(laplace, gaussian, crossings(laplace, gaussian))
+    (False, True, False)
+    """
+    ends = [Crossing(1e-300, 1.0), *where, Crossing(1.0, 1e-300)]
+    with np.errstate(all="ignore"):
+        return tuple(_leads(a, b, low, high) for low, high in pairwise(ends))
+
+
+def _leads(a: TradeoffCurve, b: TradeoffCurve, low: Crossing, high: Crossing) -> bool:
+    """By where the two are furthest apart, seen from either corner."""
+    share = np.linspace(0, 1, 19)[1:-1]
+    fpr, fnr = (low.fpr ** (1 - share) * high.fpr**share, low.fnr ** (1 - share) * high.fnr**share)
+    seen = np.concatenate([_lead(a, b, fpr), _lead(a.mirrored(), b.mirrored(), fnr)])
+    return bool(seen[np.nanargmax(np.abs(seen))] > 0)
 
 
 def _near_corner(a: TradeoffCurve, b: TradeoffCurve) -> list[Crossing]:

@@ -18,7 +18,7 @@ from tellapart._numeric.safe import log_ratio, times_exp
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AtomicCurve(TradeoffCurve):
     """Outcomes grouped by log-likelihood ratio, with the chance of each group in both worlds.
 
@@ -49,8 +49,8 @@ class AtomicCurve(TradeoffCurve):
         for column in (self.losses, self.absent, self.present, *self._sums.values()):
             column.flags.writeable = False
 
-    def __repr__(self) -> str:
-        return f"AtomicCurve({len(self.losses)} atoms, {self.bound})"
+    def _words(self) -> str:
+        return f"{len(self.losses)} atoms"
 
     def _mirrored(self) -> AtomicCurve:
         losses, absent, present = -self.losses[::-1], self.present[::-1], self.absent[::-1]
@@ -228,7 +228,9 @@ def attack(points: Sequence[tuple[float, float]] | Any) -> AtomicCurve:
         np.concatenate([[1.0, 0.0], np.where(worse, tpr, 1 - tpr)]),
         np.concatenate([[1.0, 0.0], np.where(worse, fpr, 1 - fpr)]),
     )
-    return from_corners(*rates, bound=Bound.UPPER)
+    curve = from_corners(*rates, bound=Bound.UPPER)
+    listed = list(zip(fpr.tolist(), tpr.tolist(), strict=True))
+    return curve.made_by(f"attack(points={listed if len(listed) <= 2 else '…'})")
 
 
 def from_corners(

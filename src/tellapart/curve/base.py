@@ -57,6 +57,9 @@ class Rates(NamedTuple):
     tnr: float | Array
 
 
+SIDES = {Bound.LOWER: "lower bound", Bound.EXACT: "exact", Bound.UPPER: "upper bound"}
+
+
 class TradeoffCurve(ABC):
     """How well the best attacker can tell "record present" from "record absent".
 
@@ -114,7 +117,8 @@ class TradeoffCurve(ABC):
         _checks.member(Neighbours, neighbours=neighbours)
         if order is not None:
             _checks.member(Order, order=order)
-        return self.with_provenance(Provenance(neighbours, order))
+        known = Provenance(neighbours, order, source=self._provenance.source)
+        return self.with_provenance(known)
 
     def with_provenance(self, provenance: Provenance) -> Self:
         """The same curve with this record of where it came from; it shares what was worked out."""
@@ -139,6 +143,32 @@ class TradeoffCurve(ABC):
         """Each knows the other, so that nothing is worked out twice."""
         self.__dict__["_mirror"] = mirror
         mirror.__dict__["_mirror"] = self
+
+    def made_by(self, source: object) -> Self:
+        """The same curve, which also says what made it: a mechanism, or words for it."""
+        return self.with_provenance(replace(self._provenance, source=source))
+
+    def __repr__(self) -> str:
+        """What it is of, in words that could be typed, and on which side of the truth it lies."""
+        return f"<curve of {self.label}, {SIDES[self.bound]}>"
+
+    @property
+    def label(self) -> str:
+        """What it is a curve of."""
+        source = self._provenance.source
+        words = source if isinstance(source, str) else repr(source)
+        made = self._words() if source is None else words
+        return made if self.order is None else f"{made} (h1: {self.order.value})"
+
+    def _words(self) -> str:
+        """What it was made from, as far as that is a few numbers."""
+        made_from = getattr(type(self), "__dataclass_fields__", {})
+        numbers = (
+            f"{name}={getattr(self, name)!r}"
+            for name in made_from
+            if isinstance(getattr(self, name), int | float)
+        )
+        return f"{type(self).__name__}({', '.join(numbers) or '…'})"
 
     # -- what is asked of a curve ------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class SymmetricCurve(TradeoffCurve):
         return delta
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GuaranteeCurve(SymmetricCurve):
     """What every (ε, δ)-DP mechanism promises: f(α) = max(0, 1−δ−e^ε·α, e^−ε·(1−δ−α)).
 
@@ -55,6 +55,10 @@ class GuaranteeCurve(SymmetricCurve):
     def __post_init__(self) -> None:
         _checks.finite_at_least_zero(claimed_epsilon=self.claimed_epsilon)
         _checks.probability(claimed_delta=self.claimed_delta)
+
+    def _words(self) -> str:
+        delta = f", delta={self.claimed_delta!r}" if self.claimed_delta else ""
+        return f"guarantee(epsilon={self.claimed_epsilon!r}{delta})"
 
     def _rates(self, threshold: Array) -> FourRates:
         e, d = self.claimed_epsilon, self.claimed_delta
@@ -107,7 +111,7 @@ class GuaranteeCurve(SymmetricCurve):
         return float((1 - self.claimed_delta) ** 2 * expit(-self.claimed_epsilon))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LaplaceCurve(SymmetricCurve):
     """Two Laplace laws of scale 1 whose centres lie ``shift`` apart."""
 
@@ -156,7 +160,7 @@ class LaplaceCurve(SymmetricCurve):
         return math.exp(-self.shift) * (2 + self.shift) / 4 if self.shift < 1e9 else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GaussianCurve(SymmetricCurve):
     """Two normal laws of deviation 1 whose centres lie ``mu`` apart, 0 < mu < ∞."""
 
@@ -213,7 +217,7 @@ class GaussianCurve(SymmetricCurve):
         return float(ndtr(-self.mu / _SQRT2))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogisticCurve(SymmetricCurve):
     """Two logistic laws of scale 1 whose centres lie ``shift`` apart: the odds grow by e^shift.
 

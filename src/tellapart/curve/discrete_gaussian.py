@@ -22,7 +22,7 @@ _SUMMED = 1000.0
 _UNSEEN = 40.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteGaussianCurve(SymmetricCurve):
     """Two discrete Gaussian laws on the integers whose centres lie ``shift`` (whole) apart."""
 

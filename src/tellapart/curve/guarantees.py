@@ -119,6 +119,9 @@ def guarantee(
     if delta is not None and epsilon is None:
         _checks.refuse("delta", f"go with epsilon, not with {given[0]}", delta)
     curve = _promised(epsilon, delta, pairs, mu, rdp, zcdp)
+    if epsilon is None:
+        typed = _checks.shortened(" ".join(repr(asked[given[0]]).split()), 60)
+        curve = curve.made_by(f"guarantee({given[0]}={typed})")
     return curve if neighbours is None else curve.stated(neighbours)
 
 

@@ -25,7 +25,7 @@ _NEWTON = 20
 _ABSENT, _PRESENT = 0, 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanarLaplaceCurve(SymmetricCurve):
     """Two planar Laplace laws of scale 1 whose centres lie ``shift`` apart, 0 < shift < ∞.
 

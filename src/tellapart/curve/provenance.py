@@ -1,4 +1,4 @@
-"""Provenance of a trade-off curve: the neighbouring relation and the order it speaks of.
+"""Provenance of a trade-off curve: what made it, its neighbouring relation and its order.
 
 What is known about where a curve came from, beside its numbers, is one record. It is set in one
 place (`Mechanism.curve`, `guarantee`, `from_json`), and how it passes through mirrors and envelopes
@@ -22,12 +22,14 @@ class Provenance:
     """Under which neighbouring relation, and in which order, a curve bounds every attack.
 
     Without an ``order`` it holds for both. ``ordered`` is then the sharper curve of h0 = absent
-    alone, for one that came from two orders. Without ``neighbours`` nothing is known.
+    alone, for one that came from two orders. Without ``neighbours`` nothing is known. ``source`` is
+    what made it: a mechanism, whose repr can be typed, or words for it.
     """
 
     neighbours: Neighbours | None = None
     order: Order | None = None
     ordered: TradeoffCurve | None = field(default=None, compare=False)
+    source: object = None
 
     def flipped(self) -> Provenance:
         """That of the mirrored curve."""

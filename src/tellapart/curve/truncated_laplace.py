@@ -15,7 +15,7 @@ from tellapart.curve.base import Bound, FourRates
 from tellapart.curve.closed import SymmetricCurve
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TruncatedLaplaceCurve(SymmetricCurve):
     """Two Laplace laws of scale 1, cut off at ±cutoff, whose centres lie ``shift`` apart.
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.provenance import Provenance
@@ -30,6 +32,8 @@ class Sampling(Enum):
     WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"
 
 
+# Longer lists are shown by their ends.
+_LISTED = 100
 ADD_REMOVE = Neighbours.ADD_REMOVE
 
 
@@ -52,11 +56,19 @@ class Mechanism(ABC):
         Without an order the curve holds for both; `Order.PRESENT` tests "absent" against
         "present", `Order.ABSENT` the reverse. The curve knows its neighbours and its order.
         """
-        known = Provenance(self.neighbours, Order.PRESENT)
+        known = Provenance(self.neighbours, Order.PRESENT, source=self)
         test = self._present_test().with_provenance(known)
         if order is None:
             return test.symmetrised()
         return test if _checks.member(Order, order=order) is Order.PRESENT else test.mirrored()
+
+    def tpr(self, fpr: float) -> float:
+        """The largest true-positive rate of any attack with this FPR, in either order."""
+        return self.curve().tpr(fpr)
+
+    def advantage(self) -> float:
+        """The most that TPR − FPR of any attack can be, in either order."""
+        return self.curve().delta(0.0)
 
     # Imported where they are used: what is made of mechanisms is a mechanism itself.
 
@@ -139,20 +151,35 @@ class Mechanism(ABC):
         """The curve of h0 = record absent against h1 = record present."""
 
     def __repr__(self) -> str:
-        """The parameters that were chosen; the neighbours only where they are not the usual."""
+        """The parameters that are not the usual ones, as they could be typed."""
+        last = sorted(fields(self), key=lambda parameter: parameter.name == "neighbours")
         shown = [
-            f"{parameter.name}={getattr(self, parameter.name)!r}"
-            for parameter in fields(self)
-            if parameter.name != "neighbours" and getattr(self, parameter.name) is not None
+            f"{parameter.name}={typed(getattr(self, parameter.name))}"
+            for parameter in last
+            if typed(getattr(self, parameter.name)) != typed(parameter.default)
         ]
-        if self.neighbours is not next(f for f in fields(self) if f.name == "neighbours").default:
-            shown.append(f"neighbours={self.neighbours}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _set(self, **checked: object) -> None:
         """Store checked values in this frozen record."""
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+
+def typed(value: object) -> str:
+    """A parameter as it could be typed in."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    listed = isinstance(value, np.ndarray) and value.size <= _LISTED
+    return repr(np.asarray(value).tolist() if listed else value)
+
+
+class EpsilonAtDelta(Mechanism):
+    """A mechanism that is not made from an ε, so that ``epsilon`` is what one asks it."""
+
+    def epsilon(self, delta: float) -> float:
+        """The least ε for which it is (ε, δ)-DP, in both orders; inf if none is."""
+        return self.curve().epsilon(delta)
 
 
 @dataclass(frozen=True, repr=False)

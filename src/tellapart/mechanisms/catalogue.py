@@ -465,20 +465,33 @@ def _short(value: float) -> str:
     return str(int(value)) if whole else repr(float(value))
 
 
-def named(text: str, **given: float) -> Subject:
-    """The mechanism, or the promise, that a short text stands for.
+def parse(text: str, **given: float) -> Subject:
+    """The mechanism, or the (ε, δ) promise, that a short text stands for, as on the command line.
 
-    >>> named("laplace:epsilon=1")
-    Laplace(scale=1.0, sensitivity=1.0)
-    >>> named("any:epsilon=1,delta=1e-5").bound
-    <Bound.LOWER: 'lower'>
-    >>> named("gaussian:sigma=2,sampled=0.1,repeated=9")
-    Repeated(base=Sampled(base=Gaussian(sigma=2.0, sensitivity=1.0), rate=0.1), times=9)
+    ``name:key=number,key=number``; the keys say how the mechanism is made: ``gaussian:sigma=2`` or
+    ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, and
+    ``+`` puts another after it. ``any`` is every mechanism that keeps a promise: a curve, not one
+    mechanism. Numbers may also be ``given`` by keyword. Names and keys are those of
+    ``tellapart risk --help``.
+
+    >>> parse("laplace:epsilon=1")
+    Laplace(scale=1.0)
+    >>> parse("gaussian:sigma=2,sampled=0.1,repeated=9+laplace:epsilon=1")
+    Gaussian(sigma=2.0).sampled(0.1).repeated(9).then(Laplace(scale=1.0))
+    >>> parse("any:epsilon=1,delta=1e-5")
+    <curve of guarantee(epsilon=1.0, delta=1e-05), lower bound>
+
+    See Also
+    --------
+    tellapart.dp_sgd : the same for DP-SGD, with its numbers checked as they are typed
     """
     first, *later = _terms(text)
     if not later:
         return _made(first, given)
     return compose([_step(_made(first, given), first), *(_step(_made(x, {}), x) for x in later)])
+
+
+named = parse  # what `tellapart.mechanisms.named`, a path of 0.1, has it under
 
 
 def _terms(text: str) -> list[str]:

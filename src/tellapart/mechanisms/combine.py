@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -28,22 +28,21 @@ from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.base import EpsilonAtDelta, Mechanism, Sampling, typed
 from tellapart.neighbours import Neighbours, Order
 
 Step = tuple[Mechanism, int]
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Mechanism):
+class Combined(EpsilonAtDelta):
     """A mechanism made of others, whose neighbours are theirs."""
 
     neighbours: Neighbours = field(init=False)
 
+    @abstractmethod
     def __repr__(self) -> str:
-        """As it was built: the neighbours are those of its parts."""
-        own = [parameter.name for parameter in fields(self) if parameter.name != "neighbours"]
-        return f"{type(self).__name__}({', '.join(f'{x}={getattr(self, x)!r}' for x in own)})"
+        """As it was built, in words that could be typed."""
 
     @abstractmethod
     def steps(self) -> tuple[Step, ...]:
@@ -156,11 +155,8 @@ class Sampled(Ready):
         self._set(rate=_checks.probability(rate=self.rate), neighbours=self.base.neighbours)
 
     def __repr__(self) -> str:
-        """As it was built: the scheme only where it is not the usual."""
-        shown = f"base={self.base!r}, rate={self.rate!r}"
-        if self.scheme is not Sampling.POISSON:
-            shown += f", scheme={self.scheme}"
-        return f"Sampled({shown})"
+        scheme = "" if self.scheme is Sampling.POISSON else f", {typed(self.scheme)}"
+        return f"{self.base!r}.sampled({self.rate!r}{scheme})"
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
@@ -211,6 +207,9 @@ class Repeated(Combined):
         times = _checks.whole(1, 10**15, times=self.times)
         self._set(times=times, neighbours=self.base.neighbours)
 
+    def __repr__(self) -> str:
+        return f"{self.base!r}.repeated({self.times!r})"
+
     def steps(self) -> tuple[Step, ...]:
         return tuple((step, count * self.times) for step, count in parts_of(self.base))
 
@@ -232,6 +231,11 @@ class Sequence(Combined):
             rule = "all have the same neighbours (which two data sets are hard to tell apart)"
             _checks.refuse("parts", rule, " and ".join(sorted(kind.value for kind in kinds)))
         self._set(parts=parts, neighbours=kinds.pop())
+
+    def __repr__(self) -> str:
+        if len(self.parts) == 2:
+            return f"{self.parts[0]!r}.then({self.parts[1]!r})"
+        return f"compose([{', '.join(map(repr, self.parts))}])"
 
     def steps(self) -> tuple[Step, ...]:
         return tuple(step for part in self.parts for step in parts_of(part))

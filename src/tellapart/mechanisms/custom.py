@@ -14,12 +14,12 @@ from tellapart.curve.atomic import from_named_pmfs
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.densities import Density, from_named_densities
-from tellapart.mechanisms.base import ADD_REMOVE, Mechanism
+from tellapart.mechanisms.base import ADD_REMOVE, EpsilonAtDelta, Mechanism
 from tellapart.neighbours import Neighbours, Order
 
 
 @dataclass(frozen=True, repr=False)
-class CustomMechanism(Mechanism):
+class CustomMechanism(EpsilonAtDelta):
     """Any mechanism whose worst pair of neighbours is known, by the curve of that pair.
 
     A curve that knows its neighbours brings them along.

@@ -39,6 +39,9 @@ class Group(Ready):
             neighbours=self.base.neighbours,
         )
 
+    def __repr__(self) -> str:
+        return f"{self.base!r}.for_group({self.size!r})"
+
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
 

@@ -14,7 +14,7 @@ from tellapart._numeric import solve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.base import ADD_REMOVE, Mechanism
+from tellapart.mechanisms.base import ADD_REMOVE, EpsilonAtDelta, Mechanism
 from tellapart.mechanisms.laws import (
     GaussianLaw,
     LaplaceLaw,
@@ -25,7 +25,7 @@ from tellapart.mechanisms.neyman_pearson import ShiftTest, shift_test
 from tellapart.neighbours import Neighbours
 
 
-class AdditiveNoise(Mechanism):
+class AdditiveNoise(EpsilonAtDelta):
     """Adds noise of one law; the worst neighbours move the answer by the whole sensitivity."""
 
     sensitivity: float

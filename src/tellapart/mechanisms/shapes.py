@@ -15,7 +15,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.planar_laplace import FURTHEST, PlanarLaplaceCurve
-from tellapart.mechanisms.base import ADD_REMOVE, LocalMechanism, Mechanism
+from tellapart.mechanisms.base import ADD_REMOVE, EpsilonAtDelta, LocalMechanism, Mechanism
 from tellapart.neighbours import Neighbours
 
 
@@ -98,7 +98,7 @@ class Staircase(Mechanism):
 
 
 @dataclass(frozen=True, repr=False)
-class UniformNoise(Mechanism):
+class UniformNoise(EpsilonAtDelta):
     """Adds nothing with probability ``atom``, else noise spread evenly over ``width``.
 
     Whoever sees an output that only one world can produce is certain; nobody else learns a

@@ -38,6 +38,9 @@ class Shuffled(Combined):
             )
         self._set(users=_checks.whole(1, 10**9, users=self.users), neighbours=Neighbours.REPLACE)
 
+    def __repr__(self) -> str:
+        return f"{self.base!r}.shuffled({self.users!r})"
+
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
 

@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.base import Mechanism
-from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
@@ -53,21 +52,20 @@ def curves_of(subjects: Mapping[str, Subject]) -> dict[str, TradeoffCurve]:
 
 
 def scope(subject: Subject) -> str:
-    """For whom a number read off this subject holds.
+    """Whether numbers read off this subject are for one mechanism, or for all with a guarantee.
 
     >>> import tellapart as ta
     >>> scope(ta.guarantee(epsilon=1))
-    'for every mechanism that keeps this promise'
+    'valid for every mechanism with this guarantee'
     >>> scope(ta.Laplace(scale=1))
-    'for Laplace alone: another mechanism with the same ε, δ may leak more'
+    'specific to this mechanism; another (ε, δ) mechanism may leak more'
     """
     if isinstance(subject, Promise):
         return scope(subject.curve())
     if isinstance(subject, Mechanism):
-        kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__
-        return f"for {kind} alone: another mechanism with the same ε, δ may leak more"
+        return "specific to this mechanism; another (ε, δ) mechanism may leak more"
     if subject.bound is Bound.LOWER:
-        return "for every mechanism that keeps this promise"
+        return "valid for every mechanism with this guarantee"
     if subject.bound is Bound.UPPER:
-        return "for what this attack has shown: another attack may do better"
-    return "for this pair of worlds alone"
+        return "shown by this attack; another attack may do better"
+    return "specific to this pair of distributions"

@@ -139,6 +139,9 @@ class MatrixMechanism(Ready):
     def __post_init__(self) -> None:
         self._set(neighbours=self.base.neighbours)
 
+    def __repr__(self) -> str:
+        return f"MatrixMechanism({self.base!r})"
+
     @property
     def sensitivity(self) -> float:
         """How far one record moves all answers together."""

@@ -1,4 +1,4 @@
-"""Plots of trade-off curves, ROC, privacy regions, frontiers, audits and worlds (extra ``plot``).
+"""Plots: trade-off curves, ROC, privacy profiles and regions, frontiers, audits (extra ``plot``).
 
 Each function draws one picture and returns its figure; ``axes=`` draws it into a larger one.
 Subjects are mechanisms or curves by the names that the picture shows.
@@ -21,6 +21,8 @@ from tellapart.plot.audits import audit
 from tellapart.plot.calibration import f_score, frontier
 from tellapart.plot.correlated import leakage, noise, standings
 from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
+from tellapart.plot.icon_array import people
+from tellapart.plot.privacy_profile import profile
 from tellapart.plot.privacy_regions import region_point, regions
 from tellapart.plot.published import deployments
 from tellapart.plot.styling import panels, save, style, styled
@@ -34,7 +36,9 @@ __all__ = [
     "leakage",
     "noise",
     "panels",
+    "people",
     "precision_recall",
+    "profile",
     "region_point",
     "regions",
     "roc",

@@ -25,7 +25,7 @@ from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import LEAST, operating_points
 from tellapart.plot.numbers import plain
 from tellapart.plot.sheet import CurveLine, LegendEntry, along, draw, guess, legend_below, square
-from tellapart.plot.styling import BLACK, dress, panels, styled
+from tellapart.plot.styling import ATTACK_SEEN, BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
 _LOWEST, _HIGHEST = 1e-7, 1e-3
@@ -152,7 +152,7 @@ def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[Legend
         points = points[(points > 0).all(axis=1)]
     if not points.size:
         return []
-    (dots,) = axes.plot(*points.T, "o", ms=4, mfc="white", mec=BLACK, mew=1.0, zorder=4)
+    (dots,) = axes.plot(*points.T, ls="none", zorder=4, **ATTACK_SEEN)
     return [LegendEntry(dots, "rates observed in the samples, where the audit looked")]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import ArrayLike
@@ -17,13 +19,14 @@ from numpy.typing import ArrayLike
 from tellapart import _checks, risk
 from tellapart._checks import Array
 from tellapart.choose.frontiers import Frontier, FrontierRow
+from tellapart.choose.limit import Limit
 from tellapart.curve.algebra import joint_bound
 from tellapart.mechanisms.catalogue import PARAMETERS
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import above
 from tellapart.plot.numbers import written
 from tellapart.plot.sheet import WORDS, CurveLine, LegendEntry, draw, guess, sheet
-from tellapart.plot.styling import BLACK, GREY, pen, styled
+from tellapart.plot.styling import CHOSEN, GREY, LIMIT, SAFE, pen, styled
 
 Families = Mapping[str, Callable[[float], Subject]]
 
@@ -103,51 +106,123 @@ _SIZE, _GAP = 8.5, 9.0
 
 
 @styled
-def frontier(found: Frontier, *, chosen: float | None = None, axes: Axes | None = None) -> Figure:
+def frontier(
+    found: Frontier,
+    *,
+    chosen: float | None = None,
+    limits: Sequence[Limit] = (),
+    axes: Axes | None = None,
+) -> Figure:
     """What less risk costs: each measure against the error of the answer.
 
     The error is the half-width of the interval that covers 95 % of the noise; as many points as
-    have room carry their parameter, on top. ``chosen`` is the parameter of one row, to be marked.
+    have room carry their parameter, on top. Where the answer is no number, the parameter itself is
+    the axis. ``chosen`` is the parameter of one row, to be marked; each of ``limits`` is a line,
+    and where all of them are kept is shaded.
 
     >>> import tellapart as ta
-    >>> from tellapart import choose
-    >>> figure = frontier(choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2]), chosen=1)
+    >>> from tellapart import choose, risk
+    >>> measured = choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2])
+    >>> figure = frontier(measured, chosen=1, limits=[choose.at_most(0.4, risk.advantage)])
     """
-    rows = _by_error(found)
-    mark = _index(rows, chosen)
+    rows, by_error = _ordered(found)
+    mark, kept = _index(rows, chosen), _kept(found, limits)
     page = sheet(axes)
-    margins = np.array([row.margin for row in rows])
-    page.axes.set(xscale="log", xlabel="error of the answer (95 % within ±)", ylabel="risk")
+    places = np.array([_place(row, by_error) for row in rows])
+    page.axes.set(xscale="log", ylabel="risk")
     entries = []
     for index, measure in enumerate(found.measures):
         values = [row.risks[index] for row in rows]
         look, label = pen(index), measure + WORDS[found.bound]
-        (line,) = page.axes.plot(margins, values, color=look.colour, ls=look.dashes, label=label)
+        (line,) = page.axes.plot(places, values, color=look.colour, ls=look.dashes, label=label)
         entries.append(LegendEntry(line, label))
     if min(min(row.risks) for row in rows) >= 0:
         page.axes.set_ylim(bottom=0)
-    words = _named(found.parameter, rows, mark)
-    shown = _with_room(_places(page.axes, margins), words, mark)
-    for entry in entries:
-        entry.handle.set(marker="o", markevery=shown)
+    if by_error:
+        page.axes.set_xlabel("error of the answer (95 % within ±)")
+        words = _named(found.parameter, rows, mark)
+        shown = _with_room(_points_along(page.axes, places), words, mark)
+        for entry in entries:
+            entry.handle.set(marker="o", markevery=shown)
+        _directions(page.axes, "← more accurate", "more private →")
+        _on_top(page.axes, places, words, shown, mark)
+    else:
+        known = PARAMETERS.get(found.parameter)
+        page.axes.set_xlabel(found.parameter if known is None else known.label)
+        _directions(page.axes, *_private_side(found, rows))
+    entries += _limits(page.axes, found, rows, places, kept)
     if mark is not None:
-        _mark(page.axes, rows[mark])
-    _directions(page.axes)
-    _on_top(page.axes, margins, words, shown, mark)
+        circle = _mark(page.axes, float(places[mark]), rows[mark])
+        entries.append(LegendEntry(circle, _named(found.parameter, rows, mark)[mark]))
     entries.append(LegendEntry(Line2D([], [], ls="none"), found.scope))
     return page.finished(entries, shape=0.85, under=0.2)
 
 
-def _by_error(result: object) -> tuple[FrontierRow, ...]:
+def _place(row: FrontierRow, by_error: bool) -> float:
+    return (row.margin or 0.0) if by_error else row.parameter
+
+
+def _kept(result: Frontier, limits: object) -> list[tuple[int, Limit]]:
+    """Each limit beside the place of its measure."""
+    listed = list(limits) if isinstance(limits, Sequence) else [limits]
+    placed = []
+    for limit in listed:
+        if not isinstance(limit, Limit):
+            _checks.refuse("limits", "be choose.at_most(...) or choose.at_least(...)", limit)
+        if limit.name not in result.measures:
+            shown = ", ".join(result.measures)
+            _checks.refuse("limits", f"be on measures of the frontier ({shown})", str(limit))
+        placed.append((result.measures.index(limit.name), limit))
+    return placed
+
+
+def _limits(
+    axes: Axes,
+    result: Frontier,
+    rows: Sequence[FrontierRow],
+    places: Array,
+    kept: Sequence[tuple[int, Limit]],
+) -> list[LegendEntry]:
+    """A line at each limit; shaded where every row keeps all of them, and no further."""
+    entries = []
+    for index, limit in kept:
+        line = axes.axhline(limit.bound, color=pen(index).colour, lw=1.2, ls=LIMIT, zorder=1.5)
+        entries.append(LegendEntry(line, f"limit: {limit}"))
+    if not kept:
+        return []
+    safe = np.array([all(_within(row.risks[k], limit) for k, limit in kept) for row in rows])
+    fill: dict[str, Any] = {"facecolor": SAFE, "alpha": 0.12, "lw": 0}
+    axes.fill_between(places, 0, 1, where=safe, transform=axes.get_xaxis_transform(), **fill)
+    axes.set_xlim(places.min(), places.max())
+    several = "every limit is kept" if len(kept) > 1 else "the limit is kept"
+    return [*entries, LegendEntry(Patch(**fill), several)]
+
+
+def _within(value: float, limit: Limit) -> bool:
+    """Up to the rounding of a search that ended on the limit itself."""
+    off = limit.bound - value if limit.least else value - limit.bound
+    return off <= 1e-9 * abs(limit.bound)
+
+
+def _private_side(result: Frontier, rows: Sequence[FrontierRow]) -> tuple[str, str]:
+    """Which end of the axis is more private: the one where the first measure says so."""
+    falls = rows[-1].risks[0] <= rows[0].risks[0]
+    if falls == result.rises[0]:
+        return "", "more private →"
+    return "← more private", ""
+
+
+def _ordered(result: object) -> tuple[tuple[FrontierRow, ...], bool]:
+    """The rows from left to right, and whether that is by the error of the answer."""
     if not isinstance(result, Frontier):
         _checks.refuse("found", "be what choose.frontier(...) returns", result)
+    by_error = all(row.margin is not None for row in result.rows)
     for row in result.rows:
-        if row.margin is None:
-            rule = "have margins, as the frontier of noise on a number has"
-            _checks.refuse("found", rule, row)
-        if not 0 < row.margin < math.inf:
+        if by_error and not 0 < _place(row, by_error) < math.inf:
             _checks.refuse("found", "have margins that are finite and greater than 0", row)
-    return tuple(sorted(result.rows, key=lambda row: row.margin or 0.0))
+        if not by_error and row.parameter <= 0:
+            _checks.refuse("found", "have parameters greater than 0", row)
+    return tuple(sorted(result.rows, key=lambda row: _place(row, by_error))), by_error
 
 
 def _index(rows: Sequence[FrontierRow], chosen: object) -> int | None:
@@ -173,7 +248,7 @@ def _named(parameter: str, rows: Sequence[FrontierRow], mark: int | None) -> lis
     return words
 
 
-def _places(axes: Axes, margins: Array) -> Array:
+def _points_along(axes: Axes, margins: Array) -> Array:
     """How far along the axis each error is, in points."""
     low, high = np.log(axes.get_xlim())
     wide = 72 * axes.get_window_extent().width / axes.figure.dpi
@@ -208,16 +283,16 @@ def _room(index: int, taken: list[int], places: Array, half: Array) -> float:
     return float(gaps.min())
 
 
-def _mark(axes: Axes, row: FrontierRow) -> None:
-    """A line through the chosen point, and a dot where it meets each measure."""
-    margin = row.margin or 0.0
-    axes.axvline(margin, color=GREY, lw=1.2, ls=(0, (2, 2)), zorder=1.5)
+def _mark(axes: Axes, place: float, row: FrontierRow) -> Line2D:
+    """A line through the chosen point, and a circle where it meets each measure."""
+    axes.axvline(place, color=GREY, lw=1.2, ls=(0, (2, 2)), zorder=1.5)
     for height in row.risks:
-        axes.plot([margin], [height], "o", ms=9, mfc="none", mec=BLACK, mew=1.4, zorder=4)
+        (circle,) = axes.plot([place], [height], ls="none", zorder=4, **CHOSEN)
+    return circle
 
 
-def _directions(axes: Axes) -> None:
-    for x, side, words in ((0, "left", "← more accurate"), (1, "right", "more private →")):
+def _directions(axes: Axes, left: str, right: str) -> None:
+    for x, side, words in ((0, "left", left), (1, "right", right)):
         axes.annotate(
             words,
             (x, 0),

@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.region import PrivacyRegion
 from tellapart.plot.sheet import LegendEntry, guess, sheet, square
-from tellapart.plot.styling import BLACK, BLUE, GREEN, VERMILLION, Pen, pen, styled
+from tellapart.plot.styling import ATTACK_SEEN, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
 # The size of a mark beside a point, in points, and the ways in which it may stand aside.
 _BADGE = 13
@@ -125,7 +125,7 @@ def _marked(
     axes.annotate(
         "", (x, y), (right, up), textcoords="offset points", arrowprops={"arrowstyle": "-"}
     )
-    axes.plot(x, y, "o", ms=4, color=BLACK, zorder=4)
+    axes.plot(x, y, ls="none", zorder=4, **ATTACK_SEEN)
     (badge,) = axes.plot(x, y, shape, ms=_BADGE, color=colour, mec="white", transform=beside)
     (mark,) = axes.plot(x, y, ls="none", marker=sign, ms=7, mec="white", mfc="none", mew=2)
     mark.set_transform(beside)

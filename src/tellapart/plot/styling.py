@@ -22,6 +22,11 @@ R = TypeVar("R")
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#666666"
 
+# One mark for one thing in every picture; a claim is drawn with the first pen.
+LIMIT, SAFE = (0, (1, 2)), GREEN
+CHOSEN: dict[str, Any] = {"marker": "o", "ms": 9, "mfc": "none", "mec": BLACK, "mew": 1.4}
+ATTACK_SEEN: dict[str, Any] = {"marker": "o", "ms": 4.5, "mfc": "white", "mec": BLACK, "mew": 1.0}
+
 # Fixed salt and outlined text: the same numbers give the same bytes on any machine.
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "tellapart",

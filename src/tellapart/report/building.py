@@ -50,7 +50,7 @@ def of(
     prior: float = PRIOR.default,
     fpr: float = FPR.default,
     delta: float | Sequence[float] | None = None,
-    out_of: int = 1_000,
+    out_of: int | None = None,
     answers: Mapping[str, str] | None = None,
     scores: Scores | None = None,
     files: Iterable[str | Path] = (),
@@ -72,7 +72,7 @@ def of(
     >>> import tellapart as ta
     >>> from tellapart import report
     >>> report.of(ta.Laplace(1), unit="one patient").headline
-    'CLAIM: Laplace(scale=1.0, sensitivity=1.0), with no evidence for or against it'
+    'CLAIM: Laplace(scale=1.0), with no evidence for or against it'
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)

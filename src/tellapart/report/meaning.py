@@ -76,7 +76,7 @@ class ReportOptions:
     prior: float = PRIOR.default
     fpr: float = FPR.default
     deltas: tuple[float, ...] = ()
-    out_of: int = 1_000
+    out_of: int | None = None
 
     def checked(self) -> ReportOptions:
         """The same, refused where it makes no sense."""
@@ -84,7 +84,7 @@ class ReportOptions:
             _checks.inside_unit(prior=self.prior),
             _checks.inside_unit(fpr=self.fpr),
             tuple(_checks.probability(delta=delta) for delta in self.deltas),
-            _checks.whole(1, out_of=self.out_of),
+            None if self.out_of is None else _checks.whole(1, out_of=self.out_of),
         )
 
     def delta_of(self, curve: TradeoffCurve) -> float:

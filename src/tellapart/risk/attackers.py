@@ -278,6 +278,37 @@ def singling_out(curve: TradeoffCurve, *, weight: float, people: int) -> Success
     )
 
 
+def extra_cost(
+    curve: TradeoffCurve, *, costs: Mapping[float, float] | Sequence[tuple[float, float]]
+) -> float:
+    """What a person is expected to lose by being in the data, at most.
+
+    ``costs`` has what each event costs, by its chance without the output: {0.01: 1000} is an
+    event of chance 0.01 at most that costs 1000. A chance that a release could raise is a baseline
+    like any other, so that the extra cost is at most the sum of cost·(1 − f(κ) − κ), each at the
+    worst κ up to the one given (the gain first grows with κ and then falls). Hsu et al. (2014) have
+    (e^ε − 1)·κ·cost for a pure ε.
+
+    >>> import math
+    >>> import tellapart as ta
+    >>> round(extra_cost(ta.guarantee(epsilon=math.log(1.5)), costs={0.01: 1000}), 6)
+    5.0
+    """
+    listed = list(costs.items()) if isinstance(costs, Mapping) else costs
+    chances, prices = _checks.pairs("(chance, cost)", costs=listed)
+    for chance, price in zip(chances, prices, strict=True):
+        _checks.inside_unit(**{"chance in costs": chance})
+        _checks.finite_at_least_zero(**{"cost in costs": price})
+    reference = _reference(curve)
+    with np.errstate(all="ignore"):
+        # Where the curve has slope −1, TPR − FPR is largest: the advantage.
+        peak = float(reference._rates(np.zeros(()))[0])
+        most = float(reference._delta(np.zeros(())))
+        rising = np.minimum(_raised(reference._tpr(chances), chances) - chances, most)
+        gains = np.where(chances < peak, rising, most)
+    return float(np.nextafter(np.sum(prices * gains), np.inf)) if most > 0 else 0.0
+
+
 # -- baselines ------------------------------------------------------------------------------
 
 
@@ -413,3 +444,9 @@ def _uncertain(prior: Mapping[Any, float] | Sequence[float]) -> float:
 
 def _law(prior: Mapping[Any, float] | Sequence[float]) -> Array:
     return _checks.pmf(prior=list(prior.values()) if isinstance(prior, Mapping) else prior)
+
+
+# What is read in the order h0 = absent, where the neighbours have one.
+ABSENT_FIRST: frozenset[Callable[..., Any]] = frozenset(
+    {reconstruction, attribute_inference, reidentification, singling_out, extra_cost}
+)

@@ -1,13 +1,14 @@
 """The catalogue of risk measures: each declared once, and all of them read off one curve.
 
 A measure is one `Measure` and a function of a curve. Tables, limits, options of the commands, and
-what the page shows and asks all derive from its record.
+what the page shows and asks all derive from its record; so does its baseline, which is what the
+attacker has without the output.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from tellapart import _checks
 from tellapart._numeric.text import Scale, fixed
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.guarantees import nothing
 from tellapart.risk.decisions import (
     bayes_error,
     check_weight,
@@ -26,13 +28,15 @@ from tellapart.risk.decisions import (
 )
 from tellapart.risk.rates import advantage, auc, epsilon, tpr
 
-# Above this ε a promise allows an attack that finds everyone at one false alarm in 1e43.
-_SENSELESS = 100.0
+# Above this ε a guarantee allows an attack that finds everyone at one false alarm in 1e43.
+SENSELESS = 100.0
+# A gain of this share of the baseline is rounding.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What measures ask about the attacker: its usual value, its check, its option and its dial.
+    """An attacker's parameter that measures take: its default, check, option and dial.
 
     Without the help text ``option`` the commands have options of their own for it.
     """
@@ -50,46 +54,46 @@ class Argument:
 PRIOR = Argument(
     "prior",
     0.5,
-    "prior: how likely membership is before the attacker looks",
+    "prior: the attacker's prior probability of membership",
     1e-6,
     0.5,
-    ("rare", "every other person"),
+    ("few members", "half are members"),
 )
 FPR = Argument(
     "fpr",
     0.01,
-    "FPR: share of the others it accuses",
+    "FPR: share of non-members flagged",
     1e-6,
     0.5,
-    ("careful attacker", "reckless attacker"),
-    option="Share of the others the attacker accuses, from 0 to 1.",
+    ("few false positives", "many false positives"),
+    option="False-positive rate: share of non-members flagged, from 0 to 1.",
 )
 RECALL = Argument(
     "recall",
     0.5,
-    "recall: share of members found",
+    "recall (TPR): share of members flagged",
     1e-3,
     1,
-    ("few of them", "all of them"),
-    option="Share of members found.",
+    ("few members", "all members"),
+    option="Recall (TPR): share of members flagged, for the precision.",
 )
 WEIGHT = Argument(
     "weight",
     1.0,
-    "how much more recall counts in the F-score",
+    "F-score weight: how much more recall counts than precision",
     0.1,
     10,
     ("precision counts", "recall counts"),
-    option="How much more recall counts in the F-score.",
+    option="F-score weight: how much more recall counts than precision.",
     check=check_weight,
 )
 DELTA = Argument(
     "delta",
     1e-5,
-    "δ at which ε is told",
+    "δ at which ε is reported",
     1e-12,
     0.1,
-    ("ε with few exceptions", "with many"),
+    ("smaller δ", "larger δ"),
     check=_checks.probability,
 )
 
@@ -117,7 +121,8 @@ class Measure:
     ``function`` takes a curve and the ``arguments`` by their names. ``name`` is filled in with the
     arguments; a ``meaning`` that is a function takes the value and the arguments. One with a
     ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
-    every curve, it is proved to be larger for a larger prior.
+    every curve, it is proved to be larger for a larger prior. A ``detail`` is left out of short
+    tables, unless someone asks about its arguments.
     """
 
     key: str
@@ -128,6 +133,7 @@ class Measure:
     smaller_is_worse: bool = False
     grows_with_prior: bool = False
     limit: LimitRange | None = None
+    detail: bool = False
 
     @property
     def limit_key(self) -> str:
@@ -136,21 +142,37 @@ class Measure:
             return self.key
         return f"{'min' if self.smaller_is_worse else 'max'}_{self.key}"
 
+    def baseline(self, **arguments: float) -> float:
+        """What an attacker without the output has: the measure under perfect privacy."""
+        return float(self.function(nothing(), **arguments))
+
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
-        """The measure of one curve, with the side on which the truth lies."""
+        """The measure of one curve beside its baseline, and on which side the truth lies."""
         value = float(self.function(curve, **arguments))
         meaning = (
             self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
         )
         up = self.smaller_is_worse == (curve.bound is Bound.UPPER)
         relation = "=" if curve.bound is Bound.EXACT else "≤" if up else "≥"
-        return Reading(self.key, self.name.format(**arguments), value, relation, meaning, up)
+        name, baseline = self.name.format(**arguments), self.baseline(**arguments)
+        return Reading(self.key, name, value, relation, meaning, up, baseline)
 
 
 def _epsilon_meaning(value: float, *, delta: float) -> str:
-    if value > _SENSELESS:
-        return f"no meaningful privacy: an ε above {_SENSELESS:g} promises nothing"
-    return "the usual number, one view of the curve"
+    if value > SENSELESS:
+        return f"no meaningful privacy: ε is above {SENSELESS:g}"
+    return "the least ε that holds at this δ"
+
+
+def _accuracy_meaning(value: float, *, prior: float) -> str:
+    guess = "non-member" if prior <= 0.5 else "member"
+    blind = fixed(max(prior, 1 - prior), up=True)
+    return f'accuracy of the best attack; always guessing "{guess}" gives {blind}'
+
+
+def _error_meaning(value: float, *, prior: float) -> str:
+    blind = fixed(min(prior, 1 - prior), up=False)
+    return f"error rate of the best attack; guessing blindly gives {blind}"
 
 
 MEASURES: dict[str, Measure] = {
@@ -159,11 +181,11 @@ MEASURES: dict[str, Measure] = {
         Measure(
             "advantage",
             advantage,
-            "advantage",
-            "how much more it accuses members, at most",
+            "membership advantage",
+            "max (TPR − FPR)",
             limit=LimitRange(
-                "How much more often members are accused than others, TPR − FPR.",
-                "advantage: accused members less accused others (TPR − FPR)",
+                "Membership advantage: max (TPR − FPR).",
+                "membership advantage: max (TPR − FPR)",
                 0.1,
                 1e-3,
                 1,
@@ -173,22 +195,22 @@ MEASURES: dict[str, Measure] = {
             "tpr",
             tpr,
             "TPR at FPR {fpr:g}",
-            "share of members it finds",
+            "share of members flagged",
             (FPR,),
             limit=LimitRange(
-                "Share of members found at --fpr.", "members found at the FPR below", 0.02, 1e-3, 1
+                "TPR at --fpr: share of members flagged.", "TPR at the FPR below", 0.02, 1e-3, 1
             ),
         ),
         Measure(
             "ppv",
             ppv,
             "PPV at FPR {fpr:g}",
-            "share of its accusations that are right",
+            "share of those flagged who are members",
             (FPR, PRIOR),
             grows_with_prior=True,
             limit=LimitRange(
-                "Share of accusations that are right at --fpr.",
-                "accusations that are right, at the FPR",
+                "PPV at --fpr: share of those flagged who are members.",
+                "PPV: members among those flagged, at the FPR",
                 0.6,
                 1e-3,
                 1,
@@ -198,27 +220,28 @@ MEASURES: dict[str, Measure] = {
             "precision",
             precision,
             "precision at recall {recall:g}",
-            lambda _, *, recall, prior: f"the same, when it finds {100 * recall:g} % of them",
+            lambda _, *, recall, prior: f"PPV when {100 * recall:g} % of members are flagged",
             (RECALL, PRIOR),
             grows_with_prior=True,
             limit=LimitRange(
-                "Share of accusations that are right at --recall.",
-                "accusations that are right, at a recall",
+                "Precision (PPV) at --recall.",
+                "precision: members among those flagged, at a recall",
                 0.6,
                 1e-3,
                 1,
             ),
+            detail=True,
         ),
         Measure(
             "max_posterior",
             max_posterior,
             "largest posterior",
-            "strongest belief an output can lead to",
+            "probability of membership after the worst output",
             (PRIOR,),
             grows_with_prior=True,
             limit=LimitRange(
-                "Strongest belief in membership that an output leads to.",
-                "belief in membership: the strongest that an output leads to",
+                "Largest posterior probability of membership, after any output.",
+                "largest posterior probability of membership",
                 0.7,
                 0.01,
                 1,
@@ -229,27 +252,28 @@ MEASURES: dict[str, Measure] = {
             "f_score",
             f_score,
             "F-score, weight {weight:g}",
-            "its best mix of precision and recall",
+            "largest F-score of any attack",
             (WEIGHT, PRIOR),
             grows_with_prior=True,
             limit=LimitRange(
-                "Best mix of precision and recall, with --weight.",
-                "F-score: best mix of precision and recall",
+                "Largest F-score of any attack, with --weight.",
+                "F-score: precision and recall in one number",
                 0.7,
                 0.01,
                 1,
                 Scale.LINEAR,
             ),
+            detail=True,
         ),
         Measure(
             "success",
             success,
-            "success",
-            "how often it is right, at best",
+            "accuracy",
+            _accuracy_meaning,
             (PRIOR,),
             limit=LimitRange(
-                "How often an attacker is right, at best.",
-                "how often the attacker is right",
+                "Accuracy of the best attack.",
+                "accuracy of the best attack",
                 0.6,
                 0.5,
                 1,
@@ -260,31 +284,33 @@ MEASURES: dict[str, Measure] = {
             "bayes_error",
             bayes_error,
             "Bayes error",
-            "how often it is wrong, at best",
+            _error_meaning,
             (PRIOR,),
             smaller_is_worse=True,
             limit=LimitRange(
-                "How often an attacker is wrong, at best.",
-                "how often the attacker is wrong",
+                "Error rate of the best attack.",
+                "Bayes error: error rate of the best attack",
                 0.4,
                 0.01,
                 0.5,
                 Scale.LINEAR,
             ),
+            detail=True,
         ),
         Measure(
             "auc",
             auc,
             "AUC",
-            "ranks a member above another person",
+            "area under the ROC curve",
             limit=LimitRange(
-                "How often a member is ranked above another person.",
-                "AUC: how often a member looks more suspicious than another",
+                "Area under the ROC curve.",
+                "AUC: area under the ROC curve",
                 0.6,
                 0.5,
                 1,
                 Scale.LINEAR,
             ),
+            detail=True,
         ),
         Measure(
             "epsilon",
@@ -292,9 +318,7 @@ MEASURES: dict[str, Measure] = {
             "ε at δ = {delta:g}",
             _epsilon_meaning,
             (DELTA,),
-            limit=LimitRange(
-                "The usual number, ε at --delta.", "ε at a δ", 1.0, 0.01, 20, most=math.inf
-            ),
+            limit=LimitRange("ε at --delta.", "ε at a δ", 1.0, 0.01, 20, most=math.inf),
         ),
     )
 }
@@ -315,15 +339,16 @@ def limited() -> dict[str, tuple[Measure, LimitRange]]:
 
 
 def arguments() -> dict[str, Argument]:
-    """All that the measures ask about the attacker, by name."""
+    """The attacker's parameters that measures take, by name."""
     asked = (argument for measure in MEASURES.values() for argument in measure.arguments)
     return {argument.key: argument for argument in (PRIOR, *asked)}
 
 
 class Reading(NamedTuple):
-    """One number read off a curve; ``relation`` says on which side of it the truth lies.
+    """One risk beside its ``baseline``; ``relation`` says on which side of it the truth lies.
 
-    ``key`` is its name without the arguments, the same for every curve.
+    ``key`` is its name without the arguments, the same for every curve. The baseline is the same
+    measure for an attacker without the output.
 
     "=": exact. "≤": no attacker exceeds it (or, for an error, "≥": none errs less). For what an
     attack has shown the sides turn round.
@@ -335,10 +360,11 @@ class Reading(NamedTuple):
     relation: str
     meaning: str
     rounds_up: bool
+    baseline: float = 0.0
 
     @property
     def shown(self) -> str:
-        """The value in a few digits with its relation, rounded so that privacy is not overstated.
+        """The value in a few digits with its relation, rounded conservatively.
 
         "≈" stands before an exact value whose digits were cut.
         """
@@ -346,8 +372,39 @@ class Reading(NamedTuple):
         cut = math.isfinite(self.value) and abs(float(digits) - self.value) > 1e-12
         return f"{'≈' if self.relation == '=' and cut else self.relation} {digits}"
 
+    @property
+    def gain(self) -> float:
+        """How much better an attacker does with the output than without it."""
+        gain = abs(self.value - self.baseline)
+        return 0.0 if gain < _ROUNDING * abs(self.baseline) else gain
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """In a few digits: without the output, with it, and the gain, rounded conservatively."""
+        up = self.rounds_up == (self.value >= self.baseline)
+        gain = fixed(self.gain, up) if self.gain else "0"
+        return self._blind, self.shown, gain
+
+    @property
+    def _blind(self) -> str:
+        """Rounded as the value is, so that the two look alike where nothing is gained."""
+        return fixed(self.baseline, self.rounds_up) if self.baseline else "0"
+
     def __str__(self) -> str:
-        return f"{self.name} {self.shown}"
+        blind = f" (baseline {self._blind})" if self.baseline else ""
+        return f"{self.name} {self.shown}{blind}"
+
+
+def essential(readings: Sequence[Reading], asked: Mapping[str, float]) -> tuple[Reading, ...]:
+    """The readings of a short table: details only where someone asked about their arguments."""
+    known = arguments()
+    own = {key for key, value in asked.items() if value != known[key].default} - {PRIOR.key}
+    details = {
+        measure.key
+        for measure in MEASURES.values()
+        if measure.detail and own.isdisjoint(argument.key for argument in measure.arguments)
+    }
+    return tuple(reading for reading in readings if reading.key not in details)
 
 
 def summary(
@@ -360,20 +417,20 @@ def summary(
     delta: float | Sequence[float] = DELTA.default,
     **others: float,
 ) -> tuple[Reading, ...]:
-    """All that an attacker gains, one reading a risk; ε at each ``delta``, where there are several.
+    """Every risk beside its baseline, one reading each; ε at each ``delta`` of several.
 
     ``others`` are what measures that were added to `MEASURES` ask for.
 
     >>> import tellapart as ta
     >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
     ...     print(reading)
-    advantage ≤ 0.4622
-    TPR at FPR 0.01 ≤ 0.0272
-    PPV at FPR 0.01 ≤ 0.0268
+    membership advantage ≤ 0.4622
+    TPR at FPR 0.01 ≤ 0.0272 (baseline 0.0100)
+    PPV at FPR 0.01 ≤ 0.0268 (baseline 0.0100)
 
     See Also
     --------
-    tellapart.report.of : the same as a page to keep
+    tellapart.report.of : the same as a privacy report
     """
     check_curve(curve=curve)
     first, *more = delta if isinstance(delta, Sequence) and delta else [delta]

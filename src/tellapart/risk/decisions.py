@@ -1,7 +1,7 @@
 """Bayesian risk under a prior: PPV, posterior, Bayes error, F-score and their best attacks.
 
-``prior`` is P(h1), the chance before looking that the record is present; gamma stands for
-(1 − prior)/prior, the number of outsiders per member.
+``prior`` is P(h1), the attacker's prior probability of membership; gamma stands for
+(1 − prior)/prior, the number of non-members per member.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BEYOND = 1500.0
 
 
 class AttackPoint(NamedTuple):
-    """One attack: accuse when the log-likelihood ratio exceeds the threshold."""
+    """One attack: predict "member" when the log-likelihood ratio exceeds the threshold."""
 
     threshold: float | Array
     rates: Rates
@@ -46,7 +46,7 @@ class FScoreAttack(NamedTuple):
 
 
 def ppv(curve: TradeoffCurve, *, fpr: ArrayLike, prior: ArrayLike) -> float | Array:
-    """How often an accusation is right, for the best attack at this FPR (precision).
+    """Positive predictive value: the share of those flagged who are members, at this FPR.
 
     The FPR must be stated: over all FPRs the supremum is 1 for every δ > 0. At FPR 0 the value
     is the limit from above.
@@ -63,7 +63,7 @@ def ppv(curve: TradeoffCurve, *, fpr: ArrayLike, prior: ArrayLike) -> float | Ar
 
 
 def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5) -> float | Array:
-    """How often an accusation is right, for an attacker who finds this share of the members.
+    """The share of those flagged who are members, for an attack with this recall (TPR).
 
     At recall 0 the value is the limit from above.
 
@@ -80,7 +80,7 @@ def precision(curve: TradeoffCurve, *, recall: ArrayLike, prior: ArrayLike = 0.5
 
 
 def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> float | Array:
-    """What an attacker believes after an output with this log-likelihood ratio.
+    """The posterior probability of membership after an output with this log-likelihood ratio.
 
     >>> import tellapart as ta
     >>> round(posterior(ta.guarantee(epsilon=1), loss=1.0, prior=0.5), 6)
@@ -102,7 +102,7 @@ def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> flo
 
 
 def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
-    """The strongest belief in "present" that any output can lead to.
+    """The largest posterior probability of membership that any output can lead to.
 
     1/(1 + gamma·e^−ε) for pure ε; 1 where some output, however unlikely, gives it all away.
 
@@ -117,7 +117,7 @@ def max_posterior(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
 
 
 def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
-    """How often the best attacker is wrong about membership, when this share are members.
+    """Error rate of the best membership inference attack under this prior.
 
     >>> import tellapart as ta
     >>> round(bayes_error(ta.guarantee(epsilon=1), prior=0.5), 6)
@@ -132,7 +132,9 @@ def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
 
 
 def success(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
-    """How often the best attacker wins the membership game with this prior: 1 − Bayes error.
+    """Accuracy of the best membership inference attack under this prior: 1 − Bayes error.
+
+    Beside its baseline: always guessing the likelier answer gives max(prior, 1 − prior).
 
     >>> import tellapart as ta
     >>> round(success(ta.Laplace.with_epsilon(1).curve(), prior=0.5), 6)
@@ -147,7 +149,7 @@ def best_decision(
     """The attack with the least expected cost, as a point of the curve.
 
     Equal costs give the maximum posterior; with prior 1/2 too, the maximum likelihood. An
-    attacker who values found members more sets ``miss_cost`` above ``false_cost``.
+    attacker who values true positives more sets ``miss_cost`` above ``false_cost``.
 
     >>> import tellapart as ta
     >>> best_decision(ta.Laplace.with_epsilon(1).curve()).threshold
@@ -166,8 +168,8 @@ def best_decision(
 def f_score(curve: TradeoffCurve, *, weight: float = 1.0, prior: ArrayLike = 0.5) -> float | Array:
     """The largest F-score of any attack: precision and recall in one number.
 
-    ``weight`` is how much more recall counts than precision. Always accusing already scores
-    (1 + weight²)/(1 + weight² + gamma).
+    ``weight`` is how much more recall counts than precision. Flagging
+    everyone already scores (1 + weight²)/(1 + weight² + gamma).
 
     >>> import tellapart as ta
     >>> round(f_score(ta.Laplace.with_epsilon(1).curve(), prior=1 / 1.8), 4)
@@ -223,7 +225,7 @@ class _FScoreGame:
         self.b2 = b2 / self.scale
 
     def best(self) -> tuple[Array, Array]:
-        """The least cost and its threshold, from "always accuse" or "accuse when certain" on."""
+        """The least cost and its threshold, from "flag everyone" or "flag when certain" on."""
         top = min(self.curve._largest_loss(), float(np.finfo(float).max))
         cost, cut = self.gamma, np.full(self.prior.shape, -np.inf)
         cost, cut, _ = self._better(cost, cut, np.full((1, *self.prior.shape), top))

@@ -11,10 +11,10 @@ from tellapart.curve.base import TradeoffCurve
 
 
 def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Array:
-    """How much more often an attacker accuses members than outsiders: TPR − FPR.
+    """Membership advantage: how much more often members are flagged than non-members, TPR − FPR.
 
-    At a stated FPR, or the most over all of them, which is the total variation distance and
-    twice the edge over a coin in the membership game with prior 1/2.
+    At a stated FPR, or the largest over all FPRs, which is the total variation distance. In the
+    membership inference game with prior 1/2, the accuracy of the best attack is 1/2 + half of it.
 
     >>> import tellapart as ta
     >>> round(advantage(ta.guarantee(epsilon=1)), 6)
@@ -27,7 +27,7 @@ def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Arr
 
 
 def tpr(curve: TradeoffCurve, fpr: ArrayLike) -> float | Array:
-    """How many members an attacker finds who accuses this share of outsiders.
+    """True-positive rate: the share of members flagged by the best attack at this FPR.
 
     >>> import tellapart as ta
     >>> round(tpr(ta.guarantee(epsilon=1), fpr=0.01), 4)
@@ -38,7 +38,7 @@ def tpr(curve: TradeoffCurve, fpr: ArrayLike) -> float | Array:
 
 
 def auc(curve: TradeoffCurve) -> float:
-    """The chance that an attacker ranks a random member above a random outsider.
+    """The probability that an attacker scores a random member above a random non-member.
 
     >>> import tellapart as ta
     >>> round(auc(ta.Laplace.with_epsilon(1).curve()), 6)
@@ -49,10 +49,7 @@ def auc(curve: TradeoffCurve) -> float:
 
 
 def epsilon(curve: TradeoffCurve, delta: ArrayLike) -> float | Array:
-    """How far an attacker's hits can outgrow its false accusations: the least ε with
-    TPR ≤ e^ε·FPR + δ.
-
-    The usual number of differential privacy, at a stated δ.
+    """The least ε with TPR ≤ e^ε·FPR + δ for every attack: the ε of (ε, δ)-DP at this δ.
 
     >>> import tellapart as ta
     >>> round(epsilon(ta.Gaussian(sigma=1).curve(), delta=1e-5), 6)

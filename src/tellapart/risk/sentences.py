@@ -1,4 +1,4 @@
-"""A trade-off curve in sentences, for people who would rather not read one."""
+"""Membership inference in sentences: what a trade-off curve means for so many people."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from tellapart.risk.rates import advantage
 # Odds beyond 1e300 to 1 are as good as certain, and as far as doubles go.
 _CERTAIN = 300 * math.log(10)
 _LEAST_PRIOR = 1e-300
-# From here on counts are told by their order of magnitude.
+# From here on counts are given by their order of magnitude, and no population is chosen larger.
 _HUGE = 1e15
 
 
 def words(
-    curve: TradeoffCurve, *, prior: float = 0.5, out_of: int = 1_000, fpr: float = 0.01
+    curve: TradeoffCurve, *, prior: float = 0.5, out_of: int | None = None, fpr: float = 0.01
 ) -> str:
-    """What an attacker can do, in sentences about so many people.
+    """What an attacker can do, in sentences about so many people, beside what a guess would do.
 
-    Every number is read off the curve and rounded so that privacy is never overstated: up for a
-    guarantee or an exact curve, down for what an attack has shown.
+    Every number is read off the curve and rounded conservatively: up for a guarantee or an exact
+    curve, down for what an attack has shown. Unless ``out_of`` is given, there are as many people
+    as it takes for every count to be at least 1.
 
     >>> import tellapart as ta
-    >>> told = words(ta.guarantee(epsilon=1), prior=0.01).splitlines()
-    >>> print(told[2])
-    Of 100 such accusations, at most 2.68 are right; of 100 guesses, 1.
-    >>> print(told[3])
-    No output raises the odds of membership from 1 to 99 to more than 1 to 36.4.
+    >>> for sentence in words(ta.guarantee(epsilon=1), prior=0.01).splitlines()[:3:2]:
+    ...     print(sentence)
+    Of 10,000 people, 100 are members.
+    Of 100 people flagged, at most 2.68 are members; without the output, 1.
     """
     check_curve(curve=curve)
     before = _checks.inside_unit(prior=prior)
     if before < _LEAST_PRIOR:
         _checks.refuse("prior", f"be at least {_LEAST_PRIOR:g} to be told in words", prior)
     size = _checks.inside_unit(fpr=fpr)
-    people = _checks.whole(1, out_of=out_of)
-    count, others = before * people, (1 - before) * people
+    people = _people(before, size) if out_of is None else _checks.whole(1, out_of=out_of)
+    count, rest = before * people, (1 - before) * people
     shown = curve.bound is Bound.UPPER
     limit = "at least" if shown else "at most"
 
@@ -47,7 +47,7 @@ def words(
         return _number(value, up=not shown, digits=digits)
 
     crowd, members, caught = _plain(people), _plain(count), risk(float(curve.tpr(size)) * count)
-    if _value(caught) > _value(members):  # rounded up, no more than all of them are found
+    if _value(caught) > _value(members):  # rounded up, no more than all of them are flagged
         members = caught = _number(count, up=True, digits=4)
     right = risk(100 * float(ppv(curve, fpr=size, prior=before)), 3)
     lead = risk(100 * float(advantage(curve)))
@@ -55,17 +55,25 @@ def words(
         [
             f"Of {crowd} {_noun(crowd, 'person', 'people')}, {members} "
             f"{_noun(members, 'is a member', 'are members')}{_average(count)}.",
-            f"An attacker who wrongly accuses {_plain(100 * size)} % of the others "
-            f"({_plain(size * others)} of {_plain(others)}) finds {limit} {caught} of the "
-            f"{members} {_noun(members, 'member', 'members')}; "
-            f"a guess would find {_plain(size * count)}.",
-            f"Of 100 such accusations, {limit} {right} {_noun(right, 'is', 'are')} right; "
-            f"of 100 guesses, {_plain(100 * before)}.",
+            f"At FPR {size:g} ({_plain(size * rest)} of {_plain(rest)} non-members flagged), "
+            f"{limit} {caught} of the {members} {_noun(members, 'member', 'members')} "
+            f"{_noun(caught, 'is', 'are')} flagged; without the output, {_plain(size * count)}.",
+            f"Of 100 people flagged, {limit} {right} {_noun(right, 'is a member', 'are members')}; "
+            f"without the output, {_plain(100 * before)}.",
             _odds(curve, before, shown),
-            f"Whatever share it accuses, it finds members {limit} {lead} percentage "
-            f"{_noun(lead, 'point', 'points')} more often than it accuses others.",
+            f"At {'some' if shown else 'every'} FPR, members are flagged {limit} {lead} percentage "
+            f"{_noun(lead, 'point', 'points')} more often than non-members.",
         ]
     )
+
+
+def _people(prior: float, fpr: float) -> int:
+    """The least power of ten, 1,000 or more, in which members flagged by a guess are counted."""
+    rarest = min(prior, 1 - prior) * fpr
+    people = 1_000
+    while people * rarest < 1 - 1e-9 and people < _HUGE:
+        people *= 10
+    return people
 
 
 def _odds(curve: TradeoffCurve, prior: float, shown: bool) -> str:
@@ -117,7 +125,7 @@ def _value(shown: str) -> float:
 
 
 def _average(count: float) -> str:
-    return "" if abs(count - round(count)) < 1e-9 * max(count, 1) else " on average"
+    return "" if abs(count - round(count)) < 1e-9 * count else " on average"
 
 
 def _noun(shown: str, single: str, many: str) -> str:

@@ -3,83 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import Any
+from dataclasses import dataclass
 
+from tellapart.drawing.record import Drawing, Mark
 from tellapart.risk.catalogue import Reading
-
-
-class Mark(StrEnum):
-    """How a headline is meant, told by a sign and a word, and only then by colour."""
-
-    GOOD = "good"
-    BAD = "bad"
-    PLAIN = "plain"
-
-
-class Ink(StrEnum):
-    """What a line or a point stands for; the page gives each its colour and its dashes."""
-
-    FIRST = "first"
-    SECOND = "second"
-    THIRD = "third"
-    FOURTH = "fourth"
-    FIFTH = "fifth"
-    PROMISE = "promise"
-    CHANCE = "chance"
-    EVIDENCE = "evidence"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One side of a picture."""
-
-    label: str
-    low: float
-    high: float
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A line; with ``filled`` also what lies beneath it."""
-
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    ink: Ink
-    filled: bool = False
-    dashed: bool = False
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A point, which a person may drag if two fields follow it."""
-
-    name: str
-    x: float
-    y: float
-    ink: Ink
-    mark: Mark = Mark.PLAIN
-    drags: tuple[str, str] | None = None  # the fields that x and y are
-    box: tuple[float, float, float, float] | None = None  # low x, high x, low y, high y
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A picture: two axes, and what is drawn between them. ``caption`` says it in words."""
-
-    title: str
-    caption: str
-    x: Axis
-    y: Axis
-    traces: tuple[Trace, ...]
-    spots: tuple[Spot, ...] = ()
-
-    def data(self) -> dict[str, Any]:
-        """The picture as the page reads it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ import flask
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import DashException, PreventUpdate
 
+from tellapart.drawing.record import Mark
 from tellapart.errors import LimitReached
 from tellapart.web import gate, limits, questions
-from tellapart.web.answer import Answer, Mark, Table, Words
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.web.questions import Malformed, PageQuestion
 from tellapart.web.views import VIEWS
 from tellapart.web.workers import Crashed, Superseded, WorkerPool

@@ -19,9 +19,9 @@ from tellapart.mechanisms.catalogue import (
     NamedFamily,
     PrivateSide,
     Term,
-    named,
     named_family,
     own_delta,
+    parse,
     terms,
 )
 from tellapart.risk.catalogue import DELTA, Argument
@@ -202,7 +202,7 @@ def known_terms(text: str) -> tuple[Term, ...]:
     """What a text is made of; refused as the library does where it has a dial for none of it."""
     parts = terms(text)
     if any(key not in PARAMETERS for term in parts for key in term.values):
-        named(text)
+        parse(text)
     return parts
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from tellapart import _checks
 from tellapart.deadline import within
+from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.web import limits
-from tellapart.web.answer import Answer, Mark
+from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, as_data, shape
 from tellapart.web.view import Dropped, View, from_query, to_query
 from tellapart.web.views import VIEWS

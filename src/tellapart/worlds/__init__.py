@@ -2,6 +2,7 @@
 
 - `models`: how records are correlated; `markov`: records in a row; `described`: models in files;
 - `pairs`: two laws under one of the `releases` as a curve, on which `secret_test` rests;
+- `bayes_vulnerability`: the best guess of a value, by an attacker who knows the prior;
 - `frameworks`: Pufferfish, Bayesian DP and others; `policies`: Blowfish.
 """
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from tellapart import _moved
 from tellapart.worlds import described, frameworks, policies
 from tellapart.worlds.adversary import Adversary, PriorRange, coefficients
+from tellapart.worlds.bayes_vulnerability import best_guess
 from tellapart.worlds.markov import streams
 from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
 from tellapart.worlds.markov.chain import MarkovChain
@@ -51,6 +53,7 @@ __all__ = [
     "TableSet",
     "TreeNetwork",
     "Vector",
+    "best_guess",
     "chain_epsilon_bound",
     "chain_scale_bound",
     "coefficients",

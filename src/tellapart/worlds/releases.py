@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +49,24 @@ class Channel:
         fields = {"outputs": outputs, "_answers": answers[order], "_log_rows": logs}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def randomized_response(cls, epsilon: float, values: Sequence[float]) -> Channel:
+        """Says the true one of k values with the highest odds that ε allows, else any other.
+
+        >>> Channel.randomized_response(epsilon=0, values=[1, 2, 5]).outputs
+        (1, 2, 5)
+        """
+        names = tuple(values)
+        fall = math.exp(-_checks.at_least_zero(epsilon=epsilon))
+        whole = 1 + (len(names) - 1) * fall
+        rows = {
+            value: [(1.0 if output == value else fall) / whole for output in names]
+            for value in names
+        }
+        if len(rows) != len(names):
+            _checks.refuse("values", "differ from each other", values)
+        return cls(rows, names)
 
     def log_chances(self, answers: Array) -> Array:
         """Logarithms of the outputs' chances, one row for each of these true answers."""

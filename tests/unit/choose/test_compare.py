@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.curve.algebra import crossings
+from tellapart.curve.algebra import crossings, leads
 from tellapart.mechanisms.subject import scope
 
 LAPLACE, GAUSSIAN = ta.Laplace(scale=1), ta.Gaussian(sigma=1)
@@ -65,6 +68,29 @@ def test_narrow_crossings_are_found():
 # -- compare ------------------------------------------------------------------------------------
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.2, 3), st.floats(0.2, 3), st.floats(1e-6, 0.05), st.floats(0.3, 4))
+def test_who_leaks_more_changes_at_every_crossing(epsilon, other, delta, sigma):
+    curves = (ta.guarantee(epsilon), ta.guarantee(other, delta), ta.Gaussian(sigma).curve())
+    for a, b in itertools.combinations(curves, 2):
+        where = crossings(a, b)
+        ahead = leads(a, b, where)
+        assert len(ahead) == len(where) + 1
+        ends = [0.0, *(one.fpr for one in where), 1.0]
+        for low, high, leader in zip(ends, ends[1:], ahead, strict=False):
+            between = np.linspace(low, high, 41)[1:-1]
+            lead = a.tpr(between) - b.tpr(between)
+            assert np.all(lead > -1e-10) if leader else np.all(lead < 1e-10)
+
+
+def test_of_two_that_do_not_cross_one_leaks_least():
+    found = choose.compare({"a": ta.Laplace(1), "b": ta.Laplace(2), "c": ta.Laplace(3)})
+    assert found.answer() == "c leaks least, at every FPR"
+    assert choose.compare({"a": ta.Laplace(1), "b": ta.Laplace(2)}).answer() == (
+        "a leaks at least as much as b, at every FPR"
+    )
+
+
 def test_who_leaks_more_in_words():
     found = choose.compare(
         {
@@ -75,11 +101,19 @@ def test_who_leaks_more_in_words():
         }
     )
     words = [str(pair) for pair in found.pairs]
-    assert words[0] == "promise allows as much as response leaks, to every attacker"
-    assert words[1] == "promise allows at least as much as Laplace leaks, to every attacker"
-    assert words[2].startswith("what promise allows and what Gaussian leaks change places at FPR ")
-    assert words[3] == "response leaks at least as much as Laplace leaks, to every attacker"
-    assert words[5] == "Laplace and Gaussian change places at FPR 0.2366, FPR 0.3886"
+    assert words[0] == "promise allows as much as response leaks, at every FPR"
+    assert words[1] == "promise allows at least as much as Laplace leaks, at every FPR"
+    assert re.fullmatch(
+        r"the curves of promise and Gaussian cross at FPR 0\.\d+ and 0\.\d+: below the first, "
+        "Gaussian leaks more; between them, promise; above the second, Gaussian",
+        words[2],
+    )
+    assert words[3] == "response leaks at least as much as Laplace, at every FPR"
+    assert words[5] == (
+        "the curves of Laplace and Gaussian cross at FPR 0.2366 and 0.3886: below the first, "
+        "Gaussian leaks more; between them, Laplace; above the second, Gaussian"
+    )
+    assert found.answer() == "None of them leaks least at every FPR: some curves cross"
     assert found.pairs[1].gap == 0
     back = ta.gap(LAPLACE.curve(), ta.guarantee(1))
     assert found.pairs[1].gap_back == pytest.approx(back)
@@ -89,12 +123,13 @@ def test_the_table_has_every_risk_with_its_side():
     subjects = {"promise": ta.guarantee(1), "Laplace": LAPLACE}
     found = choose.compare(subjects, prior=0.01)
     cells = found.cells()
-    assert cells[0] == ("", "promise", "Laplace")
-    assert ("advantage", "≤ 0.4622", "≈ 0.3935") in cells
+    assert cells[0] == ("", "baseline", "promise", "Laplace")
+    assert ("membership advantage", "0", "≤ 0.4622", "≈ 0.3935") in cells
+    assert ("accuracy", "0.9900", "≤ 0.9900", "= 0.9900") in cells
     assert len(cells) == 1 + len(risk.summary(ta.guarantee(1)))
     assert found.gaps()[1][:2] == ("promise", "–")
     assert str(found).splitlines()[-1] == str(found.pairs[0])
-    assert found.scopes[0] == "for every mechanism that keeps this promise"
+    assert found.scopes[0] == "valid for every mechanism with this guarantee"
 
 
 def test_gaps_are_read_from_row_to_column_and_rounded_up():
@@ -133,14 +168,14 @@ def test_compare_refuses_word_for_word(subjects, message):
 @pytest.mark.parametrize(
     ("subject", "words"),
     [
-        (ta.guarantee(1), "for every mechanism that keeps this promise"),
-        (ta.Promise(1), "for every mechanism that keeps this promise"),
-        (LAPLACE, "for Laplace alone: another mechanism with the same ε, δ may leak more"),
+        (ta.guarantee(1), "valid for every mechanism with this guarantee"),
+        (ta.Promise(1), "valid for every mechanism with this guarantee"),
+        (LAPLACE, "specific to this mechanism; another (ε, δ) mechanism may leak more"),
         (
             ta.attack(points=[(0.1, 0.3)]),
-            "for what this attack has shown: another attack may do better",
+            "shown by this attack; another attack may do better",
         ),
-        (ta.from_pmfs([0.5, 0.5], [0.4, 0.6]), "for this pair of worlds alone"),
+        (ta.from_pmfs([0.5, 0.5], [0.4, 0.6]), "specific to this pair of distributions"),
     ],
 )
 def test_for_whom_a_number_holds(subject, words):
@@ -192,7 +227,7 @@ def test_what_answers_no_number_has_no_error():
     assert found.rows[0].deviation is None
     assert found.cells()[1][1:3] == ("–", "–")
     promise = choose.frontier(ta.guarantee, [0.5, 1.0])
-    assert promise.scope == "for every mechanism that keeps this promise"
+    assert promise.scope == "valid for every mechanism with this guarantee"
     assert promise.bound is ta.Bound.LOWER
 
 
@@ -232,7 +267,7 @@ def test_the_frontier_refuses_word_for_word(call, message):
 def test_a_summary_reads_what_the_measures_say():
     curve = LAPLACE.curve()
     found = {one.name: one.value for one in risk.summary(curve, prior=0.01, fpr=0.05, weight=2)}
-    assert found["advantage"] == risk.advantage(curve)
+    assert found["membership advantage"] == risk.advantage(curve)
     assert found["TPR at FPR 0.05"] == curve.tpr(0.05)
     assert found["PPV at FPR 0.05"] == risk.ppv(curve, fpr=0.05, prior=0.01)
     assert found["F-score, weight 2"] == risk.f_score(curve, weight=2, prior=0.01)
@@ -265,10 +300,11 @@ def test_a_choice_says_for_whom_it_holds():
     noise = choose.largest(ta.Laplace.with_epsilon, [limit])
     promise = choose.largest(ta.guarantee, [limit])
     assert (noise.rounded(4), promise.rounded(4)) == (3.2088, 2.1972)
-    assert noise.scope == "for Laplace alone: another mechanism with the same ε, δ may leak more"
-    assert promise.scope == "for every mechanism that keeps this promise"
+    assert noise.scope == "specific to this mechanism; another (ε, δ) mechanism may leak more"
+    assert promise.scope == "valid for every mechanism with this guarantee"
     assert str(promise) == (
-        "2.19722 (binding: f_score(weight=1) ≤ 0.9; for every mechanism that keeps this promise)"
+        "2.19722 (binding constraint: f_score(weight=1) ≤ 0.9; "
+        "valid for every mechanism with this guarantee)"
     )
     assert isinstance(noise.subject, ta.Laplace)
     others = {one.name: one.value for one in noise.summary(prior=0.5)}

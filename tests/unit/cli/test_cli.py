@@ -50,14 +50,22 @@ def test_the_first_question_of_a_privacy_engineer(run):
     code, out, err = run("choose", "laplace", "--max-f-score", "0.76", "--weight", "1")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "scale = 0.709924748  for laplace, by epsilon = 1.4086\n"
-        "  ε at δ = 1e-5 (default) ≈ 1.4086.\n"
+        "scale = 0.709924748  for laplace, by epsilon = 1.4086; ε at δ = 1e-5 (default) ≈ 1.4086\n"
+        "  Binding constraint: f_score(weight=1, prior=0.5) ≤ 0.76.\n"
+        "  Rounded conservatively: down from 1.408612884.\n"
+        "  Specific to this mechanism; another (ε, δ) mechanism may leak more.\n"
+        "  For any mechanism: ε-DP with ε = 1.1526 is enough to keep the limits.\n"
+        "  Error of the answer: standard deviation 1.0040; 95 % within ± 2.1268.\n"
     )
-    assert "The largest epsilon that keeps every limit, rounded down from 1.408612884." in out
-    assert "What binds is f_score(weight=1, prior=0.5) ≤ 0.76." in out
-    assert "for Laplace alone: another mechanism with the same ε, δ may leak more" in out
-    assert "Whatever the mechanism, ε-DP with ε = 1.1526 keeps the limits." in out
-    assert "95 % within ±" in out
+    assert re.search(r"^  f_score\(.*\) ≤ 0\.76 +0\.6667 +0\.7600  binding$", out, re.M)
+    assert "Sensitivity analysis" not in out
+    assert "AUC" not in out
+
+
+def test_all_of_a_choice_is_seen_by_the_verbose(run):
+    _, out, _ = run("choose", "laplace", "--max-f-score", "0.76", "--verbose")
+    assert "Sensitivity analysis  at other values of epsilon\n" in out
+    assert re.search(r"^  AUC +0\.5000 +≈ 0\.\d{4} +0\.\d{4}$", out, re.M)
 
 
 def test_choosing_noise_rounds_up_and_several_limits_name_the_one_that_binds(parsed):
@@ -92,7 +100,7 @@ def test_the_coefficients_of_the_paper_are_an_attacker(parsed):
 
 def test_what_never_binds_is_said(run, parsed):
     assert run("choose", "laplace", "--max-f-score", "1")[1] == (
-        "no limit binds: every epsilon of laplace keeps them\n"
+        "no binding constraint: every epsilon of laplace keeps the limits\n"
     )
     assert parsed("choose", "laplace", "--max-f-score", "1")["value"] is None
 
@@ -100,9 +108,9 @@ def test_what_never_binds_is_said(run, parsed):
 def test_the_end_of_a_mechanism_is_said(run):
     _, out, _ = run("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.9")
     assert out.startswith(
-        "sigma = 0.5754130507  for gaussian-classic:delta=1e-5, by epsilon = 8.4197\n"
+        "sigma = 0.5754130507  for gaussian-classic:delta=1e-5, by epsilon = 8.4197; ε at "
     )
-    assert "No limit binds: the mechanism is not defined beyond." in out
+    assert "Binding constraint: none; the mechanism is not defined beyond this value." in out
 
 
 # -- risk ---------------------------------------------------------------------------------------
@@ -112,10 +120,29 @@ def test_what_does_epsilon_one_mean(run):
     code, out, err = run("risk", "--epsilon", "1", "--prior", "0.01")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "any:epsilon=1\n  Numbers hold for every mechanism that keeps this promise."
+        "ε at δ = 1e-5 (default) ≤ 1.0000; membership advantage ≤ 0.4622  any:epsilon=1\n"
+        "  These numbers are valid for every mechanism with this guarantee.\n"
+        "  The attacker's prior probability of membership is 0.01.\n"
     )
-    assert re.search(r"^  advantage +≤ 0\.4622 ", out, re.M)
-    assert "Of 1,000 people, 10 are members." in out
+    assert re.search(r"^  membership advantage +0 +≤ 0\.4622 +0\.4622$", out, re.M)
+    assert re.search(r"^  accuracy +0\.9900 +≤ 0\.9900 +0$", out, re.M)
+    assert "Of 10,000 people, 100 are members." in out
+    assert "Bayes error" not in out
+
+
+def test_a_detail_that_is_asked_about_is_shown(run):
+    _, out, _ = run("risk", "--epsilon", "1", "--recall", "0.3")
+    assert "precision at recall 0.3" in out
+    assert "F-score" not in out
+
+
+def test_every_risk_and_its_meaning_are_seen_by_the_verbose(run):
+    _, out, _ = run("risk", "laplace", "--epsilon", "1", "-v")
+    assert all(
+        reading.name.partition(" at δ")[0] in out for reading in risk.summary(ta.guarantee(1))
+    )
+    assert "  - membership advantage: max (TPR − FPR)\n" in out
+    assert "No output raises the odds of membership" in out
 
 
 def test_risk_as_json_is_what_the_library_says(parsed):
@@ -133,9 +160,9 @@ def test_a_training_with_hardly_any_noise_gets_a_full_answer(run):
     options = ("--noise-multiplier", ".4", "--sampling-rate", ".05", "--steps", "20000")
     code, out, err = run("risk", "dpsgd", *options)
     assert (code, err) == (0, "")
-    assert re.search(r"TPR at FPR 0\.01 +[=≈] 1\.0000", out)
+    assert re.search(r"TPR at FPR 0\.01 +0\.0100 +[=≈] 1\.0000", out)
     assert "1168.66" in out
-    assert "no meaningful privacy: an ε above 100 promises nothing" in " ".join(out.split())
+    assert "No meaningful privacy: ε is above 100." in out
 
 
 def test_json_has_a_word_for_infinity(parsed):
@@ -148,22 +175,49 @@ def test_json_has_a_word_for_infinity(parsed):
 
 def test_a_long_name_is_broken_where_its_parts_end_and_can_be_typed_again(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run("compare", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
-    head = out.partition("at least as much to every attacker.\n")[2].splitlines()[:2]
-    assert [row.split() for row in head] == [
-        ["gaussian:epsilon=1,"],
-        ["laplace:epsilon=1", "delta=1e-5"],
+    long = "gaussian:epsilon=1,delta=1e-5"
+    _, out, _ = run("compare", "laplace:epsilon=1", long, "staircase:epsilon=1", "any:epsilon=1")
+    heads = out.partition("Risks ")[2].splitlines()[1:3]
+    assert [row.split() for row in heads] == [
+        ["laplace:", "staircase:", "any:"],
+        ["baseline", "epsilon=1", "gaussian", "epsilon=1", "epsilon=1"],
     ]
+    assert f"\n  - gaussian: {long}\n" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_mechanisms_are_called_by_the_names_they_are_given(run, parsed):
+    words = ("compare", "ours=laplace:epsilon=1", "theirs=gaussian:epsilon=1,delta=1e-5")
+    _, out, _ = run(*words)
+    assert out.startswith(
+        "The curves of ours and theirs cross at FPR 0.000152 and 0.9996: below the first, theirs "
+    )
+    assert "theirs leaks more; between them, ours; above the second, theirs." in " ".join(
+        out.split()
+    )
+    assert "\n  - ours: laplace:epsilon=1\n" in out
+    found = parsed(*words)["mechanisms"]
+    assert [(one["name"], one["mechanism"]) for one in found] == [
+        ("ours", "laplace:epsilon=1"),
+        ("theirs", "gaussian:epsilon=1,delta=1e-5"),
+    ]
+    code, _, err = run("compare", "a=laplace:epsilon=1", "a=laplace:epsilon=2")
+    assert (code, err) == (2, "tellapart: names must be different, got 'a'\n")
+
+
+def test_long_mechanisms_of_one_kind_are_numbered(run):
+    first, second = "gaussian:epsilon=1,delta=1e-5", "gaussian:epsilon=1,delta=1e-6"
+    _, out, _ = run("compare", first, second)
+    assert out.startswith("gaussian leaks at least as much as gaussian 2, at every FPR.\n")
+    assert f"  - gaussian: {first}\n  - gaussian 2: {second}\n" in out
 
 
 def test_compare_says_who_leaks_more(run, parsed):
     names = ("any:epsilon=1", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
     _, out, _ = run("compare", *names)
-    assert (
-        "any:epsilon=1 allows at least as much as laplace:epsilon=1 leaks, to every attacker."
-        in out
-    )
-    assert "By how much  (Δ-divergence)" in out
+    assert "any:epsilon=1 allows at least as much as laplace:epsilon=1 leaks, at every FPR." in out
+    assert "None of them leaks least at every FPR: some curves cross." in out
+    assert "Δ-divergence: by how much" in run("compare", *names, "--verbose")[1]
     found = parsed("compare", *names)
     assert [one["mechanism"] for one in found["mechanisms"]] == list(names)
     pair = found["pairs"][0]
@@ -179,7 +233,7 @@ def test_an_impossible_attack_is_named(run, parsed):
     assert code == 0
     assert out.startswith("impossible  FPR 0.01 with TPR 0.05, under ε = 1, δ = 0\n")
     assert "TPR ≤ e^ε·FPR + δ fails by 0.02282." in out
-    assert "they need a confidence limit" in out
+    assert "need confidence limits to refute a claim" in out
     found = parsed("region", "--epsilon", "2.5", "--delta", "1e-4", "--fpr", ".1", "--tpr", ".9")
     assert found["possible"] is True
     assert found["least_epsilon"] == pytest.approx(2.1971, abs=1e-4)
@@ -198,6 +252,9 @@ def test_several_regions(parsed):
     "command",
     [
         ("risk", "laplace", "--epsilon", "1"),
+        ("risk", "laplace", "--epsilon", "1", "--kind", "profile"),
+        ("risk", "laplace", "--epsilon", "1", "--kind", "people", "--prior", "0.1"),
+        ("compare", "any:epsilon=1", "laplace:epsilon=1", "--kind", "precision-recall"),
         ("choose", "laplace", "--max-advantage", "0.1"),
         ("choose", "any", "--max-advantage", "0.1"),
         ("choose", "discrete-laplace", "--max-advantage", "0.5"),
@@ -223,7 +280,7 @@ def test_every_command_draws(run, tmp_path, command):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("risk", "a promise or a mechanism must be given: tellapart risk --epsilon 1, or"),
+        ("risk", "a guarantee or a mechanism must be given: tellapart risk --epsilon 1, or"),
         (
             "risk any:",
             "mechanism must be given as any:epsilon=…,[delta=…] or any:mu=… or any:zcdp=…",
@@ -261,11 +318,11 @@ def test_every_command_draws(run, tmp_path, command):
             "more than 0.5",
         ),
         ("frameworks chain.toml --epsilon 1", "frameworks has no option --epsilon (see tellapart"),
-        ("risk --epsilon 1 --verbos", "risk has no option --verbos (see tellapart risk --help)"),
+        ("risk --epsilon 1 --verbos", "risk has no option --verbos; did you mean --verbose? (see"),
         ("region --epsilon 1 --fpr 0.1 --tpr 1.5", "--tpr must lie in [0, 1], got 1.5"),
         (
             "risk --epsilon 1 --prior 0.1 --gamma 3",
-            "the prior must be told in one way: --prior, or --gamma, or the --rho coefficients",
+            "the prior must be given in one way: --prior, or --gamma, or the --rho coefficients",
         ),
         (
             "risk --epsilon 1 --rho-p 0 --rho-c 0.6",
@@ -291,18 +348,22 @@ def test_every_command_draws(run, tmp_path, command):
         ("risk --xyzzy 2", "risk has no option --xyzzy (see tellapart risk --help)"),
         ("choose", "MECHANISM must be given, as in: tellapart choose laplace --max-f-score 0.76 ("),
         ("region", "--epsilon must be given, as in: tellapart region --epsilon 1 --fpr 0.01 "),
+        (
+            "compare any:epsilon=1 any:epsilon=2 --plot x.svg --kind people",
+            "--kind must be another picture: ",
+        ),
         ("risk --epsilon 1 --plot x.txt", "--plot must end in .svg, .png or .pdf, got 'x.txt'"),
         ("risk --epsilon 1 --plot no/x.svg", "No such file or directory: no/x.svg"),
-        ("choose laplace", "limits must hold at least one, such as --max-advantage 0.1"),
+        ("choose laplace", "at least one limit must be given, such as --max-advantage 0.1"),
         (
             "choose laplace --max-f-score 0.6",
             "infeasible: even perfect privacy (ε = 0) has f_score(weight=1, prior=0.5) = 0.6667",
         ),
-        ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, or beside "),
+        ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, or stand "),
         ("region --epsilon 1 --fpr 0.1", "fpr and tpr must be given together, got (0.1, None)"),
         (
             "region --epsilon 1 --epsilon 2 --fpr 0.1 --tpr 0.2",
-            "--epsilon must be given once where an attack is judged, got (1.0, 2.0)",
+            "--epsilon must be given once beside fpr and tpr, got (1.0, 2.0)",
         ),
         (
             "region --epsilon 1 --epsilon 2 --epsilon 3 --delta 0 --delta 0.1",
@@ -361,7 +422,7 @@ def test_no_terminal_is_too_narrow_to_show_every_number(run, monkeypatch, comman
     monkeypatch.setenv("COLUMNS", str(width))
     narrow = run(*command.split())[1]
     number = r"(?<![\w.])\d+\.\d{2,}(?:e-\d+)?(?!\d)"
-    assert sorted(re.findall(number, narrow)) == sorted(re.findall(number, wide))
+    assert set(re.findall(number, narrow)) == set(re.findall(number, wide))
     assert max(map(len, narrow.splitlines())) <= max(width, 45)
 
 

@@ -13,7 +13,7 @@ from tellapart import audit
 from tellapart.choose.named_limits import configured
 from tellapart.cli import main
 from tellapart.cli.deltas import asked
-from tellapart.mechanisms.catalogue import KINDS, named, named_family
+from tellapart.mechanisms.catalogue import KINDS, named_family, parse
 from tellapart.mechanisms.subject import curve_of
 
 # Each mechanism, made in every way it can be.
@@ -87,7 +87,7 @@ def made(name, values, delta):
     """The curve by the library alone: --delta is the mechanism's own where that has one."""
     if needs_delta(name, values) or (name == "any" and "epsilon" in values):
         values = {**values, "delta": delta}
-    return curve_of(named(name, **values))
+    return curve_of(parse(name, **values))
 
 
 def shown(text):
@@ -166,7 +166,7 @@ def test_several_mechanisms_are_told_at_one_delta(call):
         found = json.loads(call(f"compare {' '.join(texts)} {options} --json"))
         assert found["delta"] == wanted[0]
         for text, one in zip(texts, found["mechanisms"], strict=True):
-            curve = curve_of(named(text))
+            curve = curve_of(parse(text))
             values = [x["value"] for x in one["readings"] if x["key"].startswith("epsilon")]
             assert values == [curve.epsilon(at) for at in wanted]
 
@@ -188,10 +188,9 @@ def test_what_is_chosen_keeps_its_limit_at_the_delta_given(case, call):
     if name == "dpsgd":  # takes seconds, and is told as others are
         return
     out = call(words)
-    first, second = out.splitlines()[:2]
-    numbers = re.findall(r"(\w+) = [\d.]+", first.partition("  for ")[0])
-    assert numbers == list(found["configured"])
-    assert second.startswith(f"  ε at δ = {delta:g} ")
+    first, rest = out.split(" for ", 1)
+    assert re.findall(r"(\w+) = [\d.]+", first) == list(found["configured"])
+    assert f"; ε at δ = {delta:g} " in " ".join(rest.partition("Binding")[0].split())
     assert all(at == delta and agrees(one, epsilon) for at, one in shown(out))
 
 
@@ -296,7 +295,7 @@ OF_STEPS = (
         (
             "risk gaussian:epsilon=1,delta=1e-6 --delta 1e-5",
             "--delta must be the δ of gaussian:epsilon=1,delta=1e-6 (1e-06), or be left out; "
-            "--at-delta tells ε at another δ, too, got 1e-05",
+            "--at-delta reports ε at another δ, got 1e-05",
         ),
         ("risk any:epsilon=0.1,repeated=50 --delta 1e-5", OF_STEPS),
         ("risk gaussian:epsilon=1+laplace:epsilon=1 --delta 1e-5", OF_STEPS),

@@ -31,7 +31,8 @@ def unwrapped(out):
 def test_named_deployments_with_their_units_curators_and_caveats(run):
     code, out, err = run("compare --deployments emojis broadband --prior 0.1")
     assert (code, err) == (0, "")
-    assert out.startswith("What an attacker gains over one unit  with prior 0.1, from least")
+    assert out.startswith("Risk for one unit of privacy  prior 0.1, from least to most\n")
+    assert "baseline: without any output 0 0.0100 0.1000" in unwrapped(out)
     first, second = out.index("Broadband Coverage"), out.index("Popular Emojis")
     assert first < second
     assert "    Apple 2017: ε = 4 for one event; local; Pending\n" in out
@@ -45,7 +46,7 @@ def test_all_deployments_and_what_was_left_out(run):
     code, out, err = run("compare --deployments")
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
-    gained = [float(one) for one in re.findall(r"≤ ([\d.]+)  ≤ [\d.]+  ≤ [\d.]+$", out, re.M)]
+    gained = [float(one) for one in re.findall(r"≤ ([\d.]+) +≤ [\d.]+ +≤ [\d.]+$", out, re.M)]
     assert len(gained) == 33
     assert gained == sorted(gained)
     assert all(f"{one}." in unwrapped(out) for one in LEFT_OUT)
@@ -77,8 +78,8 @@ def test_a_mechanism_stands_among_them(run):
     _, out, _ = run("compare gaussian:sigma=0.3 laplace:epsilon=1 --deployments emojis")
     said = unwrapped(out)
     assert "laplace:epsilon=1 ≈ 0.3935 ≈ 0.0272 ≈ 0.7311" in said
-    assert "Popular Emojis allows at least as much as laplace:epsilon=1 leaks, to every" in said
-    assert "what gaussian:sigma=0.3 leaks and what Popular Emojis allows change places" in said
+    assert "Popular Emojis allows at least as much as laplace:epsilon=1 leaks, at every" in said
+    assert "the curves of gaussian:sigma=0.3 and Popular Emojis cross at FPR" in said
 
 
 @pytest.mark.parametrize("width", [30, 45, 60, 200])

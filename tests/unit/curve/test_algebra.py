@@ -23,7 +23,7 @@ BAD = [
     (lambda: ta.worst_case("ab"), f"curves must {ONLY}, got 'a'"),
     (
         lambda: ta.worst_case([ta.Laplace(1)]),
-        f"curves must {ONLY}, got Laplace(scale=1.0, sensitivity=1.0)",
+        f"curves must {ONLY}, got Laplace(scale=1.0)",
     ),
     (lambda: ta.worst_case(None), "curves must be a list of curves, got None"),
     (lambda: ta.worst_case(1), "curves must be a list of curves, got 1"),

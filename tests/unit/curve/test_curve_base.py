@@ -10,7 +10,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.curve.base import Rates
-from tellapart.curve.closed import LaplaceCurve
+from tellapart.curve.closed import GaussianCurve, LaplaceCurve
 
 NAN, INF = math.nan, math.inf
 
@@ -175,17 +175,15 @@ def test_sides_are_three():
 @pytest.mark.parametrize(
     ("make", "shown"),
     [
+        (lambda: ta.Laplace(2).curve(), "<curve of Laplace(scale=2.0), exact>"),
+        (lambda: ta.guarantee(mu=2), "<curve of guarantee(mu=2), lower bound>"),
+        (lambda: ta.guarantee(1), "<curve of guarantee(epsilon=1.0), lower bound>"),
+        (lambda: ta.from_pmfs([0.5, 0.5], [0.2, 0.8]), "<curve of 2 atoms, exact>"),
         (
-            lambda: ta.Laplace(2).curve(),
-            "LaplaceCurve(shift=0.5, bound=<Bound.EXACT: 'exact'>)",
+            lambda: ta.attack(points=[(0.1, 0.6)]),
+            "<curve of attack(points=[(0.1, 0.6)]), upper bound>",
         ),
-        (lambda: ta.guarantee(mu=2), "GaussianCurve(mu=2.0, bound=<Bound.LOWER: 'lower'>)"),
-        (
-            lambda: ta.guarantee(1),
-            "GuaranteeCurve(claimed_epsilon=1.0, claimed_delta=0.0, bound=<Bound.LOWER: 'lower'>)",
-        ),
-        (lambda: ta.from_pmfs([0.5, 0.5], [0.2, 0.8]), "AtomicCurve(2 atoms, Bound.EXACT)"),
-        (lambda: ta.attack(points=[(0.1, 0.6)]), "AtomicCurve(2 atoms, Bound.UPPER)"),
+        (lambda: GaussianCurve(1.0), "<curve of GaussianCurve(mu=1.0), exact>"),
     ],
 )
 def test_repr(make, shown):

@@ -7,11 +7,11 @@ from scipy.integrate import quad
 import tellapart as ta
 from tellapart import risk
 from tellapart.curve.composition.laplace_convolution import PanelsCurve, two_laplace
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 
 CURVES = {
-    "two": lambda: named("laplace:epsilon=0.3,repeated=2").curve(),
-    "ten": lambda: named("laplace:epsilon=1,repeated=10").curve(),
+    "two": lambda: parse("laplace:epsilon=0.3,repeated=2").curve(),
+    "ten": lambda: parse("laplace:epsilon=1,repeated=10").curve(),
     "unlike": lambda: two_laplace(0.5, 2.0),
     "alike": lambda: two_laplace(1.0, 1.0),
 }

@@ -58,23 +58,22 @@ def test_a_mechanism_is_frozen(make):
 
 
 SHOWN = {
-    "CustomMechanism": "CustomMechanism(test=AtomicCurve(2 atoms, Bound.EXACT))",
+    "CustomMechanism": "CustomMechanism(test=<curve of 2 atoms, exact>)",
     "DiscreteGaussian": "DiscreteGaussian(sigma=2.0, sensitivity=3)",
     "DiscreteLaplace": "DiscreteLaplace(scale=2.0, sensitivity=3)",
-    "ExponentialMechanism": "ExponentialMechanism(epsilon=1.0, absent=array([0., 1., 2.]), "
-    "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False)",
+    "ExponentialMechanism": "ExponentialMechanism(epsilon=1.0, absent=[0.0, 1.0, 2.0], "
+    "present=[1.0, 1.0, 1.0])",
     "Gaussian": "Gaussian(sigma=2.0, sensitivity=3.0)",
     "Laplace": "Laplace(scale=2.0, sensitivity=3.0)",
-    "PermuteAndFlip": "PermuteAndFlip(epsilon=1.0, absent=array([0., 1., 2.]), "
-    "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False)",
+    "PermuteAndFlip": "PermuteAndFlip(epsilon=1.0, absent=[0.0, 1.0, 2.0], "
+    "present=[1.0, 1.0, 1.0])",
     "PlanarLaplace": "PlanarLaplace(epsilon=1.0, distance=2.0)",
     "Promise": "Promise(epsilon=1.0, delta=0.1)",
     "RandomizedResponse": "RandomizedResponse(epsilon=1.0, categories=3)",
-    "ReportNoisyMax": "ReportNoisyMax(epsilon=1.0, absent=array([0., 1., 2.]), "
-    "present=array([1., 1., 1.]), sensitivity=1.0, monotone=False, "
-    "noise=<MaxNoise.LAPLACE: 'laplace'>)",
+    "ReportNoisyMax": "ReportNoisyMax(epsilon=1.0, absent=[0.0, 1.0, 2.0], "
+    "present=[1.0, 1.0, 1.0], noise=MaxNoise.LAPLACE)",
     "Staircase": "Staircase(epsilon=1.0, sensitivity=2.0)",
-    "TruncatedLaplace": "TruncatedLaplace(scale=1.0, cutoff=5.0, sensitivity=1.0)",
+    "TruncatedLaplace": "TruncatedLaplace(scale=1.0, cutoff=5.0)",
     "UnaryEncoding": "UnaryEncoding(keep=0.75, flip=0.25)",
     "UniformNoise": "UniformNoise(width=5.0, atom=0.1, sensitivity=2.0)",
 }
@@ -94,18 +93,14 @@ def test_neighbours_are_shown_last_and_only_where_unusual(name):
 
 
 def test_a_mechanism_shows_every_field_that_is_set(make):
-    """All that tells two records apart can be read."""
+    """All that tells two records apart can be read: what is not shown is the usual."""
     mechanism = make()
     for field in dataclasses.fields(mechanism):
-        if not field.init:  # implied by the others
-            continue
-        unset = field.name == "neighbours" or getattr(mechanism, field.name) is None
-        assert (f"{field.name}=" in repr(mechanism)) is not unset
+        if f"{field.name}=" not in repr(mechanism):
+            assert getattr(mechanism, field.name) == field.default
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(EXAMPLES) - {"CustomMechanism", "ReportNoisyMax"} - set(CHOOSING))
-)
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"CustomMechanism"}))
 def test_what_is_shown_can_be_typed_in(name):
     for options in ({}, {"neighbours": ta.Neighbours.REPLACE}):
         mechanism = EXAMPLES[name](**options)
@@ -113,9 +108,7 @@ def test_what_is_shown_can_be_typed_in(name):
 
 
 def test_a_fraction_given_is_shown_and_one_left_out_is_not():
-    assert repr(ta.Staircase(1, fraction=0.5)) == (
-        "Staircase(epsilon=1.0, sensitivity=1.0, fraction=0.5)"
-    )
+    assert repr(ta.Staircase(1, fraction=0.5)) == "Staircase(epsilon=1.0, fraction=0.5)"
     assert ta.Staircase(1).fraction is None
 
 

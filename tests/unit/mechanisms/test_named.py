@@ -9,7 +9,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.mechanisms.catalogue import KINDS, named, named_family
+from tellapart.mechanisms.catalogue import KINDS, named_family, parse
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from tellapart.mechanisms.catalogue import KINDS, named, named_family
     ],
 )
 def test_what_a_text_stands_for(text, made):
-    assert named(text) == made
+    assert parse(text) == made
 
 
 def test_every_mechanism_with_numbers_for_parameters_has_a_name():
@@ -54,9 +54,9 @@ def test_every_mechanism_with_numbers_for_parameters_has_a_name():
 
 
 def test_training_by_name_and_what_it_leaves_open():
-    whole = named("dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000")
+    whole = parse("dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000")
     assert whole == ta.dp_sgd(1, 0.01, 1000)
-    assert named("dpsgd:noise_multiplier=1,epochs=10,batch_size=600,data_size=60000") == whole
+    assert parse("dpsgd:noise_multiplier=1,epochs=10,batch_size=600,data_size=60000") == whole
     noise = named_family("dpsgd:sampling_rate=0.01,steps=1000")
     assert (noise.parameter, noise.grows_private, noise.whole) == ("noise_multiplier", True, False)
     steps = named_family("dpsgd:noise_multiplier=1,sampling_rate=0.01")
@@ -78,7 +78,7 @@ def test_training_by_name_and_what_it_leaves_open():
     ],
 )
 def test_compositions_by_text(text, made):
-    assert named(text) == made
+    assert parse(text) == made
 
 
 def test_a_family_may_be_that_of_a_step():
@@ -100,7 +100,7 @@ def test_a_family_may_be_that_of_a_step():
 )
 def test_compositions_that_are_none(text, message):
     with pytest.raises(ta.InvalidArgument, match=re.escape(message)):
-        named(text)
+        parse(text)
 
 
 def test_several_mechanisms_leave_nothing_open():
@@ -109,7 +109,7 @@ def test_several_mechanisms_leave_nothing_open():
 
 
 def test_values_may_be_given_beside_the_text():
-    assert named("laplace", epsilon=2.0) == named("laplace:epsilon=2")
+    assert parse("laplace", epsilon=2.0) == parse("laplace:epsilon=2")
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_values_may_be_given_beside_the_text():
 )
 def test_bad_texts_are_refused_word_for_word(text, message):
     with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}"):
-        named(text)
+        parse(text)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: named(3), "mechanism must be a text such as laplace:epsilon=1, got 3"),
-        (lambda: named("laplace", foo="x"), "foo must be a number, got 'x'"),
+        (lambda: parse(3), "mechanism must be a text such as laplace:epsilon=1, got 3"),
+        (lambda: parse("laplace", foo="x"), "foo must be a number, got 'x'"),
     ],
 )
 def test_what_is_no_text_is_refused(call, message):

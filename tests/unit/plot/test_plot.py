@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what the curve says, sides are in words, files never change."""
 
 import functools
+import math
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 import tellapart as ta
 from tellapart import audit, choose, plot, risk
+from tellapart.plot.icon_array import people_counts
 from tellapart.plot.numbers import written
 from tellapart.plot.styling import PENS, pen
 
@@ -23,6 +25,8 @@ SUBJECTS = {"noise": LAPLACE, "promise": PROMISE, "attack": FOUND}
 FAMILIES = {"Laplace": ta.Laplace.with_epsilon, "any": ta.guarantee}
 REGION = ta.PrivacyRegion(epsilon=1)
 FRONTIER = choose.frontier(ta.Laplace.with_epsilon, [0.1, 0.5, 1, 2])
+PROMISES_MADE = choose.frontier(ta.guarantee, [0.1, 0.5, 1, 2])
+LIMITS = [choose.at_most(0.3, risk.advantage)]
 
 PICTURES = {
     "tradeoff": lambda axes=None: plot.tradeoff(SUBJECTS, axes=axes),
@@ -35,6 +39,13 @@ PICTURES = {
     "inside": lambda axes=None: plot.region_point(REGION, fpr=0.3, tpr=0.5, axes=axes),
     "outside": lambda axes=None: plot.region_point(REGION, fpr=0.01, tpr=0.05, axes=axes),
     "frontier": lambda axes=None: plot.frontier(FRONTIER, axes=axes),
+    "frontier with limits": lambda axes=None: plot.frontier(
+        FRONTIER, chosen=0.5, limits=LIMITS, axes=axes
+    ),
+    "trainings": lambda axes=None: plot.frontier(PROMISES_MADE, chosen=1, axes=axes),
+    "profile": lambda axes=None: plot.profile(SUBJECTS, delta=1e-5, axes=axes),
+    "people": lambda axes=None: plot.people(LAPLACE, prior=0.1, axes=axes),
+    "many people": lambda axes=None: plot.people(FOUND, prior=0.01, fpr=0.001, axes=axes),
 }
 
 
@@ -177,6 +188,126 @@ def test_a_frontier_begins_at_nought_and_cuts_no_risk_off(less, bottom):
     risks = [row.risks[0] for row in signed.rows]
     assert low <= min(risks) <= max(risks) <= high
     assert bottom is None or low == bottom
+
+
+def test_limits_are_lines_and_only_what_keeps_all_of_them_is_shaded():
+    limits = [
+        choose.at_most(0.3, risk.advantage),
+        choose.at_least(0.3, risk.bayes_error, prior=0.5),
+    ]
+    measures = {limit.name: limit.value for limit in limits}
+    epsilons = [0.1, 0.4, 0.7, 0.8, 2]
+    found = choose.frontier(ta.Laplace.with_epsilon, epsilons, measures)
+    figure = plot.frontier(found, limits=limits)
+    flat = [one for one in figure.axes[0].lines if len(set(one.get_ydata())) == 1]
+    assert [one.get_ydata()[0] for one in flat] == [limit.bound for limit in limits]
+    assert f"limit: {limits[0]}" in legend(figure)
+    assert "every limit is kept" in legend(figure)
+    safe = [
+        row.margin
+        for row in found.rows
+        if all(
+            limit.value(ta.Laplace.with_epsilon(row.parameter).curve()) * (1 - 2 * limit.least)
+            <= limit.bound * (1 - 2 * limit.least)
+            for limit in limits
+        )
+    ]
+    (shade,) = figure.axes[0].collections
+    drawn = np.concatenate([path.vertices[:, 0] for path in shade.get_paths()])
+    assert (drawn.min(), drawn.max()) == (min(safe), max(safe))
+    assert len(safe) == 3
+
+
+def test_a_frontier_without_errors_is_drawn_against_its_parameter():
+    figure = plot.frontier(PROMISES_MADE, chosen=1)
+    x, values = line(figure, "advantage (no attacker does better)")
+    assert list(x) == [0.1, 0.5, 1, 2]
+    assert list(values) == [row.risks[0] for row in PROMISES_MADE.rows]
+    assert figure.axes[0].get_xlabel() == "ε, the privacy budget"
+    assert {text.get_text() for text in figure.axes[0].texts} == {"← more private", ""}
+    assert "chosen: ε = 1" in legend(figure)
+    noise = choose.frontier(lambda sigma: ta.guarantee(mu=1 / sigma), [1, 2])
+    assert {text.get_text() for text in plot.frontier(noise).axes[0].texts} == {
+        "",
+        "more private →",
+    }
+
+
+# -- privacy profiles and people -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_profile_is_the_curve(name):
+    subject = SUBJECTS[name]
+    curve = subject.curve() if name == "noise" else subject
+    epsilons, deltas = plot.profile({name: subject}).axes[0].lines[0].get_data()
+    assert np.array_equal(deltas, curve.delta(epsilons))
+    assert epsilons[0] == 0
+    assert len(epsilons) > 200
+    steps = np.abs(np.diff(np.log(np.maximum(deltas, 1e-10))))
+    assert steps.max() < 1  # no two points are further apart on the page than that
+
+
+def test_a_profile_marks_epsilon_at_a_delta_rounded_conservatively():
+    names = {"noise": ta.Gaussian(2), "claim": ta.guarantee(1, 1e-6), "attack": FOUND}
+    figure = plot.profile(names, delta=1e-5)
+    exact = ta.Gaussian(2).curve().epsilon(1e-5)
+    shown = float(legend(figure)[0].removeprefix("noise: ε = "))
+    assert exact <= shown < exact + 1e-4
+    assert legend(figure)[1] == "claim: ε ≤ 1.0000 (no attacker does better)"
+    assert legend(figure)[2] == "attack: ε ≥ 1.0985 (some attacker does this well)"
+    assert legend(figure)[3] == "δ = 10⁻⁵"
+    assert figure.axes[0].get_ylim()[0] == 1e-10
+    assert plot.profile(FOUND, delta=1e-30).axes[0].get_ylim()[0] == pytest.approx(1e-32)
+
+
+@pytest.mark.parametrize(
+    "curve", [ta.guarantee(0), ta.guarantee(0, 1), ta.Laplace(1e-3), ta.guarantee(0, 0.5)]
+)
+def test_a_profile_of_nothing_and_of_everything_is_drawn(curve):
+    low, high = plot.profile(curve).axes[0].get_xlim()
+    assert low == 0 < high <= 100
+
+
+@pytest.mark.parametrize("prior", [1e-4, 0.01, 0.1, 0.5, 0.99])
+@pytest.mark.parametrize("fpr", [1e-4, 0.01, 0.3])
+@pytest.mark.parametrize("curve", [PROMISE, LAPLACE.curve(), FOUND, ta.guarantee(0)])
+def test_people_are_counted_against_us_and_each_group_has_one(curve, prior, fpr):
+    counts = people_counts(curve, prior=prior, fpr=fpr)
+    assert sum(counts.groups.values()) == counts.population
+    assert min(counts.members, counts.found, counts.flagged) >= 1
+    assert min(counts.groups.values()) >= 0
+    expected = float(curve.tpr(fpr)) * prior * counts.population
+    weak = curve.bound is ta.Bound.UPPER
+    assert (counts.found - expected) * (1 - 2 * weak) >= -1e-6
+    assert abs(counts.found - expected) < 1 + 1e-6
+    if curve.bound is not ta.Bound.UPPER and counts.population >= 1_000:
+        right = counts.found / (counts.found + counts.flagged)
+        assert right >= risk.ppv(curve, fpr=fpr, prior=prior) - 1e-6 / counts.found
+
+
+def test_people_stand_in_rows_and_each_has_a_dot():
+    figure = plot.people(LAPLACE, prior=0.1, fpr=0.05)
+    counts = people_counts(LAPLACE.curve(), prior=0.1, fpr=0.05)
+    places = [tuple(p) for one in figure.axes[0].lines for p in np.transpose(one.get_data())]
+    assert sorted(places) == [(x, y) for x in range(50) for y in range(20)]
+    drawn = {one.get_label(): len(one.get_xdata()) for one in figure.axes[0].lines}
+    assert drawn == {look.words: count for look, count in counts.groups.items()}
+    found = float(LAPLACE.curve().tpr(0.05)) * 100
+    assert counts.found == math.ceil(found)
+    assert figure.axes[0].get_title() == (
+        "Of 1,000 people, 100 are members: the best attack at FPR 0.05"
+    )
+    assert f"members flagged: {counts.found} (without the output: 5)" in legend(figure)
+
+
+def test_of_many_people_a_dot_is_several():
+    figure = plot.people(FOUND, prior=0.01, fpr=0.001)
+    assert legend(figure)[-1] == "A dot is 100 people; a smaller one is fewer."
+    assert sum(len(one.get_xdata()) for one in figure.axes[0].lines) == 1_000
+    assert (
+        figure.axes[0].get_title().startswith("Of 100,000 people, 1,000 are members: this attack")
+    )
 
 
 def top_words(figure):
@@ -425,7 +556,7 @@ def test_nothing_leaves_the_picture(name):
     assert words.x1 <= whole.x1
     assert words.y0 >= whole.y0
     assert words.y1 <= whole.y1
-    under = axes.xaxis.get_tightbbox(figure.canvas.get_renderer())
+    under = axes.xaxis.get_tightbbox(figure.canvas.get_renderer()) or axes.bbox
     assert axes.get_legend().get_window_extent().y1 < under.y0
 
 
@@ -520,7 +651,7 @@ def test_looks_are_the_observed_rates():
 
 def test_a_mechanism_that_is_claimed_is_drawn_as_a_promise():
     assert words_under(AUDITS["mechanism"]())[0] == (
-        "the claim: Gaussian(sigma=4.0, sensitivity=1.0) (no attacker does better)"
+        "the claim: Gaussian(sigma=4.0) (no attacker does better)"
     )
 
 
@@ -583,7 +714,7 @@ WIDE = {
     "many": choose.frontier(lambda e: ta.Laplace.with_epsilon(e), np.linspace(0.5, 50, 300)),
 }
 NUMBERED = {
-    **PICTURES,
+    **{name: picture for name, picture in PICTURES.items() if "people" not in name},
     **{name: lambda axes=None, found=found: plot.frontier(found, axes=axes)
        for name, found in WIDE.items()},
     **{f"chosen {k}": lambda axes=None, k=k: plot.frontier(
@@ -782,7 +913,7 @@ PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)]
     ("call", "message"),
     [
         (lambda: plot.tradeoff({}), NAMES + "{}"),
-        (lambda: plot.roc(LAPLACE), NAMES + "Laplace(scale=1.0, sensitivity=1.0)"),
+        (lambda: plot.roc(LAPLACE), NAMES + "Laplace(scale=1.0)"),
         (
             lambda: plot.compare({"x": 3}),
             "subjects['x'] must be a mechanism or a curve, got 3",
@@ -828,9 +959,26 @@ PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)]
         (lambda: plot.region_point(REGION, fpr=0.1, tpr=-1), "tpr must lie in [0, 1], got -1"),
         (lambda: plot.frontier([]), "found must be what choose.frontier(...) returns, got []"),
         (
-            lambda: plot.frontier(choose.frontier(ta.guarantee, [0.5, 1])),
-            "found must have margins, as the frontier of noise on a number has, got "
-            "FrontierRow(parameter=0.5, deviation=None, margin=None, risks=(",
+            lambda: plot.frontier(choose.frontier(ta.guarantee, [0, 1])),
+            "found must have parameters greater than 0, got FrontierRow(parameter=0.0, ",
+        ),
+        (
+            lambda: plot.frontier(FRONTIER, limits=[choose.at_most(0.1, risk.success, prior=0.5)]),
+            "limits must be on measures of the frontier (advantage, TPR at FPR 0.01, ",
+        ),
+        (
+            lambda: plot.frontier(FRONTIER, limits=[0.1]),
+            "limits must be choose.at_most(...) or choose.at_least(...), got 0.1",
+        ),
+        (
+            lambda: plot.profile(LAPLACE, delta=1e-9, least=1e-6),
+            "delta must be at least the smallest δ shown, least = 1e-06, got 1e-09",
+        ),
+        (lambda: plot.profile(3), "subjects must be a mechanism or a curve, got 3"),
+        (lambda: plot.people(3), "subject must be a mechanism or a curve, got 3"),
+        (
+            lambda: plot.people(LAPLACE, prior=0),
+            "prior must lie strictly between 0 and 1, got 0",
         ),
         (
             lambda: plot.frontier(choose.frontier(lambda e: ta.DiscreteLaplace(1 / e), [10])),

@@ -44,9 +44,7 @@ def without_picture(told):
 def test_a_claim_is_told_with_what_it_means():
     told = report.of(ta.Gaussian(2), unit=" one patient ", prior=0.001, fpr=0.05, delta=1e-6)
     curve = ta.Gaussian(2).curve()
-    assert told.headline == (
-        "CLAIM: Gaussian(sigma=2.0, sensitivity=1.0), with no evidence for or against it"
-    )
+    assert told.headline == ("CLAIM: Gaussian(sigma=2.0), with no evidence for or against it")
     assert (told.refuted, told.design, told.shown, told.ledger) == (None, None, (), None)
     assert told.unit == "one patient"
     assert told.neighbours == "add or remove one record (unbounded)"
@@ -103,7 +101,7 @@ def test_a_promise_says_for_whom_it_holds_and_states_no_neighbours():
     [
         (ta.guarantee(mu=1), "Gaussian DP with μ = 1", "≤ 4.3772", ["claim", "promise"]),
         (ta.guarantee(zcdp=0.1), "this curve", "≤ 1.9143", ["claim", "promise"]),
-        (ta.Promise(1), "Promise(epsilon=1.0, delta=0.0)", "≤ 1.0000", ["claim"]),
+        (ta.Promise(1), "Promise(epsilon=1.0)", "≤ 1.0000", ["claim"]),
         (ta.UniformNoise(10), repr(ta.UniformNoise(10)), "= 0.0000", ["claim"]),
         (ta.TruncatedLaplace(1, 5), repr(ta.TruncatedLaplace(1, 5)), "= ∞", ["claim"]),
     ],

@@ -148,7 +148,7 @@ def test_a_summary_asks_each_measure_with_its_own_arguments():
 @given(st.floats(1e-300, 1, exclude_max=True))
 @example(0.014)
 @example(1 - 2.0**-53)
-def test_a_precision_equal_to_the_prior_accuses_everyone(prior):
+def test_a_precision_equal_to_the_prior_flags_everyone(prior):
     fpr, tpr = risk.rates_from_precision(precision=prior, recall=1, prior=prior)
     assert fpr == pytest.approx(1, abs=1e-14)
     assert fpr <= 1 == tpr
@@ -165,3 +165,50 @@ def test_the_precision_of_full_recall_leads_back(prior, epsilon):
 def test_rates_at_the_corners_have_a_mu_without_a_warning():
     assert gaussian_mu(fpr=0, tpr=0) == 0
     assert gaussian_mu(fpr=[0, 1, 0, 1], tpr=[0, 1, 1, 0]).tolist() == [0, 0, np.inf, np.inf]
+
+
+@given(st.floats(1e-9, 1, exclude_max=True), st.floats(1e-6, 1, exclude_max=True))
+@example(0.01, 0.01)
+@example(0.5, 0.5)
+def test_a_baseline_is_what_an_attacker_has_without_the_output(prior, rate):
+    blind = {
+        "advantage": 0,
+        "tpr": rate,
+        "ppv": prior,
+        "precision": prior,
+        "max_posterior": prior,
+        "f_score": 1.25 / (1.25 + (1 - prior) / prior),
+        "success": max(prior, 1 - prior),
+        "bayes_error": min(prior, 1 - prior),
+        "auc": 0.5,
+        "epsilon": 0,
+    }
+    about = {"prior": prior, "fpr": rate, "recall": rate, "weight": 0.5}
+    for curve in (ta.guarantee(epsilon=1), ta.Gaussian(sigma=2).curve()):
+        readings = risk.summary(curve, **about)
+        assert {each.key: each.baseline for each in readings} == pytest.approx(blind, rel=1e-12)
+    # Perfect privacy leaves an attacker there.
+    for reading in risk.summary(ta.guarantee(epsilon=0), **about):
+        assert reading.value == pytest.approx(blind[reading.key], rel=1e-12)
+        assert reading.gain == 0
+        assert reading.columns[2] == "0"
+
+
+@pytest.mark.parametrize("curve", [ta.guarantee(1), ta.attack(points=[(0.1, 0.3)])])
+def test_a_gain_is_rounded_conservatively(curve):
+    stronger = curve.bound is ta.Bound.LOWER
+    for reading in risk.summary(curve, prior=0.3):
+        gain = abs(reading.value - reading.baseline)
+        shown = float(reading.columns[2])
+        assert shown >= gain - 1e-12 if stronger else shown <= gain + 1e-12
+        assert shown == pytest.approx(gain, abs=1.1e-4)
+
+
+def test_a_high_accuracy_at_a_rare_membership_is_seen_to_be_no_gain():
+    readings = {one.key: one for one in risk.summary(ta.Gaussian(2).curve(), prior=0.01)}
+    accuracy = readings["success"]
+    assert str(accuracy) == "accuracy = 0.9900 (baseline 0.9900)"
+    assert accuracy.columns == ("0.9900", "= 0.9900", "0")
+    assert accuracy.meaning == (
+        'accuracy of the best attack; always guessing "non-member" gives 0.9900'
+    )

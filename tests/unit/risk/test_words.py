@@ -14,23 +14,53 @@ import tellapart as ta
 from tellapart import risk
 from tellapart.curve.atomic import AtomicCurve
 
+NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
+
 
 def test_a_promise_in_words():
     assert risk.words(ta.guarantee(epsilon=1), prior=0.01).splitlines() == [
-        "Of 1,000 people, 10 are members.",
-        "An attacker who wrongly accuses 1 % of the others (9.9 of 990) finds at most 0.28 of the "
-        "10 members; a guess would find 0.1.",
-        "Of 100 such accusations, at most 2.68 are right; of 100 guesses, 1.",
+        "Of 10,000 people, 100 are members.",
+        "At FPR 0.01 (99 of 9,900 non-members flagged), at most 2.8 of the 100 members are "
+        "flagged; without the output, 1.",
+        "Of 100 people flagged, at most 2.68 are members; without the output, 1.",
         "No output raises the odds of membership from 1 to 99 to more than 1 to 36.4.",
-        "Whatever share it accuses, it finds members at most 46.3 percentage points more often "
-        "than it accuses others.",
+        "At every FPR, members are flagged at most 46.3 percentage points more often than "
+        "non-members.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("prior", "fpr", "start"),
+    [
+        (0.5, 0.01, "Of 1,000 people, 500 are members."),
+        (0.001, 0.001, "Of 1,000,000 people, 1,000 are members."),
+        (0.999, 0.01, "Of 100,000 people, 99,900 are members."),
+        (1e-200, 1e-200, "Of 1e+15 people, 1e-185 are members on average."),
+    ],
+)
+def test_the_population_is_chosen_so_that_every_count_is_at_least_one(prior, fpr, start):
+    words = risk.words(ta.guarantee(epsilon=1), prior=prior, fpr=fpr)
+    assert words.splitlines()[0] == start
+
+
+@given(st.floats(1e-6, 1, exclude_max=True), st.floats(1e-6, 0.5), st.floats(0, 8))
+def test_counts_of_a_chosen_population_are_at_least_one(prior, fpr, epsilon):
+    words = risk.words(ta.guarantee(epsilon), prior=prior, fpr=fpr)
+    second = words.splitlines()[1].partition(" (")[2]
+    counts = [float(number.replace(",", "")) for number in re.findall(NUMBER, second)]
+    assert len(counts) == 5
+    assert min(counts) >= 1 - 1e-3 or prior > 1 - 1e-5
+
+
+def test_a_population_that_was_asked_for_stays():
+    words = risk.words(ta.guarantee(epsilon=1), prior=0.001, out_of=1000)
+    assert words.startswith("Of 1,000 people, 1 is a member.")
 
 
 def test_an_attack_in_words_and_one_member_in_the_singular():
     told = risk.words(ta.attack(points=[(0.01, 0.2)]), prior=0.5, out_of=2).splitlines()
     assert told[0] == "Of 2 people, 1 is a member."
-    assert "finds at least 0.2 of the 1 member;" in told[1]
+    assert "at least 0.2 of the 1 member are flagged;" in told[1]
     assert told[3] == "Some output raises the odds of membership from 1 to 1 to at least 20 to 1."
 
 
@@ -56,9 +86,6 @@ def test_part_of_a_person_is_an_average():
     assert told[0] == "Of 1 person, 0.3333 are members on average."
 
 
-NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
-
-
 def told_numbers(pattern, text):
     """The numbers that stand in the places marked # of a pattern."""
     found = re.search(pattern.replace("#", NUMBER), text)
@@ -74,9 +101,9 @@ def test_no_number_overstates_privacy(epsilon, prior, fpr):
     ):
         told = risk.words(curve, prior=prior, out_of=1000, fpr=fpr)
         said = [
-            *told_numbers(rf"finds {limit} # of the", told),
-            *told_numbers(rf"accusations, {limit} #", told),
-            *told_numbers(rf"finds members {limit} # percentage", told),
+            *told_numbers(rf"flagged\), {limit} # of the", told),
+            *told_numbers(rf"people flagged, {limit} #", told),
+            *told_numbers(rf"members are flagged {limit} # percentage", told),
         ]
         truth = [
             1000 * prior * curve.tpr(fpr),
@@ -137,27 +164,30 @@ def test_no_more_members_than_there_are_and_one_is_singular(epsilon, prior, peop
     ):
         told = risk.words(curve, prior=prior, out_of=people, fpr=fpr)
         (members,) = told_numbers("^Of .*, # (?:is a member|are members)", told)
-        found, among = told_numbers("finds at (?:most|least) # of the # member", told)
+        found, among = told_numbers(r"flagged\), at (?:most|least) # of the # member", told)
         assert found <= among == members
-        (guessed,) = told_numbers("a guess would find #", told)
+        (guessed,) = told_numbers(
+            "are flagged; without the output, #", told.replace("is flagged", "are flagged")
+        )
         assert guessed <= members
         for pattern in (
             "^Of # (person|people)",
             ", # (is a member|are members)",
-            "of the # (members?);",
-            "accusations, at (?:most|least) # (is|are) right",
-            "finds members at (?:most|least) # percentage (points?) more",
+            "of the # (members?) (?:is|are) flagged",
+            r"flagged\), at (?:most|least) # of the .* (is|are) flagged",
+            "people flagged, at (?:most|least) # (is a member|are members)",
+            "members are flagged at (?:most|least) # percentage (points?) more",
         ):
             number, noun = re.search(pattern.replace("#", NUMBER), told).groups()
             singular = noun in ("person", "is a member", "member", "is", "point")
             assert singular == (number == "1"), told
 
 
-def test_one_right_accusation_is_singular():
+def test_one_member_among_those_flagged_is_singular():
     # A PPV just under 1 % is rounded up to 1.
     prior = 0.01 / (0.01 + 0.99 * np.e) * (1 - 1e-9)
     told = risk.words(ta.guarantee(1), prior=prior).splitlines()
-    assert "at most 1 is right" in told[2]
+    assert "at most 1 is a member" in told[2]
 
 
 @pytest.mark.parametrize(

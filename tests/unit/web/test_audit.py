@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.summary import DESIGNS
+from tellapart.drawing.record import Ink, Mark
 from tellapart.errors import BadScores, InvalidArgument
 from tellapart.report.html import page
 from tellapart.web import controls, example, view
-from tellapart.web.answer import Ink, Mark, Table
+from tellapart.web.answer import Table
 from tellapart.web.view import Dropped
 from tellapart.web.views.audit import VIEW, AuditState
 

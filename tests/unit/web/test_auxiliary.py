@@ -11,8 +11,9 @@ import pytest
 from copied_code import printed
 
 from tellapart.cli import main
+from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.web.answer import Answer, Mark, Table
+from tellapart.web.answer import Answer, Table
 from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.views.auxiliary import VIEW, AuxiliaryState
 

@@ -6,10 +6,10 @@ from copied_code import printed
 
 from tellapart import risk
 from tellapart.choose import at_least, at_most
+from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.risk.catalogue import limited
-from tellapart.web.answer import Mark
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
 from tellapart.web.views import choose

@@ -6,7 +6,7 @@ from copied_code import printed
 from tellapart import choose, deployments
 from tellapart.choose.comparison import GAPS
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 from tellapart.web.answer import Words
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
@@ -93,7 +93,7 @@ def test_the_headline_names_who_leaks_most_or_that_it_depends():
     def headline(*texts):
         return VIEW.answer(asked(**{f"m{k + 1}": x for k, x in enumerate(texts)})).headline
 
-    pair = choose.compare({x: named(x) for x in ("laplace:epsilon=1", "gaussian:sigma=1")}).pairs[0]
+    pair = choose.compare({x: parse(x) for x in ("laplace:epsilon=1", "gaussian:sigma=1")}).pairs[0]
     assert headline() == str(pair)
     most = headline("laplace:epsilon=1", "laplace:epsilon=3", "staircase:epsilon=2")
     assert most.startswith("laplace:epsilon=3 leaks at least as much as each of the others")
@@ -108,7 +108,7 @@ def test_crossings_lie_on_both_curves(picture):
     drawing = VIEW.answer(asked(picture=picture)).drawing
     assert len(drawing.spots) == 2
     for text in ("laplace:epsilon=1", "gaussian:sigma=1"):
-        curve = named(text).curve()
+        curve = parse(text).curve()
         for spot in drawing.spots:
             height = curve.tpr(spot.x) if picture.startswith("roc") else curve.beta(spot.x)
             assert spot.y == pytest.approx(float(height), abs=1e-9)

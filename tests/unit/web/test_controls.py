@@ -2,9 +2,10 @@
 
 import pytest
 
+from tellapart import pictures
+from tellapart.drawing.record import Mark
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, PrivateSide
-from tellapart.web import controls, pictures
-from tellapart.web.answer import Mark
+from tellapart.web import controls
 from tellapart.web.controls import ControlGroup, Dial
 from tellapart.web.views import VIEWS
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import audit
 from tellapart.cli import main
+from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web.answer import Answer, Mark, Table
+from tellapart.web.answer import Answer, Table
 from tellapart.web.views.point import VIEW, PointState
 
 
@@ -79,7 +80,7 @@ def test_random_points_are_judged_as_by_four_inequalities() -> None:
 
 @pytest.mark.parametrize("claim", ["laplace:epsilon=1", "gaussian:sigma=1", "any:mu=0.5"])
 def test_random_points_are_judged_as_by_the_mechanisms_own_curve(claim: str) -> None:
-    curve, rng = curve_of(named(claim)), np.random.default_rng(6)
+    curve, rng = curve_of(parse(claim)), np.random.default_rng(6)
     for fpr, tpr in rng.random((60, 2)):
         allowed, least = curve.tpr(fpr), 1 - curve.tpr(1 - fpr)
         answer = shown(claim=claim, fpr=fpr, tpr=tpr, others=0)

@@ -259,7 +259,7 @@ def total_finite_mass(losses: Losses) -> FiniteMass:
     return FiniteMass(absent, present)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnclosedCurve(TradeoffCurve):
     """Steps seen together, from below: ε is mostly within 1e-4·max(1, ε), every error counted."""
 

@@ -193,7 +193,7 @@ class Total:
         return np.asarray(sum([count * law.decay(c, y) for law, count in self._parts]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComposedCurve(ThresholdCurve):
     """Independent steps seen together: each (law of the loss, how often), in one order.
 
@@ -306,7 +306,7 @@ def _gentle(law: LossLaw) -> bool:
     return not isinstance(forward, MixtureLoss) or forward.mu <= _STEEPEST
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EitherOrder(ThresholdCurve):
     """The lower convex envelope of a composition and its mirror: what holds for both orders."""
 

@@ -74,7 +74,7 @@ def _end(test: TradeoffCurve) -> float:
 _FURTHEST = 1e300
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneStep(TradeoffCurve):
     """A step known by the law of its loss."""
 

@@ -82,7 +82,7 @@ def with_infinite_loss(rest: TradeoffCurve, finite_mass: FiniteMass) -> Tradeoff
     return InfiniteLossCurve(rest, finite_mass)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InfiniteLossCurve(TradeoffCurve):
     """A test that reveals all with some chance, around what it shows otherwise."""
 

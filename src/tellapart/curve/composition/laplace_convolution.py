@@ -29,7 +29,7 @@ _PIECE = 16.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PanelsCurve(SymmetricCurve):
     """A symmetric law of the loss with atoms, and polynomials between some edges.
 

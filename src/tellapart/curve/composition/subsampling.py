@@ -14,7 +14,7 @@ from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.closed import SymmetricCurve
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SampledCurve(TradeoffCurve):
     """P against (1 − rate)·P + rate·Q: the record is in the sample with probability ``rate``."""
 
@@ -76,7 +76,7 @@ class SampledCurve(TradeoffCurve):
         return self.rate * self.base._delta_at_infinity()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnsampledCurve(TradeoffCurve):
     """The mirror of a `SampledCurve`: (1 − rate)·P + rate·Q against P. Its loss is bounded."""
 
@@ -119,7 +119,7 @@ class UnsampledCurve(TradeoffCurve):
         return 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReplacedCurve(SymmetricCurve):
     """The pair for both orders whose profile at ε ≥ 0 is that of a `SampledCurve`.
 

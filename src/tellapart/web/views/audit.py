@@ -16,13 +16,14 @@ from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, 
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
 from tellapart.data.sources import FileLimits, Source
+from tellapart.drawing.record import Drawing, Mark
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import KINDS, named
+from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Report
 from tellapart.report.model import Input
 from tellapart.web import controls, limits
-from tellapart.web.answer import Answer, Drawing, Mark, Table, Words
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 from tellapart.web.server import example
 from tellapart.web.view import Dropped, View
@@ -218,12 +219,12 @@ def _judged(state: AuditState, scores: Scores) -> AuditResult:
     if state.design == "one-model":
         return metrics(scores)
     audit = many_runs if state.design == "many-runs" else one_run
-    return judge(named(state.mechanism), audit(scores, state.confidence), name=_name(state))
+    return judge(parse(state.mechanism), audit(scores, state.confidence), name=_name(state))
 
 
 def _name(state: AuditState) -> str | None:
     """What people call the claim; None where it says so itself."""
-    plain = isinstance(named(state.mechanism), GuaranteeCurve | GaussianCurve)
+    plain = isinstance(parse(state.mechanism), GuaranteeCurve | GaussianCurve)
     return None if plain else state.mechanism
 
 
@@ -265,7 +266,7 @@ def _wanted(state: AuditState) -> Answer:
 
 
 def _claim(state: AuditState) -> Drawing:
-    return evidence.claimed(state.picture, curve_of(named(state.mechanism)), state.mechanism)
+    return evidence.claimed(state.picture, curve_of(parse(state.mechanism)), state.mechanism)
 
 
 def _python(state: AuditState, held: Dropped) -> str:
@@ -289,10 +290,10 @@ def _python(state: AuditState, held: Dropped) -> str:
     design = state.design.replace("-", "_")
     return f"""\
 from tellapart import audit, report
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 {first}
 {read}evidence = audit.{design}(scores, {state.confidence!r})
-verdict = audit.judge(named({state.mechanism!r}), evidence{name})
+verdict = audit.judge(parse({state.mechanism!r}), evidence{name})
 told = report.of(verdict, scores=scores, brief=True)
 {_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, DELTAS))}}}):
     print(f"ε at δ = {{delta:g}}", evidence.epsilon_lower(delta))

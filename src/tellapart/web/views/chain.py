@@ -8,9 +8,10 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._numeric.text import fixed
+from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.worlds import MarkovChain, Sum
 from tellapart.worlds.frameworks import group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side

@@ -8,7 +8,7 @@ from dataclasses import dataclass, make_dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tellapart import _checks, risk
+from tellapart import _checks, pictures, risk
 from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
 from tellapart.choose.calibrate import Choice
@@ -16,11 +16,12 @@ from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, arguments, limited
-from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, risks_table
+from tellapart.web import controls
+from tellapart.web.answer import Answer, Table, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,

@@ -11,11 +11,12 @@ import numpy as np
 from tellapart import _checks, choose
 from tellapart._numeric.text import fixed
 from tellapart.choose.limit import Limit
+from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.pictures import INKS
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
-from tellapart.web.answer import Answer, Axis, Drawing, Ink, Mark, Spot, Table, Trace, Words
-from tellapart.web.pictures import INKS
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.worlds import Adversary
 
 # The risks of the founding paper, as sentences name them; the catalogue says all else of them.

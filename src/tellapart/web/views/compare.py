@@ -9,14 +9,15 @@ from functools import lru_cache
 from itertools import combinations
 from operator import attrgetter
 
-from tellapart import _checks, risk
+from tellapart import _checks, pictures, risk
 from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
-from tellapart.mechanisms.catalogue import KINDS, REPETITION, named, terms
+from tellapart.drawing.record import Ink, Spot
+from tellapart.mechanisms.catalogue import KINDS, REPETITION, parse, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
-from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Ink, Spot, Table, Words
+from tellapart.web import controls
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
 from tellapart.web.view import View
 
@@ -72,13 +73,13 @@ def _deployment(key: str) -> Deployment:
 
 def python_of(state: CompareState) -> str:
     """The comparison by the library, with all that the page tells of it."""
-    named_ones = "".join(f"    {text!r}: named({text!r}),\n" for text in _texts(state))
+    named_ones = "".join(f"    {text!r}: parse({text!r}),\n" for text in _texts(state))
     deployed = "".join(
         f"    {deployment.name!r}: deployments.find({deployment.key!r})[0].curve(),\n"
         for deployment in dict.fromkeys(state.deployments.values())
     )
     imports = "choose, deployments" if deployed else "choose"
-    also = "from tellapart.mechanisms.catalogue import named\n" if named_ones else ""
+    also = "from tellapart.mechanisms.catalogue import parse\n" if named_ones else ""
     return f"""\
 from tellapart import {imports}
 {also}
@@ -190,7 +191,7 @@ def _composed(text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _subject(name: str) -> Subject:
-    return _NAMES[name].curve() if name in _NAMES else named(name)
+    return _NAMES[name].curve() if name in _NAMES else parse(name)
 
 
 @lru_cache(maxsize=256)

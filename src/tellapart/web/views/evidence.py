@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tellapart import pictures
 from tellapart._checks import Array
 from tellapart.audit import Verdict
 from tellapart.audit.attack_metrics import Metrics, attacked
@@ -16,10 +17,10 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.drawing.record import Drawing, Ink, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web import pictures
-from tellapart.web.answer import Drawing, Ink, Table, Trace, Words
+from tellapart.web.answer import Table, Words
 
 KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
 _LEAST = 1e-4

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from tellapart import _checks, report, risk
+from tellapart import _checks, pictures, report, risk
 from tellapart.curve.base import TradeoffCurve
-from tellapart.mechanisms.catalogue import named
+from tellapart.drawing.record import Ink, Spot
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
-from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Ink, Spot, Words, risks_table
+from tellapart.web import controls
+from tellapart.web.answer import Answer, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.view import View
 
@@ -46,14 +47,14 @@ def _controls_of(state: ExploreState) -> list[Control]:
 
 
 def _answer(state: ExploreState) -> Answer:
-    subject = named(state.mechanism)
+    subject = parse(state.mechanism)
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
     readings = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
-    sentences = risk.words(curve, prior=prior, out_of=_people(prior), fpr=state.fpr).splitlines()
+    sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
     return Answer(
         headline=state.mechanism,
-        sentences=(f"Numbers hold {scope(subject)}.",),
+        sentences=(f"These numbers are {scope(subject)}.",),
         drawing=pictures.draw(
             state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
         ),
@@ -67,11 +68,6 @@ def _answer(state: ExploreState) -> Answer:
     )
 
 
-def _people(prior: float) -> int:
-    """So many people that a member is among them, but no more than there are."""
-    return next((10**k for k in range(3, 10) if prior * 10**k >= 1 - 1e-9), 10**10)
-
-
 def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
     """The attacker that the numbers are about."""
     tpr = float(curve.tpr(state.fpr))
@@ -82,34 +78,31 @@ def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
 def _python(state: ExploreState) -> str:
     return f"""\
 from tellapart import risk
-from tellapart.mechanisms.catalogue import named
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of
 
-curve = curve_of(named({state.mechanism!r}))
+curve = curve_of(parse({state.mechanism!r}))
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
     print(one)
-print(risk.words(curve, prior={state.prior!r}, out_of={_people(state.prior):_}, fpr={state.fpr!r}))
+print(risk.words(curve, prior={state.prior!r}, fpr={state.fpr!r}))
 """
 
 
 def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
-    people = _people(state.prior)
-    crowd = "" if people == 1_000 else f" --out-of {people}"
     where = controls.at_delta_option(state.mechanism, state.at_delta)
     return (
         f"tellapart {does} {shlex.quote(state.mechanism)}{target} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{where}{crowd}"
+        f"--fpr {state.fpr!r}{where}"
     )
 
 
 def _report(state: ExploreState) -> report.Report:
     return report.of(
-        named(state.mechanism),
+        parse(state.mechanism),
         name=state.mechanism,
         prior=state.prior,
         fpr=state.fpr,
         delta=state.delta,
-        out_of=_people(state.prior),
         command=_command(state, "report", " report.html"),
     )
 
@@ -118,9 +111,9 @@ VIEW = View(
     "/",
     "Explore",
     "What can an attacker who sees the output do?",
-    "Records of some people went in: the members. An attacker sees what came out and accuses "
-    "people of being members. At ε = 0 it can only guess, along the dashed line; the larger ε, the "
-    "further its curve may bend away from that, and the less private everyone is.",
+    "Members are those whose records are in the data. A membership inference attack sees the "
+    "output and flags people as members. At ε = 0 it can only guess, along the dashed line; the "
+    "larger ε, the further the trade-off curve moves away from it.",
     ExploreState,
     _controls_of,
     _answer,

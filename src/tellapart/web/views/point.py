@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-from tellapart import _checks, audit, risk
+from tellapart import _checks, audit, pictures, risk
 from tellapart._numeric.text import Scale, fixed
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.counts.intervals import clopper_pearson
@@ -13,11 +13,12 @@ from tellapart.audit.evidence.count import CORNER
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
-from tellapart.mechanisms.catalogue import named
+from tellapart.drawing.record import Drawing, Ink, Mark, Spot, Trace
+from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import DELTA
-from tellapart.web import controls, pictures
-from tellapart.web.answer import Answer, Drawing, Ink, Mark, Spot, Table, Trace
+from tellapart.web import controls
+from tellapart.web.answer import Answer, Table
 from tellapart.web.controls import Control, ControlGroup, Dial, Select
 from tellapart.web.view import View
 
@@ -94,9 +95,9 @@ def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str
         "from types import SimpleNamespace\n" if sample is None else "",
         imports,
         f"from tellapart import {'risk' if sample is None else 'audit, risk'}",
-        "from tellapart.mechanisms.catalogue import named",
+        "from tellapart.mechanisms.catalogue import parse",
         "from tellapart.mechanisms.subject import curve_of\n",
-        f"claim = named({claim!r})",
+        f"claim = parse({claim!r})",
         f"attack = {attack if sample is None else f'audit.{sample.counts!r}'}",
         f"for failure in {region}.failures(attack.fpr, {fnr}):",
         "    print(failure)",
@@ -195,7 +196,7 @@ def _controls_of(state: PointState) -> list[Control]:
     )
     picture = controls.picture_select(state.picture, _KINDS)
     shown = [attack, *controls.mechanism("claim", state.claim, "Claim"), picture]
-    if isinstance(named(state.claim), GuaranteeCurve):
+    if isinstance(parse(state.claim), GuaranteeCurve):
         return shown
     return [*shown, *controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
 
@@ -211,7 +212,7 @@ def _count(field: str, label: str, value: int) -> Dial:
 
 
 def _answer(state: PointState) -> Answer:
-    subject = named(state.claim)
+    subject = parse(state.claim)
     curve = curve_of(subject)
     if state.design not in ("", *_DESIGNS):
         _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)

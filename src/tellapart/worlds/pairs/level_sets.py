@@ -47,7 +47,7 @@ class Crossings(NamedTuple):
     end: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixturePair(TradeoffCurve):
     """Two mixtures of one noise, ``present`` told from ``absent``, in units of that noise.
 

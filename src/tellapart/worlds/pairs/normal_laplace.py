@@ -31,7 +31,7 @@ _NEGLIGIBLE = 1e-9
 _DEEPEST = 750.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NormalLaplaceCurve(SymmetricCurve):
     """Two laws of normal plus Laplace noise whose centres lie ``shift`` apart.
 

@@ -241,7 +241,7 @@ class _Prior(NamedTuple):
     weights: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OneSidedCurve(TradeoffCurve):
     """Two hypotheses about a centre, each with its own spread of centres.
 

@@ -1,4 +1,4 @@
-"""Trade-off curves drawn on the page: trade-off, ROC, precision and recall, privacy region."""
+"""Charts of trade-off curves: trade-off, ROC, precision and recall, privacy region."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.risk import precision
-from tellapart.web.answer import Axis, Drawing, Ink, Spot, Trace
 
 INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
 # Dense where curves bend: at rare false accusations and at few misses.
