@@ -6,6 +6,7 @@ package adds options for seeds and samples, and a summary of all that was probed
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
@@ -17,7 +18,7 @@ from tellapart import _checks
 from tellapart.audit import Verdict, probe
 from tellapart.audit.verdict import describe
 from tellapart.curve.guarantees import guarantee
-from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.errors import InvalidArgument, NotCertified, TellapartError, Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
 __all__ = ["assert_private"]
@@ -47,7 +48,8 @@ def assert_private(
 
     The claim is (``epsilon``, ``delta``), or ``claim``, any mechanism or curve. A mechanism that
     keeps it fails with probability ``false_alarm`` at most, over seeds, and with one seed always
-    or never. Passing proves nothing: another attack or another pair of inputs may show more.
+    or never. Passing proves nothing: another attack or another pair of inputs may show more. A test
+    that no outcome of so few calls could fail is refused, with how many it takes.
     Without ``samples`` there are 100,000 calls on each input, without ``seed`` it is 0, unless
     pytest's ``--tellapart-samples`` and ``--tellapart-seed`` say otherwise.
 
@@ -87,6 +89,24 @@ def assert_private(
             f"{name} is not private as claimed ({count:,} calls on each input).\n{verdict}\n"
             f"To see it again: {_again(key, count)}"
         )
+    if not verdict.could_refute:
+        raise InvalidArgument(f"{name}: {_hopeless(verdict, count, alarm)}")
+
+
+def _hopeless(verdict: Verdict, samples: int, alarm: float) -> str:
+    """What to say of a test that could not have failed, whatever the mechanism does."""
+    claim = f"the claim {verdict.name}"
+    if verdict.allows_all:
+        return f"{claim} allows everything (δ = 1), so that this test can never fail"
+    try:
+        factor = verdict.samples_to_judge
+    except (Unsupported, NotCertified):
+        factor = math.inf
+    more = f"at least about {math.ceil(factor * samples):,}" if factor < math.inf else "more"
+    return (
+        f"samples must be {more} for {claim} at false_alarm {alarm:g}, as no outcome of fewer "
+        f"calls could fail this test, got {samples:,}"
+    )
 
 
 def _promised(epsilon: float | None, delta: float, claim: Subject | None) -> Subject:
@@ -127,6 +147,7 @@ def _record(about: dict[str, Any], begin: float, calls: int, verdict: Verdict | 
     if verdict is not None:
         could_refute = verdict.could_refute
         outcome = "not refuted" if could_refute else "TOO FEW CALLS TO REFUTE"
+        outcome = "ALLOWS EVERYTHING" if verdict.allows_all else outcome
         outcome = "REFUTED" if verdict.refuted else outcome
         shown = float(verdict.epsilon_lower().value)
     seconds = time.perf_counter() - begin

@@ -154,15 +154,21 @@ def test_every_claim_that_so_few_calls_cannot_refute_is_named(pytester, claim):
     test = f"assert_private(hasty_count, [1], [1, 2], {claim}, samples=20)"
     pytester.makepyfile(f"import tellapart as ta\n{MECHANISMS}\ndef test_it():\n    {test}\n")
     result = pytester.runpytest("-q")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*hasty_count: * TOO FEW CALLS TO REFUTE, *"])
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E   *InvalidArgument: hasty_count: samples must be at least about * for the claim *, "
+            "got 20",
+            "*hasty_count: * TOO FEW CALLS TO REFUTE, *",
+        ]
+    )
 
 
 @pytest.mark.parametrize("loud", [(), ("-q",), ("-qq",)])
-def test_a_probe_that_could_not_have_failed_is_shown_as_such(pytester, loud):
+def test_a_probe_that_could_not_have_failed_fails_and_is_shown_as_such(pytester, loud):
     pytester.makepyfile(GOOD)
     result = pytester.runpytest("--tellapart-samples=20", *loud)
-    assert result.ret == 0
+    assert result.ret == 1
     result.stdout.fnmatch_lines(["*noisy_count: * TOO FEW CALLS TO REFUTE, *; 40 calls, *"])
 
 

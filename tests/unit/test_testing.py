@@ -1,7 +1,9 @@
 """The one line for test suites."""
 
+import re
 import time
 
+import numpy as np
 import pytest
 
 import tellapart as ta
@@ -34,6 +36,31 @@ def test_one_that_breaks_it_fails_and_says_how():
     )
     assert "seed=3" in said.splitlines()[-1]
     assert "samples=20000" in said.splitlines()[-1]
+
+
+def open_book(data, rng, size=None):
+    return np.full(() if size is None else size, float(len(data)))
+
+
+@pytest.mark.parametrize("claim", [{"epsilon": 1}, {"epsilon": 0, "delta": 0.5}], ids=str)
+def test_a_test_that_cannot_fail_does_not_pass_and_says_what_it_takes(claim):
+    """From so many calls on, a verdict is given."""
+    with pytest.raises(ta.InvalidArgument) as failure:
+        assert_private(noisy_count(1.0), [1], [1, 2], samples=20, **claim)
+    said = re.fullmatch(
+        r"noisy_count.*count: samples must be at least about ([\d,]+) for the claim ε = .*, as no "
+        r"outcome of fewer calls could fail this test, got 20",
+        str(failure.value),
+    )
+    needed = int(said[1].replace(",", ""))
+    assert_private(noisy_count(10.0), [1], [1, 2], samples=needed, **claim)
+    with pytest.raises(ta.InvalidArgument, match="could fail this test"):
+        assert_private(noisy_count(10.0), [1], [1, 2], samples=max(needed // 2, 20), **claim)
+
+
+def test_a_claim_that_allows_everything_is_no_test():
+    with pytest.raises(ta.InvalidArgument, match=r"allows everything \(δ = 1\), so that this test"):
+        assert_private(open_book, [1], [1, 2], epsilon=0, delta=1, samples=1_000)
 
 
 def test_any_claim_may_be_made():

@@ -32,6 +32,7 @@ _FREE = (
     "claims (any number of ε, δ, μ or curves) and forms of the test: each refutes from some number "
     "of right guesses upwards, so no true claim falls unless the first of them to fall does"
 )
+_FAMILY = "a few numbers of guesses"
 # Read off the output, numbers of guesses may differ in which claim falls first.
 _FREE_AT_ONE_DELTA = (
     "claims at one δ (any number of ε, or all δ at one ε): where one of them falls, so do all that "
@@ -75,13 +76,22 @@ class GuessEvidence(Evidence):
         each = list(zip(self.tries, needed, strict=True))
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
+    @property
+    def as_many(self) -> str:  # type: ignore[override]
+        """Guesses whose number was fixed grow by fixing more of them, not by canaries alone."""
+        fixed = self.method == Guessing.name
+        return "as many guesses, of as many times the canaries" if fixed else "as many"
+
     def at_best(self) -> GuessEvidence:
         """Every guess right; of a number of guesses chosen on held-out canaries, any number."""
         return replace(self, tries=tuple(right for made in self.tries for right in made.perfect()))
 
     def scaled(self, factor: float) -> GuessEvidence:
-        many = (_scaled(guessed, factor) for guessed in self.tries)
-        return replace(self, tries=tuple(many))
+        many = tuple(_scaled(guessed, factor) for guessed in self.tries)
+        if self.method == _FAMILY:  # of more canaries, more numbers of guesses are tried
+            share = len(many) / len(family(many[0].guesses.canaries))
+            many = tuple(replace(guessed, level=guessed.level * share) for guessed in many)
+        return replace(self, tries=many)
 
     def at_level(self, level: float) -> GuessEvidence:
         factor = level / self.ledger.level
@@ -116,7 +126,7 @@ def one_run(
         share = level / len(numbers)
         tries = tuple(fixed(ranking, *pair, share) for pair in numbers)
         entry = Entry("numbers of guesses", len(numbers), share)
-        return GuessEvidence(tries, Ledger(level, (entry,), (_FREE,)), "a few numbers of guesses")
+        return GuessEvidence(tries, Ledger(level, (entry,), (_FREE,)), _FAMILY)
     if isinstance(method, Guessing):
         guessed = fixed(ranking, method.guesses_in, method.guesses_out, level)
         entry = Entry("one number of guesses", 1, level)

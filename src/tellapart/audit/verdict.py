@@ -210,6 +210,25 @@ class Verdict:
         """
         return self.refuted or self.evidence.could_refute(self.claim)
 
+    @cached_property
+    def allows_all(self) -> bool:
+        """Whether the claim allows every attack (δ = 1): then no mechanism can break it."""
+        return float(curve_of(self.claim, "claim").beta(0.0)) <= 0
+
+    @cached_property
+    def samples_to_judge(self) -> float:
+        """From how many times the samples on some outcome could refute the claim; inf is never.
+
+        Each number is tried: in one run a δ may count more with every canary.
+        """
+        if self.could_refute:
+            return 1.0
+        if self.allows_all or not self.evidence.can_refute:
+            return math.inf
+        factors = (_FINE**steps for steps in range(1, round(math.log(_MOST, _FINE)) + 1))
+        could = (k for k in factors if self.evidence.scaled(k).could_refute(self.claim))
+        return next(could, math.inf)
+
     @property
     def power(self) -> str:
         """What would have been found, and for which attack that holds."""
@@ -266,6 +285,8 @@ class Verdict:
         """Whether the claim is refuted, and how surely or why not: words without the claim."""
         if not self.evidence.can_refute:
             return "NO VERDICT", "as a Bayesian bound can refute nothing"
+        if self.allows_all:
+            return "NO VERDICT", "as it allows everything (δ = 1): no mechanism can break it"
         sure = f"at {percent(self.confidence)} confidence"
         if not self.could_refute:
             return "NO VERDICT", f"as no outcome of so few samples could refute it {sure}"
@@ -284,10 +305,11 @@ class Verdict:
         telling = self.evidence.telling(self.delta) if self.evidence.calls else ""
         if self.finding is None and telling:
             lines.append(f"Most telling: {telling}.")
-        if self.finding is None:
+        if self.finding is None and not self.allows_all:
             lines.append("This does not show that the claim is true.")
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
+        if not self.evidence.can_refute or self.allows_all:
             return lines
         try:
             detected, _ = self._strength
@@ -320,26 +342,22 @@ class Verdict:
         return (
             f"More samples: these speak against the claim at {percent(1 - _HINT)} confidence, as "
             "at most one true claim in ten does. About "
-            f"{_times(needed)} times as many would refute it if the rates at the most telling look "
-            "stay as observed; to audit again for this reason is a second look, and paid for."
+            f"{_times(needed)} times {self.evidence.as_many} would refute it if the rates at the "
+            "most telling look stay as observed; to audit again for this reason is a second look, "
+            "and paid for."
         )
 
     def _enough(self) -> str:
         """From how many samples on some outcome could refute the claim."""
-        most = round(math.log(_MOST, _FINE))
-
-        def could(steps: int) -> bool:
-            return self.evidence.scaled(_FINE**steps).could_refute(self.claim)
-
         try:
-            steps = first_whole(could, 0, most)
+            factor = self.samples_to_judge
         except (Unsupported, NotCertified) as error:
             return f"More samples: {error}."
-        if steps >= most and not could(most):
+        if math.isinf(factor):
             return "More samples: no number of them could refute the claim by these looks."
         return (
-            f"More samples: with about {_times(_FINE**steps)} times as many, the best outcome "
-            "could refute the claim."
+            f"More samples: with about {_times(factor)} times {self.evidence.as_many}, the best "
+            "outcome could refute the claim."
         )
 
 

@@ -13,6 +13,7 @@ from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.risk.attackers import extra_cost
+from tellapart.risk.rates import epsilon as epsilon_of
 
 # Curves at least this accurate are formulas, searched to the last double.
 FORMULAS = 1e-13
@@ -57,9 +58,14 @@ class Limit:
         As a logarithm for positive limits: risks grow like powers of noise, so a search sees a
         line. Far within the limit it does not matter how far.
         """
-        off = self.value(curve) - self.bound
-        if self.bound > 0:
-            off = math.log1p(max(off / self.bound, -1.0 + _FAR))
+        value, bound = self.value(curve), self.bound
+        delta = dict(self.arguments).get("delta", 0.0)
+        if self.measure is epsilon_of and bound == 0 < delta and not self.least:
+            # ε is 0 from the advantage δ down: by how much less it is, only the advantage says.
+            value, bound = float(curve.delta(0.0)), delta
+        off = value - bound
+        if bound > 0:
+            off = math.log1p(max(off / bound, -1.0 + _FAR))
         return -off if self.least else off
 
     @property

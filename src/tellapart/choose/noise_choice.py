@@ -15,7 +15,9 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.choose.limit import FROM_MODEL, Limit, at_most, checked_limits
+from tellapart.choose.search import MOST, at_baseline, beyond_perfect, seen_to_leak
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import nothing
 from tellapart.errors import Infeasible, NotCertified, Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.risk.rates import epsilon as epsilon_of
@@ -195,14 +197,15 @@ def questions(
 
 
 def excess_of(
-    asked: Questions, limits: Sequence[Limit], release: Release
+    asked: Questions, limits: Sequence[Limit], release: Release | None
 ) -> tuple[float, SecretQuestion]:
-    """How far the worst test exceeds its limits, and which one it is."""
+    """How far the worst test exceeds its limits, and which one it is; None releases nothing."""
     worst: tuple[float, SecretQuestion] | None = None
     for limit in limits:
         uses_prior = _wants_prior(limit)
         for test in asked.rests if uses_prior else asked.pairs:
-            excess = (_with_prior(limit, test) if uses_prior else limit).excess(test.curve(release))
+            curve = nothing() if release is None else test.curve(release)
+            excess = _with_prior(limit, test).excess(curve)
             if worst is None or excess > worst[0]:
                 worst = excess, test
     if worst is None:
@@ -264,7 +267,9 @@ def _wants_prior(limit: Limit) -> bool:
 
 
 def _with_prior(limit: Limit, asked: SecretQuestion) -> Limit:
-    """The same limit with the prior of one test filled in."""
+    """The same limit with the prior of one test filled in, where it asks for that."""
+    if not _wants_prior(limit):
+        return limit
     if asked.prior is None:
         _checks.refuse("limits", "state a prior as a number where the model has none", str(limit))
     if asked.prior == 0:
@@ -276,8 +281,11 @@ def _with_prior(limit: Limit, asked: SecretQuestion) -> Limit:
     return replace(limit, arguments=given)
 
 
-# Noise is searched between these; a root is as good as found at this relative width.
-_LEAST, _MOST, _NARROW = 1e-9, 1e12, 1e-13
+# Noise below this is not searched, so that an answer over it keeps its square in a double, nor
+# where some test tells so large an ε at this δ: curves have no digits for less noise than that.
+_LEAST, _PLAIN, _AT = 2.0**-400, 1e12, 1e-3
+# A root is as good as found at this relative width.
+_NARROW = 1e-13
 
 
 @dataclass(frozen=True)
@@ -338,14 +346,10 @@ def noise(
         )
     asked = questions(models_of(model), query, _both_orders(pairs), secrets)
 
-    def excess(position: Array) -> Array:
-        release = family(math.exp(float(position[0])))
-        return np.array([excess_of(asked, listed, release)[0]])
-
-    _refuse_infeasible(asked, listed, family)
-    scale = math.exp(_least(excess))
-    while excess_of(asked, listed, family(scale))[0] > 0:  # exp() may have moved the end
-        scale = math.nextafter(scale, math.inf)
+    _refuse_infeasible(asked, listed)
+    for limit in listed:
+        _refuse_rounding(asked, limit, family)
+    scale, binds = _least(asked, listed, family)
     release = family(scale)
     worst = excess_of(asked, listed, release)[1]
     return NoiseChoice(
@@ -354,13 +358,14 @@ def noise(
         worst.test(release),
         tuple(listed),
         asked.skipped,
+        exact=binds,
         certain=asked.certain,
     )
 
 
-def _refuse_infeasible(asked: Questions, limits: Sequence[Limit], family: Family) -> None:
-    """Where even endless noise breaks a limit, say of what."""
-    off, worst = excess_of(asked, limits, family(_MOST))
+def _refuse_infeasible(asked: Questions, limits: Sequence[Limit]) -> None:
+    """Where a limit is broken without any output, say of what."""
+    off, worst = excess_of(asked, limits, None)
     if off <= 0:
         return
     kept = " and ".join(str(limit) for limit in limits)
@@ -371,21 +376,51 @@ def _refuse_infeasible(asked: Questions, limits: Sequence[Limit], family: Family
     )
 
 
-def _least(excess: solve.Falling) -> float:
-    """The logarithm of the least noise that keeps the limits, which endless noise does."""
-    low, high = math.log(_LEAST), math.log(_MOST)
-    start = np.zeros(1)
-    if excess(start)[0] > 0:
-        leaky, safe = start, start + 1.0
-        while excess(safe)[0] > 0:
-            leaky, safe = safe, np.minimum(2 * safe + 1.0, high)
+def _refuse_rounding(asked: Questions, limit: Limit, family: Family) -> None:
+    """Refuse a limit at its baseline that noise keeps only because risks round to it."""
+    bare, worst = excess_of(asked, [limit], None)
+    if not at_baseline(bare):
+        return
+    scale, binds = _least(asked, [limit], family)
+    release, filled = family(scale), _with_prior(limit, worst)
+    tests = asked.rests if _wants_prior(limit) else asked.pairs
+    if binds and not any(seen_to_leak(test.curve(release), filled) for test in tests):
+        raise beyond_perfect(filled)
+
+
+def _least(asked: Questions, limits: Sequence[Limit], family: Family) -> tuple[float, bool]:
+    """The least noise that keeps the limits, and True; False where none binds as far as is seen."""
+
+    def over(scale: float) -> float:
+        return excess_of(asked, limits, family(scale))[0]
+
+    def excess(position: Array) -> Array:
+        return np.array([over(math.exp(float(position[0])))])
+
+    safe = leaky = 1.0
+    if over(1.0) > 0:
+        while over(safe) > 0:
+            if safe == MOST:
+                raise Infeasible(
+                    f"infeasible: even noise {safe:.3g}, the most that a double holds, breaks "
+                    f"{' and '.join(str(limit) for limit in limits)}"
+                )
+            leaky, safe = safe, min(math.e * safe * safe, MOST)
     else:
-        safe, leaky = start, start - 1.0
-        while excess(leaky)[0] <= 0:
-            safe, leaky = leaky, 2 * leaky - 1.0
-            if safe[0] < low:
-                return low
-    return float(solve.falling_root(excess, leaky, safe, _NARROW)[1][0])
+        while over(leaky) <= 0:
+            if leaky == _LEAST or _plain(asked, family(leaky)):
+                return leaky, False
+            safe, leaky = leaky, max(leaky * leaky / math.e, _LEAST)
+    ends = np.log([leaky]), np.log([safe])
+    scale = math.exp(float(solve.falling_root(excess, *ends, _NARROW)[1][0]))
+    while over(scale) > 0:  # exp() may have moved the end
+        scale = math.nextafter(scale, math.inf)
+    return scale, True
+
+
+def _plain(asked: Questions, release: Release) -> bool:
+    """Whether some two secrets are told apart as well as without noise."""
+    return any(float(test.curve(release).epsilon(_AT)) > _PLAIN for test in asked.pairs)
 
 
 def _both_orders(

@@ -159,12 +159,10 @@ class ParameterSearch:
         """
         curves = [trial.curve for trial in self._seen.values() if trial.curve is not None]
         for limit in self._limits:
-            if limit.excess(nothing()) <= -_DIGITS:
-                continue
-            faint = _FAINT if limit.value(nothing()) else _UNDERFLOW
-            kept = (curve for curve in curves if limit.excess(curve) <= 0)
-            if not any(curve.delta(0.0) >= faint for curve in kept):
-                raise beyond_perfect(limit)
+            if at_baseline(limit.excess(nothing())):
+                kept = (curve for curve in curves if limit.excess(curve) <= 0)
+                if not any(seen_to_leak(curve, limit) for curve in kept):
+                    raise beyond_perfect(limit)
 
     def refuse_gaps(self, safe: float, beyond: float) -> None:
         """A family that ends here must not go on further: whole numbers are asked for as such."""
@@ -204,6 +202,16 @@ class ParameterSearch:
                 "safe; use largest for a family that leaks more as it grows, least for one that "
                 "leaks less"
             )
+
+
+def at_baseline(excess: float) -> bool:
+    """Whether a limit that perfect privacy exceeds by so much may be kept by rounding alone."""
+    return excess > -_DIGITS
+
+
+def seen_to_leak(curve: TradeoffCurve, limit: Limit) -> bool:
+    """Whether the risk would be seen to exceed its baseline, were it to do so for this curve."""
+    return float(curve.delta(0.0)) >= (_FAINT if limit.value(nothing()) else _UNDERFLOW)
 
 
 def beyond_perfect(limit: Limit) -> TellapartError:

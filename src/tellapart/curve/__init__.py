@@ -5,5 +5,5 @@
 - `guarantees` are promises in (ε, δ), GDP, Rényi DP or zCDP; `region` their pairs of errors;
 - `composition`: privacy loss, amplification by subsampling and shuffling, group privacy;
 - `certified`: brackets by discretisation (connect the dots), every error counted;
-- `algebra` compares curves, `exchange` stores them.
+- `algebra` compares curves, `gdp` sums one up by a single μ, `exchange` stores them.
 """

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
-from typing import ClassVar, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
 from tellapart.curve.provenance import UNKNOWN, Provenance
 from tellapart.neighbours import Neighbours, Order
+
+if TYPE_CHECKING:
+    from tellapart.curve.gdp import GaussianSummary
 
 FourRates = tuple[Array, Array, Array, Array]
 # Two tests: one with more false positives than asked, one with fewer.
@@ -259,6 +262,23 @@ class TradeoffCurve(ABC):
         if self.mirrored() is self:
             return self
         return self._symmetrised().with_provenance(self._provenance.both_orders(self))
+
+    def gdp(self, at_least: float = 1e-6) -> GaussianSummary:
+        """One number to report: the least μ for which no attack beats Gaussian noise, and where.
+
+        It holds for attacks whose FPR and FNR are both ``at_least`` this, in either order of the
+        worlds; the answer also has its regret and, as `curve()`, what follows for all attacks.
+        ``at_least=0`` is answered where the likelihood ratio is bounded or the noise Gaussian.
+        Such μ **do not compose**: compose the mechanisms, then ask.
+
+        >>> import tellapart as ta
+        >>> print(ta.Laplace.with_epsilon(1).curve().gdp())
+        μ = 1.0301 for FPR and FNR from 1e-06 on, regret 0.0003
+        """
+        # Imported here: what it promises is itself a curve, built on this class.
+        from tellapart.curve.gdp import summarise
+
+        return summarise(self, at_least)
 
     def area(self) -> float:
         """The area under the curve: the chance that an attacker's ranking errs, 1 − AUC."""

@@ -152,6 +152,10 @@ def both_sides(where: str, members: int, others: int) -> None:
             raise BadScores(f"{where} must have rows of {name} (member = {value}), got 0 of {rows}")
 
 
+# What the column of runs is mostly called.
+_RUN = "run"
+
+
 @dataclass(frozen=True)
 class Names:
     """The columns that hold the score, who is a member and, where wanted, run and group."""
@@ -219,6 +223,18 @@ def position(there: list[str], name: str, where: object, what: str = "column") -
     if there.count(name) > 1:
         raise BadScores(f"{where} must have one {what} {name!r}, has {there.count(name)}")
     return there.index(name)
+
+
+def refuse_unread(
+    there: Sequence[str], wanted: Iterable[str], where: object, what: str = "column"
+) -> None:
+    """Refuse a column of runs that nobody asked for: it may say that scores are not independent."""
+    if _RUN in there and _RUN not in wanted:
+        raise BadScores(
+            f"{where} must not have a {what} {_RUN!r} that is not read: name it as the column of "
+            f"runs ({_RUN}={_RUN!r}, or --{_RUN}-column {_RUN}), or rename it if it holds other "
+            "things"
+        )
 
 
 def column(table: Any, name: str) -> Any:

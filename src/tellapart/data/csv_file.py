@@ -74,6 +74,7 @@ def cells(source: Source, names: Sequence[str], limits: FileLimits) -> Iterator[
     head, _, rest = first.raw.partition(b"\n")
     apart, there = _header(source, _Chunk(1, head + b"\n"))
     at = [position(there, name, source) for name in names]
+    columns.refuse_unread(there, names, source)
     for chunk in chain([_Chunk(2, rest)] if rest else [], chunks):
         deadline.check()
         if b'"' in chunk.raw:  # a quoted cell may go on in the next chunk

@@ -141,6 +141,7 @@ def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
         if name not in there:
             also = " (or 'members' and 'others')" if plain else ""
             raise columns.no_column(source, name, there, "array", also)
+    columns.refuse_unread(there, names.wanted.values(), source, "array")
     return {name: position(there, name, source, "array") for name in names.wanted.values()}
 
 

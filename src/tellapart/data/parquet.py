@@ -12,7 +12,7 @@ import numpy as np
 
 from tellapart import deadline
 from tellapart.data import columns
-from tellapart.data.columns import Names, Slice, position
+from tellapart.data.columns import Names, Slice, position, refuse_unread
 from tellapart.data.ranked import Progress
 from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.errors import BadScores, Unsupported
@@ -76,6 +76,7 @@ def columns_of(
     if len(columns_there) != len(there) + 1:  # and the number of the row
         raise unreadable(file.source, "its columns are not what they say")
     at = {name: position(there, name, file.source) for name in names}
+    refuse_unread(there, names, file.source)
     return {
         name: (quoted(str(columns_there[k][0])), str(columns_there[k][1])) for name, k in at.items()
     }

@@ -163,7 +163,40 @@ def test_no_outcome_of_so_few_samples_is_no_verdict():
 def test_a_claim_that_no_samples_refute_is_no_verdict():
     verdict = audit.judge(ta.guarantee(0, 1), audit.many_runs(_normal(3.0)))
     assert verdict.outcome[0] == "NO VERDICT"
-    assert "no number of them could refute the claim" in str(verdict)
+    assert verdict.headline.endswith("as it allows everything (δ = 1): no mechanism can break it")
+    assert "samples" not in str(verdict)
+    assert "does not show that the claim is true" not in str(verdict)
+    assert verdict.samples_to_judge == np.inf
+
+
+def _apart(count):
+    return audit.Scores(np.arange(count) + 2.0 * count, np.arange(count))
+
+
+@pytest.mark.parametrize("claim", [ta.guarantee(0.5), ta.guarantee(1), ta.guarantee(2)], ids=str)
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_so_many_times_the_canaries_can_be_judged(claim, count):
+    """With more canaries more numbers of guesses are tried, and each gets less of the level."""
+    verdict = audit.judge(claim, audit.one_run(_apart(count)))
+    if verdict.could_refute:
+        return
+    enough = math.ceil(count * verdict.samples_to_judge)
+    assert audit.judge(claim, audit.one_run(_apart(enough + 1))).could_refute
+    assert not audit.judge(claim, audit.one_run(_apart(int(enough / 1.5)))).could_refute
+
+
+def test_fixed_guesses_are_said_to_need_more_of_them():
+    """Of twelve times the canaries, the same two guesses show no more."""
+    verdict = audit.judge(ta.guarantee(1), audit.one_run(_apart(50), method=audit.Guessing(1, 1)))
+    *_, more = verdict.reasons()
+    assert more == (
+        "More samples: with about 4.8 times as many guesses, of as many times the canaries, the "
+        "best outcome could refute the claim."
+    )
+    same = audit.Guessing(1, 1)
+    assert not audit.judge(ta.guarantee(1), audit.one_run(_apart(600), method=same)).could_refute
+    more = audit.Guessing(5, 5)
+    assert audit.judge(ta.guarantee(1), audit.one_run(_apart(250), method=more)).could_refute
 
 
 @pytest.mark.parametrize("samples", [20, 2_000])

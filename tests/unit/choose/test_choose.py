@@ -105,6 +105,17 @@ def test_a_small_delta_alone_is_no_baseline(delta):
     assert found.parameter == pytest.approx(1 / (delta * math.sqrt(2 * math.pi)), rel=1e-5)
 
 
+def test_a_delta_alone_is_kept_by_compositions():
+    """(0, δ) was infeasible, as "even perfect privacy has ε = 0, which none is shown to reach"."""
+    limit = choose.at_most(0, risk.epsilon, delta=1e-3)
+    found = choose.least(lambda noise: ta.Laplace(noise).repeated(20), [limit])
+    same = choose.least(
+        lambda noise: ta.Laplace(noise).repeated(20), [choose.at_most(1e-3, risk.advantage)]
+    )
+    assert found.parameter == pytest.approx(same.parameter, rel=1e-6)
+    assert found.curve.epsilon(1e-3) == 0
+
+
 def test_whole_numbers_are_searched_as_far_as_the_family_goes():
     """It ended at 2^40, and no limit bound."""
     found = choose.largest(

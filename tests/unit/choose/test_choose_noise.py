@@ -240,3 +240,27 @@ def test_a_prior_too_small_for_a_double_is_not_taken_for_none():
         noise(chain, Linear([0, 0, 1]), cap)
     kept = noise(chain, Linear([0, 0, 1]), cap, secrets=[RecordValue(2, 0), RecordValue(2, 1)])
     assert kept.scale > 0
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-13, 1e13, 1e30])
+def test_noise_follows_the_unit_of_the_query(unit):
+    """Searched from 1e-9 to 1e12, limits were "exceeded without any output"."""
+    flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    limit = at_most(1, risk.epsilon, delta=0)
+    found = noise(flu, Sum(), [limit], family=lambda scale: ta.Laplace(scale / unit))
+    assert found.exact
+    assert found.scale == pytest.approx(unit * noise(flu, Sum(), [limit]).scale, rel=1e-9)
+
+
+def test_noise_for_a_limit_that_never_binds_is_not_said_to_be_the_least():
+    flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    for family in (ta.Laplace, ta.Gaussian):
+        found = noise(flu, Sum(), [at_most(1, risk.advantage)], family=family)
+        assert not found.exact
+        assert found.scale < 1e-6
+
+
+def test_a_baseline_that_noise_only_rounds_to_is_infeasible():
+    flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
+    with pytest.raises(Infeasible, match="which none here is shown to reach"):
+        noise(flu, Sum(), [at_most(0.5, risk.success, prior=0.5)])

@@ -19,7 +19,7 @@ from tellapart.web.views.audit import read_dropped
 
 duckdb = pytest.importorskip("duckdb")
 
-ROWS = "score,member,run\n0.5,1,a\n-1.25,0,b\n2e3,1,c\n0.5,0,d\n"
+ROWS = "score,member,seed\n0.5,1,a\n-1.25,0,b\n2e3,1,c\n0.5,0,d\n"
 
 
 def npz(**arrays):
@@ -34,7 +34,7 @@ def parquet(folder, select):
     return target.read_bytes()
 
 
-ARRAYS = {"score": np.array([0.5, -1.25, 2e3]), "member": np.array([1, 0, 1]), "run": np.arange(3)}
+ARRAYS = {"score": np.array([0.5, -1.25, 2e3]), "member": np.array([1, 0, 1]), "seed": np.arange(3)}
 
 GOOD = {
     "plain.csv": ROWS.encode(),
@@ -56,7 +56,7 @@ def same(one, two):
         assert a is None or a.tolist() == b.tolist()
 
 
-@pytest.mark.parametrize("run", [None, "run"])
+@pytest.mark.parametrize("run", [None, "seed"])
 @pytest.mark.parametrize("name", GOOD)
 def test_a_file_in_memory_is_read_as_from_disk(name, run, tmp_path):
     (tmp_path / name).write_bytes(GOOD[name])
@@ -71,7 +71,7 @@ def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
     same(found, Scores.read(tmp_path / "two.npz"))
 
 
-@pytest.mark.parametrize("run", [None, "run"])
+@pytest.mark.parametrize("run", [None, "seed"])
 def test_parquet_in_memory_is_read_as_from_disk(run, tmp_path):
     select = "SELECT x / 7 AS score, x % 3 = 0 AS member, 'r' || x AS run FROM range(50) t(x)"
     content = parquet(tmp_path, select)

@@ -117,6 +117,7 @@ class Evidence(ABC):
     ledger: Ledger
     method: str  # its name, for people
     can_refute: bool = True
+    as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
     calls: int | None = None  # on each input, all of them; None where nothing was called
 

@@ -73,6 +73,7 @@ class StepAudit:
             said = (
                 "does not refute it" if verdict.could_refute else "has too few calls to refute it"
             )
+            said = "cannot refute a claim that allows everything" if verdict.allows_all else said
             said = "refutes the claim" if verdict.refuted else said
             bound = verdict.epsilon_lower().value
             lines.append(f"- {pair.name} ({pair.words}): {said}, ε ≥ {bound:.4g} shown")

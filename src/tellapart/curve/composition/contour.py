@@ -105,7 +105,10 @@ class FirstToAnswer:
         last = self._last
         if last is not None and np.array_equal(t, last[0]):
             return last[1]
-        return self._ask(lambda engine: engine.tails(t))
+        # Rates and δ are often asked at the same thresholds, one after the other.
+        tails = self._ask(lambda engine: engine.tails(t))
+        self._last = t.copy(), tails
+        return tails
 
     def guess_fpr(self, fpr: Array) -> Array:
         return self._ask(lambda engine: self._checked(engine, engine.guess_fpr(fpr)))

@@ -77,8 +77,8 @@ def pairwise_coefficient(model: FiniteModel, i: int, j: int, scale: float) -> fl
     """How much record i shows through record j alone under noise: a heuristic, not sound.
 
     The coefficient ρ_ij of dependent differential privacy, in its log-ratio form: what
-    x_j + Lap(scale) tells of x_i, as a share of what it tells of x_j. Pairs miss what only
-    several records together give away: with x_0 = x_1 xor x_2 all are 0.
+    x_j + Lap(scale) tells of x_i, as a share of what it tells of x_j; the scale is in the unit of
+    x_j. Pairs miss what only several records together give away: with x_0 = x_1 xor x_2 all are 0.
 
     >>> from tellapart.worlds import JointTable
     >>> xor = {(0, 0, 0): 0.25, (0, 1, 1): 0.25, (1, 0, 1): 0.25, (1, 1, 0): 0.25}
@@ -116,8 +116,10 @@ def dependence_sensitivity(model: FiniteModel, query: Query, scale: float) -> fl
     _checks.instance(FiniteModel, "a data model with finitely many values", model=model)
     weights = weights_of(query, model.records)
     steps = [float(np.ptp(w * model.domain(j))) for j, w in enumerate(weights)]
+    # Noise beside w·x is a w-th of it beside x: the unit of a record must not count.
+    scales = [scale / abs(w) if step else scale for w, step in zip(weights, steps, strict=True)]
     shares = [
-        [pairwise_coefficient(model, i, j, scale) for j in range(model.records)]
+        [pairwise_coefficient(model, i, j, beside) for j, beside in enumerate(scales)]
         for i in range(model.records)
     ]
     return float((np.array(shares) @ np.array(steps)).max())

@@ -98,7 +98,11 @@ class LaplacePair(MixturePair):
         """Solve for the distance t from the left: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
         down = _log_gap(self._h0.falling[column] + level, self._h1.falling[column])
         up = _log_gap(self._h1.rising[column], self._h0.rising[column] + level)
-        return np.clip((down - up) / 2, 0.0, self._gaps[column])
+        gaps = self._gaps[column]
+        with np.errstate(invalid="ignore"):
+            away = (down - up) / 2
+        # Noise so small that logarithms lose the weights: no mass is left near the middle.
+        return np.clip(np.where(np.isnan(away), gaps / 2, away), 0.0, gaps)
 
     @cached_property
     def _masses(self) -> tuple[Array, Array]:

@@ -278,6 +278,16 @@ def test_pairwise_coefficients_of_twins_are_one():
     assert dependence_sensitivity(TWINS, Linear([1, 5]), scale=3) == pytest.approx(6)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 0.1, 10.0, 1e3])
+def test_the_unit_of_a_record_does_not_count(unit):
+    """Metres and kilometres are one answer: coefficients were of x_j, not of what is summed."""
+    table = [[0.4, 0.1], [0.2, 0.3]]
+    metres = JointTable([[0, 1], [0, 1]], table)
+    others = JointTable([[0, 1], [0, unit]], table)
+    usual = dependence_sensitivity(metres, Linear([1, 1]), scale=2)
+    assert dependence_sensitivity(others, Linear([1, 1 / unit]), scale=2) == pytest.approx(usual)
+
+
 # -- refusals -------------------------------------------------------------------------------------
 
 SURE = Independent([[1.0, 0.0], [0.0, 1.0]])
