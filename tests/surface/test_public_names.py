@@ -29,7 +29,7 @@ NAMES = {
     """,
     "tellapart.risk": """
         advantage attribute_inference auc bayes_error best_decision blind_estimate blind_guess
-        blind_singling_out epsilon extra_cost f_score gaussian_mu guess laplace_epsilon
+        blind_singling_out epsilon extra_cost f_score gaussian_mu gdp guess laplace_epsilon
         least_epsilon max_posterior posterior ppv precision predicate_weight
         rates_from_precision reconstruction reidentification singling_out success summary tpr
         words
@@ -42,7 +42,8 @@ NAMES = {
         Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool
         Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries
         domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
-        judge many_runs metrics one_run probe probe_bits search step together training
+        judge many_runs metrics one_run probe probe_bits reconstruction search step together
+        training
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold

@@ -25,6 +25,7 @@ from tellapart.audit.evidence.base import Design, Evidence
 from tellapart.audit.evidence.count import from_counts
 from tellapart.audit.evidence.e_process import Wager, epsilon_sequence
 from tellapart.audit.evidence.joint import together
+from tellapart.audit.evidence.reconstruction_counts import reconstruction
 from tellapart.audit.many_run_audit import many_runs
 from tellapart.audit.methods import Band, Credible, Fixed, Guessing, Prior, Ranks, Split
 from tellapart.audit.one_run_audit import one_run
@@ -85,6 +86,7 @@ __all__ = [
     "one_run",
     "probe",
     "probe_bits",
+    "reconstruction",
     "search",
     "step",
     "together",

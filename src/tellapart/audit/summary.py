@@ -77,7 +77,18 @@ _CALLS = DesignWords(
     ),
 )
 
-_NAMES = {Design.MANY_RUNS: "many-runs", Design.ONE_RUN: "one-run", Design.CALLS: "calls"}
+_TARGETS = DesignWords(
+    "a secret of each target was guessed, with the output and blindly",
+    "one guess per target: right or wrong",
+    (),
+)
+
+_NAMES = {
+    Design.MANY_RUNS: "many-runs",
+    Design.ONE_RUN: "one-run",
+    Design.CALLS: "calls",
+    Design.TARGETS: "targets",
+}
 _RUNS_CHECKED = "No run has two scores: the column of runs was checked."
 _RUNS_ON_TRUST = "No column of runs was given, so independence is taken on trust."
 
@@ -187,7 +198,7 @@ def summarise(
     reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
     if not result.can_refute:
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
-    samples = "outputs" if result.design is Design.CALLS else "scores"
+    samples = {Design.CALLS: "outputs", Design.TARGETS: "guesses"}.get(result.design, "scores")
     headline = f"NO CLAIM: what the {samples} show, {sure}"
     return _tested(result, headline, (*reasons, *_against(scores)), scores, deltas)
 
@@ -214,8 +225,9 @@ def _tested(
 ) -> AuditSummary:
     evidence = result.evidence if isinstance(result, Verdict) else result
     design = _NAMES[evidence.design]
-    words = _CALLS if evidence.design is Design.CALLS else DESIGNS[design]
-    assumptions = words.assumptions
+    words = {Design.CALLS: _CALLS, Design.TARGETS: _TARGETS}.get(evidence.design)
+    words = DESIGNS[design] if words is None else words
+    assumptions = (*words.assumptions, *evidence.assumptions)
     if scores is not None and design == "many-runs":
         runs = _RUNS_ON_TRUST if scores.independent is None else _RUNS_CHECKED
         assumptions = (*assumptions, runs)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
+from tellapart._shown import Plotted
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Evidence, Finding
 from tellapart.curve.base import TradeoffCurve
@@ -118,7 +119,7 @@ _STRONGEST, _CLOSE = 64.0, 0.01
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Verdict(Plotted):
     """What evidence says of a claim: refuted, not refuted, or nothing; never that it is private.
 
     >>> import tellapart as ta

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from tellapart import _checks
 from tellapart._numeric.text import to_decimals, to_digits
+from tellapart._shown import Plotted
 from tellapart.choose.limit import FORMULAS, Limit, checked_limits
 from tellapart.choose.search import Family, ParameterSearch, beyond_perfect, noiseless, real
 from tellapart.choose.search import whole as whole_number
@@ -90,7 +91,7 @@ def _tightest(subject: Combined, limit: Limit) -> float:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Plotted):
     """A parameter that keeps every limit, its binding constraint, and what it achieves.
 
     The next less private number breaks ``binding``; None if no limit binds at all. ``subject`` is

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 from tellapart._numeric.text import aligned, fixed
+from tellapart._shown import Plotted
 from tellapart.curve.algebra import Crossing, crossings, dominates, gap, leads
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.combine import Combined
@@ -99,13 +100,14 @@ VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plotted):
     """Mechanisms by name, every risk of each, and which of each two leaks more."""
 
     names: tuple[str, ...]
     scopes: tuple[str, ...]
     readings: tuple[tuple[Reading, ...], ...]
     pairs: tuple[Pair, ...]
+    curves: tuple[TradeoffCurve, ...] = field(default=(), repr=False, compare=False)
 
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """One row a risk: its baseline without any output, and each subject; the head first."""
@@ -161,6 +163,7 @@ leaks more; between them, Laplace; above the second, Gaussian
         scopes=tuple(scope(subject) for subject in subjects.values()),
         readings=tuple(summary(curve, **arguments) for curve in curves.values()),
         pairs=tuple(pair(a, b, curves[a], curves[b]) for a, b in combinations(curves, 2)),
+        curves=tuple(curves.values()),
     )
 
 

@@ -24,7 +24,7 @@ COMMANDS = {
     "risk": "risk",
     "choose": "choose",
     "compare": "compare",
-    "region": "risk",
+    "region": "region",
     "audit": "audit",
     "probe": "probe",
     "report": "report",

@@ -23,6 +23,7 @@ from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
+from tellapart._shown import Plotted
 from tellapart.curve.provenance import UNKNOWN, Provenance
 from tellapart.neighbours import Neighbours, Order
 
@@ -63,7 +64,7 @@ class Rates(NamedTuple):
 SIDES = {Bound.LOWER: "lower bound", Bound.EXACT: "exact", Bound.UPPER: "upper bound"}
 
 
-class TradeoffCurve(ABC):
+class TradeoffCurve(Plotted, ABC):
     """How well the best attacker can tell "record present" from "record absent".
 
     ``bound`` says on which side of the truth it lies. Mechanisms, promises and audits give one.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tellapart import _checks
+from tellapart._shown import Plotted
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.provenance import Provenance
 from tellapart.errors import Unsupported
@@ -38,7 +39,7 @@ ADD_REMOVE = Neighbours.ADD_REMOVE
 
 
 @dataclass(frozen=True, repr=False)
-class Mechanism(ABC):
+class Mechanism(Plotted, ABC):
     """A randomised answer, described well enough to know what any attacker can learn from it.
 
     ``neighbours`` records which change of the data the parameters speak of: a sensitivity is the

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tellapart._numeric.text import as_json
+from tellapart._shown import Displayed
 from tellapart.audit.evidence.base import Finding
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.summary import AuditSummary, Shown
 from tellapart.curve.base import TradeoffCurve
+from tellapart.drawing.card import Card, Cell
+from tellapart.drawing.record import Mark
+from tellapart.notebook import card, roc_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Displayed):
     """What is claimed and what it means, what an audit says of it, and what that rests on.
 
     ``unit`` is what is protected and ``neighbours`` which data sets must look alike, where
@@ -135,3 +139,27 @@ class Report:
             for name in names
             if name not in ("summary", "traced")
         }
+
+
+# As many numbers as a card has room for.
+_MOST = 6
+
+
+@card.register
+def _(report: Report) -> Card:
+    numbers = report.shown or (
+        () if report.meaning is None else (*report.meaning.budgets[:1], *report.meaning.risks)
+    )
+    rows = tuple((shown.what, Cell(shown.words, strong=True)) for shown in numbers[:_MOST])
+    about = " · ".join(
+        f"{name}: {value}"
+        for name, value in (("unit", report.unit), ("neighbours", report.neighbours))
+        if value is not None
+    )
+    return Card(
+        report.headline,
+        rows,
+        roc_of(report.traced) if report.traced else None,
+        tuple(filter(None, (about, "the whole: report.write(report, path)"))),
+        Mark.BAD if report.refuted else Mark.PLAIN,
+    )

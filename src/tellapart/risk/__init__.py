@@ -36,7 +36,7 @@ from tellapart.risk.inference import (
     least_epsilon,
     rates_from_precision,
 )
-from tellapart.risk.rates import advantage, auc, epsilon, tpr
+from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 from tellapart.risk.sentences import words
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "extra_cost",
     "f_score",
     "gaussian_mu",
+    "gdp",
     "guess",
     "laplace_epsilon",
     "least_epsilon",

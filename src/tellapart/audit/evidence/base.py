@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.text import to_digits
+from tellapart._shown import Displayed
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
 from tellapart.audit.ledger import Ledger
@@ -41,11 +42,13 @@ class Design(Enum):
     MANY_RUNS: every score is of its own independent training or call, record in or out.
     ONE_RUN: one training, each canary included or not by its own fair coin.
     CALLS: every output is of its own call of a mechanism, on one input or the other.
+    TARGETS: a secret of each target was guessed, and a blind guess has a known success.
     """
 
     MANY_RUNS = "many runs"
     ONE_RUN = "one run"
     CALLS = "calls"
+    TARGETS = "targets"
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def strongest(findings: Iterable[Finding]) -> Finding | None:
     return min(findings, key=lambda finding: finding.p_value / finding.level, default=None)
 
 
-class Evidence(ABC):
+class Evidence(Displayed, ABC):
     """What attacks on samples have shown, at a stated family-wise confidence.
 
     >>> import tellapart as ta
@@ -119,6 +122,7 @@ class Evidence(ABC):
     can_refute: bool = True
     as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
+    assumptions: tuple[str, ...] = ()  # what is taken on trust, where the design does not say it
     calls: int | None = None  # on each input, all of them; None where nothing was called
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks
+from tellapart._shown import Displayed
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.frameworks.at_delta import (
@@ -53,7 +54,7 @@ class FrameworkLeftOut:
 
 
 @dataclass(frozen=True)
-class FrameworkComparison:
+class FrameworkComparison(Displayed):
     """What each framework says of one release, and which of them cannot say anything."""
 
     rows: tuple[FrameworkResult, ...]

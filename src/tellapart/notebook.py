@@ -1,0 +1,300 @@
+"""What objects show of themselves in a notebook: cards with a chart (ROC) and their main numbers.
+
+Every number stands with its side (=, ≈, ≤, ≥) and beside its baseline: what an attacker without
+the output has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import singledispatch
+from html import escape
+
+import numpy as np
+
+from tellapart import deadline
+from tellapart._numeric.text import fixed
+from tellapart.audit.bounds import LowerBound
+from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.verdict import Verdict
+from tellapart.choose.calibrate import Choice
+from tellapart.choose.comparison import Comparison
+from tellapart.choose.limit import FORMULAS, Limit
+from tellapart.curve.base import SIDES, Bound, TradeoffCurve
+from tellapart.drawing.card import Bar, Card, Cell
+from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
+from tellapart.errors import LimitReached, Unsupported
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.subject import curve_of, scope
+from tellapart.pictures import INKS
+from tellapart.risk.catalogue import MEASURES, Reading, measure_of
+from tellapart.worlds.frameworks.comparison import FrameworkComparison
+from tellapart.worlds.frameworks.result import FrameworkResult
+from tellapart.worlds.frameworks.table import shown
+
+# Whoever ends a cell with an object did not ask for a long calculation.
+_PATIENCE = 2.0
+_LEAST = 1e-5
+_GRID = np.geomspace(_LEAST, 1, 81)
+_DELTA = 1e-5
+# The numbers of a curve: the low-FPR regime first.
+_READ: tuple[tuple[str, dict[str, float]], ...] = (
+    ("tpr", {"fpr": 0.01}),
+    ("tpr", {"fpr": 0.001}),
+    ("advantage", {}),
+    ("epsilon", {"delta": _DELTA}),
+    ("auc", {}),
+)
+_MEANS = {
+    Bound.LOWER: "no attacker does better",
+    Bound.EXACT: "what the best attacker does",
+    Bound.UPPER: "some attacker does this well",
+}
+# More of these would be no small picture any more.
+_MOST_COLUMNS, _MOST_ROWS = 5, 8
+# A longer sentence is no headline.
+_TITLE = 70
+_COMPARED = ("tpr", "advantage", "auc", "epsilon")
+
+
+def html(thing: object) -> str:
+    """The card of an object; its repr where that would take long, or fails."""
+    try:
+        with deadline.within(seconds=_PATIENCE):
+            return card(thing).html()
+    except LimitReached:
+        why = f"\n(its numbers take longer than {_PATIENCE:g} s: ask for them one by one)"
+    except Exception:  # noqa: BLE001 (an object can always be looked at, whatever its numbers do)
+        why = ""
+    return f"<pre>{escape(repr(thing) + why)}</pre>"
+
+
+@singledispatch
+def card(thing: object) -> Card:
+    """What an object shows of itself."""
+    raise Unsupported(f"{type(thing).__name__} has no card")
+
+
+@card.register
+def _(curve: TradeoffCurve) -> Card:
+    relation = "" if curve.neighbours is None else f"neighbours: {curve.neighbours.value}"
+    return _of_curve(curve, curve.label, relation)
+
+
+@card.register
+def _(mechanism: Mechanism) -> Card:
+    relation = f"neighbours: {mechanism.neighbours.value}"
+    return _of_curve(mechanism.curve(), repr(mechanism), relation, scope(mechanism))
+
+
+def _of_curve(curve: TradeoffCurve, title: str, *notes: str) -> Card:
+    ink = Ink.EVIDENCE if curve.bound is Bound.UPPER else INKS[0]
+    point = Spot("TPR at FPR 0.01", 0.01, float(curve.tpr(0.01)), ink)
+    side = f"{SIDES[curve.bound]}: {_MEANS[curve.bound]}"
+    chart = roc((_line(curve, title, ink),), (point,))
+    return Card(
+        title,
+        (_HEAD, *map(_row, readings(curve))),
+        chart,
+        (" · ".join(filter(None, (side, *notes))),),
+    )
+
+
+_HEAD = (
+    Cell(""),
+    Cell("with the output", quiet=True),
+    Cell("without it", quiet=True),
+)
+
+
+def readings(curve: TradeoffCurve) -> list[Reading]:
+    """The numbers that every curve shows; an area, which may take long, if there is time."""
+    *first, (last, _) = _READ
+    numbers = [MEASURES[key].reading(curve, **given) for key, given in first]
+    with suppress(LimitReached):
+        numbers.append(MEASURES[last].reading(curve))
+    return numbers
+
+
+def _row(reading: Reading) -> tuple[str | Cell | Bar, ...]:
+    without, with_output, _ = reading.columns
+    return reading.name, Cell(with_output, strong=True), Cell(without, quiet=True)
+
+
+def _line(curve: TradeoffCurve, name: str, ink: Ink) -> Trace:
+    return Trace(name, tuple(_GRID.tolist()), tuple(np.asarray(curve.tpr(_GRID)).tolist()), ink)
+
+
+def roc(lines: tuple[Trace, ...], spots: tuple[Spot, ...] = ()) -> Drawing:
+    """A ROC curve in the low-FPR regime, beside a guess."""
+    guess = Trace("guessing", (_LEAST, 1.0), (_LEAST, 1.0), Ink.CHANCE, dashed=True)
+    names = ", ".join(line.name for line in lines)
+    return Drawing(
+        "ROC curve, logarithmic axes",
+        f"TPR against FPR for {names}; the diagonal is guessing.",
+        Axis("FPR", _LEAST, 1, log=True),
+        Axis("TPR", _LEAST, 1, log=True),
+        (guess, *lines),
+        spots,
+    )
+
+
+def roc_of(curves: Mapping[str, TradeoffCurve]) -> Drawing:
+    """The ROC curves of several subjects by their names."""
+    return roc(
+        tuple(_line(curves[name], name, ink) for name, ink in zip(curves, INKS, strict=False))
+    )
+
+
+@card.register
+def _(choice: Choice) -> Card:
+    rows = [_kept(choice, limit, value) for limit, value in choice.achieved]
+    epsilon = MEASURES["epsilon"].reading(choice.curve, delta=_DELTA)
+    if all(limit.measure is not MEASURES["epsilon"].function for limit, _ in choice.achieved):
+        rows.append((epsilon.name, Cell(epsilon.shown, strong=True)))
+    exact = "by a formula" if choice.curve._accuracy <= FORMULAS else "to about nine digits"
+    if choice.certified:
+        exact = "certified: every error counted"
+    return Card(
+        f"parameter {'≤' if choice.rounds_down else '≥'} {choice.short:.6g}",
+        tuple(rows),
+        notes=(f"{exact}, rounded conservatively · {choice.scope}", repr(choice.subject)),
+    )
+
+
+def _kept(choice: Choice, limit: Limit, value: float) -> tuple[str | Cell | Bar, ...]:
+    """A limit, what is achieved, how much of the limit that is, and whether it is binding."""
+    binding = limit == choice.binding
+    share = limit.bound / value if limit.least else value / limit.bound if limit.bound else 1.0
+    name = f"{_name(limit)} {'≥' if limit.least else '≤'} {limit.bound:.6g}"
+    return (
+        name,
+        Cell(fixed(value, not limit.least), strong=True),
+        Bar(share, Ink.FIRST if binding else Ink.THIRD),
+        Cell("binding" if binding else "kept", quiet=not binding, left=True),
+    )
+
+
+def _name(limit: Limit) -> str:
+    """What is limited, in the catalogue's words where it is from there."""
+    measure = measure_of(limit.measure)
+    given = {key: value for key, value in limit.arguments if isinstance(value, int | float)}
+    known = measure is not None and all(x.key in given for x in measure.arguments)
+    return measure.name.format(**given) if measure is not None and known else limit.name
+
+
+@card.register
+def _(comparison: Comparison) -> Card:
+    names = comparison.names[:_MOST_COLUMNS]
+    head = (Cell(""), *(Cell(name, ink=ink) for name, ink in zip(names, INKS, strict=False)))
+    rows = tuple(
+        (row[0].name, *_side_by_side(row[: len(names)]), Cell(row[0].columns[0], quiet=True))
+        for row in zip(*comparison.readings, strict=True)
+        if row[0].key in _COMPARED
+    )
+    curves = dict(zip(names, comparison.curves, strict=False))
+    answer = comparison.answer()
+    clear = len(answer) <= _TITLE
+    left_out = len(comparison.names) - len(names)
+    notes = ("bold: leaks most", *(() if clear else (answer,)))
+    return Card(
+        answer if clear else "Who leaks more depends on the FPR",
+        ((*head, Cell("without output", quiet=True)), *rows),
+        roc_of(curves) if curves else None,
+        (*notes, *([f"and {left_out} more: print() shows all"] if left_out > 0 else [])),
+    )
+
+
+def _side_by_side(row: Sequence[Reading]) -> list[Cell]:
+    worst = max(reading.value for reading in row)
+    return [Cell(reading.shown, strong=reading.value == worst) for reading in row]
+
+
+@card.register
+def _(verdict: Verdict) -> Card:
+    outcome, how = verdict.outcome
+    claimed = curve_of(verdict.claim, "claim")
+    lines = [_line(claimed, f"the claim allows: {verdict.name}", Ink.PROMISE)]
+    rows: list[tuple[str | Cell | Bar, ...]] = []
+    spots: tuple[Spot, ...] = ()
+    finding = verdict.finding
+    if finding is not None:
+        if finding.at is not None:
+            fpr, tpr = finding.at
+            spots = (Spot(f"observed: FPR {fpr:.4g}, TPR {tpr:.4g}", fpr, tpr, Ink.EVIDENCE),)
+            allowed = fixed(float(claimed.tpr(fpr)), up=True)
+            rows.append(("FPR observed", Cell(f"{fpr:.4g}", strong=True)))
+            rows.append(("TPR observed", Cell(f"{tpr:.4g}", strong=True)))
+            rows.append(("TPR allowed there", Cell(f"≤ {allowed}", strong=True)))
+        chance = f"threshold after correction: {finding.level:.2g}"
+        rows.append(
+            (
+                "p-value",
+                Cell(f"≤ {finding.chance:g}", strong=True),
+                Cell(chance, quiet=True, left=True),
+            )
+        )
+    rows.append((f"ε shown at δ = {verdict.delta:g}", *_bound(verdict.epsilon_lower())))
+    lines += _evidence_lines(verdict.evidence)
+    not_covered = "a leak that this attack does not see is not covered"
+    return Card(
+        f"{outcome}: {verdict.name}, {how}",
+        tuple(rows),
+        roc(tuple(lines), spots),
+        (" · ".join([verdict.evidence.method, verdict.evidence.design.value, not_covered]),),
+        Mark.BAD if verdict.refuted else Mark.PLAIN,
+    )
+
+
+def _evidence_lines(evidence: Evidence) -> list[Trace]:
+    try:
+        return [_line(evidence.curve(), "shown by the attack", Ink.EVIDENCE)]
+    except Unsupported:  # guesses and bets show no curve
+        return []
+
+
+def _bound(bound: LowerBound) -> tuple[Cell, Cell]:
+    words = f"{100 * bound.confidence:.6g} % confidence, {bound.basis.value}"
+    return Cell(f"≥ {fixed(bound.value, up=False)}", strong=True), Cell(
+        words, quiet=True, left=True
+    )
+
+
+@card.register
+def _(evidence: Evidence) -> Card:
+    rows = [
+        (f"ε at δ = {delta:g}", *_bound(evidence.epsilon_lower(delta))) for delta in (0.0, _DELTA)
+    ]
+    rows.append(("μ of Gaussian DP", *_bound(evidence.mu_lower())))
+    lines = _evidence_lines(evidence)
+    about = (evidence.about,) if evidence.about else ()
+    return Card(
+        f"Evidence of an attack: {evidence.design.value}",
+        tuple(rows),
+        roc(tuple(lines)) if lines else None,
+        (f"{evidence.method} · lower bounds: the mechanism may leak more", *about),
+    )
+
+
+@card.register
+def _(comparison: FrameworkComparison) -> Card:
+    finite = [row.epsilon for row in comparison.rows if np.isfinite(row.epsilon)]
+    largest = max(finite, default=0.0) or 1.0
+    head = (
+        Cell("framework", quiet=True),
+        Cell("ε", quiet=True),
+        Cell(""),
+        Cell("adds up", quiet=True, left=True),
+    )
+    rows = tuple(_framework(row, largest) for row in comparison.rows[:_MOST_ROWS])
+    hidden = len(comparison.rows) - len(rows) + len(comparison.left_out)
+    more = (f"{hidden} more, or without a number: print() shows them",) if hidden else ()
+    note = "adds up: the ε of several releases of the same data may be added"
+    return Card("One release under each privacy framework", (head, *rows), notes=(note, *more))
+
+
+def _framework(row: FrameworkResult, largest: float) -> tuple[str | Cell | Bar, ...]:
+    share = min(row.epsilon / largest, 1.0)
+    adds = Cell("yes" if row.composes else "no", quiet=True, left=True)
+    return row.framework, Cell(shown(row), strong=True), Bar(share), adds
