@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
@@ -39,7 +40,7 @@ class ShiftTest:
     shift: float
 
     def curve(self) -> TradeoffCurve:
-        """How well this pair of answers can be told apart."""
+        """The trade-off curve of this pair of answers."""
         return self.law.curve(self.shift)
 
     @overload
@@ -47,7 +48,7 @@ class ShiftTest:
     @overload
     def log_ratio(self, output: ArrayLike) -> Array: ...
     def log_ratio(self, output: ArrayLike) -> float | Array:
-        """How strongly an output speaks for "present": log of the likelihood ratio."""
+        """The log-likelihood ratio of an output, "present" against "absent"."""
         along = self._along(output=output)
         with np.errstate(all="ignore"):
             return shaped(self.law.log_ratio(along, self.shift), along)
@@ -91,7 +92,10 @@ class ShiftTest:
         share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
         return shaped(np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)), along)
 
-    accuses = flags  # the name until 0.2
+    def accuses(self, output: ArrayLike, fpr: float) -> float | Array:
+        """The old name of `flags`, which goes with 0.3."""
+        warnings.warn("`accuses` is `flags` since tellapart 0.2", DeprecationWarning, stacklevel=2)
+        return self.flags(output, fpr)
 
     def _cut(self, fpr: Array) -> Array:
         with np.errstate(all="ignore"):

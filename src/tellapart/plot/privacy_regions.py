@@ -1,4 +1,4 @@
-"""Plots of privacy regions: the pairs of errors a promise allows, and an attack among them."""
+"""Plots of privacy regions: the error rates that (ε, δ)-DP allows, and an attack among them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tellapart.plot.sheet import LegendEntry, guess, sheet, square
 from tellapart.plot.styling import ATTACK_SEEN, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
 Region = PrivacyRegion | MechanismRegion
-_TITLE = "What each promise allows (no attacker does better):"
+_TITLE = "Privacy regions (no attacker does better):"
 # The size of a mark beside a point, in points, and the ways in which it may stand aside.
 _BADGE = 13
 _WAYS = np.array([(np.cos(turn), np.sin(turn)) for turn in np.pi * (np.arange(48) - 6) / 24])
 _TICK = Path([(-0.55, 0.0), (-0.15, -0.45), (0.6, 0.5)])
-_NOTE = "Rates measured on samples need an audit: it says with what confidence this holds."
+_NOTE = "Rates measured on samples need confidence limits: use an audit."
 
 
 @styled
@@ -63,7 +63,7 @@ def _checked(regions: object) -> dict[str, Region]:
                 _checks.refuse(f"regions[{name!r}]", rule, region)
         return {str(name): region for name, region in regions.items()}
     if not isinstance(regions, Sequence) or not regions:
-        rule = "be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is"
+        rule = "be a list of regions, such as [ta.PrivacyRegion(epsilon=1)]"
         _checks.refuse("regions", rule, regions)
     for index, region in enumerate(regions):
         _check_region(f"regions[{index}]", region)
@@ -77,7 +77,7 @@ def _check_region(name: str, region: object) -> None:
 
 def _errors(axes: Axes) -> None:
     square(axes)
-    axes.set(xlabel="false accusations (FPR)", ylabel="members missed (FNR)")
+    axes.set(xlabel="false-positive rate (FPR)", ylabel="false-negative rate (FNR)")
 
 
 def _filled(axes: Axes, name: str, region: Region, look: Pen) -> LegendEntry:

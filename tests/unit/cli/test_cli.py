@@ -584,3 +584,34 @@ def test_the_program_is_installed_and_survives_a_closed_pipe():
 
 def test_the_version(run):
     assert run("--version")[1] == f"tellapart {ta.__version__}\n"
+
+
+# -- help ---------------------------------------------------------------------------------------
+
+
+def options_in(out):
+    return set(re.findall(r"(?<![\w-])--[a-z-]+", out.partition("╭─ Arguments")[2]))
+
+
+@pytest.mark.parametrize("command", ["choose", "risk"])
+def test_help_shows_the_parameters_of_the_mechanism_that_is_named(run, command):
+    code, out, _ = run(command, "gaussian", "--help")
+    assert code == 0
+    named = options_in(out)
+    assert {"--sigma", "--epsilon", "--delta", "--sensitivity", "--prior"} <= named
+    assert named.isdisjoint({"--scale", "--noise-multiplier", "--steps", "--zcdp", "--rho-p"})
+    training = options_in(run(command, "dpsgd:steps=9", "-h")[1])
+    assert {"--noise-multiplier", "--sampling-rate", "--steps", "--epochs"} <= training
+    assert "--scale" not in training
+
+
+def test_help_all_shows_every_option(run):
+    code, out, _ = run("choose", "gaussian", "--help-all")
+    assert code == 0
+    assert {"--scale", "--steps", "--zcdp", "--rho-p", "--rho-c", "--rho-t"} <= options_in(out)
+    assert "Coefficients of Liu et al. (2019), instead of --prior" in out
+
+
+def test_what_help_leaves_out_is_taken(parsed):
+    found = parsed("risk", "laplace", "--epsilon", "1", "--rho-p", "0.2")
+    assert found["prior"] == pytest.approx(1 / 1.8)

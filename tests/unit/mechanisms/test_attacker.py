@@ -506,3 +506,9 @@ def test_deniability_by_exhaustion():
 
 def test_large_likelihoods_do_not_overflow():
     assert plausibly_deniable([10, 10, 10], record=0, ratio=1e308, k=2) is True
+
+
+def test_the_old_name_of_flags_warns():
+    test = ta.Laplace(1.0).test(0, 1)
+    with pytest.warns(DeprecationWarning, match="`accuses` is `flags`"):
+        assert test.accuses(3.0, 0.1) == test.flags(3.0, 0.1) == 1
