@@ -19,7 +19,7 @@ out it is the output with it blanked. With neighbours that replace a record it i
 any fixed value in its place, and f must hold for both orders. Where the relation is unknown, the
 curve for both orders holds under all three.
 
-What this rests on: the curve bounds *every* pair of neighbours, and κ is given all other records.
+Assumptions: the curve bounds *every* pair of neighbours, and κ is given all other records.
 Ten copies of one bit let its nine copies tell it: κ is 1 then, or the ten are one group.
 """
 
