@@ -16,28 +16,9 @@ PAGES = [
     *sorted(DOCS.glob("*.py")),
     *sorted((ROOT / "examples").glob("*.py")),
 ]
-# Rooms of the library that speak so, too, in all that they print or explain.
-SOURCE = ROOT / "src" / "tellapart"
-ROOMS = [
-    "accountants", "audit", "choose", "curve", "data", "fleet", "mechanisms", "plot", "risk",
-    "web/views", "zoo",
-]  # fmt: skip
-MODULES = [
-    "../pytest_tellapart/__init__.py",
-    "deployments.py",
-    "testing.py",
-    *(f"cli/{name}.py" for name in ("app", "audit", "child_process", "choose", "compare")),
-    *(f"cli/{name}.py" for name in ("deltas", "errors", "exits", "explore", "limits", "options")),
-    *(f"cli/{name}.py" for name in ("probe", "report", "report_text", "reproduce", "risk")),
-    "cli/terminal.py",
-    *(f"report/{name}.py" for name in ("checklist", "curve_points", "html", "meaning", "writing")),
-    "report/template.html",
-    *(f"web/{name}.py" for name in ("answer", "app", "controls", "gate", "questions", "server")),
-    *(f"web/{name}.py" for name in ("view", "workers")),
-]
-ELSEWHERE = {SOURCE / "plot" / "correlated.py"}
-CODE = {path for room in ROOMS for path in (SOURCE / room).rglob("*.py")} - ELSEWHERE
-FILES = [*PAGES, *sorted(CODE), *(SOURCE / name for name in MODULES)]
+# The library speaks so, too, in all that it prints or explains.
+SOURCE = ROOT / "src"
+FILES = [*PAGES, *sorted(SOURCE.rglob("*.py")), *sorted(SOURCE.rglob("*.html"))]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
 
 # What is not said, and what is said instead.
