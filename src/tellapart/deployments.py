@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Variant(StrEnum):
-    """In which currency a promise is made, in the registry's words."""
+    """The variant of differential privacy, in the registry's words."""
 
     PURE = "Pure DP"
     APPROXIMATE = "Approximate DP"
@@ -48,7 +48,7 @@ class Deployment:
 
     ``unit`` is what may be present or absent, as the source words it: "User-level" is about all
     of a person's data, "User-day-level" about one day of them. ``epsilon`` and ``delta`` beside a
-    ``rho`` are what the source says follows from it; the curve rests on ``rho`` alone.
+    ``rho`` are what the source says follows from it; the curve uses ``rho`` alone.
 
     >>> from tellapart import deployments
     >>> emojis, = deployments.find("emojis")
@@ -96,7 +96,7 @@ class Deployment:
 
     @property
     def promise(self) -> str:
-        """What was promised, as numbers in words: ε, ε and δ, or ρ."""
+        """What is claimed, as numbers in words: ε, ε and δ, or ρ."""
         letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
         needs, _ = _PARAMETERS[self.variant]
         return ", ".join(f"{letters[name]} = {getattr(self, name):g}" for name in needs)
@@ -108,19 +108,19 @@ class Deployment:
         What the source joins stays joined: "one person; one housing-unit".
         """
         parts = [part.strip().lower().removesuffix("-level") for part in self.unit.split(";")]
-        return "; ".join(f"one {part}" for part in parts if part) or "a unit that is not told"
+        return "; ".join(f"one {part}" for part in parts if part) or "an unspecified unit"
 
     @property
     def described(self) -> str:
-        """Who promised what about which unit, in one sentence."""
+        """Who claims what about which unit of privacy, in one sentence."""
         who = f"{self.name} ({self.curator}, {self.published[:4]})"
         model = "model varies" if self.model == "Varies" else f"{self.model.lower()} model"
         return f"{who}: {self.promise} for {self.per}, {model}; {self.status} in the registry"
 
     def curve(self) -> TradeoffCurve:
-        """The most that any mechanism with this promise lets an attacker do.
+        """The most that any mechanism with this guarantee lets an attacker do.
 
-        It is `Bound.LOWER`: what was deployed may leak less, and never more if the promise holds.
+        It is `Bound.LOWER`: what was deployed may leak less, and never more if the claim holds.
         """
         if self.variant is Variant.ZERO_CONCENTRATED:
             return _promised(None, None, self.rho)

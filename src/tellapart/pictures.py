@@ -15,17 +15,17 @@ from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.risk import precision
 
 INKS = (Ink.FIRST, Ink.SECOND, Ink.THIRD, Ink.FOURTH, Ink.FIFTH)
-# Dense where curves bend: at rare false accusations and at few misses.
+# Dense where curves bend: at small FPR and at small FNR.
 _EDGE = np.geomspace(1e-4, 0.02, 25)
 _RATES = np.unique(np.concatenate([[0.0], _EDGE, np.linspace(0.02, 0.98, 65), 1 - _EDGE, [1.0]]))
 _LEAST = 1e-6
-_FPR = "false accusations among the others (FPR)"
+_FPR = "false-positive rate (FPR)"
 _FEW = 64  # corners that a picture can show
 _LOG_RATES = np.geomspace(_LEAST, 1, 97)
 
 KINDS = (
     ("roc", "ROC"),
-    ("roc-log", "ROC, rare accusations"),
+    ("roc-log", "ROC, log scale"),
     ("tradeoff", "Trade-off"),
     ("precision", "Precision and recall"),
     ("region", "Region"),
@@ -35,7 +35,7 @@ KINDS = (
 def draw(
     kind: str, curves: Mapping[str, TradeoffCurve], prior: float, spots: Sequence[Spot] = ()
 ) -> Drawing:
-    """The curves in one of the KINDS, each with what a guess would do beside it."""
+    """The curves in one of the KINDS, beside an attack that guesses."""
     if kind not in dict(KINDS):
         _checks.refuse("picture", f"be one of {', '.join(dict(KINDS))}", kind)
     inks = dict(zip(curves, INKS * (len(curves) // len(INKS) + 1), strict=False))
@@ -45,25 +45,32 @@ def draw(
     grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
     if kind in ("roc", "roc-log"):
         lines = [_trace(name, x, curves[name].tpr(x), inks[name]) for name, x in grids.items()]
-        words = "The higher a curve, the more members an attacker finds: no attacker gets above it."
+        words = "The higher a curve, the more members an attack flags; no attack lies above it."
         return roc(words, lines, rates, low, spots)
     lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
-    guess = _trace("a guess", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
-    words = "The lower a curve, the less an attacker errs: no attacker gets below it."
+    guess = _trace("guessing", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
+    words = "The lower a curve, the better the best attack; no attack lies below it."
     if kind == "region":
         lines = [all_round(line) for line in lines]
-        words = "Inside its outline a promise allows any pair of error rates, and none outside."
-    x, y = Axis(_FPR, 0, 1), Axis("members missed (FNR)", 0, 1)
-    return Drawing("Errors an attacker can have", words, x, y, (guess, *lines), tuple(spots))
+        words = "A guarantee allows the error rates inside its region, and none outside."
+    x, y = Axis(_FPR, 0, 1), Axis("false-negative rate (FNR)", 0, 1)
+    return Drawing(
+        "Trade-off curves" if kind != "region" else "Privacy region",
+        words,
+        x,
+        y,
+        (guess, *lines),
+        tuple(spots),
+    )
 
 
 def roc(
     words: str, lines: Sequence[Trace], rates: Array, low: float, spots: Sequence[Spot] = ()
 ) -> Drawing:
     """Lines beside a guess at these rates; on logarithmic axes, unless they begin at 0."""
-    x, y = Axis(_FPR, low, 1, low > 0), Axis("members found (TPR)", low, 1, low > 0)
-    guess = _trace("a guess", rates, rates, Ink.CHANCE)
-    return Drawing("What an attacker finds", words, x, y, (guess, *lines), tuple(spots))
+    x, y = Axis(_FPR, low, 1, low > 0), Axis("true-positive rate (TPR)", low, 1, low > 0)
+    guess = _trace("guessing", rates, rates, Ink.CHANCE)
+    return Drawing("ROC curves", words, x, y, (guess, *lines), tuple(spots))
 
 
 def _corners(curve: TradeoffCurve) -> tuple[Array, Array]:
@@ -98,13 +105,13 @@ def _precision(
 ) -> Drawing:
     ways = [_EDGE, np.linspace(0.02, 0.9, 60), np.linspace(0.9, 1, 41)]
     recalls = np.unique(np.concatenate(ways))
-    x = Axis("members found (recall)", 0, 1)
-    y = Axis("accusations that are right (precision)", 0, 1)
+    x = Axis("recall (TPR)", 0, 1)
+    y = Axis("precision (PPV)", 0, 1)
     lines = [
         _trace(name, recall, np.asarray(precision(curve, recall=recall, prior=prior)), inks[name])
         for name, curve in curves.items()
         for recall in [_cornered(recalls, 1 - _corners(curve)[1])]
     ]
-    guess = _trace("a guess", recalls, np.full_like(recalls, prior), Ink.CHANCE)
-    words = f"How often accusations are right when {prior:.3g} of the people are members."
-    return Drawing("What accusations are worth", words, x, y, (guess, *lines))
+    guess = _trace("guessing", recalls, np.full_like(recalls, prior), Ink.CHANCE)
+    words = f"The share of those flagged who are members, at a prior of {prior:.3g}."
+    return Drawing("Precision and recall", words, x, y, (guess, *lines))

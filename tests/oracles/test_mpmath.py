@@ -559,17 +559,17 @@ def test_the_attack_has_the_threshold_the_rates_and_the_ratio_of_its_law(name, s
 
 @pytest.mark.parametrize("name", ["discrete-laplace-7", "discrete-gaussian-0.3", "laplace-1"])
 @pytest.mark.parametrize("fpr", [0.0, 1e-7, 0.04, 0.5, 0.93, 1.0])
-def test_the_attack_accuses_as_often_as_it_says(name, fpr):
+def test_the_attack_flags_as_often_as_it_says(name, fpr):
     mechanism, pair = CASES[name][0], reference(name)
     attack = mechanism.test(absent=0, present=int(mechanism.sensitivity))
     if not isinstance(pair, exact.Lattice):
         cut = attack.threshold(fpr)
-        assert attack.accuses(math.nextafter(cut, math.inf), fpr) == (fpr > 0)
-        assert attack.accuses(min(math.nextafter(cut, -math.inf), 1e300), fpr) == 0 or fpr == 1
-        assert attack.accuses(-1e300, fpr) == (fpr == 1)
+        assert attack.flags(math.nextafter(cut, math.inf), fpr) == (fpr > 0)
+        assert attack.flags(min(math.nextafter(cut, -math.inf), 1e300), fpr) == 0 or fpr == 1
+        assert attack.flags(-1e300, fpr) == (fpr == 1)
         return
     outputs = list(range(-400, 401))
-    shares = [float(x) for x in attack.accuses(outputs, fpr)]
+    shares = [float(x) for x in attack.flags(outputs, fpr)]
     for shift, wanted in ((0, mp.mpf(fpr)), (pair.m, pair.tpr(fpr) if 0 < fpr < 1 else fpr)):
         masses = [mp.exp(pair.log_mass(k - shift)) for k in outputs]
         chance = sum(s * x for s, x in zip(shares, masses, strict=True))

@@ -19,11 +19,11 @@ STARTS = {kind.name: kind.first_text for kind in catalogue.KINDS.values()}
 
 def readings(mechanism, **given):
     """What the table must say."""
-    return [[one.name, one.shown] for one in risk.summary(curve_of(parse(mechanism)), **given)]
+    return [[one.name, *one.columns] for one in risk.summary(curve_of(parse(mechanism)), **given)]
 
 
 def told(screen):
-    return [row[:2] for row in screen.rows]
+    return [row[:4] for row in screen.rows]
 
 
 def asked(screen):
@@ -45,9 +45,7 @@ def test_exact_values_are_taken_exactly(visit):
     screen.settle()
     found = readings("laplace:epsilon=1.23456789", prior=0.003, fpr=1e-5, delta=1e-3)
     assert told(screen) == found
-    words = risk.words(
-        ta.Laplace.with_epsilon(1.23456789).curve(), prior=0.003, out_of=1_000, fpr=1e-5
-    )
+    words = risk.words(ta.Laplace.with_epsilon(1.23456789).curve(), prior=0.003, fpr=1e-5)
     assert screen.sentences == words.splitlines()
     assert screen.slider("prior").get_attribute("aria-valuetext") == "0.003"
     assert screen.number("fpr").input_value() == "1e-5"
@@ -177,7 +175,7 @@ def test_all_pictures_and_what_a_pointer_reads_off_them(visit):
         drawn.add(tuple(screen.lines.values()))
         legend = screen.page.locator("#picture .legend li")
         spot = [] if kind == "precision" else ["this attacker, at FPR 0.01"]
-        assert legend.all_inner_texts() == ["a guess", "gaussian:sigma=1", *spot]
+        assert legend.all_inner_texts() == ["guessing", "gaussian:sigma=1", *spot]
         box = screen.page.locator("#picture svg[role=img]").bounding_box()
         screen.page.mouse.move(box["x"] + 0.43 * box["width"], box["y"] + box["height"] / 2)
         read = legend.nth(1).locator(".value").inner_text()
@@ -189,7 +187,7 @@ def test_all_pictures_and_what_a_pointer_reads_off_them(visit):
         assert value == pytest.approx(float(truths[kind](place)), rel=0.01)
         screen.page.mouse.move(box["x"], box["y"] - 5)
         spot = [] if kind == "precision" else ["this attacker, at FPR 0.01"]
-        assert legend.all_inner_texts() == ["a guess", "gaussian:sigma=1", *spot]
+        assert legend.all_inner_texts() == ["guessing", "gaussian:sigma=1", *spot]
     assert len(drawn) == len(KINDS)
 
 

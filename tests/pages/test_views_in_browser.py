@@ -127,7 +127,7 @@ def test_what_is_copied_prints_what_is_on_screen(visit, shell, tmp_path, path, q
     assert unsaid(values, printed) == []
     commanded = plain(shell(screen.code("command")))
     if path == "/":  # the same words in the same order
-        said = [f"{row[0]} {row[1]}" for row in screen.rows] + screen.sentences
+        said = [" ".join(row[:4]) for row in screen.rows] + screen.sentences
         assert [one for one in said if one not in printed or one not in commanded] == []
     else:  # a command has words of its own, for one number at least that nobody gave it
         told = [one for one in values if len(re.findall(r"[1-9]", one)) >= 3]

@@ -28,7 +28,7 @@ NAMES = {
         to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
-        advantage auc bayes_error best_decision epsilon f_score gaussian_mu laplace_epsilon
+        advantage auc bayes_error best_decision epsilon f_score gaussian_mu gdp laplace_epsilon
         least_epsilon max_posterior posterior ppv precision rates_from_precision success summary
         tpr words
     """,

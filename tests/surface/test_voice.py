@@ -16,8 +16,21 @@ PAGES = [
     *sorted(DOCS.glob("*.py")),
     *sorted((ROOT / "examples").glob("*.py")),
 ]
-# To hold the library to it as well: FILES = [*PAGES, *sorted((ROOT / "src").rglob("*.py"))]
-FILES = PAGES
+# Rooms of the library that speak so, too, in all that they print or explain.
+SOURCE = ROOT / "src" / "tellapart"
+ROOMS = ["choose", "curve", "mechanisms", "plot", "risk", "web/views"]
+MODULES = [
+    "deployments.py",
+    *(f"cli/{name}.py" for name in ("app", "choose", "compare", "deltas", "errors", "explore")),
+    *(f"cli/{name}.py" for name in ("limits", "options", "reproduce", "risk", "terminal")),
+    *(f"cli/{name}.py" for name in ("report",)),
+    *(f"report/{name}.py" for name in ("checklist", "curve_points", "meaning")),
+    *(f"web/{name}.py" for name in ("app", "controls", "view")),
+]
+ELSEWHERE = {SOURCE / "plot" / "audits.py", SOURCE / "plot" / "correlated.py"}
+ELSEWHERE |= {SOURCE / "web" / "views" / f"{name}.py" for name in ("audit", "evidence", "point")}
+CODE = {path for room in ROOMS for path in (SOURCE / room).rglob("*.py")} - ELSEWHERE
+FILES = [*PAGES, *sorted(CODE), *(SOURCE / name for name in MODULES)]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
 
 # What is not said, and what is said instead.
@@ -34,6 +47,18 @@ DIALECT = {
     r"\bto the (?:private|safe) side\b": "rounded conservatively",
     r"\bwhat binds\b": "binding constraint",
     r"\bchanges? places\b": "the curves cross",
+    r"\bnumbers? (?:is|are|hold)s? (?:for|of) .{0,40} alone\b": "specific to this mechanism",
+    r"\bgives membership a chance\b": "prior probability of membership",
+    r"\bhow often it is right\b": "accuracy of the best attack",
+    r"\bone view of the curve\b": "ε at this δ",
+    r"\bmore or less (?:would|means?)\b": "sensitivity analysis",
+    r"\bmany times, on a sample\b|\band then, on the same data\b": "composition, subsampling",
+    r"\bwith few exceptions\b": "smaller δ",
+    r"\bsuch a file\b": "expected file format",
+    r"\bon which side they err\b": "exact, upper or lower bound",
+    r"\bfall steadily\b": "cannot solve for it: say why, and what to fix",
+    r"\bevery call broke off\b": "the function raised on every call",
+    r"\bagree too often\b": "consecutive outputs are correlated",
     r"\busual number\b": "ε at this δ",
     r"\b(?:looks? (?:is|are)|how audits) pa(?:y|id)\b": "multiple-testing budget",
     r"\bpage to file\b|\bhow to make it again\b": "privacy report, reproduce this report",
@@ -71,7 +96,8 @@ def prose(path):
         strings = (
             node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)
         )
-        return "\n".join(one for one in strings if isinstance(one, str))
+        text = "\n".join(one for one in strings if isinstance(one, str))
+        return re.sub(r"`[^`\n]*`", "", text)
     if path.suffix == ".ipynb":
         cells = json.loads(text)["cells"]
         text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")

@@ -140,7 +140,7 @@ def test_an_epsilon_beside_rho_is_kept_and_not_used():
         ("User-day-level", "one user-day"),
         ("Person-level; housing-unit-level", "one person; one housing-unit"),
         ("Business establishment", "one business establishment"),
-        ("", "a unit that is not told"),
+        ("", "an unspecified unit"),
     ],
 )
 def test_units_in_words(unit, per):

@@ -23,7 +23,7 @@ CurveMeasure = Callable[[TradeoffCurve], object]
 _USUAL: dict[str, CurveMeasure] = {
     MEASURES["advantage"].name: advantage,
     MEASURES["tpr"].name.format(fpr=FPR.default): partial(tpr, fpr=FPR.default),
-    "success at even odds": partial(success, prior=PRIOR.default),
+    "accuracy at prior 0.5": partial(success, prior=PRIOR.default),
 }
 
 
@@ -80,13 +80,13 @@ def frontier(
     """What each parameter of a family costs in accuracy and leaves to an attacker.
 
     ``measures`` maps names to functions of a curve; left out, the advantage, the TPR at FPR 0.01
-    and the success at even odds. ``name`` is what to call the parameter, if not as the family does.
+    and the accuracy at prior 1/2. ``name`` is that of the parameter, if not as the family has it.
 
     >>> import tellapart as ta
     >>> print(frontier(ta.Laplace.with_epsilon, [0.5, 1]))
-    epsilon  deviation  95 % within ±  advantage  TPR at FPR 0.01  success at even odds
-        0.5     2.8285         5.9915     0.2212           0.0165                0.6106
-          1     1.4143         2.9958     0.3935           0.0272                0.6968
+    epsilon  deviation  95 % within ±  membership advantage  TPR at FPR 0.01  accuracy at prior 0.5
+        0.5     2.8285         5.9915                0.2212           0.0165                 0.6106
+          1     1.4143         2.9958                0.3935           0.0272                 0.6968
     specific to this mechanism; another (ε, δ) mechanism may leak more
 
     See Also

@@ -198,8 +198,8 @@ class ParameterSearch:
         pairs = zip(least, members[1:], strict=False)
         if any(trial.excess - trial.slack > before + noise for before, trial in pairs):
             raise NotCertified(
-                "the measures do not fall steadily with the parameter, so no single answer is "
-                "safe; use largest for a family that leaks more as it grows, least for one that "
+                "cannot solve for the parameter: the risks do not change in one direction with "
+                "it; use largest for a family that leaks more as it grows, least for one that "
                 "leaks less"
             )
 
@@ -339,7 +339,7 @@ def _first_member(search: ParameterSearch) -> float:
 
 
 def _tight(search: ParameterSearch, safe: float, leaky: float) -> tuple[float, float]:
-    """The last double, seen from the private side, that keeps the limits, and the next."""
+    """The last double, seen from more privacy, that keeps the limits, and the next."""
     private, revealing = (math.inf, 0.0) if search.grows_private else (0.0, math.inf)
     while search.excess(safe) > 0:  # exp() may have moved either end by a few ulp
         safe = math.nextafter(safe, private)

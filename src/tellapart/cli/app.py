@@ -24,7 +24,7 @@ COMMANDS = {
     "risk": "risk",
     "choose": "choose",
     "compare": "compare",
-    "region": "risk",
+    "region": "region",
     "audit": "audit",
     "probe": "probe",
     "report": "report",
@@ -57,14 +57,18 @@ _EXAMPLES = """For example:
 """
 
 
-def application(*asked: str) -> App:
-    """The commands asked for, with their options; all by their summaries where none is."""
+def application(*asked: str, words: Sequence[str] = ()) -> App:
+    """The commands asked for, with their options; all by their summaries where none is.
+
+    Help that these words ask for shows what belongs to them, unless they ask for all of it.
+    """
     app = App(
         name="tellapart",
-        help="How well can an attacker tell two worlds apart? Differential privacy as a test.",
+        help="Differential privacy as hypothesis testing: what membership inference can do.",
         help_epilogue=(
             f"{_EXAMPLES}\n"
-            "Every command that answers takes --json, and any --debug for a full traceback.\n\n"
+            "Every command that answers takes --json; --help-all shows rarely used options; "
+            "--debug prints a full traceback.\n\n"
             f"{_ENDS}"
         ),
         version=f"tellapart {tellapart.__version__}",
@@ -73,7 +77,11 @@ def application(*asked: str) -> App:
     )
     for name in asked:
         module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
-        app.command(getattr(module, name), help_epilogue=_ENDS)
+        command, ends = getattr(module, name), _ENDS
+        if {"--help", "-h"} & set(words) and "knowledge" in command.__annotations__:
+            options = importlib.import_module("tellapart.cli.options")
+            command, ends = options.for_help(command, words), f"{options.SHORT}\n\n{_ENDS}"
+        app.command(command, help_epilogue=ends)
     for name in () if asked else COMMANDS:
         app.command(App(name=name, help=_summary(name)))
     return app
@@ -109,7 +117,8 @@ def run(words: Sequence[str] | None, signals: exits.Signals) -> int:
             if given[:1] == ["help"]:
                 given = [*given[1:], "--help"]
             first = next((word for word in given if not word.startswith("-")), "")
-            app = application(*({first} & COMMANDS.keys()))
+            app = application(*({first} & COMMANDS.keys()), words=given)
+            given = ["--help" if word == "--help-all" else word for word in given]
         finally:
             signals.loading = False
             if words is None:

@@ -1,4 +1,4 @@
-"""`tellapart explore`: the interactive page, served on this machine alone."""
+"""`tellapart explore`: the interactive page, served on this machine only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def explore(
     ] = None,
     browser: Annotated[bool, Parameter(help="Open the page in a browser.")] = True,
 ) -> None:
-    r"""A page to see, drag and share what an attacker can do, on this machine alone.
+    r"""Interactive page: explore, choose, compare and audit in a browser, on this machine only.
 
     It needs no network and sends nothing anywhere. Ctrl-C ends it.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, make_dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token
@@ -17,7 +19,7 @@ from tellapart import _checks
 from tellapart._numeric.text import as_json
 from tellapart.cli import terminal
 from tellapart.errors import visible
-from tellapart.mechanisms.catalogue import PARAMETERS
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, PRIOR, arguments
 
@@ -74,11 +76,24 @@ class NumberOptions:
 
 
 def numbers(
-    name: str, words: str, options: Mapping[str, tuple[str, float | None]], group: Group | None
+    name: str,
+    words: str,
+    options: Mapping[str, tuple[str, float | None]],
+    group: Group | None,
+    hidden: Collection[str] = (),
 ) -> type[NumberOptions]:
-    """A record of such options: each by its help text and its usual value, if it has one."""
+    """A record of such options: each by its help text and its default, if it has one.
+
+    Those that are ``hidden`` are taken, and left out of help.
+    """
     fields = [
-        (key, Annotated[Option if usual is None else float, Parameter(help=text)], usual)
+        (
+            key,
+            Annotated[
+                Option if usual is None else float, Parameter(help=text, show=key not in hidden)
+            ],
+            usual,
+        )
         for key, (text, usual) in options.items()
     ]
     made = make_dataclass(
@@ -92,6 +107,16 @@ def numbers(
     return flat(made)
 
 
+def _values(hidden: Collection[str] = ()) -> type[NumberOptions]:
+    return numbers(
+        "Values",
+        "Parameters by name; the same as ``name:key=value``.",
+        {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
+        MECHANISM,
+        hidden,
+    )
+
+
 if TYPE_CHECKING:
 
     class Values(NumberOptions):
@@ -101,12 +126,7 @@ if TYPE_CHECKING:
         """What measures ask about the attacker."""
 
 else:
-    Values = numbers(
-        "Values",
-        "Parameters by name; the same as ``name:key=value``.",
-        {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
-        MECHANISM,
-    )
+    Values = _values()
     Attacker = numbers(
         "Attacker",
         "What measures ask about the attacker.",
@@ -209,6 +229,43 @@ class Knowledge:
 
     def _given(self) -> dict[str, float]:
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@Parameter(name="*", group=_ATTACKER)
+@dataclass(frozen=True)
+class _ShortKnowledge(Knowledge):
+    """The same, without the coefficients in its help."""
+
+    rho_p: Annotated[Option, Parameter(show=False)] = None
+    rho_c: Annotated[Option, Parameter(show=False)] = None
+    rho_t: Annotated[Option, Parameter(show=False)] = None
+
+
+# Whose parameters help shows where no mechanism is named.
+_USUAL = ("any", "laplace", "gaussian")
+SHORT = (
+    "This help shows the parameters of the mechanism that is named, else the most common ones; "
+    "--help-all shows every option."
+)
+
+
+def for_help(command: FunctionType, words: Sequence[str]) -> FunctionType:
+    """A command whose help shows the parameters of the mechanisms among these words alone."""
+    parts = {part for word in words for part in re.split(r"[:+=,]", word)}
+    named = sorted(parts & KINDS.keys()) or _USUAL
+    shown = {"delta", *(key for name in named for key in KINDS[name].parameters)}
+    short: dict[str, type] = {
+        "Values": _values(PARAMETERS.keys() - shown),
+        "Knowledge": _ShortKnowledge,
+    }
+    made = FunctionType(
+        command.__code__, command.__globals__, command.__name__, command.__defaults__
+    )
+    made.__kwdefaults__, made.__doc__ = command.__kwdefaults__, command.__doc__
+    made.__annotations__ = {
+        name: short.get(kind, kind) for name, kind in command.__annotations__.items()
+    }
+    return made
 
 
 @Parameter(name="*", group=OUTPUT)

@@ -1,4 +1,4 @@
-"""`tellapart report`: a privacy claim as one page, with what it means and what is open."""
+"""`tellapart report`: a privacy report of a claim, with what it means and what is open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def report(
         str | None,
         Parameter(
             help=f"{', '.join(KINDS)}; or name:key=value,key=value. Without it the parameters "
-            "are a promise that any mechanism might keep.",
+            "are a guarantee of any mechanism.",
             show_default=False,
         ),
     ] = None,
@@ -43,13 +43,13 @@ def report(
     filing: ReportAnswers = ReportAnswers(),
     output: Output = Output(),
 ) -> None:
-    r"""A page to file: what is claimed, what it means, and what is still to be answered.
+    r"""Privacy report: a claim, what it means for people, and a checklist of open questions.
 
-    It holds the claim with its unit of protection and its neighbours, its curve with its side,
-    the risks in words, and a checklist after NIST SP 800-226. What only people know is left open
-    unless it is answered. The page needs nothing else, and prints.
+    One HTML page: the claim with its unit of privacy and neighbouring relation, its trade-off
+    curve, every risk beside its baseline, and a checklist after NIST SP 800-226, open where
+    nobody answered.
 
-    It holds no evidence: tellapart audit and tellapart probe write the same page with their
+    It holds no evidence: tellapart audit and tellapart probe write the same report with their
     verdict, by --report.
 
     For example:
@@ -67,7 +67,7 @@ def report(
         mechanism, page = None, mechanism
     if page is None and not output.as_json:
         raise InvalidArgument(
-            "a page to write must be given, as in tellapart report laplace out.html --epsilon 1"
+            "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"
         )
     place = None if page is None else writing.target(page)
     subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)

@@ -23,7 +23,7 @@ def reproduce(
 ) -> None:
     """The founding paper's figures and Table 1, beside what is exact.
 
-    The paper is that of Liu and others (2019), PoPETs, doi 10.2478/popets-2019-0045.
+    The paper is that of Liu et al. (2019), PoPETs, doi 10.2478/popets-2019-0045.
 
     Writes Figures 1 to 9, Table 1 and the region figures of the posts, and prints Table 1 as
     published beside the exact values, with a verdict on each cell.

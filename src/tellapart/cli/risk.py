@@ -10,8 +10,6 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart import risk as measures
-from tellapart._checks import refuse
-from tellapart._numeric.text import fixed
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked
 from tellapart.cli.options import (
@@ -24,14 +22,12 @@ from tellapart.cli.options import (
     Verbose,
     picture_of,
 )
-from tellapart.curve.guarantees import guarantee
-from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
-from tellapart.risk.catalogue import FPR, SENSELESS, Reading, essential
+from tellapart.risk.catalogue import SENSELESS, Reading, essential
 
 Mechanism = Annotated[
     str,
@@ -123,120 +119,6 @@ def risk(
         **deltas.data(),
         "readings": [reading_record(reading) for reading in readings],
         "words": sentences,
-    }
-    output.give(data, text, picture)
-
-
-def region(
-    *,
-    epsilon: Annotated[
-        tuple[float, ...], Parameter(help="ε of a guarantee; may be repeated.", negative="")
-    ],
-    delta: Annotated[
-        tuple[float, ...],
-        Parameter(
-            help="δ: one for all, or one for each ε; 0 unless given.",
-            negative="",
-            show_default=False,
-        ),
-    ] = (0.0,),
-    fpr: Annotated[float | None, Parameter(help=FPR.option, show_default=False)] = None,
-    tpr: Annotated[
-        float | None,
-        Parameter(help="True-positive rate: share of members flagged.", show_default=False),
-    ] = None,
-    output: Output = Output(),
-) -> None:
-    r"""Privacy region of (ε, δ)-DP: which error rates it allows, and whether an attack fits.
-
-    The exit code is 0 either way: this describes a guarantee, and tests nobody's claim.
-
-    For example:
-
-        tellapart region --epsilon 1 --fpr 0.01 --tpr 0.05
-        tellapart region --epsilon 0.5 --epsilon 1 \
-            --plot regions.svg
-    """
-    if len(delta) not in (1, len(epsilon)):
-        refuse("delta", f"be given once or as often as epsilon ({len(epsilon)} times)", delta)
-    deltas = delta * len(epsilon) if len(delta) == 1 else delta
-    regions = [PrivacyRegion(e, d) for e, d in zip(epsilon, deltas, strict=True)]
-    if (fpr is None) != (tpr is None):
-        refuse("fpr and tpr", "be given together", (fpr, tpr))
-    if fpr is None or tpr is None:
-        _regions(regions, output)
-    elif len(regions) > 1:
-        refuse("epsilon", "be given once beside fpr and tpr", epsilon)
-    else:
-        _point(regions[0], fpr, tpr, output)
-
-
-def _regions(regions: list[PrivacyRegion], output: Output) -> None:
-    def cells(region: PrivacyRegion) -> tuple[str, ...]:
-        gain = measures.advantage(guarantee(region.epsilon, region.delta))
-        knot = region.vertices()[2]
-        share = fixed(region.area(), up=True)
-        return (
-            f"ε = {region.epsilon:g}, δ = {region.delta:g}",
-            share,
-            fixed(float(gain), True),
-            fixed(float(knot[0]), False),
-        )
-
-    def text(console: Console) -> None:
-        terminal.title(console, "Privacy regions", "pairs (FPR, FNR) that an attack can have")
-        head = ("guarantee", "area of the region", "membership advantage", "least FPR = FNR")
-        terminal.table(console, [head, *map(cells, regions)])
-
-    def picture() -> Any:
-        from tellapart import plot
-
-        return plot.regions(regions)
-
-    data = {
-        "regions": [
-            {
-                "epsilon": region.epsilon,
-                "delta": region.delta,
-                "area": region.area(),
-                "advantage": float(measures.advantage(guarantee(region.epsilon, region.delta))),
-                "corners": region.vertices().tolist(),
-            }
-            for region in regions
-        ]
-    }
-    output.give(data, text, picture)
-
-
-def _point(region: PrivacyRegion, fpr: float, tpr: float, output: Output) -> None:
-    failures = region.failures(fpr=fpr, tpr=tpr)
-    least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=region.delta))
-    claim = f"ε = {region.epsilon:g}, δ = {region.delta:g}"
-    caveat = "Rates measured on samples need confidence limits to refute a claim: use an audit."
-
-    def text(console: Console) -> None:
-        verdict = "impossible" if failures else "possible"
-        terminal.title(console, verdict, f"FPR {fpr:g} with TPR {tpr:g}, under {claim}")
-        for failure in failures:
-            terminal.line(console, f"{failure}.")
-        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {region.delta:g}."
-        terminal.line(console, needs)
-        terminal.line(console, caveat)
-
-    def picture() -> Any:
-        from tellapart import plot
-
-        return plot.region_point(region, fpr=fpr, tpr=tpr)
-
-    data = {
-        "epsilon": region.epsilon,
-        "delta": region.delta,
-        "fpr": fpr,
-        "tpr": tpr,
-        "possible": not failures,
-        "failures": [{"inequality": f.inequality, "excess": f.excess} for f in failures],
-        "least_epsilon": least,
-        "caveat": caveat,
     }
     output.give(data, text, picture)
 

@@ -177,7 +177,7 @@ class TradeoffCurve(Plotted, ABC):
     # -- what is asked of a curve ------------------------------------------------------------
 
     def rates(self, threshold: ArrayLike) -> Rates:
-        """The four rates of the attack that accuses when the log-likelihood ratio exceeds this."""
+        """The four rates of the attack that flags when the log-likelihood ratio exceeds this."""
         asked = _checks.reals(threshold=threshold)
         with np.errstate(all="ignore"):
             rates = self._rates(asked)
@@ -282,7 +282,7 @@ class TradeoffCurve(Plotted, ABC):
         return summarise(self, at_least)
 
     def area(self) -> float:
-        """The area under the curve: the chance that an attacker's ranking errs, 1 − AUC."""
+        """The area under the curve: the probability that an attacker's ranking errs, 1 − AUC."""
         with np.errstate(all="ignore"):
             return self._area()
 

@@ -42,7 +42,7 @@ class SymmetricCurve(TradeoffCurve):
 
 @dataclass(frozen=True, repr=False)
 class GuaranteeCurve(SymmetricCurve):
-    """What every (ε, δ)-DP mechanism promises: f(α) = max(0, 1−δ−e^ε·α, e^−ε·(1−δ−α)).
+    """What every (ε, δ)-DP mechanism guarantees: f(α) = max(0, 1−δ−e^ε·α, e^−ε·(1−δ−α)).
 
     Attained by randomised response with a chance δ of revealing all (Kairouz, Oh and Viswanath
     2015, Theorem 3.4), so no smaller promise follows from (ε, δ).

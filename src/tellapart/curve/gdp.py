@@ -185,9 +185,11 @@ def _needed(curve: TradeoffCurve, start: float) -> _Needed | None:
 
 
 def _raised(curve: TradeoffCurve, needed: _Needed) -> _Needed:
-    """By more than two quantiles may be off, unless nothing leaks at all."""
-    leaks = curve._delta(np.zeros(())) > 0
-    return needed._replace(mu=needed.mu + _QUANTILE if leaks else 0.0)
+    """To the side of the curve, by more than two quantiles may be off; 0 if nothing leaks."""
+    if not curve._delta(np.zeros(())) > 0:
+        return needed._replace(mu=0.0)
+    off = -_QUANTILE if curve.bound is Bound.UPPER else _QUANTILE
+    return needed._replace(mu=max(needed.mu + off, 0.0))
 
 
 def _mu(fpr: Array, tpr: Array, fnr: Array) -> Array:
@@ -241,9 +243,7 @@ def _by_tangents(curve: TradeoffCurve, met: _Needed, start: float) -> _Needed:
         more, points = _tangents(curve, (left + (right - left) * _SHARES).ravel())
         lines = np.concatenate([lines, more], axis=1)
         lines = lines[:, np.argsort(lines[0], kind="stable")]
-    if curve.bound is Bound.UPPER:
-        return met
-    return _raised(curve, max(met, _largest(*corners)))
+    return _raised(curve, met if curve.bound is Bound.UPPER else max(met, _largest(*corners)))
 
 
 def _tangents(curve: TradeoffCurve, epsilon: Array) -> tuple[Array, FourRates]:

@@ -96,9 +96,9 @@ def guarantee(
     zcdp: float | None = None,
     neighbours: Neighbours | None = None,
 ) -> TradeoffCurve:
-    """The most that a privacy promise, whatever keeps it, lets any attacker do.
+    """The most that any mechanism with a privacy guarantee lets an attacker do.
 
-    Name one promise: ``epsilon`` (and ``delta``); several (ε, δ) ``pairs`` that hold together;
+    Name one guarantee: ``epsilon`` (and ``delta``); several (ε, δ) ``pairs`` that hold together;
     ``mu`` of Gaussian DP; ``rdp`` as (order, ε) pairs that hold together; ``zcdp``, the ρ of
     zero-concentrated DP. All are taken to hold for both orders of ``neighbours``, which sharpen
     what is said of attackers other than membership inference. The curve is `Bound.LOWER`: no

@@ -18,7 +18,7 @@ from tellapart.errors import NotCertified
 _STRIDE = 8.0
 # From such a δ on it is worth a look whether ε is 0.
 _COMMON = 1e-3
-# Beyond these shares of an end of the loss nothing, or everything, is accused.
+# Beyond these shares of an end of the loss nothing, or everything, is flagged.
 _NOTHING, _EVERYTHING = (0.0, 0.0, 1.0, 1.0, 0.0, 0.0), (1.0, 1.0, 0.0, 0.0, 1.0, 0.0)
 
 

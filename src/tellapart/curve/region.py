@@ -1,4 +1,4 @@
-"""Privacy regions: all pairs of error rates that a promise, or a mechanism, allows."""
+"""Privacy regions: all pairs of error rates that a guarantee, or a mechanism, allows."""
 
 from __future__ import annotations
 

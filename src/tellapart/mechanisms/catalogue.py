@@ -92,20 +92,20 @@ PARAMETERS: dict[str, Parameter] = {
             0.01,
             20,
             symbol="ε",
-            option="ε: odds change by a factor of e^ε at most.",
+            option="ε: an output changes the odds of membership by at most e^ε.",
         ),
         Parameter(
             "delta",
-            "δ, the chance that ε fails",
+            "δ, the probability that ε fails",
             1e-12,
             0.1,
             symbol="δ",
             start=1e-5,
-            option="The δ of every ε, told or promised; a bare promise has 0 unless given.",
+            option="δ of every ε that is given or reported; a bare --epsilon has δ = 0.",
         ),
         Parameter(
             "sigma",
-            "σ, deviation of the noise",
+            "σ, standard deviation of the noise",
             0.05,
             100,
             private_side=_LARGER,
@@ -128,7 +128,7 @@ PARAMETERS: dict[str, Parameter] = {
             0.01,
             100,
             start=1,
-            option="How far one record moves the answer; 1 unless given.",
+            option="Sensitivity: how far one record moves the answer; 1 unless given.",
         ),
         Parameter(
             "mu",
@@ -145,17 +145,19 @@ PARAMETERS: dict[str, Parameter] = {
             20,
             private_side=_LARGER,
             start=1,
-            option="Noise of DP-SGD, in units of the clipping norm.",
+            option="Noise multiplier of DP-SGD: σ in units of the clipping norm.",
         ),
         Parameter(
             "sampling_rate",
-            "share of the records in a batch",
+            "sampling rate",
             1e-6,
             1,
             start=0.01,
-            option="Share of the records in a batch, from 0 to 1.",
+            option="Sampling rate: probability that a record is in a batch.",
         ),
-        Parameter("steps", "steps", 1, 1_000_000, _WHOLE, start=1_000, option="Number of batches."),
+        Parameter(
+            "steps", "steps", 1, 1_000_000, _WHOLE, start=1_000, option="Number of steps (batches)."
+        ),
         Parameter(
             "epochs", "epochs", 0.1, 1_000, option="Passes over the data, instead of --steps."
         ),
@@ -198,7 +200,7 @@ PARAMETERS: dict[str, Parameter] = {
         Parameter("width", "width of the noise", 0.1, 1_000, private_side=_LARGER),
         Parameter(
             "atom",
-            "chance of no noise",
+            "probability of no noise",
             0,
             0.99,
             _EVEN,
@@ -207,7 +209,7 @@ PARAMETERS: dict[str, Parameter] = {
         ),
         Parameter(
             "power",
-            "power of the error that is least",
+            "power of the error to minimise",
             1,
             4,
             _EVEN,
@@ -217,11 +219,11 @@ PARAMETERS: dict[str, Parameter] = {
         Parameter(
             "categories", "categories", 2, 1_000, _WHOLE, _NEITHER, start=2, ends=("few", "many")
         ),
-        Parameter("keep", "chance that a one stays", 0.01, 0.99, _EVEN),
-        Parameter("flip", "chance that a zero turns", 0.01, 0.99, _EVEN, _LARGER),
+        Parameter("keep", "probability that a one stays", 0.01, 0.99, _EVEN),
+        Parameter("flip", "probability that a zero flips", 0.01, 0.99, _EVEN, _LARGER),
         Parameter("distance", "distance of two places", 0.01, 100, start=1),
-        Parameter("sampled", "share of the records it runs on", 1e-6, 1),
-        Parameter("repeated", "how many times", 1, 100_000, _WHOLE),
+        Parameter("sampled", "subsampling rate", 1e-6, 1),
+        Parameter("repeated", "number of compositions", 1, 100_000, _WHOLE),
     )
 }
 
@@ -521,12 +523,12 @@ def _taken(subject: Subject, often: Mapping[str, float], text: str) -> Subject:
 
 
 def _step(subject: Subject, text: str) -> Mechanism:
-    """A subject as a step of a composition: of a promise, the worst mechanism that keeps it."""
+    """A subject as a step of a composition: of a guarantee, the worst mechanism that has it."""
     if isinstance(subject, Mechanism):
         return subject
     if isinstance(subject, GuaranteeCurve):
         return Promise(subject.claimed_epsilon, subject.claimed_delta)
-    rule = "compose a mechanism or a promise of epsilon and delta, not one of mu or zcdp"
+    rule = "compose a mechanism or a guarantee of epsilon and delta, not one of mu or zcdp"
     return _checks.refuse("mechanism", rule, text)
 
 
@@ -584,7 +586,7 @@ def takes_delta(text: str, **given: float) -> bool:
 
 
 def own_delta(text: str) -> float | None:
-    """The δ in which a mechanism is told; None where it has none, or it is that of a step.
+    """The δ by which a mechanism is given; None where it has none, or it is that of a step.
 
     >>> own_delta("gaussian:epsilon=1,delta=1e-6"), own_delta("any:epsilon=1,delta=1e-6,repeated=9")
     (1e-06, None)

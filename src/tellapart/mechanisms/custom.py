@@ -1,4 +1,4 @@
-"""A mechanism of one's own: by its dominating pair of output laws, or by an (ε, δ) promise."""
+"""A mechanism of one's own: by its dominating pair of output laws, or by an (ε, δ) guarantee."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tellapart.mechanisms.noise import Gaussian
 
 # Larger groups have no use, and their mixtures have too many terms.
 _MOST = 1000
-# Numbers of sampled members less likely than this, all together, are moved to the safe side.
+# Numbers of sampled members less likely than this, all together, are rounded conservatively.
 _RAREST = 1e-200
 
 

@@ -35,7 +35,7 @@ class NoiseLaw(ABC):
 
     @abstractmethod
     def log_ratio(self, x: Array, shift: float) -> Array:
-        """How strongly x speaks for noise centred at ``shift`` rather than at 0."""
+        """The log-likelihood ratio of x, noise centred at ``shift`` against 0."""
 
     @abstractmethod
     def above(self, x: Array) -> Array:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +14,23 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart.curve.base import Rates, TradeoffCurve
+from tellapart.curve.composition.compose import composed
+from tellapart.curve.composition.contour import ComposedCurve
+from tellapart.curve.composition.loss_laws import LaplaceLoss
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.laws import NoiseLaw
+from tellapart.mechanisms.laws import LaplaceLaw, NoiseLaw
+
+# Log-likelihood ratios this close, as a share of the largest one, are equal but for rounding.
+_TIE = 1e-12
+# Losses of so many coordinates have 2 to this power atoms.
+_MOST_MOVED = 16
 
 
 @dataclass(frozen=True, eq=False)
 class ShiftTest:
     """The best test of two known answers behind one noisy output.
 
-    It accuses (says "present") when the output lies beyond a threshold on the side of
+    It flags (says "present") when the output lies beyond a threshold on the side of
     ``present``. Build one with a noise mechanism's ``test``.
     """
 
@@ -31,7 +40,7 @@ class ShiftTest:
     shift: float
 
     def curve(self) -> TradeoffCurve:
-        """How well this pair of answers can be told apart."""
+        """The trade-off curve of this pair of answers."""
         return self.law.curve(self.shift)
 
     @overload
@@ -39,7 +48,7 @@ class ShiftTest:
     @overload
     def log_ratio(self, output: ArrayLike) -> Array: ...
     def log_ratio(self, output: ArrayLike) -> float | Array:
-        """How strongly an output speaks for "present": log of the likelihood ratio."""
+        """The log-likelihood ratio of an output, "present" against "absent"."""
         along = self._along(output=output)
         with np.errstate(all="ignore"):
             return shaped(self.law.log_ratio(along, self.shift), along)
@@ -49,14 +58,14 @@ class ShiftTest:
     @overload
     def threshold(self, fpr: ArrayLike) -> Array: ...
     def threshold(self, fpr: ArrayLike) -> float | Array:
-        """The output beyond which to accuse so that a false accusation has this probability."""
+        """The output beyond which to flag so that non-members are flagged at this FPR."""
         asked = _checks.probabilities(fpr=fpr)
         self._refuse_vectors()
         cut = self._cut(asked)
         return shaped(self.absent + self.direction * cut, asked)
 
     def rates(self, threshold: ArrayLike) -> Rates:
-        """The four rates of the attack that accuses beyond this output."""
+        """The four rates of the attack that flags beyond this output."""
         self._refuse_vectors()
         cut = self._along(threshold=threshold)
         away = self.shift - cut
@@ -67,11 +76,11 @@ class ShiftTest:
         return Rates(*(shaped(rate, cut) for rate in (fpr, tpr, fnr, tnr)))
 
     @overload
-    def accuses(self, output: float, fpr: float) -> float: ...
+    def flags(self, output: float, fpr: float) -> float: ...
     @overload
-    def accuses(self, output: ArrayLike, fpr: float) -> Array: ...
-    def accuses(self, output: ArrayLike, fpr: float) -> float | Array:
-        """With which probability the best attack of this FPR accuses, given this output.
+    def flags(self, output: ArrayLike, fpr: float) -> Array: ...
+    def flags(self, output: ArrayLike, fpr: float) -> float | Array:
+        """With which probability the best attack of this FPR predicts member, given this output.
 
         0 or 1 for continuous noise; on the threshold itself a discrete attack tosses a coin.
         """
@@ -83,13 +92,18 @@ class ShiftTest:
         share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
         return shaped(np.where(along > cut, 1.0, np.where(along == cut, share, 0.0)), along)
 
+    def accuses(self, output: ArrayLike, fpr: float) -> float | Array:
+        """The old name of `flags`, which goes with 0.3."""
+        warnings.warn("`accuses` is `flags` since tellapart 0.2", DeprecationWarning, stacklevel=2)
+        return self.flags(output, fpr)
+
     def _cut(self, fpr: Array) -> Array:
         with np.errstate(all="ignore"):
             return self.law.cut(fpr)
 
     def _refuse_vectors(self) -> None:
         if self.absent.ndim:
-            raise Unsupported("a vector output has no single threshold; use accuses(output, fpr)")
+            raise Unsupported("a vector output has no single threshold; use flags(output, fpr)")
 
     def _along(self, **named: ArrayLike) -> Array:
         """How far an output lies from ``absent`` in the direction of ``present``."""
@@ -103,7 +117,93 @@ class ShiftTest:
         return np.asarray((seen - self.absent) * self.direction)
 
 
-def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> ShiftTest:
+class _Cut(NamedTuple):
+    """A log-likelihood ratio, and the probability with which it is flagged itself."""
+
+    loss: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceVectorTest:
+    """The best test of two known vectors behind one output with Laplace noise.
+
+    A shift of several coordinates is the composition of the shifts of each: losses add up.
+    Build one with ``Laplace.test``.
+    """
+
+    law: LaplaceLaw
+    absent: Array
+    move: Array
+
+    def curve(self) -> TradeoffCurve:
+        """How well this pair of answers can be told apart."""
+        return composed((LaplaceLoss(float(shift)), 1) for shift in self._shifts())
+
+    def log_ratio(self, output: ArrayLike) -> float | Array:
+        """How strongly an output speaks for "present": log of the likelihood ratio."""
+        seen = _checks.reals(output=output)
+        if seen.shape[-1:] != self.absent.shape:
+            rule = f"have {self.absent.size} coordinates along its last axis"
+            _checks.refuse("output", rule, seen.shape)
+        along = (seen - self.absent) * np.sign(self.move)
+        with np.errstate(all="ignore"):
+            ratios = self.law.log_ratio(along, np.abs(self.move))  # type: ignore[arg-type]
+        return shaped(np.asarray(ratios.sum(axis=-1)), seen[..., 0])
+
+    def threshold(self, fpr: float) -> float:
+        """The log-likelihood ratio beyond which to flag so that non-members are with this FPR."""
+        return self._cut(_checks.probability(fpr=fpr)).loss
+
+    def rates(self, threshold: ArrayLike) -> Rates:
+        """The four rates of the attack that flags beyond this log-likelihood ratio."""
+        return self.curve().rates(threshold)
+
+    def flags(self, output: ArrayLike, fpr: float) -> float | Array:
+        """With which probability the best attack of this FPR predicts member, given this output.
+
+        0 or 1, but for outputs on the threshold itself, where the attack tosses a coin.
+        """
+        size = _checks.probability(fpr=fpr)
+        ratio, cut = np.asarray(self.log_ratio(output)), self._cut(size)
+        tied = np.abs(ratio - cut.loss) <= _TIE * float(self._shifts().sum())
+        return shaped(np.where(tied, cut.share, np.where(ratio > cut.loss, 1.0, 0.0)), ratio)
+
+    def _cut(self, fpr: float) -> _Cut:
+        """Where the FPR falls through what was asked, and how often to flag there.
+
+        Losses have atoms where every coordinate's is at an end: there the FPR jumps.
+        """
+        curve, most = self.curve(), float(self._shifts().sum())
+        if isinstance(curve, ComposedCurve):  # an integral, whose jumps are blurred
+            raise Unsupported(
+                "the threshold has a formula for two coordinates, or for several that move "
+                "equally; compare log_ratio(output) with a threshold of your own"
+            )
+        low, high = -2 * most, 2 * most
+        if fpr >= 1:
+            return _Cut(low, 1.0)
+        while (middle := (low + high) / 2) not in (low, high):
+            if curve.rates(middle).fpr <= fpr:
+                high = middle
+            else:
+                low = middle
+        above, under = (float(curve.rates(loss).fpr) for loss in (high, low))
+        if under - above <= _TIE:
+            return _Cut(high, 0.0)
+        atoms = np.zeros(1)
+        for shift in self._shifts():
+            atoms = np.unique(np.concatenate([atoms - shift, atoms + shift]))
+        nearest = float(atoms[np.argmin(np.abs(atoms - high))])
+        return _Cut(nearest, (fpr - above) / (under - above))
+
+    def _shifts(self) -> Array:
+        return np.asarray(np.abs(self.move[self.move != 0]) / self.law.scale)
+
+
+def shift_test(
+    law: NoiseLaw, sensitivity: float, absent: Any, present: Any
+) -> ShiftTest | LaplaceVectorTest:
     """The test of two answers, which must be neighbours: no further apart than the sensitivity."""
     low, high = _answer(absent=absent), _answer(present=present)
     if low.shape != high.shape:
@@ -115,10 +215,18 @@ def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> 
     with np.errstate(over="ignore"):
         move = high - low
     if move.ndim and not law.rotational and np.count_nonzero(move) > 1:
-        raise Unsupported(
-            "the best test of a change in several coordinates has a formula for Gaussian noise "
-            "only; this noise reveals no more than a change of the same size in one coordinate"
-        )
+        if not isinstance(law, LaplaceLaw):
+            raise Unsupported(
+                "the best test of a change in several coordinates has a formula for Gaussian and "
+                "Laplace noise only; test a change of the same size in one coordinate: this noise "
+                "reveals no more than that"
+            )
+        if np.count_nonzero(move) > _MOST_MOVED:
+            raise Unsupported(
+                f"the best test is for changes in at most {_MOST_MOVED} coordinates; "
+                "a change of the same size in one coordinate reveals no less"
+            )
+        return _vector_test(law, sensitivity, low, move, present)
     largest = float(np.max(np.abs(move)))
     if math.isinf(largest):
         rule = f"differ from absent by at most the sensitivity {sensitivity}"
@@ -136,6 +244,17 @@ def shift_test(law: NoiseLaw, sensitivity: float, absent: Any, present: Any) -> 
     for column in (low, direction):
         column.flags.writeable = False
     return ShiftTest(law, low, direction, shift)
+
+
+def _vector_test(
+    law: LaplaceLaw, sensitivity: float, absent: Array, move: Array, present: Any
+) -> LaplaceVectorTest:
+    if not float(np.abs(move).sum()) <= sensitivity * (1 + 1e-12):
+        rule = f"differ from absent by at most the sensitivity {sensitivity} (L1 norm)"
+        _checks.refuse("present", rule, present)
+    for column in (absent, move):
+        column.flags.writeable = False
+    return LaplaceVectorTest(law, absent, move)
 
 
 def _answer(**named: Any) -> Array:

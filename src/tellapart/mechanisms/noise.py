@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._numeric import solve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.base import ADD_REMOVE, EpsilonAtDelta, Mechanism
 from tellapart.mechanisms.laws import (
     GaussianLaw,
@@ -21,7 +22,12 @@ from tellapart.mechanisms.laws import (
     NoiseLaw,
     TruncatedLaplaceLaw,
 )
-from tellapart.mechanisms.neyman_pearson import ShiftTest, shift_test
+from tellapart.mechanisms.neyman_pearson import (
+    LaplaceVectorTest,
+    ShiftTest,
+    plausibly_deniable,
+    shift_test,
+)
 from tellapart.neighbours import Neighbours
 
 
@@ -57,14 +63,45 @@ class AdditiveNoise(EpsilonAtDelta):
         with np.errstate(all="ignore"):
             return max(0.0, float(self.noise.cut(np.array([tail]))[0]))
 
-    def test(self, absent: Any, present: Any) -> ShiftTest:
+    def test(self, absent: Any, present: Any) -> ShiftTest | LaplaceVectorTest:
         """The best attack on an output, when the true answers of both worlds are known.
+
+        The Neyman-Pearson test of a number or of a vector: with Gaussian noise only the length of
+        the shift counts, with Laplace noise it is the composition of its coordinates.
 
         >>> attack = Laplace.with_epsilon(1).test(absent=10, present=11)
         >>> round(attack.threshold(fpr=0.1), 4)
         11.6094
+        >>> pair = Laplace(1).test(absent=[0, 0], present=[0.5, 0.5])
+        >>> round(pair.curve().epsilon(0), 4), round(pair.curve().tpr(fpr=0.01), 4)
+        (1.0, 0.0272)
         """
         return shift_test(self.noise, self.sensitivity, absent, present)
+
+    def plausibly_deniable(
+        self, output: float, answers: ArrayLike, *, record: int, ratio: float, k: int
+    ) -> bool:
+        """Whether at least k records, this one among them, could about as well have led here.
+
+        ``answers[i]`` is the true answer had record i been the source of the output.
+
+        >>> Laplace(2).plausibly_deniable(0.3, [0, 1, 2, 8], record=0, ratio=2, k=2)
+        True
+        """
+        seen, centres = _checks.finite(output=output), _checks.vector(answers=answers)
+        start = float(centres.min())
+        with np.errstate(all="ignore"):
+            logs = np.array(
+                [
+                    float(self.noise.log_ratio(np.asarray(seen - start), float(centre - start)))
+                    for centre in centres
+                ]
+            )
+        if np.isnan(logs).any():
+            raise Unsupported(
+                "this noise rules some of these answers out, so that they cannot be compared"
+            )
+        return plausibly_deniable(np.exp(logs - logs.max()), record, ratio, k)
 
 
 @dataclass(frozen=True, repr=False)

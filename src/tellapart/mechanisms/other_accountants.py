@@ -2,7 +2,7 @@
 
 The Rényi and concentrated curves are bounds: they show a stronger attacker than there is. The
 central limit is no bound. It stands in no curve of the mechanism itself, so that no guarantee and
-no choice can rest on it by accident: it is another mechanism, and the error of taking it is told.
+no choice uses it by accident: it is another mechanism, and its error is reported.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CentralLimit:
     """The Gaussian noise that many small steps resemble; an attacker may do better than it says.
 
     ``stand_in`` is a mechanism of its own, and its curve is not that of ``mechanism``: at small δ
-    it usually lies on the unsafe side.
+    it usually overstates privacy.
     """
 
     mechanism: Mechanism

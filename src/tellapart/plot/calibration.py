@@ -43,12 +43,12 @@ def f_score(
     prior: float = 0.5,
     axes: Axes | None = None,
 ) -> Figure:
-    """How the best F-score of any attacker grows with ε, for each family of mechanisms.
+    """How the largest F-score of any attack grows with ε, for each family of mechanisms.
 
     A family turns ε into a mechanism or a curve: ``{"Laplace": ta.Laplace.with_epsilon}``. It is
     asked for many ε from the first of ``epsilons`` to the last, each given one among them; if the
-    last is more than twenty times the first, the axis is logarithmic. The floor is what accusing
-    everybody scores, which no privacy can take away.
+    last is more than twenty times the first, the axis is logarithmic. The floor is the
+    F-score of flagging everybody, which needs no output.
 
     >>> import tellapart as ta
     >>> figure = f_score({"Laplace": ta.Laplace.with_epsilon}, [0.5, 1, 2])
@@ -63,7 +63,7 @@ def f_score(
     floor = (1 + count**2) / (1 + count**2 + (1 - before) / before)
     page.axes.set(
         xlabel="privacy parameter (ε)",
-        ylabel=f"best F-score of any attacker (weight {count:.4g})",
+        ylabel=f"largest F-score of any attack (weight {count:.4g})",
         xscale="log" if log else "linear",
         xlim=(grid[0], grid[-1]),
     )
@@ -76,7 +76,7 @@ def f_score(
         scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
         lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
-    entries = [*draw(page.axes, lines), LegendEntry(base, f"always accuse: {floor:.4g}")]
+    entries = [*draw(page.axes, lines), LegendEntry(base, f"flagging everybody: {floor:.4g}")]
     return page.finished(entries, shape=0.85)
 
 

@@ -38,7 +38,7 @@ _CORNERS = 2000
 
 
 class OperatingPoints(NamedTuple):
-    """Operating points of a curve's best attacks, from "accuse nobody" to "accuse everybody"."""
+    """Operating points of a curve's best attacks, from "flag nobody" to "flag everybody"."""
 
     fpr: Array
     tpr: Array
@@ -65,9 +65,9 @@ def operating_points(curve: TradeoffCurve, least: float = LEAST) -> OperatingPoi
 
 @styled
 def tradeoff(subjects: Mapping[str, Subject], *, axes: Axes | None = None) -> Figure:
-    """How many members an attacker must miss to make few false accusations.
+    """Trade-off curves: the least false-negative rate of any attack at each false-positive rate.
 
-    The lower a curve, the better an attacker does; on the diagonal it only guesses.
+    The lower a curve, the better the best attack; on the diagonal it only guesses.
 
     >>> import tellapart as ta
     >>> figure = tradeoff({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(2)})
@@ -79,7 +79,8 @@ def tradeoff(subjects: Mapping[str, Subject], *, axes: Axes | None = None) -> Fi
 def _tradeoff(axes: Axes, curves: Mapping[str, TradeoffCurve]) -> list[LegendEntry]:
     square(axes)
     axes.set(
-        xlabel="false accusations (type I error, α)", ylabel="members missed (type II error, β)"
+        xlabel="false-positive rate (type I error, α)",
+        ylabel="false-negative rate (type II error, β)",
     )
     guess(axes, [0, 1], [1, 0])
     along(axes, 0.5, 0.5, -45, "guessing")
@@ -92,10 +93,9 @@ def _tradeoff(axes: Axes, curves: Mapping[str, TradeoffCurve]) -> list[LegendEnt
 
 @styled
 def roc(subjects: Mapping[str, Subject], *, log: bool = False, axes: Axes | None = None) -> Figure:
-    """How many members an attacker finds at each rate of false accusations.
+    """ROC curves: the share of members that the best attack flags at each false-positive rate.
 
-    With ``log`` both axes are logarithmic, which shows the careful attacker: the one who accuses
-    hardly anyone wrongly.
+    With ``log`` both axes are logarithmic, which shows the true-positive rate at low FPR.
 
     >>> import tellapart as ta
     >>> figure = roc({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(2)}, log=True)
@@ -106,7 +106,7 @@ def roc(subjects: Mapping[str, Subject], *, log: bool = False, axes: Axes | None
 
 def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[LegendEntry]:
     square(axes, least=LEAST if log else None)
-    axes.set(xlabel="false accusations (FPR)", ylabel="members found (TPR)")
+    axes.set(xlabel="false-positive rate (FPR)", ylabel="true-positive rate (TPR)")
     least = LEAST if log else 0.0
     middle = LEAST**0.5 if log else 0.5
     guess(axes, [least, 1], [least, 1])
@@ -124,9 +124,9 @@ def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[Leg
 def precision_recall(
     subjects: Mapping[str, Subject], *, prior: float = 0.5, axes: Axes | None = None
 ) -> Figure:
-    """How often an attacker's accusations are right, by the share of members it finds.
+    """Precision-recall curves: the share of those flagged who are members, by recall (TPR).
 
-    ``prior`` is the share of members among those it looks at: what a guess gets right. Where
+    ``prior`` is the prior probability of membership: the precision of a guess. Where
     members are rare (a prior under 0.05), the precision has a logarithmic axis.
 
     >>> import tellapart as ta
@@ -135,8 +135,8 @@ def precision_recall(
     before = _checks.inside_unit(prior=prior)
     curves, page = curves_of(subjects), sheet(axes)
     page.axes.set(
-        xlabel="members found (recall, TPR)",
-        ylabel="accusations that are right (precision)",
+        xlabel="recall (TPR)",
+        ylabel="precision (PPV)",
         xlim=(-0.012, 1.012),
     )
     above(page.axes, before)
@@ -146,7 +146,7 @@ def precision_recall(
         right = np.asarray(risk.precision(curve, recall=recall, prior=before))
         lines.append(CurveLine(name, curve.bound, recall, right, unreachable=1.0, guessing=before))
     base = guess(page.axes, [0, 1], [before, before])
-    words = f"guessing is right as often as the prior: {before:.4g}"
+    words = f"guessing: the prior, {before:.4g}"
     return page.finished([*draw(page.axes, lines), LegendEntry(base, words)], shape=0.85)
 
 
@@ -160,7 +160,7 @@ def above(axes: Axes, floor: float) -> None:
 
 @styled
 def compare(subjects: Mapping[str, Subject]) -> Figure:
-    """Two views of the same attackers: all errors, and few false accusations.
+    """Two views of the same curves: trade-off curves, and ROC curves at low FPR.
 
     >>> import tellapart as ta
     >>> figure = compare({"promise": ta.guarantee(1), "Laplace": ta.Laplace(1)})

@@ -1,8 +1,8 @@
-"""Plots of privacy regions: the pairs of errors a promise allows, and an attack among them."""
+"""Plots of privacy regions: the error rates that (ε, δ)-DP allows, and an attack among them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,43 +15,59 @@ from matplotlib.transforms import ScaledTranslation
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.curve.region import PrivacyRegion
+from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.plot.sheet import LegendEntry, guess, sheet, square
 from tellapart.plot.styling import ATTACK_SEEN, BLUE, GREEN, VERMILLION, Pen, pen, styled
 
+Region = PrivacyRegion | MechanismRegion
+_TITLE = "Privacy regions (no attacker does better):"
 # The size of a mark beside a point, in points, and the ways in which it may stand aside.
 _BADGE = 13
 _WAYS = np.array([(np.cos(turn), np.sin(turn)) for turn in np.pi * (np.arange(48) - 6) / 24])
 _TICK = Path([(-0.55, 0.0), (-0.15, -0.45), (0.6, 0.5)])
-_NOTE = "Rates measured on samples need an audit: it says with what confidence this holds."
+_NOTE = "Rates measured on samples need confidence limits: use an audit."
 
 
 @styled
-def regions(regions: Sequence[PrivacyRegion], *, axes: Axes | None = None) -> Figure:
-    """Which pairs of errors an attacker can have under each promise.
+def regions(
+    regions: Sequence[PrivacyRegion] | Mapping[str, Region], *, axes: Axes | None = None
+) -> Figure:
+    """Which pairs of errors an attacker can have under each guarantee, or for each mechanism.
 
-    No attacker leaves a promise's region; the closer it comes to the lower left corner, the less
-    the promise is worth.
+    No attacker leaves the region; the closer it comes to the lower left corner, the less a
+    guarantee is worth. Regions of mechanisms come by name.
 
     >>> import tellapart as ta
     >>> figure = regions([ta.PrivacyRegion(1), ta.PrivacyRegion(0.5, 0.01)])
+    >>> from tellapart.curve.region import MechanismRegion
+    >>> laplace = MechanismRegion(ta.Laplace(1).curve())
+    >>> figure = regions({"Laplace noise": laplace, "any mechanism": ta.PrivacyRegion(1)})
     """
     asked, page = _checked(regions), sheet(axes)
     _errors(page.axes)
-    entries = [_filled(page.axes, region, pen(index)) for index, region in enumerate(asked)]
+    entries = [
+        _filled(page.axes, name, region, pen(index))
+        for index, (name, region) in enumerate(asked.items())
+    ]
     entries.append(
         LegendEntry(guess(page.axes, [0, 1], [1, 0]), "guessing: all that ε = δ = 0 allows")
     )
-    return page.finished(entries, title="What each promise allows (no attacker does better):")
+    return page.finished(entries, title=_TITLE)
 
 
-def _checked(regions: object) -> list[PrivacyRegion]:
+def _checked(regions: object) -> dict[str, Region]:
+    if isinstance(regions, Mapping) and regions:
+        for name, region in regions.items():
+            if not isinstance(region, PrivacyRegion | MechanismRegion):
+                rule = "be a PrivacyRegion or a MechanismRegion"
+                _checks.refuse(f"regions[{name!r}]", rule, region)
+        return {str(name): region for name, region in regions.items()}
     if not isinstance(regions, Sequence) or not regions:
-        rule = "be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is"
+        rule = "be a list of regions, such as [ta.PrivacyRegion(epsilon=1)]"
         _checks.refuse("regions", rule, regions)
     for index, region in enumerate(regions):
         _check_region(f"regions[{index}]", region)
-    return list(regions)
+    return {_called(region): region for region in regions}
 
 
 def _check_region(name: str, region: object) -> None:
@@ -61,17 +77,18 @@ def _check_region(name: str, region: object) -> None:
 
 def _errors(axes: Axes) -> None:
     square(axes)
-    axes.set(xlabel="false accusations (FPR)", ylabel="members missed (FNR)")
+    axes.set(xlabel="false-positive rate (FPR)", ylabel="false-negative rate (FNR)")
 
 
-def _filled(axes: Axes, region: PrivacyRegion, look: Pen) -> LegendEntry:
+def _filled(axes: Axes, name: str, region: Region, look: Pen) -> LegendEntry:
     """A region over all larger ones, so that each shows its own tint."""
-    x, y = np.concatenate([region.vertices(), [[0.0, 1.0]]]).T
+    around = region.vertices() if isinstance(region, PrivacyRegion) else region.boundary()
+    x, y = np.concatenate([around, [[0.0, 1.0]]]).T
     red, green, blue = (1 - 0.2 * (1 - part) for part in to_rgb(look.colour))
     tint = (red, green, blue)
     axes.fill(x, y, facecolor=tint, lw=0, zorder=1 - 0.5 * region.area())
-    (line,) = axes.plot(x, y, color=look.colour, ls=look.dashes, lw=1.6, label=_called(region))
-    return LegendEntry((Patch(facecolor=tint, lw=0), line), _called(region))
+    (line,) = axes.plot(x, y, color=look.colour, ls=look.dashes, lw=1.6, label=name)
+    return LegendEntry((Patch(facecolor=tint, lw=0), line), name)
 
 
 def _called(region: PrivacyRegion) -> str:
@@ -98,7 +115,7 @@ def region_point(
     _errors(page.axes)
     guess(page.axes, [0, 1], [1, 0])
     allowed = f"what {_called(region)} allows: no attacker does better"
-    entries = [_filled(page.axes, region, Pen(BLUE, "-"))._replace(label=allowed)]
+    entries = [_filled(page.axes, _called(region), region, Pen(BLUE, "-"))._replace(label=allowed)]
     words = f"the attack: FPR {alpha:.4g}, TPR {power:.4g}"
     if not failures:
         words += "; no inequality fails"

@@ -67,7 +67,7 @@ def deployments(gains: Sequence[Gain], *, axes: Axes | None = None) -> Figure:
             place += 1 + 2 * more
         place += 0.3
     _dress(page.axes, places, names, place)
-    words = "an attacker who guesses gains nothing"
+    words = "baseline: guessing"
     base = LegendEntry(guess(page.axes, [0, 0], [-1, place]), words)
     shape = _ROW * (place + 0.4) / _room(page.axes)
     return page.finished([*entries.values(), base], shape=shape)
@@ -155,7 +155,7 @@ def _mark(axes: Axes, place: float, gain: Gain) -> dict[str, LegendEntry]:
 
 def _dress(axes: Axes, places: Sequence[float], names: Sequence[str], end: float) -> None:
     axes.set(xlim=(-0.01, 1.3), ylim=(end - 0.4, -0.8))
-    axes.set_xlabel("advantage (TPR − FPR) of any attacker over one unit, at most", loc="left")
+    axes.set_xlabel("membership advantage, max (TPR − FPR), for one unit of privacy", loc="left")
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
     axes.set_yticks(places, names, parse_math=False, fontsize=8)
     axes.grid(False, axis="y")

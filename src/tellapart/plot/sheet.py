@@ -142,7 +142,7 @@ def legend_below(figure: Figure, entries: Sequence[LegendEntry]) -> None:
 def draw(axes: Axes, lines: Sequence[CurveLine]) -> list[LegendEntry]:
     """Draw each line in its own pen, with its side shaded.
 
-    A promise is shaded plainly where no attacker gets, an attack is hatched where some attacker
+    A guarantee is shaded plainly where no attacker gets, an attack is hatched where some attacker
     does; the truth is a line alone.
     """
     promises = sum(line.bound is Bound.LOWER for line in lines)
@@ -165,7 +165,7 @@ def _drawn(axes: Axes, line: CurveLine, look: Pen, tone: float) -> LegendEntry:
 
 
 def guess(axes: Axes, x: Any, y: Any) -> Line2D:
-    """The thin dotted line of an attacker who has seen nothing."""
+    """The thin dotted line of an attacker without the output."""
     (line,) = axes.plot(x, y, color=GREY, lw=1.2, ls=":", zorder=1.5)
     return line
 

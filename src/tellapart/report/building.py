@@ -61,13 +61,13 @@ def of(
     """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
     ``found`` is a verdict, or evidence or metrics without one; or a mechanism or a promise, of
-    which nothing but the claim is told. ``name`` is what people call a mechanism or promise;
-    ``unit`` is what it protects, such as "one patient". ``prior`` is the chance that an attacker
-    gives membership beforehand, ``fpr`` the share of others it accuses, ``delta`` where ε is told,
-    or several such δ, the first one first, ``out_of`` the number of people that sentences speak
-    of. ``answers`` are a person's, by the keys of ``QUESTIONS``. What else is given is told
-    along: the scores a verdict was made from, their files, the seed and the command line.
-    ``brief`` leaves out all that a verdict does not need: some of it takes long to compute.
+    which nothing but the claim is reported. ``name`` is what people call it; ``unit`` is the unit
+    of privacy, such as "one patient". ``prior`` is the attacker's prior probability of membership,
+    ``fpr`` the share of non-members flagged, ``delta`` where ε is reported, or several such δ, the
+    first one first, ``out_of`` the population in sentences, by default large enough for counts.
+    ``answers`` are a person's, by the keys of ``QUESTIONS``. What else is given is reported, too:
+    the scores a verdict was made from, their files, the seed and the command line. ``brief``
+    leaves out all that a verdict does not need: some of it takes long to compute.
 
     >>> import tellapart as ta
     >>> from tellapart import report
@@ -84,7 +84,7 @@ def of(
         return _claimed(found, name.strip(), made, filed)
     if not isinstance(found, Metrics):
         evidence = found.evidence if isinstance(found, Verdict) else found
-        rule = "a verdict, evidence or metrics of audit, a mechanism or a promise"
+        rule = "a verdict, evidence or metrics of audit, a mechanism or a guarantee"
         _checks.instance(Evidence, rule, found=evidence)
     summary = summarise(found, scores, options.deltas)
     if not isinstance(summary.result, Verdict):
@@ -135,12 +135,12 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
     promise = reading.promise()
     drawn = {called: reading.curve}
     if promise is not None:
-        drawn[f"all that keeps {describe(promise)}"] = promise
+        drawn[f"any mechanism with {describe(promise)}"] = promise
     report = Report(
         headline=f"CLAIM: {called}, with no evidence for or against it",
         reasons=(
             f"{'' if reading.budget == called else f'{reading.budget}. '}"
-            f"These numbers hold {reading.meaning.holds}.",
+            f"These numbers are {reading.meaning.holds}.",
             _NO_EVIDENCE,
         ),
         made=made,
@@ -172,7 +172,7 @@ def _read(claim: Subject, options: ReportOptions) -> tuple[ClaimReading | None, 
     try:
         return read_claim(claim, options), ()
     except (NotCertified, Unsupported) as error:
-        return None, (f"What the claim means is not told: {error}.",)
+        return None, (f"What the claim means is not reported: {error}.",)
 
 
 def _curves(result: Evidence | Metrics) -> Mapping[str, Traced]:
@@ -233,7 +233,7 @@ def _known(subject: Subject, reading: ClaimReading | None) -> Known:
     if reading is None:
         return Known(stated=stated)
     if promised(subject):
-        return Known(stated={**stated, "epsilon": f"Promised: {reading.budget}."})
+        return Known(stated={**stated, "epsilon": f"Claimed: {reading.budget}."})
     computed = f"Computed from the mechanism as described: {reading.budget}."
     return Known({"epsilon": computed, **checklist.error_of(subject)}, stated=stated)
 

@@ -20,9 +20,9 @@ RATES = np.unique(np.concatenate([[0.0], TOLD, np.geomspace(1e-4, 1, 81)[1:]]))
 
 CLAIM, CLAIMED = "the claim", "no attacker does better, if the claim is true"
 ERRS = {
-    Bound.LOWER: "no attacker does better: it errs towards a stronger attacker",
-    Bound.EXACT: "the best attacker does exactly this, up to rounding",
-    Bound.UPPER: "some attacker does at least this well: it errs towards a weaker attacker",
+    Bound.LOWER: "upper bound on every attack: errs towards a stronger attacker",
+    Bound.EXACT: "exact: the ROC of the best attack, up to rounding",
+    Bound.UPPER: "lower bound, shown by an attack: errs towards a weaker attacker",
 }
 
 
@@ -53,10 +53,12 @@ def traced(evidence: Evidence, claim: TradeoffCurve | None) -> Mapping[str, Trac
 def claimed(
     claim: TradeoffCurve, errs: str, promise: TradeoffCurve | None, name: str
 ) -> Mapping[str, Traced]:
-    """The claim, and all that keeps the same (ε, δ)."""
+    """The claim, and any mechanism with the same (ε, δ)."""
     curves = {"claim": _traced(CLAIM, claim, RATES, errs)}
     if promise is not None:
-        curves["promise"] = _traced(f"all that keeps {name}", promise, RATES, ERRS[promise.bound])
+        curves["promise"] = _traced(
+            f"any mechanism with {name}", promise, RATES, ERRS[promise.bound]
+        )
     return curves
 
 

@@ -1,4 +1,4 @@
-"""What a claimed ε means: risk measures at a prior, in numbers and words, each with its side."""
+"""What a claimed ε means: risk measures at a prior, beside their baselines, and in words."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tellapart.report.curve_points import ERRS, RATES
 from tellapart.report.model import Meaning
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 
-# The δ at which ε is told besides the one asked for, where it is finite.
+# The δ at which ε is reported besides the one asked for, where it is finite.
 _DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
-# A larger ε promises nothing that a double can tell from nothing.
+# A larger ε is no guarantee that a double can tell from none.
 _MOST = 700
 
-_SOURCE = "Noise comes from a sound source of randomness, and floats act as the real numbers do."
-_SEEN = "The attacker sees all outputs, and outputs alone: no timings, no errors, no logs."
-_ALONE = "Other releases from the same data are not counted here: they add to the risk."
+_SOURCE = "Noise comes from a sound source of randomness; floating-point errors leak nothing."
+_SEEN = "The attacker sees all outputs and nothing else: no timings, errors or logs."
+_ALONE = "Other releases from the same data are not counted here: they compose with this one."
 _UNIT = (
     "All that one protected unit contributes is what neighbouring data differ in; whoever "
     "contributes more is protected less."
@@ -42,12 +42,12 @@ _SEVERAL = re.compile(
     r"|devices?|subscribers?|compan\w+|organi[sz]ations?|schools?|hospitals?|\w+[^s]s)\b",
     re.I,
 )
-_SAMPLES = "Samples are drawn as described, and nobody learns who is in them."
-_KEPT = "That anything keeps this promise is claimed here, not shown."
+_SAMPLES = "Batches are sampled as described, and nobody learns who is in them."
+_KEPT = "That the mechanism has this guarantee is claimed here, not shown."
 
 
 def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
-    """What a unit of privacy rests on, where it may be more than neighbours differ in.
+    """Assumptions about the unit of privacy, where it may be more than neighbours differ in.
 
     The unit is anybody's words, so this asks wherever they may mean more, and warns where they
     speak of several records.
@@ -70,7 +70,7 @@ def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
 class ReportOptions:
     """What a reader wants to know of a claim: at which prior, FPR and δ, of how many people.
 
-    The first of ``deltas`` is that of every ε; at the others ε is told besides.
+    The first of ``deltas`` is that of every ε; at the others ε is reported besides.
     """
 
     prior: float = PRIOR.default
@@ -88,7 +88,7 @@ class ReportOptions:
         )
 
     def delta_of(self, curve: TradeoffCurve) -> float:
-        """The δ of most interest: the one asked for, the promise's own, or the usual one."""
+        """The δ of most interest: the one asked for, the guarantee's own, or the default."""
         if self.deltas:
             return self.deltas[0]
         return curve.claimed_delta if isinstance(curve, GuaranteeCurve) else DELTA.default
@@ -108,7 +108,7 @@ class ClaimReading(NamedTuple):
 
     @property
     def budget(self) -> str:
-        """The promise itself, or ε at the δ of most interest, in words."""
+        """The guarantee itself, or ε at the δ of most interest, in words."""
         if isinstance(self.curve, GuaranteeCurve) and self.delta == self.curve.claimed_delta:
             return describe(self.curve)
         first = self.meaning.budgets[0]
@@ -136,7 +136,7 @@ def read_claim(subject: Subject, options: ReportOptions) -> ClaimReading:
 
 
 def promised(subject: Subject) -> bool:
-    """Whether a claim is a promise that anything might keep, rather than a known mechanism."""
+    """Whether a claim is a guarantee of any mechanism, rather than one mechanism."""
     return not isinstance(subject, Mechanism) or isinstance(subject, Promise)
 
 
@@ -155,13 +155,18 @@ def _meaning(
         prior=options.prior,
         budgets=_budgets(curve, delta, options),
         risks=tuple(
-            Shown(reading.name, reading.value, reading.shown, reading.meaning)
+            Shown(reading.name, reading.value, _beside_baseline(reading), reading.meaning)
             for reading in readings
             if reading.key != "epsilon"
         ),
         words=tuple(words.splitlines()),
         assumptions=_assumptions(subject),
     )
+
+
+def _beside_baseline(reading: Reading) -> str:
+    blind, shown, gain = reading.columns
+    return f"{shown} (without the output {blind}, gain {gain})"
 
 
 def _errs(curve: TradeoffCurve) -> str:
@@ -202,7 +207,7 @@ def _assumptions(subject: Subject) -> tuple[str, ...]:
     if promised(subject):
         return (_KEPT, _UNIT, _SEEN, _ALONE)
     kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__
-    runs = f"The code does what {kind} does, with these parameters: only a test can speak to that."
+    runs = f"The code implements {kind} with these parameters: an audit can test that."
     sampled = isinstance(subject, Mechanism) and any(
         isinstance(step, Sampled) for step, _ in parts_of(subject)
     )

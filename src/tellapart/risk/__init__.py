@@ -24,7 +24,7 @@ from tellapart.risk.inference import (
     least_epsilon,
     rates_from_precision,
 )
-from tellapart.risk.rates import advantage, auc, epsilon, tpr
+from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 from tellapart.risk.sentences import words
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "epsilon",
     "f_score",
     "gaussian_mu",
+    "gdp",
     "laplace_epsilon",
     "least_epsilon",
     "max_posterior",

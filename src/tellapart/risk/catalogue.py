@@ -54,7 +54,7 @@ class Argument:
 PRIOR = Argument(
     "prior",
     0.5,
-    "prior: the attacker's prior probability of membership",
+    "prior probability of membership",
     1e-6,
     0.5,
     ("few members", "half are members"),

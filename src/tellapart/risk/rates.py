@@ -1,4 +1,4 @@
-"""Membership advantage, TPR at an FPR, AUC and ε: risks that need no prior."""
+"""Membership advantage, TPR at an FPR, AUC, ε and μ: risks that need no prior."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.gdp import least_mu
 
 
 def advantage(curve: TradeoffCurve, fpr: ArrayLike | None = None) -> float | Array:
@@ -57,3 +58,16 @@ def epsilon(curve: TradeoffCurve, delta: ArrayLike) -> float | Array:
     """
     check_curve(curve=curve)
     return curve.epsilon(delta)
+
+
+def gdp(curve: TradeoffCurve, at_least: float = 1e-6) -> float:
+    """The least μ: attacks with FPR and FNR ``at_least`` this do no better than μ-GDP allows.
+
+    On the side of the curve, and infinite where `curve.gdp` refuses because no μ is enough.
+
+    >>> import tellapart as ta
+    >>> round(gdp(ta.Laplace.with_epsilon(1).curve()), 4)
+    1.0301
+    """
+    check_curve(curve=curve)
+    return least_mu(curve, at_least)

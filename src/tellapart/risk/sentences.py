@@ -36,7 +36,7 @@ def words(
     check_curve(curve=curve)
     before = _checks.inside_unit(prior=prior)
     if before < _LEAST_PRIOR:
-        _checks.refuse("prior", f"be at least {_LEAST_PRIOR:g} to be told in words", prior)
+        _checks.refuse("prior", f"be at least {_LEAST_PRIOR:g} to be put in words", prior)
     size = _checks.inside_unit(fpr=fpr)
     people = _people(before, size) if out_of is None else _checks.whole(1, out_of=out_of)
     count, rest = before * people, (1 - before) * people

@@ -20,9 +20,9 @@ class Table:
 
 
 def risks_table(title: str, readings: Sequence[Reading]) -> Table:
-    """Every risk with its value and what it is."""
-    rows = tuple((reading.name, reading.shown, reading.meaning) for reading in readings)
-    return Table(title, ("risk", "value", "what it is"), rows)
+    """Every risk beside its baseline, and what it is."""
+    rows = tuple((reading.name, *reading.columns, reading.meaning) for reading in readings)
+    return Table(title, ("risk", "without the output", "with it", "gain", "what it is"), rows)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ _FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-h
 _TOLD = "..told.data...answer.children...question.children.."
 _REPORT = "..download.data...unreported.data.."
 _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
-_BUG = "The page could not answer this: a bug of ours, told of where the page was started."
+_BUG = "The page could not answer this: a bug in tellapart; see the terminal that runs the page."
 
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -72,7 +72,7 @@ def create(answering: Answering[Any] = here) -> Dash:
     app = Dash(
         "tellapart",
         assets_folder=str(files("tellapart.web").joinpath("assets")),
-        title="tellapart: what an attacker can do",
+        title="tellapart: membership inference risk",
         update_title="",
         index_string=_INDEX,
         serve_locally=True,
@@ -219,9 +219,9 @@ def rendered(given: Answer, number: int = 0) -> list[Any]:
     codes = [("Copy as Python", given.python), ("Copy as command", given.command)]
     blocks = [_code(label, text) for label, text in codes if text]
     if given.reports:
-        blocks.append(html.Button("Download a report", id="report-button", type="button"))
+        blocks.append(html.Button("Download a privacy report", id="report-button", type="button"))
     if blocks:
-        parts.append(html.Section([html.H3("Take it with you"), *blocks], className="take"))
+        parts.append(html.Section([html.H3("Export"), *blocks], className="take"))
     return parts
 
 

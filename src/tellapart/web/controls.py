@@ -164,21 +164,21 @@ def attacker_dial(argument: Argument, value: float) -> Dial:
 
 
 def unsaid(name: str, key: str) -> float | None:
-    """What goes without saying: once, on all records, and that a promise's δ is 0."""
+    """What goes without saying: once, on all records, and that a guarantee's δ is 0."""
     if (name, key) == ("any", "delta"):
         return 0.0
     return 1.0 if key in REPETITION else None
 
 
 def own_numbers(term: Term) -> dict[str, float]:
-    """What a mechanism's dials show: a promise of ε alone has a δ, too."""
+    """What a mechanism's dials show: a guarantee of ε alone has a δ, too."""
     if term.name == "any" and "epsilon" in term.values:
         return {"epsilon": term.values["epsilon"], "delta": 0.0, **term.values}
     return dict(term.values)
 
 
 def delta_dial(label: str, value: float) -> Dial:
-    """The δ at which ε is told: which point of the curve is named, nothing that is changed."""
+    """The δ at which ε is reported: which point of the curve is named, nothing that is changed."""
     return replace(attacker_dial(DELTA, value), field="at_delta", label=label)
 
 
@@ -225,17 +225,16 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
         words = KINDS[term.name].words
         title = f"{place + 1}. {words}" if several else words
         groups.append(ControlGroup(title, tuple(own)))
-        groups.append(ControlGroup("Many times, on a sample", tuple(often), folded=True))
+        groups.append(ControlGroup("Composition and subsampling", tuple(often), folded=True))
     chosen = next((start for start, _ in names if start.split(":")[0] == parts[0].name), "")
     which = Select(field_name, label, chosen, names)
     again = [("", "nothing more"), *names]
-    add = Select(f"{field_name}.add", "And then, on the same data", "", again)
+    add = Select(f"{field_name}.add", "Followed by", "", again)
     typed = Line(
         field_name,
         f"{label} as text",
         text,
-        "name:key=value,… ; every mechanism takes sampled=… and repeated=…; + puts one after "
-        "another.",
+        "name:key=value,… ; every mechanism takes sampled=… and repeated=…; + composes them.",
     )
     if not several:
         return (which, *groups, add, typed)
@@ -309,7 +308,7 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
         if key != asked
     ]
     fixed = [ControlGroup("Fixed", tuple(own))] if own else []
-    many = [ControlGroup("Many times, on a sample", tuple(often), folded=True)]
+    many = [ControlGroup("Composition and subsampling", tuple(often), folded=True)]
     if KINDS[name].composition:
         many = []
     typed = Line(

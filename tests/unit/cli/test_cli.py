@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ import tellapart as ta
 from tellapart import risk
 from tellapart.cli import main
 from tellapart.cli.app import COMMANDS
+from tellapart.curve.region import MechanismRegion
 
 ALL = "risk, choose, compare, region, audit, probe, report, frameworks, noise, explore, reproduce"
 
@@ -245,6 +247,30 @@ def test_several_regions(parsed):
     assert found["regions"][1]["area"] == ta.PrivacyRegion(1, 0.1).area()
 
 
+def test_the_region_of_a_mechanism(run):
+    code, out, _ = run("region", "randomized-response", "--epsilon", "1", "--json")
+    asked = json.loads(out)
+    area = MechanismRegion(ta.RandomizedResponse(1).curve())
+    assert code == 0
+    assert asked["corners"] == area.vertices().tolist()
+    assert asked["area"] == area.area()
+    out = run("region", "gaussian", "--sigma", "2")[1]
+    assert "membership advantage 0.1975" in out
+    assert "The region is smooth" in out
+    out = run("region", "laplace", "--epsilon", "1", "--fpr", "0.01", "--tpr", "0.05")[1]
+    assert out.startswith("impossible")
+
+
+def test_epsilon_from_a_published_precision_and_recall(run):
+    point = ("--precision", "0.9", "--recall", "0.02", "--prior", "0.1", "--delta", "1e-5")
+    asked = json.loads(run("region", *point, "--json")[1])
+    assert asked["fpr"] == pytest.approx(0.02 * (0.1 / 0.9) * (0.1 / 0.9))
+    assert asked["least_epsilon"] == pytest.approx(math.log((0.02 - 1e-5) / asked["fpr"]))
+    assert "not a certified bound" in asked["caveat"]
+    assert "not a certified bound" in " ".join(run("region", *point)[1].split())
+    assert run("region", *point, "--epsilon", "1")[1].startswith("impossible")
+
+
 # -- pictures -----------------------------------------------------------------------------------
 
 
@@ -261,6 +287,8 @@ def test_several_regions(parsed):
         ("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.2"),
         ("compare", "laplace:epsilon=1", "gaussian:sigma=1"),
         ("region", "--epsilon", "1", "--epsilon", "2"),
+        ("region", "laplace", "--epsilon", "1"),
+        ("region", "--precision", "0.9", "--recall", "0.02", "--prior", "0.5"),
         ("region", "--epsilon", "1", "--fpr", "0.01", "--tpr", "0.05"),
     ],
 )
@@ -347,7 +375,7 @@ def test_every_command_draws(run, tmp_path, command):
         ("risk --sensitivty 2", "risk has no option --sensitivty; did you mean --sensitivity?"),
         ("risk --xyzzy 2", "risk has no option --xyzzy (see tellapart risk --help)"),
         ("choose", "MECHANISM must be given, as in: tellapart choose laplace --max-f-score 0.76 ("),
-        ("region", "--epsilon must be given, as in: tellapart region --epsilon 1 --fpr 0.01 "),
+        ("region", "a guarantee, a mechanism or an attack must be given: tellapart region "),
         (
             "compare any:epsilon=1 any:epsilon=2 --plot x.svg --kind people",
             "--kind must be another picture: ",
@@ -363,7 +391,7 @@ def test_every_command_draws(run, tmp_path, command):
         ("region --epsilon 1 --fpr 0.1", "fpr and tpr must be given together, got (0.1, None)"),
         (
             "region --epsilon 1 --epsilon 2 --fpr 0.1 --tpr 0.2",
-            "--epsilon must be given once beside fpr and tpr, got (1.0, 2.0)",
+            "--epsilon must be given once beside the rates of an attack, got (1.0, 2.0)",
         ),
         (
             "region --epsilon 1 --epsilon 2 --epsilon 3 --delta 0 --delta 0.1",
@@ -556,3 +584,34 @@ def test_the_program_is_installed_and_survives_a_closed_pipe():
 
 def test_the_version(run):
     assert run("--version")[1] == f"tellapart {ta.__version__}\n"
+
+
+# -- help ---------------------------------------------------------------------------------------
+
+
+def options_in(out):
+    return set(re.findall(r"(?<![\w-])--[a-z-]+", out.partition("╭─ Arguments")[2]))
+
+
+@pytest.mark.parametrize("command", ["choose", "risk"])
+def test_help_shows_the_parameters_of_the_mechanism_that_is_named(run, command):
+    code, out, _ = run(command, "gaussian", "--help")
+    assert code == 0
+    named = options_in(out)
+    assert {"--sigma", "--epsilon", "--delta", "--sensitivity", "--prior"} <= named
+    assert named.isdisjoint({"--scale", "--noise-multiplier", "--steps", "--zcdp", "--rho-p"})
+    training = options_in(run(command, "dpsgd:steps=9", "-h")[1])
+    assert {"--noise-multiplier", "--sampling-rate", "--steps", "--epochs"} <= training
+    assert "--scale" not in training
+
+
+def test_help_all_shows_every_option(run):
+    code, out, _ = run("choose", "gaussian", "--help-all")
+    assert code == 0
+    assert {"--scale", "--steps", "--zcdp", "--rho-p", "--rho-c", "--rho-t"} <= options_in(out)
+    assert "Coefficients of Liu et al. (2019), instead of --prior" in out
+
+
+def test_what_help_leaves_out_is_taken(parsed):
+    found = parsed("risk", "laplace", "--epsilon", "1", "--rho-p", "0.2")
+    assert found["prior"] == pytest.approx(1 / 1.8)

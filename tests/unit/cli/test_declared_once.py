@@ -185,7 +185,7 @@ def test_the_mechanism_is_on_the_page(seen):
     assert ["halved:half=1", "Halved"] in [list(one) for one in which["options"]]
     dial = next(one for one in controls(shown) if one["field"] == "mechanism.0.half")
     assert (dial["label"], dial["private"]) == ("half of the scale", "larger")
-    rows = {row[0]: row[1] for row in tables(shown["answer"])["In numbers"]}
+    rows = {row[0]: row[2] for row in tables(shown["answer"])["In numbers"]}
     assert rows["overlooked at 0.05"].startswith("≈ ")
     assert seen["turned"]["problem"]  # nothing of it is left open
 

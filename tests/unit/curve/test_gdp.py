@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import tellapart as ta
+from tellapart import choose, risk
 
 
 def dp_sgd():
@@ -77,3 +80,17 @@ def test_the_promise_keeps_the_neighbouring_relation():
         promise = curve.gdp().curve()
         assert (promise.neighbours, promise.order) == (relation, None)
     assert ta.guarantee(1).gdp().curve().neighbours is None
+
+
+def test_as_a_measure_it_is_infinite_where_none_is_enough():
+    assert risk.gdp(ta.Gaussian(0.1).curve()) == math.inf
+    assert risk.gdp(ta.guarantee(1, 1e-5), at_least=0) == math.inf
+    assert risk.gdp(dp_sgd()) == dp_sgd().gdp().mu
+    # Of an attack it is what the attack shows: μ of its best point.
+    shown, point = risk.gdp(ta.attack(points=[(0.1, 0.6)])), risk.gaussian_mu(fpr=0.1, tpr=0.6)
+    assert point - 1e-12 < shown < point
+
+
+def test_noise_from_a_limit_on_it():
+    chosen = choose.least(ta.Gaussian, [choose.at_most(0.5, risk.gdp, at_least=1e-6)])
+    assert chosen.parameter == pytest.approx(2, rel=1e-6)

@@ -65,20 +65,20 @@ BAD = [
     (lambda: LAPLACE.test(0, 1).rates([0, NAN]), "threshold must not contain NaN, got [0, nan]"),
     (lambda: LAPLACE.test(0, 1).log_ratio("a"), "output" + NO_NUMBER + "'a'"),
     (lambda: LAPLACE.test(0, 1).log_ratio(NAN), "output must not contain NaN, got nan"),
-    (lambda: LAPLACE.test(0, 1).accuses(None, 0.1), "output" + NO_NUMBER + "None"),
+    (lambda: LAPLACE.test(0, 1).flags(None, 0.1), "output" + NO_NUMBER + "None"),
     (
-        lambda: LAPLACE.test(0, 1).accuses([1, NAN], 0.1),
+        lambda: LAPLACE.test(0, 1).flags([1, NAN], 0.1),
         "output must not contain NaN, got [1, nan]",
     ),
-    (lambda: LAPLACE.test(0, 1).accuses(1, 1.5), "fpr must lie in [0, 1], got 1.5"),
-    (lambda: LAPLACE.test(0, 1).accuses(1, [0.1]), "fpr must be a number, got [0.1]"),
-    (lambda: LAPLACE.test(0, 1).accuses(1, NAN), "fpr must not be NaN, got nan"),
+    (lambda: LAPLACE.test(0, 1).flags(1, 1.5), "fpr must lie in [0, 1], got 1.5"),
+    (lambda: LAPLACE.test(0, 1).flags(1, [0.1]), "fpr must be a number, got [0.1]"),
+    (lambda: LAPLACE.test(0, 1).flags(1, NAN), "fpr must not be NaN, got nan"),
     (
         lambda: ta.Gaussian(1).test([0, 0], [1, 0]).log_ratio([1, 2, 3]),
         "output must have 2 coordinates along its last axis, got (3,)",
     ),
     (
-        lambda: ta.Gaussian(1).test([0, 0], [1, 0]).accuses(1, 0.1),
+        lambda: ta.Gaussian(1).test([0, 0], [1, 0]).flags(1, 0.1),
         "output must have 2 coordinates along its last axis, got ()",
     ),
 ]
@@ -90,17 +90,18 @@ def test_bad_input_is_refused_word_for_word(call, message):
         call()
 
 
-def test_several_coordinates_have_a_formula_for_gaussian_noise_only():
+def test_several_coordinates_have_a_formula_for_gaussian_and_laplace_noise_only():
     message = (
-        "the best test of a change in several coordinates has a formula for Gaussian noise "
-        "only; this noise reveals no more than a change of the same size in one coordinate"
+        "the best test of a change in several coordinates has a formula for Gaussian and "
+        "Laplace noise only; test a change of the same size in one coordinate: this noise "
+        "reveals no more than that"
     )
     with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
-        LAPLACE.test([0, 0], [0.5, 0.5])
+        ta.DiscreteLaplace(1, sensitivity=2).test([0, 0], [1, 1])
 
 
 def test_a_vector_has_no_single_threshold():
-    message = "a vector output has no single threshold; use accuses(output, fpr)"
+    message = "a vector output has no single threshold; use flags(output, fpr)"
     test = ta.Gaussian(1).test([0, 0], [1, 0])
     for ask in (test.threshold, test.rates):
         with pytest.raises(ta.Unsupported, match=f"^{re.escape(message)}\\Z"):
@@ -118,7 +119,7 @@ def test_scalars_give_floats_and_arrays_arrays(name):
     for ask in (
         test.threshold,
         lambda x: test.log_ratio(np.round(np.asarray(x) * 20)),
-        lambda x: test.accuses(np.round(np.asarray(x) * 20), 0.1),
+        lambda x: test.flags(np.round(np.asarray(x) * 20), 0.1),
         lambda x: test.rates(np.round(np.asarray(x) * 20)).fpr,
     ):
         assert type(ask(0.5)) is float
@@ -176,7 +177,7 @@ def test_the_ratio_is_that_of_the_definition(name):
 def test_an_output_that_only_one_world_can_produce_settles_it():
     test = ta.TruncatedLaplace(1.0, 4.0).test(0, 1)
     assert test.log_ratio([-4.5, -3.5, 4.5, 4.0]).tolist() == pytest.approx([0, -INF, INF, 1])
-    assert test.accuses(4.5, fpr=0) == 1
+    assert test.flags(4.5, fpr=0) == 1
     assert test.threshold(fpr=0) == 4
 
 
@@ -217,7 +218,7 @@ def test_the_reversed_direction_is_the_mirror_image(name):
     assert down.log_ratio(20 - z) == pytest.approx(up.log_ratio(z))
     assert down.threshold(FPRS) == pytest.approx(20 - up.threshold(FPRS))
     for fpr in FPRS:
-        assert np.array_equal(down.accuses(20 - z, fpr), up.accuses(z, fpr))
+        assert np.array_equal(down.flags(20 - z, fpr), up.flags(z, fpr))
     for one, other in zip(down.rates(20 - z), up.rates(z), strict=True):
         assert one == pytest.approx(other, abs=1e-15)
     assert down.log_ratio(5.0) > 0 > down.log_ratio(15.0)
@@ -227,16 +228,16 @@ def test_the_reversed_direction_is_the_mirror_image(name):
 def test_continuous_attacks_accuse_beyond_the_threshold_and_toss_no_coin(name):
     test = CONTINUOUS[name].test(10, 12)
     cut = test.threshold(0.1)
-    assert test.accuses([cut - 1e-9, cut + 1e-9], 0.1).tolist() == [0, 1]
-    assert test.accuses(cut, 0.1) in (0, 1)
+    assert test.flags([cut - 1e-9, cut + 1e-9], 0.1).tolist() == [0, 1]
+    assert test.flags(cut, 0.1) in (0, 1)
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_nobody_and_everybody(name):
     test = EVERY[name].test(10, 12)
     z = np.arange(3.0, 18.0)
-    assert not test.accuses(z, fpr=0).any()
-    assert test.accuses(z, fpr=1).all()
+    assert not test.flags(z, fpr=0).any()
+    assert test.flags(z, fpr=1).all()
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -272,7 +273,7 @@ def masses(mechanism, centre):
 def test_a_coin_makes_the_size_of_a_discrete_attack_exact(name, absent, present, fpr):
     mechanism = WHOLE[name]
     test = mechanism.test(absent, present)
-    accused = test.accuses(Z, fpr)
+    accused = test.flags(Z, fpr)
     assert np.count_nonzero((accused > 0) & (accused < 1)) <= 1
     assert masses(mechanism, absent) @ accused == pytest.approx(fpr, rel=1e-10)
     attained = masses(mechanism, present) @ accused
@@ -315,14 +316,14 @@ def test_a_vector_of_gaussian_noise_is_one_number_along_the_change():
     assert test.log_ratio(outputs[0, 0]) == pytest.approx(direct[0, 0])
     assert type(test.log_ratio([1.0, 2.0, 3.0])) is float
     cut = 5 * ndtri(0.9) / 2 - 25 / 8  # loss at the 90th percentile of the absent world
-    assert np.array_equal(test.accuses(outputs, 0.1), (direct > cut).astype(float))
+    assert np.array_equal(test.flags(outputs, 0.1), (direct > cut).astype(float))
 
 
 def test_a_change_in_one_coordinate_works_for_every_noise():
     for mechanism in (ta.Laplace(2.0, 3.0), ta.DiscreteLaplace(2.0, 3)):
         vector, scalar = mechanism.test([7, 10], [7, 12]), mechanism.test(10, 12)
         assert vector.log_ratio([0, 13]) == scalar.log_ratio(13)
-        assert vector.accuses([0, 13], 0.2) == scalar.accuses(13, 0.2)
+        assert vector.flags([0, 13], 0.2) == scalar.flags(13, 0.2)
 
 
 def test_equal_vectors_tell_nothing():
@@ -370,7 +371,7 @@ def test_outputs_far_away_are_judged_without_a_warning(name, output):
         assert ratio == pytest.approx(output / 2)
     beyond = float(output > 0)
     assert list(rates) == [1 - beyond, 1 - beyond, beyond, beyond]
-    assert test.accuses(output, 0.1) == beyond
+    assert test.flags(output, 0.1) == beyond
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-300, 1e-160])
@@ -378,7 +379,7 @@ def test_outputs_far_away_are_judged_without_a_warning(name, output):
 def test_next_to_no_noise_is_attacked_without_a_warning(kind, size):
     test = kind(size).test(0, 1)
     assert np.all(test.log_ratio([0.0, 1.0]) * [-1, 1] > 1e100)
-    assert test.accuses([0.0, 1.0], 0.3).tolist()[1] == 1
+    assert test.flags([0.0, 1.0], 0.3).tolist()[1] == 1
     assert np.all(np.isfinite(test.rates([-1.0, 0.0, 0.5, 1.0, 2.0])))
     assert list(test.rates(2.0)) == [0, 0, 1, 1]
 
@@ -422,7 +423,7 @@ def test_running_the_attack_attains_the_curve(name, present):
     coins = rng.random((2, size))
     for fpr in (0.01, 0.1, 0.4, 0.8):
         rates = [
-            np.mean(coin < test.accuses(outputs, fpr))
+            np.mean(coin < test.flags(outputs, fpr))
             for coin, outputs in zip(coins, (innocent, guilty), strict=True)
         ]
         for rate, expected in zip(rates, (fpr, test.curve().tpr(fpr)), strict=True):
@@ -435,7 +436,7 @@ def test_running_the_attack_on_vectors_attains_the_curve():
     test = ta.Gaussian(2.5, sensitivity=3.0).test(absent, present)
     for fpr in (0.01, 0.3):
         for centre, expected in ((absent, fpr), (present, test.curve().tpr(fpr))):
-            rate = np.mean(test.accuses(centre + 2.5 * rng.normal(size=(size, 3)), fpr))
+            rate = np.mean(test.flags(centre + 2.5 * rng.normal(size=(size, 3)), fpr))
             assert abs(rate - expected) < 5 * math.sqrt(expected * (1 - expected) / size)
 
 
@@ -505,3 +506,9 @@ def test_deniability_by_exhaustion():
 
 def test_large_likelihoods_do_not_overflow():
     assert plausibly_deniable([10, 10, 10], record=0, ratio=1e308, k=2) is True
+
+
+def test_the_old_name_of_flags_warns():
+    test = ta.Laplace(1.0).test(0, 1)
+    with pytest.warns(DeprecationWarning, match="`accuses` is `flags`"):
+        assert test.accuses(3.0, 0.1) == test.flags(3.0, 0.1) == 1

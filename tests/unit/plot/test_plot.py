@@ -143,7 +143,11 @@ def test_an_f_score_is_the_measure_and_its_floor_is_marked():
         risk.f_score(ta.Laplace.with_epsilon(e).curve(), weight=2, prior=0.25) for e in epsilons
     ]
     assert list(scores) == expected
-    assert legend(figure) == ["Laplace", "any (no attacker does better)", "always accuse: 0.625"]
+    assert legend(figure) == [
+        "Laplace",
+        "any (no attacker does better)",
+        "flagging everybody: 0.625",
+    ]
     assert set(figure.axes[0].lines[0].get_ydata()) == {0.625}
 
 
@@ -419,7 +423,7 @@ def test_a_region_is_drawn_through_its_corners():
     assert (x[-1], y[-1]) == (0, 1)
     assert legend(figure) == ["ε = 1", "ε = 1, δ = 0.1", "guessing: all that ε = δ = 0 allows"]
     title = figure.axes[0].get_legend().get_title().get_text()
-    assert title == "What each promise allows (no attacker does better):"
+    assert title == "Privacy regions (no attacker does better):"
 
 
 def test_a_smaller_region_lies_over_a_larger_one():
@@ -906,7 +910,7 @@ NAMES = 'subjects must map names to mechanisms or curves, as {"Laplace": ta.Lapl
 FUNCTIONS = (
     'families must map names to functions of ε, as {"Laplace": ta.Laplace.with_epsilon} does, got '
 )
-PROMISES = "regions must be a list of promises, as [ta.PrivacyRegion(epsilon=1)] is, got "
+PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon=1)], got "
 
 
 @pytest.mark.parametrize(

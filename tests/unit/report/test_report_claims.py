@@ -52,7 +52,9 @@ def test_a_claim_is_told_with_what_it_means():
     readings = {one.name: one for one in risk.summary(curve, prior=0.001, fpr=0.05)}
     assert len(told.meaning.risks) == 9
     assert all(readings[one.what].value == one.value for one in told.meaning.risks)
-    assert all(readings[one.what].shown == one.words for one in told.meaning.risks)
+    for one in told.meaning.risks:
+        blind, shown, gain = readings[one.what].columns
+        assert one.words == f"{shown} (without the output {blind}, gain {gain})"
     first = told.meaning.budgets[0]
     assert (first.what, first.value) == ("ε at δ = 1e-06", curve.epsilon(1e-6))
     assert told.meaning.side == "exact"
@@ -89,7 +91,7 @@ def test_where_a_curve_has_too_few_digits_a_certified_one_speaks():
 def test_a_promise_says_for_whom_it_holds_and_states_no_neighbours():
     told = report.of(ta.guarantee(1, 1e-6))
     assert told.claim == "ε = 1, δ = 1e-06"
-    assert told.meaning.holds == "for every mechanism that keeps this promise"
+    assert told.meaning.holds == "valid for every mechanism with this guarantee"
     assert (told.meaning.mechanism, told.neighbours, told.unit) == (None, None, None)
     assert [one.what for one in told.meaning.budgets] == ["ε at δ = 1e-06", "ε at δ = 0.001"]
     said = report.of(ta.guarantee(1), answers={"neighbours": "One household more."})
@@ -134,7 +136,7 @@ def test_a_claim_that_cannot_be_read_changes_no_verdict(monkeypatch):
     told = report.of(REFUTED)
     assert told.refuted
     assert told.meaning is None
-    assert told.reasons[-1] == "What the claim means is not told: no digits."
+    assert told.reasons[-1] == "What the claim means is not reported: no digits."
     assert list(told.curves) == ["evidence"]
     assert "<svg" in report.page(told)
     assert states(told)["epsilon"] == "refuted"

@@ -52,8 +52,8 @@ def test_laplace_noise_under_an_f_score_is_as_in_the_papers_formula() -> None:
 
 def test_one_row_for_each_thing_that_is_known() -> None:
     names = [row[0] for row in table(shown()).rows]
-    assert names == ["nothing", "the prior", "others' records, too", "the past, too"]
-    assert [row[0] for row in table(shown(rho_p=0, rho_c=0)).rows] == ["nothing", "the past"]
+    assert names == ["nothing", "the prior", "correlated records, too", "earlier records, too"]
+    assert [row[0] for row in table(shown(rho_p=0, rho_c=0)).rows] == ["nothing", "earlier records"]
 
 
 def test_what_is_known_anyway_cannot_be_hidden() -> None:

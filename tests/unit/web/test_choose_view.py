@@ -52,21 +52,20 @@ def test_what_is_copied_gives_what_is_shown(values, table, parsed):
     shown = by.removeprefix(", by ") or first  # noise comes first, where ε was chosen
     assert shown in out.splitlines()
     assert shown == f"{data['parameter']} = {data['value']:.10g}"
-    assert f"rounded {data['rounded']} from {data['unrounded']:.10g}." in answer.sentences[0]
-    rest = table(answer, "What else")
-    assert [f"{name} {value}" for name, value, _ in rest.rows] == [
-        line for line in out.splitlines() if line in {f"{x} {y}" for x, y, _ in rest.rows}
-    ]
+    assert f": {data['rounded']} from {data['unrounded']:.10g}." in answer.sentences[1]
+    rest = table(answer, "Every risk")
+    lines = [" ".join(row[:4]) for row in rest.rows]
+    assert lines == [line for line in out.splitlines() if line in lines]
     told = [(one["name"], one["shown"], one["meaning"]) for one in data["readings"]]
-    assert told == list(rest.rows)
-    cost = table(answer, "What it costs" if data["frontier"][0]["margin"] else "What more")
+    assert told == [(row[0], row[2], row[4]) for row in rest.rows]
+    cost = table(answer, "Sensitivity analysis")
     assert [row[0] for row in cost.rows] == [f"{row['value']:g}" for row in data["frontier"]]
     words = [line.split() for line in out.splitlines()]
     for row in cost.rows:
         assert list(filter(None, row[:-1])) in [[x for x in line if x != "–"] for line in words], (
             row
         )
-    binds = [row[0] for row in table(answer, "Your limits").rows if row[2]]
+    binds = [row[0] for row in table(answer, "Your limits").rows if row[3]]
     assert binds == [data["binding"]]
     assert answer.mark is Mark.GOOD
 
@@ -75,7 +74,7 @@ def test_a_composition_is_not_called_certified_unless_it_is():
     state = asked(mechanism="gaussian:sensitivity=1,repeated=3")
     answer = VIEW.answer(state)
     assert any("not certified" in one for one in answer.sentences)
-    assert "The command below confirms it" in answer.sentences[-1]
+    assert "The command below certifies it" in answer.sentences[-1]
     assert answer.mark is Mark.PLAIN
     assert "certified=False" in answer.python
     assert "certified" in fields(VIEW.controls(state))
@@ -135,7 +134,7 @@ def test_what_cannot_be_kept_is_said(run):
 def test_what_never_binds_and_what_is_not_asked_is_said(run):
     free = VIEW.answer(asked(max_advantage=1))
     assert run(free.command.removeprefix("tellapart "))[1].strip() == free.headline
-    assert VIEW.answer(asked(on_max_advantage=False)).headline == "Switch on a limit"
+    assert VIEW.answer(asked(on_max_advantage=False)).headline == "Set a limit"
 
 
 @pytest.mark.parametrize(

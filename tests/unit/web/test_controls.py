@@ -89,9 +89,10 @@ def test_words_speak_of_so_many_people_that_a_member_is_among_them(prior):
     answer = view.answer(view.read({"prior": prior}))
     crowd = answer.parts[0].sentences[0]
     people = int(crowd.split()[1].replace(",", ""))
-    assert people * prior >= 1 - 1e-9
-    assert people == 1_000 or people * prior < 10
-    assert (f"--out-of {people}" in answer.command) == (people != 1_000)
+    guessed = people * prior * 0.01  # of the members, at the FPR
+    assert guessed >= 1 - 1e-9
+    assert people == 1_000 or guessed < 10
+    assert "--out-of" not in answer.command
 
 
 @pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "region"])

@@ -73,7 +73,7 @@ def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
 
 @pytest.mark.parametrize("run", [None, "seed"])
 def test_parquet_in_memory_is_read_as_from_disk(run, tmp_path):
-    select = "SELECT x / 7 AS score, x % 3 = 0 AS member, 'r' || x AS run FROM range(50) t(x)"
+    select = "SELECT x / 7 AS score, x % 3 = 0 AS member, 'r' || x AS seed FROM range(50) t(x)"
     content = parquet(tmp_path, select)
     found = read_dropped(Dropped("x.parquet", content), Names(run=run), Orientation.HIGHER)
     same(found, Scores.read(tmp_path / "made.parquet", run=run))

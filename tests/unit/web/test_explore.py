@@ -21,9 +21,10 @@ def test_copied_code_says_what_the_screen_says(run, text):
     words, table = shown.parts
     python = printed(shown.python)
     command = " ".join(run(shown.command.removeprefix("tellapart "))[1].split())
-    for name, value, _ in table.rows:
-        assert f"{name} {value}" in python
-        assert f"{name} {value}" in command
+    for name, blind, value, gain, meaning in table.rows:
+        assert f"{name} {blind} {value} {gain}" in python
+        assert f"{name} {blind} {value} {gain}" in command
+        assert f"{name}: {meaning}" in command
     for sentence in words.sentences:
         assert sentence in python
         assert sentence in command
@@ -46,9 +47,10 @@ def test_the_report_is_of_what_is_on_screen():
     found, (words, table) = VIEW.report(state), VIEW.answer(state).parts
     assert found.made.command.startswith("tellapart report laplace:epsilon=2 report.html")
     assert found.meaning.words == words.sentences
-    shown = {row[0]: row[1] for row in table.rows}
+    shown = {row[0]: row[1:4] for row in table.rows}
     for one in found.meaning.risks:
-        assert shown[one.what] == one.words
+        blind, value, gain = shown[one.what]
+        assert one.words == f"{value} (without the output {blind}, gain {gain})"
 
 
 @pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "precision", "region"])

@@ -120,7 +120,7 @@ class Ordered:
         return np.minimum(np.where(np.isnan(delta), 1.0, delta) * (1 + _ROOM), 1.0)
 
     def attacks(self, at: Array) -> tuple[Array, Array]:
-        """FPR from above and TPR from below of accusing where the rounded loss exceeds these."""
+        """FPR from above and TPR from below of flagging where the rounded loss exceeds these."""
         with np.errstate(all="ignore"):
             fpr = np.min([absent.most_above(at) for absent, _ in self._attacks], axis=0)
             tpr = np.max([present.least_above(at) for _, present in self._attacks], axis=0)

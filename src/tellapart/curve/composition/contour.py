@@ -281,7 +281,7 @@ class ComposedCurve(ThresholdCurve):
         least, largest = self._total.least, self._total.largest
         flat = np.ravel(t).astype(float)
         out = np.empty((len(Tails._fields), flat.size))
-        # Beyond the ends of the loss nothing, or everything, is accused.
+        # Beyond the ends of the loss nothing, or everything, is flagged.
         out[:, flat >= min(largest, _FURTHEST)] = np.array([0.0, 0, 1, 1, 0, 0])[:, None]
         below = flat < max(least, -_FURTHEST)
         out[:, below] = np.array([1.0, 1, 0, 0, 0, 0])[:, None]
@@ -351,7 +351,7 @@ class EitherOrder(ThresholdCurve):
         )
 
     def _solved_fpr(self, fpr: Array) -> Array:
-        """Few false accusations by one order, many by its mirror, a line of slope −1 between."""
+        """Small FPR by one order, many by its mirror, a line of slope −1 between."""
         start = self.present._tails(np.zeros(1))
         knots = sorted((float(start.fpr[0]), float(start.fnr[0])))
         tails = np.empty((len(Tails._fields), fpr.size))

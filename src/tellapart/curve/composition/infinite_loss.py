@@ -24,7 +24,7 @@ from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.guarantees import everything
 
-# Beyond this threshold only what is revealing is accused.
+# Beyond this threshold only what is revealing is flagged.
 _FURTHEST = 1e300
 
 

@@ -49,7 +49,7 @@ class LossLaw(ABC):
 
     @abstractmethod
     def rates(self, t: Array) -> FourRates:
-        """FPR, TPR, FNR and TNR of accusing where the loss of one step exceeds t.
+        """FPR, TPR, FNR and TNR of flagging where the loss of one step exceeds t.
 
         Those below 1/2 are right within 32·u·(1 − log rate)·(1 + √size/8), u = 2^−53, for a
         threshold within 16·u·(1 + |t| + size) of the one asked, the same for all four.
@@ -94,7 +94,7 @@ class Swapped(LossLaw):
         return Cumulants(value, -mean, variance)
 
     def rates(self, t: Array) -> FourRates:
-        """Accuses where the loss of the law behind is below −t, not at it."""
+        """Flags where the loss of the law behind is below −t, not at it."""
         fpr, tpr, fnr, tnr = self.law.rates(np.nextafter(-t, -np.inf))
         return fnr, tnr, fpr, tpr
 

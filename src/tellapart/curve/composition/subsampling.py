@@ -94,7 +94,7 @@ class UnsampledCurve(TradeoffCurve):
         return self.sampled
 
     def _rates(self, threshold: Array) -> FourRates:
-        # Accuses where the loss is below −threshold, not at it.
+        # Flags where the loss is below −threshold, not at it.
         fpr, tpr, fnr, tnr = self.sampled._rates(np.nextafter(-threshold, -np.inf))
         return fnr, tnr, fpr, tpr
 
@@ -135,7 +135,7 @@ class ReplacedCurve(SymmetricCurve):
 
     def _rates(self, threshold: Array) -> FourRates:
         ahead = self.sampled._rates(np.maximum(threshold, 0.0))
-        # In the mirror, accuses where the loss is below −threshold, not at it.
+        # In the mirror, flags where the loss is below −threshold, not at it.
         under = np.nextafter(np.maximum(-threshold, 0.0), -np.inf)
         fpr, tpr, fnr, tnr = self.sampled._rates(np.maximum(under, 0.0))
         columns = zip(ahead, (fnr, tnr, fpr, tpr), strict=True)

@@ -1,4 +1,4 @@
-"""Auxiliary: an attacker's prior knowledge, and what that does to the choice of ε."""
+"""Attacker knowledge: an attacker's prior knowledge, and what that does to the choice of ε."""
 
 from __future__ import annotations
 
@@ -55,49 +55,57 @@ def _used(shown: list[ControlGroup]) -> set[str]:
 def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
     says = ("nothing", "all")
     known = ControlGroup(
-        "Known beforehand",
+        "Prior knowledge",
         (
             Dial("rho_p", "ρ_p: what the prior says", state.rho_p, 0, 1, Scale.LINEAR, ends=says),
             Dial(
                 "rho_c",
-                "ρ_c: what others' records say",
+                "ρ_c: what correlated records say",
                 state.rho_c,
                 0,
                 0.5,
                 Scale.LINEAR,
                 ends=says,
             ),
-            Dial("rho_t", "ρ_t: what the past says", state.rho_t, 0, 0.5, Scale.LINEAR, ends=says),
+            Dial(
+                "rho_t",
+                "ρ_t: what earlier records say",
+                state.rho_t,
+                0,
+                0.5,
+                Scale.LINEAR,
+                ends=says,
+            ),
         ),
     )
     names = [(key, name) for key, (name, _) in coefficients.RISKS.items()]
     who = list(coefficients.FAMILIES.items())
     smaller = PrivateSide.SMALLER
     accepted: list[Dial | Select] = [
-        Select("measure", "risk that is limited", state.measure, names),
-        Dial("bound", "the most that is accepted", state.bound, 0.5, 1, Scale.LINEAR, smaller),
+        Select("measure", "limited risk", state.measure, names),
+        Dial("bound", "limit", state.bound, 0.5, 1, Scale.LINEAR, smaller),
         Select("mechanism", "ε of", state.mechanism, who),
     ]
     limited = coefficients.RISKS.get(state.measure)
     if limited is not None and FPR in limited[1].arguments:
         accepted.insert(2, controls.attacker_dial(FPR, state.fpr))
-    return [known, ControlGroup("What is accepted", tuple(accepted))]
+    return [known, ControlGroup("Limit", tuple(accepted))]
 
 
 def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
-    stays = ("changes at random", "hardly changes")
+    stays = ("independent", "strongly correlated")
     zeros = Dial(
-        "stay_0", "chance that 0 stays 0", state.stay_0, 0.5, 0.99, Scale.LINEAR, ends=stays
+        "stay_0", "probability that 0 stays 0", state.stay_0, 0.5, 0.99, Scale.LINEAR, ends=stays
     )
     ones = Dial(
-        "stay_1", "chance that 1 stays 1", state.stay_1, 0.5, 0.99, Scale.LINEAR, ends=stays
+        "stay_1", "probability that 1 stays 1", state.stay_1, 0.5, 0.99, Scale.LINEAR, ends=stays
     )
     ends = ("short", "long")
     length = Dial("length", "records", state.length, 2, chain.LONGEST, Scale.WHOLE, ends=ends)
     promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
     return [
         ControlGroup("A chain of zeros and ones", (zeros, ones, length)),
-        ControlGroup("Promise", (promise,)),
+        ControlGroup("Guarantee", (promise,)),
     ]
 
 
@@ -119,10 +127,10 @@ def _one_of(name: str, value: str, known: dict[str, Any]) -> str:
 
 VIEW = View(
     "/auxiliary",
-    "Auxiliary",
-    "What does an attacker's knowledge do to the choice of ε?",
-    "ε limits how far an output moves a belief, not where it starts. Against an attacker who knows "
-    "more beforehand, the same risk takes a smaller ε.",
+    "Attacker knowledge",
+    "How does an attacker's prior knowledge change the choice of ε?",
+    "ε limits how far an output moves the odds of membership, not where they start. Against an "
+    "attacker who knows more, the same risk takes a smaller ε.",
     AuxiliaryState,
     _controls_of,
     _answer,

@@ -1,4 +1,4 @@
-"""What a Markov chain does to the choice of ε: noise for ε gives away more than ε."""
+"""A Markov chain (correlated records): noise for ε gives away more than ε."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_boun
 LONGEST = 300  # longer ones take longer than a page should
 _LENGTHS = np.unique(np.geomspace(2, LONGEST, 20).round().astype(int))
 _ABOUT = (
-    "Each record is 0 or 1 and follows the one before: it stays as it was with the chances given. "
-    "The number of ones is published with Laplace noise. The attacker knows these chances.",
-    "True ε: by how much any output moves the log-odds of any record's two values for that "
-    "attacker. It is worked out exactly, for states that tend to stay as they are.",
-    "Knowing the chain is part of the attacker's model; tellapart noise compares more ways to set "
-    "the noise, for other models and queries.",
+    "Records are 0 or 1 and form a Markov chain with these probabilities. The number of ones is "
+    "published with Laplace noise. The attacker knows the chain.",
+    "True ε: by how much an output can move the log-odds of any record's two values for that "
+    "attacker (Pufferfish). It is exact for positively correlated records.",
+    "tellapart noise compares more mechanisms, for other models and queries.",
 )
 
 
@@ -62,7 +61,7 @@ class ChainQuestion:
 
 @dataclass(frozen=True)
 class ChainRow:
-    """One way to set the noise, and what it truly gives."""
+    """One way to set the noise, and its true ε."""
 
     method: str
     release: Laplace
@@ -76,12 +75,12 @@ class ChainRow:
 
     @property
     def spent(self) -> str:
-        """The ε that such noise has where nobody knows of the chain."""
+        """The ε of such noise for independent records."""
         return fixed(self.release.curve().epsilon(0.0), False)
 
 
 def answer(asked: ChainQuestion) -> Answer:
-    """How far noise for ε is from keeping it, and what would."""
+    """How far noise for ε is from keeping it, and which scale keeps it."""
     rows = _rows(asked)
     plain, enough = rows[0], rows[1]
     headline, sentences = _headline(asked, plain, enough)
@@ -101,7 +100,9 @@ def _headline(asked: ChainQuestion, plain: ChainRow, enough: ChainRow) -> tuple[
         f"{asked.epsilon:g}",
         *(fixed(row.release.scale, True) for row in (plain, enough)),
     )
-    truly = f"Noise for ε = {keep} truly gives ε {plain.shown} in {asked.length:,} records."
+    truly = (
+        f"Noise for ε = {keep} has a true ε {plain.shown} for {asked.length:,} correlated records."
+    )
     if before == after:
         return f"Noise for ε = {keep} keeps ε = {keep}", [truly]
     return f"Set the noise for ε = {enough.spent} to keep ε = {keep}", [
@@ -116,7 +117,7 @@ def _rows(asked: ChainQuestion) -> list[ChainRow]:
     plain = Laplace.with_epsilon(asked.epsilon)
     enough = Laplace(chain_scale_bound(chain, asked.epsilon, query))
     true = pufferfish(chain, query, plain)
-    others = (("for this chain", enough), ("group privacy, whatever the model", Laplace(whole)))
+    others = (("for this chain", enough), ("group privacy, for any model", Laplace(whole)))
     return [
         ChainRow("plain DP, as if records were independent", plain, true.epsilon, true.side),
         *(
@@ -130,8 +131,8 @@ def _table(rows: list[ChainRow]) -> Table:
     cells = tuple(
         (row.method, fixed(row.release.scale, True), row.spent, row.shown) for row in rows
     )
-    head = ("how noise is set", "scale", "ε it is set for", "true ε")
-    return Table("Noise", head, cells, "Scales rounded up, the ε they are set for down.")
+    head = ("method", "scale", "nominal ε", "true ε")
+    return Table("Noise", head, cells, "Rounded conservatively: scales up, nominal ε down.")
 
 
 def _drawing(asked: ChainQuestion, plain: ChainRow) -> Drawing:
@@ -140,11 +141,11 @@ def _drawing(asked: ChainQuestion, plain: ChainRow) -> Drawing:
     true = tuple(_worst(asked.chain(length), plain.release.scale) for length in lengths)
     ends, kept = (x[0], x[-1]), (asked.epsilon, asked.epsilon)
     lines = (
-        Trace("what is promised", ends, kept, Ink.PROMISE, dashed=True),
+        Trace("nominal ε", ends, kept, Ink.PROMISE, dashed=True),
         Trace(f"true ε of noise for ε = {asked.epsilon:g}", x, true, Ink.FIRST),
     )
     spot = Spot("this chain", float(asked.length), plain.true_epsilon, Ink.FIRST)
-    words = "The longer the chain and the more it stays, the more one record says of the others."
+    words = "The longer the chain and the stronger its correlation, the larger the true ε."
     y = Axis("true ε", 0, 1.15 * max(*true, asked.epsilon))
     across = Axis("records in the chain", x[0], x[-1], True)
     return Drawing("True ε and length", words, across, y, lines, (spot,))

@@ -1,4 +1,4 @@
-"""Choose: calibration to risks someone accepts, and what that leaves of ε, noise and accuracy."""
+"""Choose: calibration to limits on risks, and what that costs in ε, noise and accuracy."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def command_of(state: ChooseState, family: NamedFamily) -> str:
     attacker = [f"--{key.replace('_', '-')} {value!r}" for key, value in state.about.items()]
     where = at_delta_option(state.mechanism, state.at_delta)
     start = f"tellapart choose {shlex.quote(state.mechanism)} --parameter {family.parameter}"
-    return " ".join([start, *limits, *attacker]) + where
+    return " ".join([start, *limits, *attacker]) + where + " --verbose"
 
 
 def python_of(
@@ -119,7 +119,7 @@ print(found)
 value = found.short
 print(f"{{family.parameter}} = {{value:.10g}}")
 for one in risk.summary(curve_of(family.make(value)), {attacker}):
-    print(one)
+    print(one.name, *one.columns)
 values = [value * factor for factor in {tuple(factors)!r}]
 measures = {{limit.name: limit.value for limit in limits}}
 print(choose.frontier(family.make, values, measures, name=family.parameter))
@@ -154,7 +154,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
         return None
     label = PARAMETERS[around.parameter].label
     if noisy:
-        label = "error: 95 % of the noise lies within ± this"
+        label = "error of the answer: 95 % within ±"
     traces = [_limit_line(placed[0][0], placed[-1][0])]
     spots = []
     for k, limit in enumerate(limits):
@@ -169,11 +169,11 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
             name = f"chosen: {around.parameter} = {chosen:.10g}"
             spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
     words = (
-        "Each risk as a share of its limit: above the dashed line a limit is broken. "
+        "Each risk as a share of its limit: above the dashed line the limit is exceeded. "
         + ("More noise lies to the right." if noisy else "")
     ).strip()
     return Drawing(
-        "What the limits cost",
+        "Risk and error",
         words,
         Axis(label, placed[0][0], placed[-1][0], log=True),
         Axis("risk, as a share of its limit", 0, _HIGHEST),
@@ -216,7 +216,7 @@ def _place(limit: Limit, asked: Mapping[str, float]) -> tuple[float, float] | No
         return asked["fpr"], limit.bound
     if kind not in ("ppv", "precision") or not 0 < limit.bound < 1:
         return None
-    # Of the accused, this many are others for each member: what Bayes' rule says.
+    # Among those flagged, non-members per member, by Bayes' rule.
     others = (1 - limit.bound) / limit.bound * asked["prior"] / (1 - asked["prior"])
     if kind == "ppv":
         place = asked["fpr"], asked["fpr"] / others
@@ -246,7 +246,7 @@ def _limit_controls(state: ChooseState) -> ControlGroup:
         private = PrivateSide.LARGER if least else PrivateSide.SMALLER
         ends = accepted.low, accepted.high
         ticks.append(Dial(key, label, value, *ends, accepted.scale, private))
-    return ControlGroup("Risks you accept", tuple(ticks))
+    return ControlGroup("Limits", tuple(ticks))
 
 
 def _attacker_controls(state: ChooseState) -> ControlGroup:
@@ -258,7 +258,7 @@ def _attacker_controls(state: ChooseState) -> ControlGroup:
         if argument in (PRIOR, FPR) or (key in asked and argument is not DELTA)
     ]
     if DELTA.key in asked:
-        label = "δ at which ε is limited"
+        label = "δ of the limit on ε"
         dials.extend(controls.delta_dials(label, state.mechanism, state.at_delta))
     return ControlGroup("Attacker", tuple(dials))
 
@@ -271,7 +271,7 @@ def _controls_of(state: ChooseState) -> list[Control]:
         _attacker_controls(state),
     ]
     if family.slow:
-        label = "Confirm by certified curves (takes seconds)"
+        label = "Certify (takes seconds)"
         shown.append(Tick("certified", label, state.certified))
     return [*shown, controls.picture_select(state.picture, KINDS)]
 
@@ -280,7 +280,7 @@ def _answer(state: ChooseState) -> Answer:
     family = controls.family(state.mechanism, state.parameter)
     _checks.inside_unit(prior=state.about[PRIOR.key])
     if not state.bounds:
-        return Answer("Switch on a limit", ("Say which risk you accept, and how much of it.",))
+        return Answer("Set a limit", ("Tick a risk and say how much of it is acceptable.",))
     limits = answering.accepted(state.bounds, state.attacker)
     certify = state.certified or not family.slow
     command = command_of(state, family)
@@ -291,12 +291,14 @@ def _answer(state: ChooseState) -> Answer:
         python = python_of(state, family, limits, certify, ())
         return Answer(said, (f"{why}.",), Mark.BAD, python=python, command=command)
     if answering.unbound(choice):
-        said = f"no limit binds: every {family.parameter} of {state.mechanism} keeps them"
+        said = (
+            f"no binding constraint: every {family.parameter} of {state.mechanism} keeps the limits"
+        )
         python = python_of(state, family, limits, certify, ())
         return Answer(said, python=python, command=command)
     sentences = answering.explained(family, choice, anyone, doubt)
     if not certify:
-        sentences.append("The command below confirms it, and may move it to the private side.")
+        sentences.append("The command below certifies it, and may round it more conservatively.")
     mark = Mark.PLAIN if doubt else Mark.GOOD
     made = _chosen(state, family, limits, choice)
     return replace(made, sentences=tuple(sentences), mark=mark, command=command)
@@ -326,25 +328,23 @@ def _chosen(
     rows = [row for row in around.rows if row.parameter in [value * factor for factor in factors]]
     spent = replace(around, rows=tuple(rows))
     head, *cells = answering.cost_cells(spent)
-    _, *limit_rows = answering.limit_cells(choice, subject)
+    limit_head, *limit_rows = answering.limit_cells(choice, subject)
     readings = risk.summary(curve_of(subject), **state.attacker)
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
-    note = "Deviation and margin are those of the noise that is added to one answer."
+    note = "Deviation and margin are those of the noise added to one answer."
     return Answer(
         headline=f"{setting} for {state.mechanism}{setting.by}",
         drawing=_drawing(state, limits, around, value, curve_of(subject)),
         parts=(
-            Table("Your limits", ("limit", "achieved", "what binds"), tuple(limit_rows)),
+            Table("Your limits", (*limit_head[:3], "binding constraint"), tuple(limit_rows)),
             Table(
-                "What it costs, and what more or less would"
-                if noisy
-                else "What more or less means",
+                "Sensitivity analysis",
                 (*head, "choice"),
                 tuple((*row, word) for row, word in zip(cells, marked, strict=True)),
                 note if noisy else "",
             ),
-            risks_table("What else an attacker gains", readings),
+            risks_table("Every risk", readings),
         ),
         python=python_of(state, family, limits, choice.certified, factors),
     )
@@ -384,9 +384,9 @@ def _drawing(
 VIEW = View(
     "/choose",
     "Choose",
-    "Which ε, or how much noise, keeps the risks that you accept?",
-    "Tick the risks that matter to you and say how much of each you accept. The answer is the "
-    "least noise that keeps them all, and what it costs in accuracy.",
+    "Which ε, or how much noise, keeps risks within limits?",
+    "Tick the risks that matter and set a limit for each. The answer is the least noise (or the "
+    "largest ε) within all limits, rounded conservatively, and what it costs in accuracy.",
     ChooseState,
     _controls_of,
     _answer,

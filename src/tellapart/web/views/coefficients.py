@@ -21,21 +21,21 @@ from tellapart.worlds import Adversary
 
 # The risks of the founding paper, as sentences name them; the catalogue says all else of them.
 RISKS: dict[str, tuple[str, Measure]] = {
-    "posterior": ("the strongest belief in membership", MEASURES["max_posterior"]),
-    "ppv": ("the share of accusations that are right (PPV)", MEASURES["ppv"]),
-    "f_score": ("the best F-score", MEASURES["f_score"]),
+    "posterior": ("the largest posterior probability of membership", MEASURES["max_posterior"]),
+    "ppv": ("the PPV", MEASURES["ppv"]),
+    "f_score": ("the largest F-score", MEASURES["f_score"]),
 }
-# The same for whose ε it is: mechanisms by their names in the catalogue.
+# Whose ε it is: mechanisms by their names in the catalogue.
 FAMILIES = {"any": "any mechanism with this ε", "laplace": "Laplace noise"}
 _EPSILONS = np.geomspace(0.1, 10, 41)
 _ABOUT = (
-    "ρ_p, ρ_c and ρ_t are inputs of the founding paper's formula for records of two values: what "
-    "the prior, other people's records and the past say of a record. They give the number of "
-    "others to a member, γ = (2 − ρ_p)(1 − ρ_c)(1 − ρ_t) − 1.",
-    "The formula takes the three effects as if they came together: for two values it errs towards "
-    "a stronger attacker. It can only speak of a record that is at least as likely in as out.",
-    "They move the prior alone: what an attacker believes before any output. Where data hang "
-    "together, outputs tell more, too: see the Markov chain.",
+    "ρ_p, ρ_c and ρ_t are the coefficients of Liu et al. (2019) for binary records: what the "
+    "prior, correlated records and earlier records say about a record. They give the number of "
+    "non-members per member, γ = (2 − ρ_p)(1 − ρ_c)(1 − ρ_t) − 1.",
+    "The formula adds up the three effects: for binary records it errs towards a stronger "
+    "attacker. It covers priors of at least 1/2 only.",
+    "They change the prior alone, that is, what an attacker knows before any output. Where records "
+    "are correlated, outputs reveal more, too: see the Markov chain.",
 )
 
 
@@ -77,8 +77,8 @@ class CoefficientsQuestion:
         levels = [
             ("nothing", (0.0, 0.0, 0.0)),
             ("the prior", (p, 0.0, 0.0)),
-            ("others' records, too" if p else "others' records", (p, c, 0.0)),
-            ("the past, too" if p or c else "the past", (p, c, t)),
+            ("correlated records, too" if p else "correlated records", (p, c, 0.0)),
+            ("earlier records, too" if p or c else "earlier records", (p, c, t)),
         ]
         return [level for k, level in enumerate(levels) if k == 0 or level[1] != levels[k - 1][1]]
 
@@ -99,7 +99,7 @@ def answer(asked: CoefficientsQuestion) -> Answer:
     headline, sentences = _headline(asked, rows[0], rows[-1])
     return Answer(
         headline,
-        (*sentences, f"Numbers hold {scope(asked.subject(1.0))}."),
+        (*sentences, f"These numbers are {scope(asked.subject(1.0))}."),
         Mark.BAD if rows[-1].epsilon is None else Mark.PLAIN,
         _drawing(asked, rows),
         (_table(asked, rows), Words("What the coefficients are", _ABOUT)),
@@ -140,11 +140,11 @@ def _headline(
     asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
 ) -> tuple[str, list[str]]:
     name = asked.name
-    believed = f"Before any output this attacker thinks membership {whole.prior:.4g} likely."
+    believed = f"The attacker's prior probability of membership is {whole.prior:.4g}."
     if whole.epsilon is None:
         return f"No ε keeps the limit: {name} ≤ {asked.bound:g}", [
             believed,
-            "Even without any output the risk is larger: no mechanism hides what is known.",
+            "Even without any output the risk is larger: no mechanism hides what is already known.",
         ]
     if without.epsilon is None:
         return f"ε = {_shown(whole.epsilon)}", [believed]
@@ -156,8 +156,8 @@ def _headline(
         ]
     return f"ε = {_shown(whole.epsilon)} at most, not {_shown(without.epsilon)}", [
         believed,
-        f"ε = {_shown(without.epsilon)} would do for one who knows nothing; against this one it "
-        f"leaves {name} at {fixed(runs, True)}, above the {asked.bound:g} that is accepted.",
+        f"ε = {_shown(without.epsilon)} is enough if the attacker knows nothing; against this "
+        f"one, {name} is {fixed(runs, True)}, above the limit of {asked.bound:g}.",
     ]
 
 
@@ -171,8 +171,8 @@ def _table(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Table:
         )
         for row in rows
     )
-    head = ("the attacker knows", "prior", "others to a member (γ)", "largest ε")
-    note = f"ε rounded down; limit: {asked.name} ≤ {asked.bound:g}"
+    head = ("the attacker knows", "prior", "non-members per member (γ)", "largest ε")
+    note = f"ε is rounded conservatively; limit: {asked.name} ≤ {asked.bound:g}"
     return Table("The choice of ε", head, cells, note)
 
 

@@ -1,4 +1,4 @@
-"""Compare: mechanisms and published deployments side by side, and where they change places."""
+"""Compare: mechanisms and published deployments side by side, and where their curves cross."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _deployment(key: str) -> Deployment:
 
 
 def python_of(state: CompareState) -> str:
-    """The comparison by the library, with all that the page tells of it."""
+    """The comparison by the library, with all that the page shows."""
     named_ones = "".join(f"    {text!r}: parse({text!r}),\n" for text in _texts(state))
     deployed = "".join(
         f"    {deployment.name!r}: deployments.find({deployment.key!r})[0].curve(),\n"
@@ -111,11 +111,11 @@ def command_of(state: CompareState) -> str:
     start = " ".join(["tellapart compare", *texts, about])
     keys = list(dict.fromkeys(deployment.key for deployment in state.deployments.values()))
     if not keys:
-        return f"{start} --delta {state.at_delta!r}"
+        return f"{start} --delta {state.at_delta!r} --verbose"
     return f"{start} --deployments {' '.join(keys)}"
 
 
-_FIRST_THREE = "Beside deployments the command below tells the first three, Python all of it."
+_FIRST_THREE = "Beside deployments, the command below shows the first three; Python shows all."
 _NAMES = {deployment.name: deployment for deployment in DEPLOYMENTS}
 
 
@@ -144,7 +144,7 @@ def _controls_of(state: CompareState) -> list[Control]:
     published = [ControlGroup("Published deployments", tuple(deployed))] if deployed else []
     shown: list[Control] = [*slots, *published, attacker]
     if any(map(_composed, state.mechanisms.values())):
-        label = "Work out who leaks more (takes seconds for compositions)"
+        label = "Compute who leaks more (takes seconds for compositions)"
         shown.append(Tick("pairs", label, state.pairs))
     return [*shown, controls.picture_select(state.picture, pictures.KINDS)]
 
@@ -167,7 +167,7 @@ def _slot(number: int, field: str, text: str) -> Control:
     starts = controls.mechanism_choices()
     names = {start.split(":")[0]: start for start, _ in starts}
     if len(parts) > 1:
-        starts.append((text, "several, one after another"))
+        starts.append((text, "a composition"))
     chosen = text if len(parts) > 1 else names[parts[0].name]
     title = " + ".join(KINDS[term.name].words for term in parts)
     which = Select(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
@@ -227,7 +227,7 @@ def _answer(state: CompareState) -> Answer:
     drawn = pictures.draw(state.picture, curves, state.prior, _spots(comparison, state.picture))
     head, *cells = comparison.cells()
     parts: list[Table | Words] = []
-    if comparison.pairs:
+    if len(comparison.pairs) > 1:
         parts.append(Words("Who leaks more", tuple(f"{pair}." for pair in comparison.pairs)))
     note = _FIRST_THREE if deployed else ""
     parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells), note))
@@ -235,7 +235,7 @@ def _answer(state: CompareState) -> Answer:
         parts += [_promises(deployed), Words("Before comparing", CAVEATS)]
     if comparison.pairs:
         head, *cells = comparison.gaps()
-        title = "By how much (Δ-divergence)"
+        title = "By how much"
         parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
     return Answer(
         headline=_headline(comparison),
@@ -249,34 +249,37 @@ def _answer(state: CompareState) -> Answer:
 
 def _headline(comparison: Comparison) -> str:
     if not comparison.pairs:
-        return f"{len(comparison.names)} side by side"
+        return f"{len(comparison.names)} mechanisms side by side"
     if len(comparison.pairs) == 1:
-        return str(comparison.pairs[0])
+        said = str(comparison.pairs[0])
+        return f"The{said[3:]}" if said.startswith("the ") else said
     beaten = {(pair.first, pair.second): pair.first_leaks for pair in comparison.pairs}
     beaten |= {(pair.second, pair.first): pair.second_leaks for pair in comparison.pairs}
     for name in comparison.names:
         if all(beaten[name, other] for other in comparison.names if other != name):
             verb = VERBS[curve_of(_subject(name)).bound]
-            return f"{name} {verb} at least as much as each of the others, to every attacker"
-    return "Which of them leaks most depends on the attacker"
+            return f"{name} {verb} most, at every FPR"
+    return "Which of them leaks most depends on the FPR"
 
 
 def _sentences(comparison: Comparison, deployed: Sequence[Deployment]) -> tuple[str, ...]:
     said = []
     if not comparison.pairs:
-        said.append("Who leaks more was not worked out: tick it, or run the code below.")
+        said.append("Who leaks more was not computed: tick it, or run the code below.")
     if len({deployment.per for deployment in deployed}) > 1:
         units = "; ".join(f"{deployment.name}: {deployment.per}" for deployment in deployed)
-        said.append(f"Units differ, so that these numbers are about different things ({units}).")
+        said.append(f"Units of privacy differ, so these numbers are not comparable ({units}).")
     elif deployed and len(deployed) < len(comparison.names):
-        said.append(f"Deployments are about {deployed[0].per}, mechanisms about one record.")
+        said.append(
+            f"Units of privacy: {deployed[0].per} for deployments, one record for mechanisms."
+        )
     return tuple(said)
 
 
 def _promises(deployed: Sequence[Deployment]) -> Table:
     return Table(
-        "What was promised",
-        ("deployment", "curator", "promise", "unit", "model", "status", "source"),
+        "Claims",
+        ("deployment", "curator", "claim", "unit of privacy", "model", "status", "source"),
         tuple(
             (
                 deployment.name,
@@ -293,10 +296,10 @@ def _promises(deployed: Sequence[Deployment]) -> Table:
 
 
 def _spots(comparison: Comparison, picture: str) -> list[Spot]:
-    """Where two curves change places."""
+    """Where two curves cross."""
     least = 1e-6 if picture == "roc-log" else 0.0
     return [
-        Spot("where two change places", crossing.fpr, _height(crossing.fnr, picture), Ink.PROMISE)
+        Spot("the curves cross", crossing.fpr, _height(crossing.fnr, picture), Ink.PROMISE)
         for each in comparison.pairs
         for crossing in each.crossings
         if crossing.fpr >= least
@@ -310,9 +313,9 @@ def _height(fnr: float, picture: str) -> float:
 VIEW = View(
     "/compare",
     "Compare",
-    "Which of several leaks more, and to whom?",
-    "The one with the higher curve tells an attacker more. Where two curves cross, it depends on "
-    "how many people the attacker dares to accuse.",
+    "Which mechanism leaks more, and at which FPR?",
+    "The mechanism with the higher ROC curve leaks more. Where two curves cross, which one leaks "
+    "more depends on the false-positive rate.",
     CompareState,
     _controls_of,
     _answer,

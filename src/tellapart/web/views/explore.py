@@ -1,4 +1,4 @@
-"""Explore: one mechanism or promise, as trade-off curves, as risk measures and in words."""
+"""Explore: one mechanism or guarantee, as trade-off curves, as risk measures and in words."""
 
 from __future__ import annotations
 
@@ -51,10 +51,14 @@ def _answer(state: ExploreState) -> Answer:
     curve = curve_of(subject)
     prior = _checks.inside_unit(prior=state.prior)
     readings = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
+    by_key = {reading.key: reading for reading in readings}
     sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
     return Answer(
         headline=state.mechanism,
-        sentences=(f"These numbers are {scope(subject)}.",),
+        sentences=(
+            f"{by_key['epsilon']}; {by_key['advantage']}.",
+            f"These numbers are {scope(subject)}.",
+        ),
         drawing=pictures.draw(
             state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
         ),
@@ -72,7 +76,7 @@ def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
     """The attacker that the numbers are about."""
     tpr = float(curve.tpr(state.fpr))
     height = tpr if state.picture.startswith("roc") else 1 - tpr
-    return Spot(f"this attacker, at FPR {state.fpr:g}", state.fpr, height, Ink.FIRST)
+    return Spot(f"this attack, at FPR {state.fpr:g}", state.fpr, height, Ink.FIRST)
 
 
 def _python(state: ExploreState) -> str:
@@ -83,7 +87,7 @@ from tellapart.mechanisms.subject import curve_of
 
 curve = curve_of(parse({state.mechanism!r}))
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
-    print(one)
+    print(one.name, *one.columns)
 print(risk.words(curve, prior={state.prior!r}, fpr={state.fpr!r}))
 """
 
@@ -92,7 +96,7 @@ def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
     where = controls.at_delta_option(state.mechanism, state.at_delta)
     return (
         f"tellapart {does} {shlex.quote(state.mechanism)}{target} --prior {state.prior!r} "
-        f"--fpr {state.fpr!r}{where}"
+        f"--fpr {state.fpr!r}{where}{' --verbose' if does == 'risk' else ''}"
     )
 
 
@@ -110,7 +114,7 @@ def _report(state: ExploreState) -> report.Report:
 VIEW = View(
     "/",
     "Explore",
-    "What can an attacker who sees the output do?",
+    "How well does a membership inference attack do?",
     "Members are those whose records are in the data. A membership inference attack sees the "
     "output and flags people as members. At ε = 0 it can only guess, along the dashed line; the "
     "larger ε, the further the trade-off curve moves away from it.",
