@@ -11,6 +11,9 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.audit.bounds import percent
+from tellapart.audit.counts.clopper_pearson import clopper_pearson
+from tellapart.audit.counts.confidence_band import fpr_upper_above, tpr_lower
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data.ranked import Ranked
 from tellapart.errors import Unsupported
@@ -22,6 +25,12 @@ _BLOCK = 2**21
 _ROC_POINTS = 100
 
 _INDEPENDENT = ", or scores each of a training of its own (audit.many_runs)"
+
+
+ABOUT_PPV = (
+    "Positive predictive values are of this attack on this population alone: a better attack, or "
+    "other people, may give more."
+)
 
 
 def attacked(models: int | None) -> str:
@@ -42,12 +51,34 @@ def why_no_epsilon(models: int | None) -> str:
 
 
 @dataclass(frozen=True)
+class PredictiveValue:
+    """How likely a flagged record is a member, for this attack and population alone.
+
+    ``low`` and ``high`` hold with the confidence, together with all others of the same metrics,
+    for records drawn independently from the members and non-members of this model. ``value`` is
+    that of the rates observed; None where nobody was flagged.
+    """
+
+    prior: float
+    value: float | None
+    low: float
+    high: float
+    confidence: float
+
+    def __str__(self) -> str:
+        value = "not observed" if self.value is None else f"{self.value:.4g}"
+        sure = percent(self.confidence)
+        return f"PPV {value} ({sure} interval {self.low:.4g} to {self.high:.4g})"
+
+
+@dataclass(frozen=True)
 class AtThreshold:
     """Whom the attack accuses beyond one threshold: shares of the others and of the members."""
 
     threshold: float
     fpr: float
     tpr: float
+    ppv: PredictiveValue | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +103,22 @@ class Metrics:
     largest_advantage: AtThreshold
     roc: tuple[tuple[float, float], ...] = field(repr=False)
     models: int | None = None
+    prior: float | None = None
+    # What was flagged beyond a threshold settled beforehand, where one was given.
+    at_threshold: AtThreshold | None = None
+
+    @property
+    def predictive_values(self) -> dict[str, PredictiveValue]:
+        """How likely a flagged record is a member, by threshold; empty without a prior."""
+        places = {f"FPR ≤ {most:g}": at for most, at in self.at_fpr.items()}
+        places["the largest advantage"] = self.largest_advantage
+        if self.at_threshold is not None:
+            places[f"score {self._beyond} {self.at_threshold.threshold:.6g}"] = self.at_threshold
+        return {where: at.ppv for where, at in places.items() if at.ppv is not None}
+
+    @property
+    def _beyond(self) -> str:
+        return ">" if self.direction is Orientation.HIGHER else "<"
 
     @property
     def advantage(self) -> float:
@@ -91,7 +138,7 @@ class Metrics:
         raise Unsupported(why_no_epsilon(self.models))
 
     def __str__(self) -> str:
-        beyond = ">" if self.direction is Orientation.HIGHER else "<"
+        beyond = self._beyond
         chosen = ", chosen after looking both ways" if self.looked_both_ways else ""
         lines = [
             f"AUC {self.auc:.4f} ({self.members:,} members, {self.others:,} others,"
@@ -104,19 +151,40 @@ class Metrics:
             )
         at = self.largest_advantage
         lines.append(f"largest advantage {self.advantage:.4g}: score {beyond} {at.threshold:.6g}")
+        for where, ppv in self.predictive_values.items():
+            lines.append(f"{ppv} at prior {ppv.prior:g}, at {where}")
+        if self.predictive_values:
+            lines.append(ABOUT_PPV)
         why = why_no_epsilon(self.models)
         return "\n".join([*lines, f"{why[0].upper()}{why[1:]}."])
 
 
-def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
+def metrics(
+    scores: Scores,
+    *,
+    fprs: Sequence[float] = FPRS,
+    prior: float | None = None,
+    threshold: float | None = None,
+    confidence: float = 0.95,
+) -> Metrics:
     """AUC, TPR at small FPRs and largest advantage of one attack: a description, no verdict.
+
+    With a ``prior``, also how likely a flagged record is a member (PPV), with an exact interval. At
+    a ``threshold`` settled without these scores it is that of two Clopper-Pearson intervals; else
+    thresholds are chosen on these scores, and simultaneous confidence bands pay for the choice.
 
     >>> print(metrics(Scores([3, 4, 5, 1], [0, 1, 2, 3]), fprs=[0.25]).auc)
     0.8125
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     wanted = [_checks.inside_unit(fprs=fpr) for fpr in fprs]
+    level = 1 - _checks.inside_unit(confidence=confidence)
+    settled = None if threshold is None else _checks.finite(threshold=threshold)
+    likely = None if prior is None else _checks.inside_unit(prior=prior)
     known = scores.orientation is not Orientation.EITHER
+    if settled is not None and not known:
+        rule = "come with a stated orientation: which way scores point was not settled beforehand"
+        _checks.refuse("threshold", rule, settled)
     direction = scores.orientation if known else Orientation.HIGHER
     members, others = Scores(scores.members, scores.others, direction).sides
     auc, best = _swept(members, others)
@@ -126,9 +194,19 @@ def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
         auc, best = _swept(members, others)
     sign = 1.0 if direction is Orientation.HIGHER else -1.0
 
-    def at(threshold: float) -> AtThreshold:
-        fpr, tpr = _rate(others, threshold), _rate(members, threshold)
-        return AtThreshold(sign * threshold + 0.0, fpr, tpr)
+    def at(beyond: float, chosen: bool = True) -> AtThreshold:
+        hits, wrong = int(members.above(beyond)), int(others.above(beyond))
+        ppv = None
+        if likely is not None and chosen == (settled is None):
+            limits = _band_limits if chosen else _exact_limits
+            tpr = limits(hits, members.count, level / 2)
+            fpr = limits(wrong, others.count, level / 2)
+            observed = _ppv(hits / members.count, wrong / others.count, likely)
+            low, high = _ppv(tpr[0], fpr[1], likely), _ppv(tpr[1], fpr[0], likely)
+            ppv = PredictiveValue(
+                likely, observed, low or 0.0, 1.0 if high is None else high, 1 - level
+            )
+        return AtThreshold(sign * beyond + 0.0, wrong / others.count, hits / members.count, ppv)
 
     return Metrics(
         members=members.count,
@@ -140,11 +218,26 @@ def metrics(scores: Scores, *, fprs: Sequence[float] = FPRS) -> Metrics:
         largest_advantage=at(best),
         roc=_roc(members, others),
         models=len(scores.runs()) or None,
+        prior=likely,
+        at_threshold=None if settled is None else at(sign * settled, chosen=False),
     )
 
 
-def _rate(side: Ranked, threshold: float) -> float:
-    return int(side.above(threshold)) / side.count
+def _ppv(tpr: float, fpr: float, prior: float) -> float | None:
+    """P(member | flagged); None where nobody is flagged."""
+    flagged = prior * tpr + (1 - prior) * fpr
+    return prior * tpr / flagged if flagged > 0 else None
+
+
+def _exact_limits(flagged: int, everyone: int, level: float) -> tuple[float, float]:
+    """Both Clopper-Pearson limits of a rate, at a threshold settled beforehand."""
+    return clopper_pearson(flagged, everyone, confidence=1 - level)
+
+
+def _band_limits(flagged: int, everyone: int, level: float) -> tuple[float, float]:
+    """Limits of a rate that hold at all thresholds at once, on whichever side of them."""
+    low = float(tpr_lower(flagged, everyone, level / 2))
+    return low, float(fpr_upper_above(flagged, everyone, level / 2))
 
 
 def _threshold(others: Ranked, fpr: float) -> float:

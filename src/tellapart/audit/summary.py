@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tellapart._numeric.text import fixed
-from tellapart.audit.attack_metrics import Metrics, attacked, why_no_epsilon
+from tellapart.audit.attack_metrics import ABOUT_PPV, Metrics, attacked, why_no_epsilon
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence
 from tellapart.audit.ledger import Ledger
@@ -253,6 +253,7 @@ def _described(metrics: Metrics) -> AuditSummary:
         reasons=(
             f"{why[0].upper()}{why[1:]}.",
             *(looked if metrics.looked_both_ways else ()),
+            *((ABOUT_PPV,) if metrics.predictive_values else ()),
         ),
         design="one-model" if single else "several models",
         sample=DESIGNS["one-model"].sample,
@@ -271,6 +272,12 @@ def _rates(metrics: Metrics) -> tuple[Shown, ...]:
     at = metrics.largest_advantage
     rates = f"TPR {at.tpr:.4g} at FPR {at.fpr:.4g}"
     rows.append(Shown("largest TPR − FPR", metrics.advantage, f"{metrics.advantage:.4f}", rates))
+    for where, ppv in metrics.predictive_values.items():
+        observed = "" if ppv.value is None else f"{ppv.value:.4f}, "
+        words = f"{observed}{ppv.low:.4f} to {ppv.high:.4f}"
+        basis = f"{percent(ppv.confidence)} interval, at prior {ppv.prior:g}"
+        value = ppv.low if ppv.value is None else ppv.value
+        rows.append(Shown(f"PPV at {where}", value, words, basis))
     return tuple(rows)
 
 

@@ -106,7 +106,10 @@ class MethodOptions:
     ] = None
     threshold: Annotated[
         Option,
-        Parameter(help="For fixed, joint-beta and jeffreys: settled before seeing these scores."),
+        Parameter(
+            help="For fixed, joint-beta and jeffreys, and for the PPV of one-model: settled before "
+            "seeing these scores."
+        ),
     ] = None
     guesses_in: Annotated[
         Whole | None,
@@ -148,9 +151,12 @@ class MethodOptions:
             refuse("--method", "be left out where guesses are given", self.method)
         return Guessing(*(count or 0 for count in guesses))
 
-    def for_one_model(self) -> None:
-        """Nothing is to be looked for in one model."""
-        self._unused("one-model", "method", "threshold", "guesses_in", "guesses_out")
+    def for_one_model(self, prior: float | None) -> None:
+        """Nothing is to be looked for in one model but, with a prior, beyond one threshold."""
+        self._unused("one-model", "method", "guesses_in", "guesses_out")
+        if prior is None and self.threshold is not None:
+            rule = "come with --prior with --design one-model, for the PPV beyond it"
+            refuse("--threshold", rule, self.threshold)
 
     def _unused(self, design: str, *options: str) -> None:
         for name in options:
@@ -194,7 +200,8 @@ def audit(
     The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged: without a claim,
     by a Bayesian method, or from so few scores that no outcome of them could refute the claim.
 
-    What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
+    What an attacker knows beforehand changes no verdict: a report says what the claim means to it,
+    and for one-model --prior gives the PPV of this attack, with an interval.
 
     For example:
 
@@ -205,7 +212,7 @@ def audit(
         tellapart audit canaries.npz --design one-run \
             --epsilon 8 --delta 1e-5
         tellapart audit attack.csv --design one-model \
-            --orientation lower
+            --orientation lower --prior 0.01
     """
     if not files:
         raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
@@ -217,10 +224,12 @@ def audit(
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
     answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
+    stated = any(value is not None for value in asdict(knowledge).values())
+    prior = knowledge.prior_inside() if stated else None
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)
     with terminal.working("looking"):
-        result = _judged(scores, design, claim, name, deltas, columns, looking)
+        result = _judged(scores, design, claim, name, deltas, columns, looking, prior)
     return answer.give(
         result,
         scores=scores,
@@ -249,13 +258,16 @@ def _judged(
     deltas: Deltas,
     columns: Columns,
     looking: MethodOptions,
+    prior: float | None,
 ) -> AuditResult:
     grouped = columns.each_group is not None
     if grouped and design != "many-runs":
         refuse("--each-group", f"be left out with --design {design}", columns.each_group)
     if design == "one-model":
-        looking.for_one_model()
-        return metrics(scores)
+        looking.for_one_model(prior)
+        return metrics(
+            scores, prior=prior, threshold=looking.threshold, confidence=looking.confidence
+        )
     delta = 0.0 if deltas.is_default else deltas.first
     evidence: Evidence
     if design == "one-run":

@@ -1,6 +1,7 @@
 """Mechanisms: frozen records that know their exact curve.
 
-`MECHANISMS` is the public registry; the laws of the test suite run over all of it.
+`MECHANISMS` is the public registry; the laws of the test suite run over all of it. `batches` is
+what data loaders do, beyond Poisson samples.
 """
 
 from tellapart.mechanisms.base import Mechanism

@@ -27,10 +27,12 @@ class Sampling(Enum):
 
     `POISSON` samples are for neighbours that add or remove a record; `WITHOUT_REPLACEMENT` needs
     neighbours that replace one, as a batch of fixed size with one more has one other less.
+    `RANDOM_ALLOCATION` is for neighbours that add or remove a record, and for whole epochs.
     """
 
     POISSON = "each record with the same chance, independently"
     WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"
+    RANDOM_ALLOCATION = "each record in one step of every epoch, drawn independently"
 
 
 # Longer lists are shown by their ends.

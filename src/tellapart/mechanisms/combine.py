@@ -7,11 +7,13 @@ curve whatever came before, so does the composition (Dong, Roth and Su 2022, The
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.brackets import Bracket, bracketed_losses
 from tellapart.curve.composition.compose import (
@@ -27,11 +29,15 @@ from tellapart.curve.composition.loss_laws import LossLaw
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.provenance import Provenance
-from tellapart.errors import Unsupported
+from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import EpsilonAtDelta, Mechanism, Sampling, typed
 from tellapart.neighbours import Neighbours, Order
 
 Step = tuple[Mechanism, int]
+
+# For steps that are known from both sides: the first width of cells, tails that cost far less than
+# the gap, and how often a bracket that is too wide is narrowed.
+_FIRST_WIDTH, _TAIL, _ROUNDS = 0.04, 1e-3, 6
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,34 +79,108 @@ class Combined(EpsilonAtDelta):
         width = _checks.finite_above_zero(gap=gap)
         if order is not None:
             _checks.member(Order, order=order)
-        losses, side = _privacy_losses(self.steps())
-        if order is Order.ABSENT:
-            losses = tuple((loss.swapped(), count) for loss, count in losses)
-        lower, upper = bracketed_losses(losses, asked, width, ordered=order is not None)
-        if side is Bound.LOWER:
-            upper = nothing(Bound.UPPER)
+        lower, upper = self._sides(asked, width, order)
         known = Provenance(self.neighbours, order)
         return Bracket(lower.with_provenance(known), upper.with_provenance(known))
 
+    def _sides(self, delta: float, gap: float, order: Order | None) -> Bracket:
+        steps = self.steps()
+        if not any(_is_enclosed(step) for step, _ in steps):
+            return _bracketed(*_privacy_losses(steps), delta, gap, order)
+        # Steps that are known from both sides are asked for finer and finer ones.
+        count = sum(times for _, times in steps)
+        fineness = Fineness(_FIRST_WIDTH, min(_TAIL * delta * gap, 1e-9) / count)
+        for _ in range(_ROUNDS):
+            deadline.check()
+            stronger, weaker = (
+                _privacy_losses(steps, (fineness, side)) for side in (Bound.LOWER, Bound.UPPER)
+            )
+            lower = _one_side(stronger[0], Bound.LOWER, delta, gap / 4, order)
+            if weaker[1] is Bound.LOWER:  # beside a promise nobody can say what is leaked
+                return Bracket(lower, nothing(Bound.UPPER))
+            upper = _one_side(weaker[0], Bound.UPPER, delta, gap / 4, order)
+            most, least = (float(curve.epsilon(delta)) for curve in (lower, upper))
+            allowed = gap * max(1.0, least)
+            if most - least <= allowed:
+                return Bracket(lower, upper)
+            # Errors are of second order; half of the gap may be the composition's own.
+            share = 0.9 if count == 1 else 0.5
+            narrower = math.sqrt(share * allowed / (most - least)) if most < math.inf else 0.25
+            fineness = fineness._replace(width=fineness.width * min(max(narrower, 0.05), 0.9))
+        raise NotCertified(
+            f"a bracket of width {gap:g}·max(1, ε) at δ = {delta:g} was not reached; "
+            "allow a wider gap"
+        )
 
-def _privacy_losses(steps: Iterable[Step]) -> tuple[Losses, Bound]:
+
+class Fineness(NamedTuple):
+    """How finely a step that is known from both sides is worked out: width of cells, and tails."""
+
+    width: float
+    tail: float
+
+
+# A step that is known from both sides is asked for one of them, and how finely.
+Asked = tuple[Fineness, Bound]
+
+
+class Enclosed(Mechanism):
+    """A step that has no formula, but curves on both sides, as close as one likes."""
+
+    @abstractmethod
+    def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
+        """The curve of h0 = record absent on this side of the truth."""
+
+
+def _is_enclosed(step: Mechanism) -> bool:
+    while isinstance(step, Sampled):
+        step = step.base
+    return isinstance(step, Enclosed)
+
+
+def _one_side(
+    losses: Losses, side: Bound, delta: float, gap: float, order: Order | None
+) -> TradeoffCurve:
+    """The curve on one side of steps that are themselves known from that side."""
+    if sum(count for _, count in losses) > 1:
+        bracket = _bracketed(losses, Bound.EXACT, delta, gap, order)
+        return bracket.lower if side is Bound.LOWER else bracket.upper
+    curve = composed_losses(losses, side)
+    if order is None:
+        return curve.symmetrised()
+    return curve if order is Order.PRESENT else curve.mirrored()
+
+
+def _bracketed(
+    losses: Losses, side: Bound, delta: float, gap: float, order: Order | None
+) -> Bracket:
+    """Around steps as they are known: from a promise nobody can say that they leak anything."""
+    if order is Order.ABSENT:
+        losses = tuple((loss.swapped(), count) for loss, count in losses)
+    lower, upper = bracketed_losses(losses, delta, gap, ordered=order is not None)
+    return Bracket(lower, nothing(Bound.UPPER) if side is Bound.LOWER else upper)
+
+
+def _privacy_losses(steps: Iterable[Step], asked: Asked | None = None) -> tuple[Losses, Bound]:
     """The privacy loss of each step, and on which side of the truth they are.
 
     Steps known from below make a composition known from below.
     """
     losses, side = [], Bound.EXACT
     for step, count in steps:
-        loss, known = _privacy_loss(step)
-        if known is Bound.UPPER:
+        loss, known = _privacy_loss(step, asked)
+        if known is Bound.UPPER and not (asked and asked[1] is Bound.UPPER):
             raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
         side = known if known is Bound.LOWER else side
         losses.append((loss, count))
     return tuple(losses), side
 
 
-def _privacy_loss(step: Mechanism) -> tuple[PrivacyLoss, Bound]:
+def _privacy_loss(step: Mechanism, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
     if isinstance(step, Ready):
-        return step.privacy_loss()
+        return step.privacy_loss(asked)
+    if asked and isinstance(step, Enclosed):
+        return privacy_loss_of(step.enclosed(*asked))
     return privacy_loss_of(step._present_test())
 
 
@@ -108,8 +188,8 @@ class Ready(Combined):
     """A step that knows its own law, which its curve would not tell."""
 
     @abstractmethod
-    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
-        """The step, for a composition."""
+    def privacy_loss(self, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
+        """The step, for a composition, on the side that is asked for where it has two."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,6 +216,11 @@ class Sampled(Ready):
     def __post_init__(self) -> None:
         _check_mechanism(base=self.base)
         _checks.member(Sampling, scheme=self.scheme)
+        if self.scheme is Sampling.RANDOM_ALLOCATION:
+            raise Unsupported(
+                "random allocation picks a step of an epoch, not a sample for one step: "
+                "write ta.Gaussian(sigma).allocated(steps=...), or ta.dp_sgd(..., scheme=...)"
+            )
         fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
         if fixed and self.base.neighbours is Neighbours.ZERO_OUT:
             raise Unsupported(
@@ -171,9 +256,9 @@ class Sampled(Ready):
             return SampledCurve(base, self.rate)
         return ReplacedCurve(SampledCurve(base.symmetrised(), self.rate))
 
-    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
+    def privacy_loss(self, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
         if self.neighbours.one_sided:
-            part, bound = _privacy_loss(self.base)
+            part, bound = _privacy_loss(self.base, asked)
             return subsampled_loss(part, self.rate), bound
         inner: Mechanism = self.base
         rate = self.rate

@@ -17,7 +17,7 @@ from tellapart.curve.composition.group_privacy import OneStep, group_curve
 from tellapart.curve.composition.infinite_loss import FiniteMass, with_infinite_loss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Sequence, Step, parts_of
+from tellapart.mechanisms.combine import Asked, Ready, Repeated, Sampled, Sequence, Step, parts_of
 from tellapart.mechanisms.noise import Gaussian
 
 # Larger groups have no use, and their mixtures have too many terms.
@@ -53,7 +53,7 @@ class Group(Ready):
             )
         return group_curve(self.base._present_test(), self.size)
 
-    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
+    def privacy_loss(self, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
         """The step, for a composition."""
         mixture = self._mixture()
         if mixture is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,9 @@ from tellapart.mechanisms.neyman_pearson import (
     shift_test,
 )
 from tellapart.neighbours import Neighbours
+
+if TYPE_CHECKING:
+    from tellapart.mechanisms.batches.random_allocation import Allocated
 
 
 class AdditiveNoise(EpsilonAtDelta):
@@ -156,6 +159,16 @@ class Gaussian(AdditiveNoise):
             sigma=_checks.above_zero(sigma=self.sigma),
             sensitivity=_checks.finite_at_least_zero(sensitivity=self.sensitivity),
         )
+
+    def allocated(self, steps: int) -> Allocated:
+        """An epoch of so many steps with this noise, a record in one of them, drawn at random.
+
+        ``allocated(steps=100).repeated(10)`` draws its step anew in each of ten epochs.
+        """
+        # Imported here: an epoch is made of Gaussian steps, and is a mechanism itself.
+        from tellapart.mechanisms.batches.random_allocation import Allocated
+
+        return Allocated(self, steps)
 
     @classmethod
     def classic(

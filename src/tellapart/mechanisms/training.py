@@ -16,7 +16,8 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.combine import Ready, Repeated, Sampled, Step
+from tellapart.mechanisms.combine import Asked, Ready, Repeated, Sampled, Step
+from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
 
@@ -33,14 +34,16 @@ def dp_sgd(
     batch_size: float | None = None,
     data_size: int | None = None,
     scheme: Sampling = Sampling.POISSON,
-) -> Repeated:
+) -> Repeated | Composition:
     """Training by noisy, clipped gradients on random samples (DP-SGD), all models seen.
 
     Give the sampling rate and the number of steps, or epochs, expected batch size and size of the
     data set. ``noise_multiplier`` is the noise in units of the clipping norm. With Poisson samples
     neighbours add or remove one record. Batches of fixed size (`Sampling.WITHOUT_REPLACEMENT`) are
-    for neighbours that replace one, which moves a sum by twice the norm. Batches in shuffled
-    order are another mechanism.
+    for neighbours that replace one, which moves a sum by twice the norm. With
+    `Sampling.RANDOM_ALLOCATION` each record is in one step of every epoch, drawn independently
+    (balls in bins), and neighbours add or remove one; an epoch is 1/sampling_rate steps, a whole
+    number, and the last may be cut short. Batches in shuffled order are another mechanism.
 
     >>> training = dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
     >>> round(training.curve().epsilon(delta=1e-5), 6)
@@ -62,7 +65,7 @@ def dp_sgd(
     given = [name for name, value in (by_steps | counted).items() if value is not None]
     if sampling_rate is not None and steps is not None and given == list(by_steps):
         rate = _checks.probability(sampling_rate=sampling_rate)
-        return step.sampled(rate, scheme).repeated(_checks.whole(1, 10**15, steps=steps))
+        return _scheduled(step, rate, _checks.whole(1, 10**15, steps=steps), scheme)
     if epochs is None or batch_size is None or data_size is None or given != list(counted):
         rule = "be given as sampling_rate and steps, or as epochs, batch_size and data_size"
         _checks.refuse("the schedule", rule, " and ".join(given) or "none of them")
@@ -73,7 +76,22 @@ def dp_sgd(
     rounds = _checks.finite_above_zero(epochs=epochs) * size / batch
     # A schedule that comes out whole but for rounding is whole.
     count = round(rounds) if abs(rounds - round(rounds)) < 1e-9 * rounds else math.ceil(rounds)
-    return step.sampled(batch / size, scheme).repeated(max(count, 1))
+    return _scheduled(step, batch / size, max(count, 1), scheme)
+
+
+def _scheduled(step: Gaussian, rate: float, steps: int, scheme: Sampling) -> Repeated | Composition:
+    if scheme is not Sampling.RANDOM_ALLOCATION:
+        return step.sampled(rate, scheme).repeated(steps)
+    slots = round(1 / rate) if rate > 0 else 0
+    if not slots or abs(slots * rate - 1) > 1e-9:
+        rule = "be 1 over a whole number of steps an epoch for random allocation"
+        _checks.refuse("the sampling rate (batch_size / data_size)", rule, rate)
+    epochs, rest = divmod(steps, slots)
+    if not rest:
+        return step.allocated(slots).repeated(epochs)
+    # An epoch cut after some of its steps: the record is in one of those, or was to come later.
+    cut = step.allocated(rest).sampled(rest / slots).repeated(1)
+    return step.allocated(slots).repeated(epochs).then(cut) if epochs else cut
 
 
 def dp_sgd_with_epsilon(
@@ -86,7 +104,7 @@ def dp_sgd_with_epsilon(
     batch_size: float | None = None,
     data_size: int | None = None,
     scheme: Sampling = Sampling.POISSON,
-) -> Repeated:
+) -> Repeated | Composition:
     """DP-SGD with the least noise that keeps (ε, δ), the schedule told as in `dp_sgd`.
 
     The noise is a billionth above what the curve asks for, never below.
@@ -98,7 +116,7 @@ def dp_sgd_with_epsilon(
     asked = _checks.finite_above_zero(epsilon=epsilon)
     target = math.log(_checks.inside_unit(delta=delta))
 
-    def training(noise: float) -> Repeated:
+    def training(noise: float) -> Repeated | Composition:
         return dp_sgd(
             noise,
             sampling_rate,
@@ -116,10 +134,8 @@ def dp_sgd_with_epsilon(
             return np.full(1, math.inf)
         return np.array([math.log(leak) - target if leak > 0 else -1e3])
 
-    trial = training(1.0)
-    rate = trial.base.rate if isinstance(trial.base, Sampled) else 1.0
-    # Without any noise a record is seen whenever it is in a sample.
-    most = -math.expm1(trial.times * math.log1p(-rate)) if rate < 1 else 1.0
+    # Without any noise a record is seen whenever it takes part.
+    most = -math.expm1(sum(map(_log_unseen, training(1.0).steps())))
     if delta >= most:
         _checks.refuse("delta", f"be less than the {most:.4g} leaked without noise", delta)
     high = solve.climb(excess, np.zeros(1), 0.5)
@@ -128,6 +144,12 @@ def dp_sgd_with_epsilon(
     while excess(log_noise)[0] > -_RESOLVED:
         log_noise = log_noise + _RESOLVED
     return training(math.exp(float(log_noise[0])))
+
+
+def _log_unseen(step: Step) -> float:
+    """The logarithm of the chance that a record is in no such step."""
+    rate = step[0].rate if isinstance(step[0], Sampled) else 1.0
+    return step[1] * math.log1p(-rate) if rate < 1 else -math.inf
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +177,7 @@ class MatrixMechanism(Ready):
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
 
-    def privacy_loss(self) -> tuple[PrivacyLoss, Bound]:
+    def privacy_loss(self, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
         """The training, for a composition with others."""
         return privacy_loss_of(self._present_test())
 

@@ -465,3 +465,19 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
     assert len(examples) == 4
     assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (3, "")]
+
+
+def test_one_model_has_a_ppv_under_a_prior(run):
+    code, out, _ = run("audit quiet.npz --design one-model --prior 0.01")
+    assert code == 3
+    assert "PPV at FPR ≤ 0.1" in out
+    assert "95 % interval, at prior 0.01" in out
+    assert "this attack on this population alone" in " ".join(out.split())
+    _, out, _ = run("audit quiet.npz --design one-model --prior 0.01 --threshold 0.5")
+    assert "PPV at score > 0.5" in out
+    assert "PPV at FPR" not in out
+    code, _, err = run("audit quiet.npz --design one-model --threshold 0.5")
+    assert code == 2
+    assert "--threshold must come with --prior" in err
+    code, _, err = run("audit quiet.npz --design one-model --prior 0")
+    assert "strictly between 0 and 1" in err

@@ -1,0 +1,4 @@
+"""What data loaders do: how batches pick records, beyond Poisson samples.
+
+`random_allocation`: each record in exactly one step of every epoch (balls in bins).
+"""

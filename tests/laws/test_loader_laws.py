@@ -1,0 +1,122 @@
+"""Laws of what data loaders do: random allocation beside Gaussian answers, samples and draws."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tellapart as ta
+
+ORDERS = [ta.Order.PRESENT, ta.Order.ABSENT]
+sigmas = st.floats(0.4, 5)
+slots = st.integers(2, 300)
+deltas = st.sampled_from([1e-2, 1e-4, 1e-6, 1e-9])
+RATES = np.array([1e-6, 1e-3, 0.05, 0.3, 0.8])
+
+
+def _sides(mechanism, delta, order, gap=3e-3):
+    bracket = mechanism.bracket(delta, gap, order)
+    return bracket.upper, bracket.lower
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=15, deadline=None)
+@given(sigma=sigmas, delta=deltas)
+def test_one_step_is_the_gaussian(order, sigma, delta):
+    epoch = ta.Gaussian(sigma).allocated(steps=1)
+    assert epoch.curve(order) == ta.Gaussian(sigma).curve(order)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=15, deadline=None)
+@given(sigma=sigmas, steps=slots, delta=deltas)
+def test_an_epoch_leaks_no_more_than_one_gaussian_answer(order, sigma, steps, delta):
+    attack, _ = _sides(ta.Gaussian(sigma).allocated(steps), delta, order)
+    assert attack.epsilon(delta) <= ta.Gaussian(sigma).curve().epsilon(delta)
+    assert np.all(attack.beta(RATES) >= ta.Gaussian(sigma).curve().beta(RATES) - 1e-12)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=15, deadline=None)
+@given(sigma=sigmas, steps=slots, delta=deltas, more=st.integers(2, 4))
+def test_more_steps_never_leak_more(order, sigma, steps, delta, more):
+    """A mean over groups of steps is what an attacker sees who is told the group's mean only."""
+    attack, _ = _sides(ta.Gaussian(sigma).allocated(more * steps), delta, order)
+    _, promise = _sides(ta.Gaussian(sigma).allocated(steps), delta, order)
+    assert attack.epsilon(delta) <= promise.epsilon(delta)
+    assert np.all(attack.beta(RATES) >= promise.beta(RATES) - 1e-12)
+
+
+def _exact_two(sigma, epsilon, order):
+    """δ of an epoch of two steps, by a sum over a fine grid of one coordinate, exact in the other.
+
+    E (½(Y₁ + Y₂) − c)⁺ with Y log-normal: given Y₁ a call (or, in the other order, a put) on Y₂.
+    """
+    from scipy.special import ndtr
+
+    mu, c = 1 / sigma, math.exp(epsilon)
+    x = np.linspace(-12, 12, 200_001) + 0.0
+    weight = np.exp(-x * x / 2) / math.sqrt(2 * math.pi) * (x[1] - x[0])
+    first = np.exp(mu * x - mu * mu / 2)
+    strike = 2 * c - first if order is ta.Order.PRESENT else 2 / c - first
+    with np.errstate(all="ignore"):
+        d = -np.log(np.where(strike > 0, strike, np.nan)) / mu
+        call = ndtr(d + mu / 2) - strike * ndtr(d - mu / 2)
+    if order is ta.Order.PRESENT:
+        return float(weight @ np.where(strike > 0, call, 1 - strike)) / 2
+    put = np.where(strike > 0, call - 1 + strike, 0.0)
+    return c * float(weight @ put) / 2
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=20, deadline=None)
+@given(sigma=st.floats(0.4, 4), epsilon=st.floats(0.01, 3))
+def test_two_steps_agree_with_quadrature(order, sigma, epsilon):
+    exact = _exact_two(sigma, epsilon, order)
+    attack, promise = _sides(ta.Gaussian(sigma).allocated(2), 1e-4, order)
+    assert attack.delta(epsilon) <= exact * (1 + 1e-6) + 1e-14
+    assert promise.delta(epsilon) >= exact * (1 - 1e-6) - 1e-14
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [(1.0, 10), (0.6, 50)])
+def test_no_simulated_attack_beats_the_promise(sigma, steps):
+    """An independent Monte Carlo, within five of its own standard errors of both sides."""
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((200_000, steps))
+    ratio = np.exp(x / sigma - 0.5 / sigma**2).mean(axis=1)
+    epoch = ta.Gaussian(sigma).allocated(steps)
+    for order, epsilon in itertools.product(ORDERS, (0.1, 0.5)):
+        c = math.exp(epsilon)
+        terms = np.maximum(ratio - c if order is ta.Order.PRESENT else 1 - c * ratio, 0.0)
+        mean, error = terms.mean(), terms.std() / math.sqrt(terms.size)
+        attack, promise = _sides(epoch, 1e-3, order)
+        assert attack.delta(epsilon) <= mean + 5 * error
+        assert promise.delta(epsilon) >= mean - 5 * error
+
+
+@settings(max_examples=10, deadline=None)
+@given(sigma=sigmas, steps=st.integers(2, 40), cut=st.integers(1, 39))
+def test_an_epoch_that_is_cut_short_leaks_no_more_than_a_whole_one(sigma, steps, cut):
+    if cut >= steps:
+        cut = steps - 1
+    scheme = ta.Sampling.RANDOM_ALLOCATION
+    part = ta.dp_sgd(sigma, 1 / steps, cut, scheme=scheme)
+    whole = ta.dp_sgd(sigma, 1 / steps, steps, scheme=scheme)
+    assert part.bracket(1e-5, 3e-3).upper.epsilon(1e-5) <= whole.bracket(1e-5, 3e-3).lower.epsilon(
+        1e-5
+    )
+
+
+def test_epochs_compose_with_anything():
+    epoch = ta.Gaussian(1).allocated(steps=20)
+    mixed = epoch.repeated(3).then(ta.Laplace(scale=4)).then(ta.Gaussian(2).sampled(0.1))
+    bracket = mixed.bracket(1e-5, gap=2e-3)
+    least, most = bracket.upper.epsilon(1e-5), bracket.lower.epsilon(1e-5)
+    assert epoch.repeated(3).bracket(1e-5, 2e-3).upper.epsilon(1e-5) < least
+    assert 0 <= most - least <= 2e-3 * least
+    # Beside a step that is known by a promise alone nobody can say what is leaked.
+    promised = epoch.then(ta.Promise(0.5, 1e-7)).bracket(1e-5, gap=2e-3)
+    assert promised.upper.epsilon(1e-5) == 0 < promised.lower.epsilon(1e-5)
