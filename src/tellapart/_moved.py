@@ -12,8 +12,6 @@ from functools import wraps
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, TypeVar
 
-from tellapart.errors import InvalidArgument
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.abc import Loader
@@ -161,6 +159,8 @@ def renamed(**new: str) -> Callable[[Called], Called]:
         def call(*args: Any, **named: Any) -> Any:
             for old in new.keys() & named.keys():
                 if new[old] in named:
+                    from tellapart.errors import InvalidArgument  # not before a name is asked for
+
                     raise InvalidArgument(f"{new[old]} must be given once; {old} is its old name")
                 named[new[old]] = named.pop(old)
             return inner(*args, **named)
