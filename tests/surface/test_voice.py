@@ -18,16 +18,17 @@ PAGES = [
 ]
 # Rooms of the library that speak so, too, in all that they print or explain.
 SOURCE = ROOT / "src" / "tellapart"
-ROOMS = ["choose", "curve", "mechanisms", "plot", "risk", "web/views"]
+ROOMS = ["choose", "curve", "mechanisms", "plot", "reproduce", "risk", "web/views", "worlds"]
 MODULES = [
     "deployments.py",
     *(f"cli/{name}.py" for name in ("app", "choose", "compare", "deltas", "errors", "explore")),
-    *(f"cli/{name}.py" for name in ("limits", "options", "reproduce", "risk", "terminal")),
+    *(f"cli/{name}.py" for name in ("limits", "noise", "options", "region", "reproduce")),
+    *(f"cli/{name}.py" for name in ("frameworks", "risk", "terminal")),
     *(f"cli/{name}.py" for name in ("report",)),
     *(f"report/{name}.py" for name in ("checklist", "curve_points", "meaning")),
     *(f"web/{name}.py" for name in ("app", "controls", "view")),
 ]
-ELSEWHERE = {SOURCE / "plot" / "audits.py", SOURCE / "plot" / "correlated.py"}
+ELSEWHERE = {SOURCE / "plot" / "audits.py"}
 ELSEWHERE |= {SOURCE / "web" / "views" / f"{name}.py" for name in ("audit", "evidence", "point")}
 CODE = {path for room in ROOMS for path in (SOURCE / room).rglob("*.py")} - ELSEWHERE
 FILES = [*PAGES, *sorted(CODE), *(SOURCE / name for name in MODULES)]
