@@ -146,3 +146,18 @@ BAD = [
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ta.InvalidArgument, match="^" + re.escape(message)):
         call()
+
+
+def test_a_summary_has_them_where_their_arguments_are_given():
+    keys = {reading.key for reading in risk.summary(NOISE)}
+    assert keys.isdisjoint({"reconstruction", "attribute_inference", "singling_out"})
+    readings = {
+        reading.key: reading
+        for reading in risk.summary(NOISE, baseline=0.01, predicate_weight=1e-6, people=1000)
+    }
+    bound = risk.reconstruction(NOISE, 0.01)
+    assert readings["reconstruction"].value == bound
+    assert readings["reconstruction"].baseline == 0.01
+    assert readings["reconstruction"].relation == "≤"
+    blind = risk.blind_singling_out(weight=1e-6, people=1000)
+    assert readings["singling_out"].baseline == blind
