@@ -1,9 +1,11 @@
 """Trade-off curve of two mixtures of Laplace laws: level sets in closed form.
 
-Between two neighbouring atoms a mixture has the density (A·e^−t + B·e^t)/2, t being the distance
-from the left one, so a ratio of two is a Moebius function of e^2t: it rises or falls all the way
-and meets every level once at most. Beyond the outermost atoms it is constant. Rates are sums over
-the pieces so found, of terms none of which is negative; logarithms are kept throughout.
+Between two neighbouring atoms a mixture has the density (A·e^−t + B·e^−s)/2, t being the distance
+from the left one and s = gap − t that from the right one, so a ratio of two is a Moebius function
+of e^2t: it rises or falls all the way and meets every level once at most. Beyond the outermost
+atoms it is constant. Rates are sums over the pieces so found, of terms none of which is negative;
+logarithms are kept throughout, A seen from the left and B from the right, as a gap much longer
+than the noise would swallow their digits.
 """
 
 from __future__ import annotations
@@ -18,15 +20,18 @@ from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart.curve.base import FourRates, at_ends
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
+from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_noise, in_rows
 
 # A ratio that moves by less over an interval does not move: rounding makes as much.
 _STILL = 1e-13
+# Whoever has a log-ratio beyond this has no mass left in doubles under one of the two laws.
+_FAR = 745.0
 
 
 class LaplacePieces(NamedTuple):
     """One mixture between its atoms: logarithms of A and B there, and of both tails' masses."""
 
+    gaps: Array
     falling: Array
     rising: Array
     below: float
@@ -95,13 +100,13 @@ class LaplacePair(MixturePair):
         return np.zeros(column.shape), self._gaps[column]
 
     def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
-        """Solve for the distance t from the left: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
+        """Solve for the distance t from the left: e^(2t − gap) = (λ·A0 − A1)/(B1 − λ·B0)."""
         down = _log_gap(self._h0.falling[column] + level, self._h1.falling[column])
         up = _log_gap(self._h1.rising[column], self._h0.rising[column] + level)
         gaps = self._gaps[column]
         with np.errstate(invalid="ignore"):
-            away = (down - up) / 2
-        # Noise so small that logarithms lose the weights: no mass is left near the middle.
+            away = (gaps + (down - up)) / 2
+        # A ratio that moves by rounding alone meets the level anywhere.
         return np.clip(np.where(np.isnan(away), gaps / 2, away), 0.0, gaps)
 
     @cached_property
@@ -142,8 +147,11 @@ class LaplacePair(MixturePair):
             return self._overturned()
         # The error falls with the square of the points, of which large mixtures have fewer.
         points = max(1 << 10, min(self._area_points, (1 << 24) // self.atoms.size))
-        losses = np.linspace(self._largest_loss(), self._smallest_loss(), points)
-        losses[-1] = np.nextafter(losses[-1], -np.inf)
+        inner = np.clip(self._losses, -_FAR, _FAR)
+        losses = np.linspace(inner.max(), inner.min(), points)
+        # Where noise is small, nearly all outputs have the ratio of some atom.
+        steep = inner if inner.size < points else inner.min(keepdims=True)
+        losses = np.unique(np.concatenate([losses, steep, np.nextafter(steep, -np.inf)]))[::-1]
         fpr, _, fnr, _ = self._rates(losses)
         return hull.area_under_tangents(fpr, fnr, -np.exp(losses))
 
@@ -165,7 +173,7 @@ class LaplacePair(MixturePair):
 def laplace_pair(present: FiniteLaw, absent: FiniteLaw, scale: float) -> LaplacePair:
     """The curve of two laws of a true answer to which Laplace noise of this scale is added."""
     values, logs_1, logs_0 = present.beside(absent)
-    return LaplacePair(values / scale, logs_0, logs_1)
+    return LaplacePair(in_noise(values, scale), logs_0, logs_1)
 
 
 def log_pieces(gaps: Array, log_weights: Array) -> LaplacePieces:
@@ -173,7 +181,7 @@ def log_pieces(gaps: Array, log_weights: Array) -> LaplacePieces:
     left = _decayed(log_weights, gaps)
     right = _decayed(log_weights[::-1], gaps[::-1])[::-1]
     half = math.log(2)
-    return LaplacePieces(left[:-1], right[1:] - gaps, right[0] - half, left[-1] - half)
+    return LaplacePieces(gaps, left[:-1], right[1:], right[0] - half, left[-1] - half)
 
 
 def _decayed(log_weights: Array, gaps: Array) -> Array:
@@ -189,14 +197,14 @@ def _decayed(log_weights: Array, gaps: Array) -> Array:
 
 def _at_atoms(law: LaplacePieces) -> Array:
     """Log-densities at every atom; a ratio is the same at the last one and beyond it."""
-    inner = np.logaddexp(law.falling, law.rising) - math.log(2)
+    inner = np.logaddexp(law.falling, law.rising - law.gaps) - math.log(2)
     return np.append(inner, law.above)
 
 
 def _mass(law: LaplacePieces, interval: Index, start: Array, end: Array) -> Array:
     """What a law has between two places of an interval: exact for sums of e^t and e^−t."""
-    falling, rising = law.falling[interval], law.rising[interval]
-    ends = [np.exp(np.logaddexp(falling - t, rising + t)) / 2 for t in (start, end)]
+    gaps, falling, rising = law.gaps[interval], law.falling[interval], law.rising[interval]
+    ends = [np.exp(np.logaddexp(falling - t, rising - (gaps - t))) / 2 for t in (start, end)]
     return np.asarray(np.tanh((end - start) / 2) * (ends[0] + ends[1]))
 
 
