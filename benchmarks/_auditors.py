@@ -66,9 +66,9 @@ def _strategy(split: bool, seed: int) -> Any:
 # -- privacy-estimates ----------------------------------------------------------------------------
 
 
-def estimates(method: str, accused_members: int, accused_others: int, n: int) -> float:
+def estimates(method: str, true_positives: int, false_positives: int, n: int) -> float:
     """From counts of n members and n others: "beta", "jeffreys" or "joint-beta"."""
     count = AttackResults(
-        FN=n - accused_members, FP=accused_others, TN=n - accused_others, TP=accused_members
+        FN=n - true_positives, FP=false_positives, TN=n - false_positives, TP=true_positives
     )
     return float(compute_eps_lo(count=count, delta=DELTA, alpha=LEVEL, method=method))

@@ -73,13 +73,13 @@ def main() -> None:
         clock = Clock()
         with ScoreFile(path) as file:
             clock.lap("read and sort into runs")
-            ask(file.members, file.others)
+            ask(file.members, file.non_members)
             clock.lap("64 ranks, 64 thresholds")
-            parts = [*file.members.split(0.2, 1), *file.others.split(0.2, 2)]
+            parts = [*file.members.split(0.2, 1), *file.non_members.split(0.2, 2)]
             clock.lap("split both sides")
             ask(*parts)
             clock.lap("the same of four parts")
-            auc = metrics(Scores(file.members, file.others)).auc
+            auc = metrics(Scores(file.members, file.non_members)).auc
             clock.lap(f"metrics (AUC {auc:.6f})")
 
 

@@ -26,7 +26,7 @@ from tellapart.audit.counts import intervals
 from tellapart.audit.counts.buehler import berger_boos_epsilon
 from tellapart.audit.counts.credible import joint_beta_epsilon
 
-# Accused members, accused others, n of each side: as expected, and one draw of 10^4.
+# True positives, false positives, n of each side: as expected, and one draw of 10^4.
 CASES = [
     (23, 1, 10**3),
     (228, 13, 10**4),
@@ -39,10 +39,10 @@ CLOSE = 1e-6
 PEERS = 1e-2  # the tolerance that privacy-estimates asks of its own root
 
 
-def plain(accused_members: int, accused_others: int, n: int) -> float:
+def plain(true_positives: int, false_positives: int, n: int) -> float:
     """Where the posterior of the (ε, δ) region reaches the level, with nothing clever."""
-    fnr = stats.beta(n - accused_members + 0.5, accused_members + 0.5)
-    fpr = stats.beta(accused_others + 0.5, n - accused_others + 0.5)
+    fnr = stats.beta(n - true_positives + 0.5, true_positives + 0.5)
+    fpr = stats.beta(false_positives + 0.5, n - false_positives + 0.5)
     cuts = fnr.ppf([1e-15, 1e-6, 0.01, 0.2, 0.5, 0.8, 0.99, 1 - 1e-6, 1 - 1e-15])
 
     def density(x: float, epsilon: float) -> float:
@@ -60,15 +60,15 @@ def plain(accused_members: int, accused_others: int, n: int) -> float:
     return float(brentq(private, 0.0, 10.0, xtol=1e-10))
 
 
-def ours_joint(accused_members: int, accused_others: int, n: int, rate: bool = True) -> float:
+def ours_joint(true_positives: int, false_positives: int, n: int, rate: bool = True) -> float:
     """The same number; ``rate`` also says how often it claims too much, as by default."""
-    counts = Counts(accused_members, n, accused_others, n)
+    counts = Counts(true_positives, n, false_positives, n)
     return joint_beta_epsilon(counts, delta=DELTA, rate=rate).value
 
 
-def ours(bound: Callable[..., object], accused_members: int, accused_others: int, n: int) -> float:
+def ours(bound: Callable[..., object], true_positives: int, false_positives: int, n: int) -> float:
     """One of our exact bounds."""
-    return float(bound(Counts(accused_members, n, accused_others, n), delta=DELTA))  # type: ignore[arg-type]
+    return float(bound(Counts(true_positives, n, false_positives, n), delta=DELTA))  # type: ignore[arg-type]
 
 
 def least(
@@ -109,7 +109,7 @@ def joint() -> bool:
         wrong = "" if reason or abs(peer - exact) <= PEERS else "wrong"
         rows.append([name, *said, shown[1], ratio, wrong])
     head = ["ours", "plain", "peer", "ours s", "bare s", "peer s", "ratio", ""]
-    print_rows(["accused members, others, n", *head], rows)
+    print_rows(["true, false positives, n", *head], rows)
     print(
         "Ours says how often it claims too much; bare: without that, as the peer. Ratio: to ours."
     )
@@ -139,7 +139,7 @@ def exact() -> None:
         ]
         rows.append([told_case(case), *(f"{value:.4f}" for value, _ in measured)])
         rows.append(["  CPU seconds", *(f"{seconds:.4f}" for _, seconds in measured)])
-    print_rows(["accused members, others, n", *bounds], rows)
+    print_rows(["true, false positives, n", *bounds], rows)
 
 
 def told_case(case: tuple[int, int, int]) -> str:

@@ -1,6 +1,6 @@
 """From a Parquet file of attack scores to a verdict: wall seconds and peak memory.
 
-By default 1.5·10^7 members and as many others, more than are held in memory. ``--rows 1e8`` is the
+By default 1.5·10^7 members and non-members each, more than fit in memory. ``--rows 1e8`` is the
 full size that the limits are for; it needs 4 GB in the temporary folder. The audit runs in a
 process of its own on at most two cores; writing the file is not counted.
 """
@@ -55,7 +55,7 @@ def main() -> int:
         path = Path(folder) / "scores.parquet"
         write(path, rows, "DOUBLE", seed=0.5)
         size = path.stat().st_size / 1e9
-        print(f"{rows:,} members, {rows:,} others, {size:.2f} GB of Parquet\n", flush=True)
+        print(f"{rows:,} members, {rows:,} non-members, {size:.2f} GB of Parquet\n", flush=True)
         command = [sys.executable, "-X", "utf8", __file__, "--audit", str(path)]
         printed = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True)
     *lines, measured = printed.stdout.strip().splitlines()

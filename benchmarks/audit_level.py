@@ -99,7 +99,8 @@ def rows(methods: dict[str, Bound], draw: Callable[[int], tuple[Array, Array]]) 
 def main() -> int:
     """Print the table; 1 if one of ours claims too often beyond doubt."""
     print(f"tellapart {ta.__version__}, {versions('numpy', 'scipy', 'jax-privacy')}")
-    print(f"{N} members, {N} others, ε = 0, δ = {DELTA:g}; {RUNS:,} audits at 95 % confidence.\n")
+    audits = f"{RUNS:,} audits at 95 % confidence"
+    print(f"{N} members, {N} non-members, ε = 0, δ = {DELTA:g}; {audits}.\n")
     lines = rows(MANY, two_samples) + rows(ONE, coins)
     print_rows(["", "claims", "share", "at least", "mean claim"], lines)
     print('"At least": the lower end of a 95 % interval for the true share of false claims.')

@@ -114,7 +114,7 @@ def score(trained: Fleet, rate: float, sigma: float) -> NDArray[np.float64]:
 
 def bounds(scores: NDArray[np.float64]) -> tuple[float, float]:
     """The Gaussian and the model-free bound on ε, from runs in turn with and without the canary."""
-    sides = audit.Scores(members=scores[::2], others=scores[1::2])
+    sides = audit.Scores(members=scores[::2], non_members=scores[1::2])
     evidence = audit.many_runs(sides, CONFIDENCE)
     return evidence.gaussian_epsilon_lower(DELTA).value, evidence.epsilon_lower(DELTA).value
 

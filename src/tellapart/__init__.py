@@ -2,7 +2,7 @@
 
 >>> import tellapart as ta
 >>> curve = ta.Laplace.with_epsilon(1).curve()
->>> round(curve.tpr(fpr=0.01), 4)      # the best attack that accuses 1 % of innocents
+>>> round(curve.tpr(fpr=0.01), 4)      # the best attack that flags 1 % of non-members
 0.0272
 """
 

@@ -1,12 +1,16 @@
-"""Modules and names that moved in 0.2: each old path works until 0.3, and warns with the new."""
+"""Modules and names that moved in 0.2: each old path works until 0.3, and warns with the new.
+
+Arguments that were renamed are accepted under either name, without a word.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import warnings
+from functools import wraps
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,6 +138,39 @@ NAMES = {
         "tellapart.reproduce.table": "Verdict:CellVerdict judge",
     },
 }
+
+
+Called = TypeVar("Called", bound="Callable[..., Any]")
+
+
+def renamed(**new: str) -> Callable[[Called], Called]:
+    """Old names of arguments by the new: a function, or a class, accepts either.
+
+    >>> @renamed(others="non_members")
+    ... def share(non_members): return 1 / non_members
+    >>> share(others=2), share(non_members=2)
+    (0.5, 0.5)
+    """
+
+    def accepting(called: Called) -> Called:
+        inner: Any = getattr(called, "__init__") if isinstance(called, type) else called  # noqa: B009
+
+        @wraps(inner)
+        def call(*args: Any, **named: Any) -> Any:
+            for old in new.keys() & named.keys():
+                if new[old] in named:
+                    from tellapart.errors import InvalidArgument  # not before a name is asked for
+
+                    raise InvalidArgument(f"{new[old]} must be given once; {old} is its old name")
+                named[new[old]] = named.pop(old)
+            return inner(*args, **named)
+
+        if not isinstance(called, type):
+            return call  # type: ignore[return-value]
+        called.__init__ = call  # type: ignore[misc]
+        return called
+
+    return accepting
 
 
 class _Moved(Loader):

@@ -285,12 +285,12 @@ def _(comparison: FrameworkComparison) -> Card:
         Cell("framework", quiet=True),
         Cell("ε", quiet=True),
         Cell(""),
-        Cell("adds up", quiet=True, left=True),
+        Cell("composes", quiet=True, left=True),
     )
     rows = tuple(_framework(row, largest) for row in comparison.rows[:_MOST_ROWS])
     hidden = len(comparison.rows) - len(rows) + len(comparison.left_out)
     more = (f"{hidden} more, or without a number: print() shows them",) if hidden else ()
-    note = "adds up: the ε of several releases of the same data may be added"
+    note = "composes: the ε of several releases of the same data may be added"
     return Card("One release under each privacy framework", (head, *rows), notes=(note, *more))
 
 

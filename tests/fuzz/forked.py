@@ -67,7 +67,7 @@ def _scores(path):
     ):
         try:
             found = read()
-            sides = (found.members, found.others)
+            sides = (found.members, found.non_members)
             told.append([one.descending(range(1, one.count + 1)).tolist() for one in sides])
         except TellapartError as error:
             told.append(str(error).replace("; the command line takes more", ""))

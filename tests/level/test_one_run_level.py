@@ -160,7 +160,7 @@ def test_uncorrected_choice_would_be_caught():
     # The best of many numbers at the full level overclaims: these tests have the power to see it.
     false = 0
     for _, scores in audits(150, nothing):
-        ranking = RankedCanaries.of(scores.members.values, scores.others.values)
+        ranking = RankedCanaries.of(scores.members.values, scores.non_members.values)
         bounds = [epsilon_lower(ranking.guesses(k, k), 0.0, LEVEL) for k in range(1, 76, 5)]
         false += max(bounds) > 0
     assert false > MOST_FALSE

@@ -61,7 +61,7 @@ def test_mu_and_the_epsilon_of_gaussian_noise(case):
 @pytest.mark.parametrize("case", cases("buehler_eps_lo"))
 def test_buehler(case):
     options = {"delta": case["delta"], "confidence": 1 - case["alpha"]}
-    bound = intervals.buehler_epsilon(counts(case), forms=Forms.ACCUSED, **options)
+    bound = intervals.buehler_epsilon(counts(case), forms=Forms.FLAGGED, **options)
     assert case["eps_lo"] - 2e-6 <= bound.value <= case["eps_lo"] + ROUNDING
 
 

@@ -28,12 +28,14 @@ NAMES = {
         to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
-        advantage auc bayes_error best_decision epsilon f_score gaussian_mu gdp laplace_epsilon
-        least_epsilon max_posterior posterior ppv precision rates_from_precision success summary
-        tpr words
+        advantage attribute_inference auc bayes_error best_decision blind_estimate blind_guess
+        blind_singling_out epsilon extra_cost f_score gaussian_mu gdp guess laplace_epsilon
+        least_epsilon max_posterior posterior ppv precision predicate_weight
+        rates_from_precision reconstruction reidentification singling_out success summary tpr
+        words
     """,
     "tellapart.choose": """
-        FROM_MODEL Infeasible at_least at_most compare frontier largest least noise
+        FROM_MODEL Infeasible at_least at_most by_cost compare frontier largest least noise
         noise_table
     """,
     "tellapart.audit": """
@@ -227,7 +229,7 @@ def test_the_names_that_stand_are_there():
     for function, parameters in signatures.items():
         assert list(inspect.signature(function).parameters)[: len(parameters)] == parameters
     signatures = {
-        audit.Scores: ["members", "others"],
+        audit.Scores: ["members", "non_members"],
         audit.Scores.read: ["path"],
         audit.many_runs: ["scores", "confidence", "method"],
         audit.one_run: ["scores", "confidence"],

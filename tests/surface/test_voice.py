@@ -16,21 +16,9 @@ PAGES = [
     *sorted(DOCS.glob("*.py")),
     *sorted((ROOT / "examples").glob("*.py")),
 ]
-# Rooms of the library that speak so, too, in all that they print or explain.
-SOURCE = ROOT / "src" / "tellapart"
-ROOMS = ["choose", "curve", "mechanisms", "plot", "risk", "web/views"]
-MODULES = [
-    "deployments.py",
-    *(f"cli/{name}.py" for name in ("app", "choose", "compare", "deltas", "errors", "explore")),
-    *(f"cli/{name}.py" for name in ("limits", "options", "reproduce", "risk", "terminal")),
-    *(f"cli/{name}.py" for name in ("report",)),
-    *(f"report/{name}.py" for name in ("checklist", "curve_points", "meaning")),
-    *(f"web/{name}.py" for name in ("app", "controls", "view")),
-]
-ELSEWHERE = {SOURCE / "plot" / "audits.py", SOURCE / "plot" / "correlated.py"}
-ELSEWHERE |= {SOURCE / "web" / "views" / f"{name}.py" for name in ("audit", "evidence", "point")}
-CODE = {path for room in ROOMS for path in (SOURCE / room).rglob("*.py")} - ELSEWHERE
-FILES = [*PAGES, *sorted(CODE), *(SOURCE / name for name in MODULES)]
+# The library speaks so, too, in all that it prints or explains.
+SOURCE = ROOT / "src"
+FILES = [*PAGES, *sorted(SOURCE.rglob("*.py")), *sorted(SOURCE.rglob("*.html"))]
 FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.M | re.S)
 
 # What is not said, and what is said instead.
@@ -64,6 +52,15 @@ DIALECT = {
     r"\bpage to file\b|\bhow to make it again\b": "privacy report, reproduce this report",
     r"\btake it with you\b": "export",
     r"\bmost was hoped\b": "chosen on held-out calls",
+    r"\bmost telling (?:look|event)?:": "strongest event",
+    r"\bthe \d* ?%? ?were spent\b": "multiple-testing budget (α = 5 %)",
+    r"\bso much would be seen\b|\bwas allowed for\b": "p ≤ ... (threshold after correction: ...)",
+    r"\bmost suspicious others\b|\bothers it accused\b|\bothers were\b": "non-members",
+    r"\bis no number\b": "is not a number",
+    r"\bcalls apart agree too often\b": "consecutive outputs are correlated",
+    r"\bindependent, cannot judge\b": "no verdict",
+    r"\blook(?:s|ing|ed)? both ways\b": "test both directions",
+    r"\bsuch a file$": "expected file format",
 }
 # What people search for stands in the README or on a page, and in the glossary.
 TERMS = [

@@ -2,7 +2,7 @@
 
 >>> import tellapart as ta
 >>> from tellapart import audit
->>> attack = audit.Counts(accused_members=900, members=1_000, accused_others=100, others=1_000)
+>>> attack = audit.Counts(true_positives=900, members=1_000, false_positives=100, non_members=1_000)
 >>> evidence = audit.from_counts(attack, confidence=0.95)
 >>> audit.judge(ta.guarantee(epsilon=1.5, delta=1e-4), evidence).refuted
 True

@@ -24,7 +24,7 @@ FPRS = (0.001, 0.01, 0.1)
 _BLOCK = 2**21
 _ROC_POINTS = 100
 
-_INDEPENDENT = ", or scores each of a training of its own (audit.many_runs)"
+_INDEPENDENT = ", or a training of its own for each score (audit.many_runs)"
 
 
 ABOUT_PPV = (
@@ -43,9 +43,9 @@ def attacked(models: int | None) -> str:
 def why_no_epsilon(models: int | None) -> str:
     """Why rates that describe an attack are no bound."""
     return (
-        f"these numbers describe one attack on {attacked(models)} and bound no ε: nobody drew who "
-        "is a member, so the difference may lie in the data and not in what a model leaks; an "
-        "audit needs records whose inclusion was drawn at random (audit.one_run)"
+        f"these numbers describe one attack on {attacked(models)} and bound no ε: membership was "
+        "not randomised, so members may differ from non-members in more than membership; an audit "
+        "needs records whose inclusion was drawn at random (audit.one_run)"
         f"{'' if models == 1 else _INDEPENDENT}"
     )
 
@@ -73,7 +73,7 @@ class PredictiveValue:
 
 @dataclass(frozen=True)
 class AtThreshold:
-    """Whom the attack accuses beyond one threshold: shares of the others and of the members."""
+    """FPR and TPR of the attack that flags scores beyond one threshold."""
 
     threshold: float
     fpr: float
@@ -83,19 +83,19 @@ class AtThreshold:
 
 @dataclass(frozen=True)
 class Metrics:
-    """How well one attack separates members from others: a description without a verdict.
+    """How well one attack separates members from non-members: a description without a verdict.
 
-    Nobody drew who is a member. If others differ from members in any other way (in age, source or
-    difficulty), an attack may tell the two groups apart although the model leaks nothing. So there
-    is no ε here, no refuted claim and no curve. `models` is how many models the scores are of, as
-    their runs say; None where they name none.
+    Membership was not randomised. If non-members differ from members in any other way (in age,
+    source or difficulty), an attack may separate the two groups although the model leaks nothing.
+    So there is no ε here, no refuted claim and no curve. `models` is how many models the scores
+    are of, as their runs say; None where they name none.
 
-    `direction` says which scores accuse: those strictly beyond a threshold. Where it was not known
-    it is the one with the larger AUC. Every number is exact for these scores.
+    `direction` says whether higher or lower scores, strictly beyond a threshold, are flagged. Where
+    it was not known it is the one with the larger AUC. Every number is exact for these scores.
     """
 
     members: int
-    others: int
+    non_members: int
     direction: Orientation
     looked_both_ways: bool
     auc: float
@@ -139,10 +139,10 @@ class Metrics:
 
     def __str__(self) -> str:
         beyond = self._beyond
-        chosen = ", chosen after looking both ways" if self.looked_both_ways else ""
+        chosen = ", chosen after testing both directions" if self.looked_both_ways else ""
         lines = [
-            f"AUC {self.auc:.4f} ({self.members:,} members, {self.others:,} others,"
-            f" {self.direction.value} scores accuse{chosen})"
+            f"AUC {self.auc:.4f} ({self.members:,} members, {self.non_members:,} non-members,"
+            f" {self.direction.meaning}{chosen})"
         ]
         for most, at in self.at_fpr.items():
             lines.append(
@@ -186,37 +186,39 @@ def metrics(
         rule = "come with a stated orientation: which way scores point was not settled beforehand"
         _checks.refuse("threshold", rule, settled)
     direction = scores.orientation if known else Orientation.HIGHER
-    members, others = Scores(scores.members, scores.others, direction).sides
-    auc, best = _swept(members, others)
+    members, non_members = Scores(scores.members, scores.non_members, direction).sides
+    auc, best = _swept(members, non_members)
     if not known and auc < 0.5:
         direction = Orientation.LOWER
-        members, others = Scores(scores.members, scores.others, direction).sides
-        auc, best = _swept(members, others)
+        members, non_members = Scores(scores.members, scores.non_members, direction).sides
+        auc, best = _swept(members, non_members)
     sign = 1.0 if direction is Orientation.HIGHER else -1.0
 
     def at(beyond: float, chosen: bool = True) -> AtThreshold:
-        hits, wrong = int(members.above(beyond)), int(others.above(beyond))
+        hits, wrong = int(members.above(beyond)), int(non_members.above(beyond))
         ppv = None
         if likely is not None and chosen == (settled is None):
             limits = _band_limits if chosen else _exact_limits
             tpr = limits(hits, members.count, level / 2)
-            fpr = limits(wrong, others.count, level / 2)
-            observed = _ppv(hits / members.count, wrong / others.count, likely)
+            fpr = limits(wrong, non_members.count, level / 2)
+            observed = _ppv(hits / members.count, wrong / non_members.count, likely)
             low, high = _ppv(tpr[0], fpr[1], likely), _ppv(tpr[1], fpr[0], likely)
             ppv = PredictiveValue(
                 likely, observed, low or 0.0, 1.0 if high is None else high, 1 - level
             )
-        return AtThreshold(sign * beyond + 0.0, wrong / others.count, hits / members.count, ppv)
+        return AtThreshold(
+            sign * beyond + 0.0, wrong / non_members.count, hits / members.count, ppv
+        )
 
     return Metrics(
         members=members.count,
-        others=others.count,
+        non_members=non_members.count,
         direction=direction,
         looked_both_ways=not known,
         auc=auc,
-        at_fpr={fpr: at(_threshold(others, fpr)) for fpr in wanted},
+        at_fpr={fpr: at(_threshold(non_members, fpr)) for fpr in wanted},
         largest_advantage=at(best),
-        roc=_roc(members, others),
+        roc=_roc(members, non_members),
         models=len(scores.runs()) or None,
         prior=likely,
         at_threshold=None if settled is None else at(sign * settled, chosen=False),
@@ -240,49 +242,53 @@ def _band_limits(flagged: int, everyone: int, level: float) -> tuple[float, floa
     return low, float(fpr_upper_above(flagged, everyone, level / 2))
 
 
-def _threshold(others: Ranked, fpr: float) -> float:
-    """The lowest score beyond which at most this share of the others lies."""
-    allowed = math.floor(fpr * others.count * (1 + 1e-12))
-    return float(others.descending(allowed + 1))
+def _threshold(non_members: Ranked, fpr: float) -> float:
+    """The lowest score beyond which at most this share of the non-members lies."""
+    allowed = math.floor(fpr * non_members.count * (1 + 1e-12))
+    return float(non_members.descending(allowed + 1))
 
 
-def _swept(members: Ranked, others: Ranked) -> tuple[float, float]:
+def _swept(members: Ranked, non_members: Ranked) -> tuple[float, float]:
     """The AUC, ties counted half, and the threshold of the largest TPR - FPR."""
     wins = 0  # twice the pairs that the member wins
-    gone_members = gone_others = 0
+    gone_members = gone_non_members = 0
     best, at = 0.0, math.inf
-    for inside, outside in _in_order(members, others):
+    for inside, outside in _in_order(members, non_members):
         lower = np.searchsorted(outside, inside, "left") + np.searchsorted(outside, inside, "right")
-        wins += int(lower.sum()) + 2 * gone_others * inside.size
+        wins += int(lower.sum()) + 2 * gone_non_members * inside.size
         if outside.size:
-            accused = members.count - gone_members - np.searchsorted(inside, outside, "right")
-            wrongly = others.count - gone_others - np.searchsorted(outside, outside, "right")
-            advantage = accused / members.count - wrongly / others.count
+            flagged = members.count - gone_members - np.searchsorted(inside, outside, "right")
+            wrongly = (
+                non_members.count - gone_non_members - np.searchsorted(outside, outside, "right")
+            )
+            advantage = flagged / members.count - wrongly / non_members.count
             top = int(np.argmax(advantage))
             if advantage[top] > best:
                 best, at = float(advantage[top]), float(outside[top])
-        gone_members, gone_others = gone_members + inside.size, gone_others + outside.size
-    return wins / (2 * members.count * others.count), at
+        gone_members, gone_non_members = gone_members + inside.size, gone_non_members + outside.size
+    return wins / (2 * members.count * non_members.count), at
 
 
-def _in_order(members: Ranked, others: Ranked) -> Iterator[tuple[Array, Array]]:
+def _in_order(members: Ranked, non_members: Ranked) -> Iterator[tuple[Array, Array]]:
     """Both sides, sorted, in parts that do not overlap: equal scores are in one part."""
-    ends = [side.ascending(np.arange(_BLOCK, side.count, _BLOCK)) for side in (members, others)]
+    ends = [
+        side.ascending(np.arange(_BLOCK, side.count, _BLOCK)) for side in (members, non_members)
+    ]
     low = -math.inf
     for high in [*np.unique(np.concatenate(ends)).tolist(), math.inf]:
-        yield members.between(low, high), others.between(low, high)
+        yield members.between(low, high), non_members.between(low, high)
         low = high
 
 
-def _roc(members: Ranked, others: Ranked) -> tuple[tuple[float, float], ...]:
+def _roc(members: Ranked, non_members: Ranked) -> tuple[tuple[float, float], ...]:
     """Points of the ROC curve from (0, 0) to (1, 1), the small rates finely."""
     thresholds = []
-    for side in (members, others):
+    for side in (members, non_members):
         fine = np.geomspace(1, side.count, _ROC_POINTS)
         even = np.linspace(1, side.count, _ROC_POINTS)
         ranks = np.unique(np.concatenate([fine, even]).astype(np.int64))
         thresholds.append(side.descending(ranks))
     at = np.unique(np.concatenate(thresholds))[::-1]
-    fpr, tpr = others.above(at) / others.count, members.above(at) / members.count
+    fpr, tpr = non_members.above(at) / non_members.count, members.above(at) / members.count
     points = [(0.0, 0.0), *zip(fpr.tolist(), tpr.tolist(), strict=True), (1.0, 1.0)]
     return tuple(dict.fromkeys(points))

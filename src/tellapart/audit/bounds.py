@@ -1,4 +1,4 @@
-"""Lower confidence bounds from samples, each with what it rests on."""
+"""Lower confidence bounds from samples, each with its basis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tellapart._numeric.text import fixed
 
 
 class Basis(Enum):
-    """What stands behind a bound from samples, and so whether it may refute a claim.
+    """The basis of a bound from samples, and so whether it may refute a claim.
 
     EXACT: overclaims with at most the stated probability, for every law and sample size.
     ASYMPTOTIC: would do so for infinitely many samples; here it may overclaim more often.

@@ -1,4 +1,4 @@
-"""The multiple-testing budget (Bonferroni): where an audit's chance of a false claim was spent."""
+"""The multiple-testing budget (Bonferroni): the level α of an audit, divided among its tests."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 
 from tellapart import _checks
 
-# Looking at more claims costs nothing, and the reason is worth saying wherever a ledger is shown.
-CLAIMS_ARE_FREE = (
-    "claims (any number of ε, δ, μ or curves): every test grows with the claim, "
-    "so one that spares the true curve spares every true claim"
-)
+# Every test grows with the claim: one that spares the true curve spares every true claim.
+CLAIMS_ARE_FREE = "no correction is needed for testing several claims: the tests are nested"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One kind of look, how many there were, and the chance of a false claim spent on each."""
+    """One kind of test, how many there were, and the level of each."""
 
     what: str
     looks: int
@@ -23,7 +20,7 @@ class Entry:
 
     @property
     def spent(self) -> float:
-        """The chance of a false claim spent on all of them together."""
+        """The level of all of them together."""
         return self.looks * self.level
 
     def __str__(self) -> str:
@@ -42,7 +39,7 @@ class SummedEntries:
 
 @dataclass(frozen=True)
 class Ledger:
-    """How an audit's whole chance of a false claim was divided among everything it looked at.
+    """How an audit's level α, its chance of any false refutation, was divided among its tests.
 
     >>> print(Ledger(0.05, (Entry("ranks", 12, 0.05 / 12),)))
     ranks: 12 × 0.00417
@@ -59,10 +56,15 @@ class Ledger:
             _checks.refuse("entries", f"spend at most the level {self.level:.6g} < 1", spent)
 
     def at_level(self, level: float) -> Ledger:
-        """The same looks with the same shares of another level."""
+        """The same tests with the same shares of another level."""
         factor = level / self.level
         entries = tuple(replace(entry, level=entry.level * factor) for entry in self.entries)
         return replace(self, level=level, entries=entries)
+
+    @property
+    def tests(self) -> int:
+        """How many tests share the level."""
+        return sum(entry.looks for entry in self.entries)
 
     def abridged(self, most: int) -> tuple[tuple[Entry, ...], SummedEntries | None]:
         """The first entries, and the sum of those beyond ``most``; None where there are no more."""
@@ -74,4 +76,4 @@ class Ledger:
 
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]
-        return "\n".join(lines + [f"free: {what}" for what in self.free])
+        return "\n".join([*lines, *self.free])

@@ -1,4 +1,4 @@
-"""Membership inference over many independent runs: from scores to evidence, every look paid for."""
+"""Membership inference over many independent runs: from scores to evidence."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def many_runs(
     *,
     each_group: bool = False,
 ) -> Evidence:
-    """What scores of independent trainings or calls show about a mechanism.
+    """What membership-inference scores of independent trainings or calls show about a mechanism.
 
-    Every score must come from its own run, with the record in (members) or out (others). Scores
-    of several records may be pooled if both sides have the same mix of them; groups whose mix
-    plainly differs are refused. With ``each_group`` every group is audited by itself, for an
+    Every score must come from its own run, with the record in (members) or out (non-members).
+    Scores of several records may be pooled if both sides have the same mix of them; groups whose
+    mix plainly differs are refused. With ``each_group`` every group is audited by itself, for an
     equal share of the level: use it where groups are records, of which some may leak more.
 
-    >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, others=[0.3, 0.1, -0.2, 0] * 25)
+    >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, non_members=[0.3, 0.1, -0.2, 0] * 25)
     >>> evidence = many_runs(scores)
     >>> print(evidence.epsilon_lower(delta=1e-5))
     ≥ 3.6408 (95 % confidence, exact, pre-set ranks)
@@ -60,11 +60,11 @@ def many_runs(
 
 
 def _check_same_mix(scores: Scores) -> None:
-    """Groups that differ are told apart without any leak if one side has more of one."""
-    if scores.member_groups is None or scores.other_groups is None:
+    """Refuse sides of unlike groups: these differ without any leak."""
+    if scores.member_groups is None or scores.non_member_groups is None:
         return
-    of_members, of_others = scores.member_groups, scores.other_groups
-    labels, which = np.unique(np.concatenate([of_members, of_others]), return_inverse=True)
+    of_members, of_non_members = scores.member_groups, scores.non_member_groups
+    labels, which = np.unique(np.concatenate([of_members, of_non_members]), return_inverse=True)
     members = np.bincount(which[: len(of_members)], minlength=len(labels))
     both = np.bincount(which, minlength=len(labels))
     share = len(of_members) / len(which)
@@ -74,9 +74,10 @@ def _check_same_mix(scores: Scores) -> None:
     odd = int(np.argmin(unlikely))
     if unlikely[odd] < _OTHER_MIX:
         raise Unsupported(
-            f"members and others of different groups are not alike: group {labels[odd].item()!r} "
+            f"the mix of groups must be alike on both sides: group {labels[odd].item()!r} "
             f"has {members[odd]} of {len(of_members)} members and "
-            f"{both[odd] - members[odd]} of {len(of_others)} others; use each_group"
+            f"{both[odd] - members[odd]} of {len(of_non_members)} non-members; "
+            "use each_group"
         )
 
 
@@ -84,10 +85,9 @@ def _check_independent(scores: Scores) -> None:
     shared = scores.repeated_runs()
     if shared:
         raise Unsupported(
-            f"scores of run {next(iter(shared))!r} are not independent of each other, as "
-            "many_runs needs: "
-            "keep one score per run, or, if the inclusion of each canary was drawn by its own "
-            "fair coin, use one_run"
+            f"scores of run {next(iter(shared))!r} are not independent, as many_runs "
+            "needs: keep one score per run, or, if the inclusion of each canary was drawn by its "
+            "own fair coin, use one_run"
         )
 
 
@@ -106,7 +106,7 @@ def _evidence(scores: Scores, level: float, method: Method) -> Evidence:
 
 @dataclass(frozen=True)
 class Favoured:
-    """Ranks of which more is hoped, for reasons other than these scores, and their share."""
+    """Ranks chosen on other samples than these, and their share of the level."""
 
     end: End
     higher: bool
@@ -115,7 +115,7 @@ class Favoured:
 
 
 def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> RankEvidence:
-    """Looks at pre-set ranks from both ends; some may be favoured with a share of the level."""
+    """Tests at pre-set ranks from both ends; some may be favoured with a share of the level."""
     ways = directions(scores.orientation)
     places = [
         (end, higher, geometric_ranks(_reference(scores, end))) for higher in ways for end in End
@@ -132,26 +132,29 @@ def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> 
     if favoured:
         each = level * favoured.share / len(favoured.ranks)
         looks += look_at(scores, favoured.end, favoured.higher, favoured.ranks, each)
-        entries.append(Entry("the rank of which most was hoped", len(favoured.ranks), each))
+        entries.append(Entry("the rank chosen on held-out calls", len(favoured.ranks), each))
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
     return RankEvidence(tuple(looks), ledger, Ranks.name)
 
 
 def _words(end: End, higher: bool, both: bool) -> str:
-    whom = "the most suspicious others" if end is End.ACCUSE else "the least suspicious members"
-    way = f", {'higher' if higher else 'lower'} scores suspected" if both else ""
-    return f"ranks among {whom}{way}"
+    ranks = "ranks of non-members (TPR at small FPR)"
+    if end is End.CLEAR:
+        ranks = "ranks of members (TNR at small FNR)"
+    return ranks + (f", {'higher' if higher else 'lower'} means member" if both else "")
 
 
 def _reference(scores: Scores, end: End) -> int:
-    return scores.others.count if end is End.ACCUSE else scores.members.count
+    return scores.non_members.count if end is End.FLAG else scores.members.count
 
 
 def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
     aside, kept = scores.split(method.share, split_seed(scores, method.seed))
     choice = best_rank(aside, kept, method.delta, level)
     looks = look_at(kept, choice.end, choice.higher, [choice.rank], level)
-    entry = Entry(f"rank {choice.rank:,}, chosen on {percent(method.share)} set aside", 1, level)
+    entry = Entry(
+        f"rank {choice.rank:,}, chosen on held-out scores ({percent(method.share)})", 1, level
+    )
     return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
 
 
@@ -161,6 +164,6 @@ def split_seed(scores: Scores, seed: int) -> int:
     The ranks that one seed sets aside would be a fixed choice, and favour one side for good. How
     the sides lie among each other is as good as a fresh draw, and the same whenever asked.
     """
-    ranks = default_ranks(scores.others.count)
-    among = scores.members.above(scores.others.descending(ranks))
+    ranks = default_ranks(scores.non_members.count)
+    among = scores.members.above(scores.non_members.descending(ranks))
     return int(np.random.SeedSequence([seed, *among.tolist()]).generate_state(1, np.uint64)[0])

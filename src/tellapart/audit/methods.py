@@ -11,13 +11,13 @@ from tellapart import _checks
 
 @dataclass(frozen=True)
 class Ranks:
-    """Look at ranks 1, 3, 9, 27, ... from both ends, each for an equal share of the level.
+    """Test at ranks 1, 3, 9, 27, ... from both ends, each for an equal share of the level.
 
     Nothing is chosen from the data or drawn, no sample is set aside, and each look is exact. A
     twentieth of the level pays for scores that tie, if any do.
 
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> round(audit.many_runs(scores, method=audit.Ranks()).epsilon_lower(delta=0).value, 2)
     2.27
     """
@@ -32,7 +32,7 @@ class Split:
     The choice aims at the largest ε at this ``delta``.
 
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> evidence = audit.many_runs(scores, method=audit.Split(share=0.5))
     >>> round(evidence.epsilon_lower(delta=0).value, 2)
     2.08
@@ -41,7 +41,7 @@ class Split:
     share: float = 0.3
     delta: float = 0.0
     seed: int = 0
-    name: ClassVar[str] = "one rank chosen on a part set aside"
+    name: ClassVar[str] = "one rank chosen on held-out scores"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", _checks.inside_unit(share=self.share))
@@ -56,7 +56,7 @@ class Band:
     Weaker at each threshold than ranks fixed beforehand; gives the smoothest curve.
 
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> round(audit.many_runs(scores, method=audit.Band()).epsilon_lower(delta=0).value, 2)
     1.66
     """
@@ -66,10 +66,10 @@ class Band:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Accuse beyond one threshold that was fixed before any of these scores was seen.
+    """Flag beyond one threshold that was fixed before any of these scores was seen.
 
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> round(audit.many_runs(scores, method=audit.Fixed(99)).epsilon_lower(delta=0).value, 2)
     2.79
     """
@@ -93,7 +93,7 @@ class Credible:
     """A Bayesian bound at one fixed threshold, for comparison: it can refute nothing.
 
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> audit.many_runs(scores, method=audit.Credible(99)).epsilon_lower(delta=0).basis
     <Basis.BAYESIAN: 'Bayesian'>
     """
@@ -112,7 +112,7 @@ class Guessing:
     """In one run, guess "in" of so many canaries and "out" of so many, fixed beforehand.
 
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> evidence = audit.one_run(scores, method=audit.Guessing(guesses_in=20))
     >>> round(evidence.epsilon_lower(delta=0).value, 2)
     1.82

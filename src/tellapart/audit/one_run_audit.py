@@ -28,15 +28,12 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 
 # Every test of one number of guesses refutes from some number of right ones upwards.
-_FREE = (
-    "claims (any number of ε, δ, μ or curves) and forms of the test: each refutes from some number "
-    "of right guesses upwards, so no true claim falls unless the first of them to fall does"
-)
+_FREE = "no correction is needed for testing several claims: the tests are nested"
 _FAMILY = "a few numbers of guesses"
 # Read off the output, numbers of guesses may differ in which claim falls first.
 _FREE_AT_ONE_DELTA = (
-    "claims at one δ (any number of ε, or all δ at one ε): where one of them falls, so do all that "
-    "are stronger; claims that differ in both are not read together"
+    "no correction is needed for testing several ε at one δ, or several δ at one ε: these tests "
+    "are nested; claims that differ in both ε and δ need an audit each"
 )
 # Chances that cut the law of a share into cells, finer where little is left.
 _CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
@@ -104,12 +101,12 @@ def one_run(
 ) -> GuessEvidence:
     """What one training run shows whose canaries were each put in by their own fair coin.
 
-    Members are the canaries that were in, others those left out; a number of members that fair
+    Members are the canaries that were in, non-members those left out; a number of members that fair
     coins would give less often than once in 10⁹ is refused. Unless ``method`` fixes how many to
-    guess, a few numbers of guesses are tried and paid for.
+    guess, a few numbers of guesses are tried, each with a share of the level.
 
     >>> import numpy as np
-    >>> apart = Scores(members=np.arange(300, 500), others=np.arange(200))
+    >>> apart = Scores(members=np.arange(300, 500), non_members=np.arange(200))
     >>> print(one_run(apart).epsilon_lower())
     ≥ 4.4194 (95 % confidence, exact, a few numbers of guesses)
 
@@ -140,17 +137,15 @@ def one_run(
 
 def _ranking(scores: Scores) -> RankedCanaries:
     if scores.orientation is Orientation.EITHER:
-        raise Unsupported(
-            "one run is guessed one way: say whether higher or lower scores speak for membership"
-        )
+        raise Unsupported("an audit of one run needs a score direction: set it to higher or lower")
     count = len(scores.runs())
     if count > 1:
         raise Unsupported(
             f"one_run needs the canaries of one run, and there are {count}: "
             "use many_runs with one score per run"
         )
-    members, others = scores.members, scores.others
-    values = [side.descending(np.arange(1, side.count + 1)) for side in (members, others)]
+    members, non_members = scores.members, scores.non_members
+    values = [side.descending(np.arange(1, side.count + 1)) for side in (members, non_members)]
     sign = -1.0 if scores.orientation is Orientation.LOWER else 1.0
     return RankedCanaries.of(sign * values[0], sign * values[1])
 
@@ -221,7 +216,7 @@ def _power(guessed: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
 
 
 def _precision(curve: TradeoffCurve, share: Array) -> Array:
-    """How often the accusations are right that fall on this share of canaries, half members."""
+    """The precision at this share of canaries, half of them members."""
 
     def few(fpr: Array) -> Array:
         return np.where(fpr > 0, share - (curve.tpr(fpr) + fpr) / 2, 1.0)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._moved import renamed
 from tellapart.data import columns, reading, sources
 from tellapart.data.columns import Names, Slice, together
 from tellapart.data.ranked import (
@@ -130,65 +131,73 @@ IN_MEMORY = 20_000_000
 
 
 class Orientation(Enum):
-    """Which scores speak for membership.
+    """The score direction: whether a higher score means member, or a lower one, as for a loss.
 
-    HIGHER: a higher score does. LOWER: a lower one does, as a loss.
-    EITHER: it is not known; an audit then looks both ways and pays for it.
+    EITHER: it is not known; an audit then tests both directions, which halves the level of each.
     """
 
     HIGHER = "higher"
     LOWER = "lower"
     EITHER = "either"
 
+    @property
+    def meaning(self) -> str:
+        """The direction in words."""
+        return (
+            f"{self.value} means member" if self is not Orientation.EITHER else "either direction"
+        )
+
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Scores:
-    """What an attack said of records that were in the data, and of others that were not.
+    """The scores that an attack gave to members and to non-members.
 
-    `members` and `others` are lists of finite numbers. Rows that come from one training run share
-    an id in `member_runs` and `other_runs`: they are not independent, and audits must know.
-    `member_groups` and `other_groups` name what each row belongs to, as the record attacked.
+    `members` and `non_members` are lists of finite numbers. Rows that come from one training run
+    share an id in `member_runs` and `non_member_runs`: they are not independent, and audits must
+    know. `member_groups` and `non_member_groups` name what each row belongs to, as the record
+    attacked. The names of 0.1, `others`, `other_runs` and `other_groups`, are accepted as well.
 
-    >>> scores = Scores(members=[2.0, 1.5, 0.7], others=[0.1, 0.9])
-    >>> scores.members.count, scores.others.descending([1]).tolist()
+    >>> scores = Scores(members=[2.0, 1.5, 0.7], non_members=[0.1, 0.9])
+    >>> scores.members.count, scores.non_members.descending([1]).tolist()
     (3, [0.9])
     """
 
     members: Ranked
-    others: Ranked
+    non_members: Ranked
     orientation: Orientation
     member_runs: Labels | None
-    other_runs: Labels | None
+    non_member_runs: Labels | None
     member_groups: Labels | None
-    other_groups: Labels | None
+    non_member_groups: Labels | None
     # The scores in the order of the labels; kept only where there are labels.
     _rows: tuple[Array, Array] | None
 
+    @renamed(others="non_members", other_runs="non_member_runs", other_groups="non_member_groups")
     def __init__(
         self,
         members: ArrayLike | Ranked,
-        others: ArrayLike | Ranked,
+        non_members: ArrayLike | Ranked,
         orientation: Orientation = Orientation.HIGHER,
         *,
         member_runs: Any = None,
-        other_runs: Any = None,
+        non_member_runs: Any = None,
         member_groups: Any = None,
-        other_groups: Any = None,
+        non_member_groups: Any = None,
     ) -> None:
-        inside, outside = _side(members=members), _side(others=others)
+        inside, outside = _side(members=members), _side(non_members=non_members)
         labels = {
             "member_runs": (member_runs, inside),
-            "other_runs": (other_runs, outside),
+            "non_member_runs": (non_member_runs, outside),
             "member_groups": (member_groups, inside),
-            "other_groups": (other_groups, outside),
+            "non_member_groups": (non_member_groups, outside),
         }
         kept = {name: _labels(name, given, rows) for name, (given, rows) in labels.items()}
         for kind in ("runs", "groups"):
-            if (kept[f"member_{kind}"] is None) != (kept[f"other_{kind}"] is None):
-                raise InvalidArgument(f"member_{kind} and other_{kind} must be given together")
+            if (kept[f"member_{kind}"] is None) != (kept[f"non_member_{kind}"] is None):
+                raise InvalidArgument(f"member_{kind} and non_member_{kind} must be given together")
         fields = kept | {
             "members": RankedScores(inside) if isinstance(inside, np.ndarray) else inside,
-            "others": RankedScores(outside) if isinstance(outside, np.ndarray) else outside,
+            "non_members": RankedScores(outside) if isinstance(outside, np.ndarray) else outside,
             "orientation": _checks.member(Orientation, orientation=orientation),
             "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }
@@ -211,7 +220,7 @@ class Scores:
         The column `member` says who was in the data: True and False, or 1 and 0.
 
         >>> table = {"score": [0.1, 2.0, 0.9], "member": [0, 1, 0]}
-        >>> Scores.from_table(table).others.count
+        >>> Scores.from_table(table).non_members.count
         2
         """
         Names(score, member, run, group)
@@ -233,16 +242,18 @@ class Scores:
         *,
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
-        """One list of scores and one that says which of them are of members."""
+        """One list of scores, and one of labels that say which scores are of members."""
         values, inside = columns.scores("scores", scores), columns.truths("member", member)
         if inside.size != values.size:
-            columns.refuse("member", f"say of {values.size} scores who is in", inside.size, "")
+            columns.refuse(
+                "member", f"have one label for each of {values.size} scores", inside.size, ""
+            )
         columns.both_sides("scores", int(inside.sum()), int((~inside).sum()))
         sides = {}
         for kind, labels in (("runs", runs), ("groups", groups)):
             if labels is not None:
                 known = columns.labels(kind, labels, values.size)
-                sides[f"member_{kind}"], sides[f"other_{kind}"] = known[inside], known[~inside]
+                sides[f"member_{kind}"], sides[f"non_member_{kind}"] = known[inside], known[~inside]
         return cls(values[inside], values[~inside], orientation, **sides)
 
     @classmethod
@@ -260,7 +271,7 @@ class Scores:
         """Scores from files: .parquet, .csv, .csv.gz or .npz; a path, a pattern or a list of them.
 
         Large tables stay on disk and are asked there (see `tellapart.data.sorted_runs`). An .npz
-        file holds arrays `members` and `others`, or one array for each column.
+        file holds arrays `members` and `non_members`, or one array for each column.
         `progress(what, share)` is called as the work goes on.
         """
         _, files = sources.matching(path)
@@ -268,22 +279,39 @@ class Scores:
         return read_scores([Source(file) for file in files], names, orientation, None, progress)
 
     def __repr__(self) -> str:
-        parts = [f"{self.members.count:,} members", f"{self.others.count:,} others"]
+        parts = [f"{self.members.count:,} members", f"{self.non_members.count:,} non-members"]
         if self.member_runs is not None:
             parts.append(f"{len(self.runs()):,} runs")
-        if self.member_groups is not None and self.other_groups is not None:
-            groups = np.unique(np.concatenate([self.member_groups, self.other_groups]))
+        if self.member_groups is not None and self.non_member_groups is not None:
+            groups = np.unique(np.concatenate([self.member_groups, self.non_member_groups]))
             parts.append(f"{groups.size:,} groups")
-        return f"Scores({', '.join(parts)}, {self.orientation.value} scores accuse)"
+        return f"Scores({', '.join(parts)}, {self.orientation.meaning})"
+
+    @property
+    def others(self) -> Ranked:
+        """The old name of ``non_members``."""
+        return self.non_members
+
+    @property
+    def other_runs(self) -> Labels | None:
+        """The old name of ``non_member_runs``."""
+        return self.non_member_runs
+
+    @property
+    def other_groups(self) -> Labels | None:
+        """The old name of ``non_member_groups``."""
+        return self.non_member_groups
 
     @property
     def sides(self) -> tuple[Ranked, Ranked]:
-        """Members and others with the sign that makes a higher score speak for membership."""
+        """Members and non-members, negated where a lower score means member."""
         if self.orientation is Orientation.EITHER:
-            raise Unsupported("which scores speak for membership is not known: ask both ways")
+            raise Unsupported(
+                "the score direction is not known (Orientation.EITHER): ask for both directions"
+            )
         if self.orientation is Orientation.LOWER:
-            return Negated(self.members), Negated(self.others)
-        return self.members, self.others
+            return Negated(self.members), Negated(self.non_members)
+        return self.members, self.non_members
 
     def split(self, share: float, seed: int) -> tuple[Scores, Scores]:
         """Two parts for selecting and certifying, drawn without looking at the scores.
@@ -294,25 +322,25 @@ class Scores:
         first_seed, second_seed = (
             int(each) for each in np.random.SeedSequence(start).generate_state(2, np.uint64)
         )
-        members, others = (
+        members, non_members = (
             self.members.split(share, first_seed),
-            self.others.split(share, second_seed),
+            self.non_members.split(share, second_seed),
         )
-        first, second = zip(members, others, strict=True)
+        first, second = zip(members, non_members, strict=True)
         return Scores(*first, self.orientation), Scores(*second, self.orientation)
 
     def runs(self) -> Labels:
         """The ids of the training runs behind these scores; none where no runs were given."""
-        if self.member_runs is None or self.other_runs is None:
+        if self.member_runs is None or self.non_member_runs is None:
             return np.array([])
-        return np.unique(np.concatenate([self.member_runs, self.other_runs]))
+        return np.unique(np.concatenate([self.member_runs, self.non_member_runs]))
 
     def repeated_runs(self) -> dict[Any, int]:
         """The training runs behind more than one row, each with its number of rows."""
-        if self.member_runs is None or self.other_runs is None:
+        if self.member_runs is None or self.non_member_runs is None:
             return {}
         ids, rows = np.unique(
-            np.concatenate([self.member_runs, self.other_runs]), return_counts=True
+            np.concatenate([self.member_runs, self.non_member_runs]), return_counts=True
         )
         return dict(zip(ids[rows > 1].tolist(), rows[rows > 1].tolist(), strict=True))
 
@@ -323,14 +351,16 @@ class Scores:
 
     def by_group(self) -> dict[Any, Scores]:
         """The scores of each group on their own, by the group's label."""
-        if self.member_groups is None or self.other_groups is None or self._rows is None:
-            raise Unsupported("these scores have no groups: give member_groups and other_groups")
+        if self.member_groups is None or self.non_member_groups is None or self._rows is None:
+            raise Unsupported(
+                "these scores have no groups: give member_groups and non_member_groups"
+            )
         inside = np.repeat([True, False], [each.size for each in self._rows])
         values = np.concatenate(self._rows)
-        groups = np.concatenate([self.member_groups, self.other_groups])
+        groups = np.concatenate([self.member_groups, self.non_member_groups])
         runs = None
-        if self.member_runs is not None and self.other_runs is not None:
-            runs = np.concatenate([self.member_runs, self.other_runs])
+        if self.member_runs is not None and self.non_member_runs is not None:
+            runs = np.concatenate([self.member_runs, self.non_member_runs])
         names, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
         rows = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
         return {
@@ -340,8 +370,8 @@ class Scores:
 
     def _of_group(self, label: Any, values: Array, inside: Any, runs: Any) -> Scores:
         if inside.all() or not inside.any():
-            missing = "others" if inside.all() else "members"
-            raise BadScores(f"group {label!r} must have members and others, has no {missing}")
+            missing = "non-members" if inside.all() else "members"
+            raise BadScores(f"group {label!r} must have members and non-members, has no {missing}")
         return Scores.from_rows(values, inside, runs, orientation=self.orientation)
 
 
@@ -366,7 +396,7 @@ def read_scores(
                     "read some of the files at a time"
                 )
             file = ScoreFile.of_slices(itertools.chain(_emptied(held), slices), where)
-            return Scores(file.members, file.others, orientation)
+            return Scores(file.members, file.non_members, orientation)
     every = together(held)
     columns.both_sides(where, int(every.member.sum()), int((~every.member).sum()))
     return Scores.from_rows(

@@ -1,4 +1,4 @@
-"""An audit in words: verdict, lower bounds on ε, the level spent and the assumptions made.
+"""An audit in words: verdict, lower bounds on ε, multiple-testing budget and assumptions.
 
 The terminal, the page, the report and the picture all show this one record, each in its own form.
 """
@@ -28,39 +28,40 @@ DELTAS = (0.0, 1e-6, 1e-5, 1e-3)
 
 @dataclass(frozen=True)
 class DesignWords:
-    """One design: what it means, what one score is of, and what is taken on trust."""
+    """One experimental design: what it means, what one score is of, and its assumptions."""
 
     meaning: str
     sample: str
     assumptions: tuple[str, ...]
+    brief: str = ""  # the assumptions in one line
 
 
-_ATTACK = (
-    "The attack, and which of its scores speak for membership, were settled without these scores."
-)
+_ATTACK = "The attack and its score direction were fixed without looking at these scores."
 
 DESIGNS: Mapping[str, DesignWords] = {
     "many-runs": DesignWords(
         "every score is of its own independent training or call, with the record in or out",
-        "one score per run: a member is a run with the record in, an other one with it out",
+        "one score per run: a member is a run with the record in, a non-member one with it out",
         (
-            "Every score comes from its own training or call, independent of all others.",
-            "Runs of members and of others differ in the record alone.",
+            "Every score comes from its own training or call, independent of all other scores.",
+            "Runs of members and of non-members differ in the record alone.",
             _ATTACK,
         ),
+        "independent runs that differ in the record alone, and an attack fixed beforehand.",
     ),
     "one-run": DesignWords(
         "one training, every canary in or out by its own fair coin",
-        "one score per canary: a member is a canary that was in, an other one that was left out",
+        "one score per canary: a member was in the training data, a non-member was left out",
         (
             "Each canary was in or out by its own fair coin, drawn independently of all else.",
             "All scores are of this one training run, and every canary has exactly one.",
             _ATTACK,
         ),
+        "each canary was in or out by its own fair coin, and the attack was fixed beforehand.",
     ),
     "one-model": DesignWords(
         "one trained model and no coins: attack metrics only, no bound on ε and no verdict",
-        "one score per record: a member was in the training data, an other was not",
+        "one score per record: a member was in the training data, a non-member was not",
         (),
     ),
 }
@@ -69,12 +70,13 @@ _CALLS = DesignWords(
     "a mechanism was called, many times on each of two inputs",
     "one output per call, of the mechanism on one input or the other",
     (
-        "The two inputs are neighbours in the sense of the claim: whoever gave them says so.",
-        "Calls are independent: noise that they share was looked for and not found, which is no "
-        "proof.",
-        "Floats are read as real numbers: what their last bits reveal was not looked at.",
-        "Outputs are all that an attacker sees: not how long a call takes, nor what else it does.",
+        "The two inputs are neighbours in the sense of the claim; this is not checked.",
+        "Calls are independent: tests found no noise that they share, which is no proof.",
+        "Floats are treated as real numbers: their last bits were not tested (see probe_bits).",
+        "The attacker sees outputs alone: no timing, no errors, no side effects.",
     ),
+    "the inputs are neighbours (not checked); calls are independent (tested, not proven); floats "
+    "are treated as real numbers; the attacker sees outputs alone.",
 )
 
 _TARGETS = DesignWords(
@@ -89,8 +91,8 @@ _NAMES = {
     Design.CALLS: "calls",
     Design.TARGETS: "targets",
 }
-_RUNS_CHECKED = "No run has two scores: the column of runs was checked."
-_RUNS_ON_TRUST = "No column of runs was given, so independence is taken on trust."
+_RUNS_CHECKED = "No run has two scores: the run column was checked."
+_RUNS_ON_TRUST = "No run column was given, so independence is taken on trust."
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSummary:
-    """What an audit came to, ready to be shown: sentences, numbers and what they rest on."""
+    """The result of an audit, ready to be shown: sentences, numbers and assumptions."""
 
     result: AuditResult
     headline: str
@@ -113,13 +115,14 @@ class AuditSummary:
     design: str
     sample: str  # what one score, or one output, is of
     assumptions: tuple[str, ...] = ()
+    brief: str = ""  # the assumptions in one line, with what is taken on trust
     members: int | None = None
-    others: int | None = None
+    non_members: int | None = None
     deltas: tuple[float, ...] = ()  # where else ε was asked for
 
     @property
     def evidence(self) -> Evidence | None:
-        """What the verdict rests on; None where one attack was described."""
+        """The evidence behind the verdict; None where one attack was described."""
         if isinstance(self.result, Metrics):
             return None
         return self.result.evidence if isinstance(self.result, Verdict) else self.result
@@ -133,12 +136,12 @@ class AuditSummary:
 
     @property
     def bayesian(self) -> bool:
-        """Whether all it shows rests on a prior, so that no chance of a false claim was spent."""
+        """Whether all it shows depends on a prior, so that no error rate is bounded."""
         return self.evidence is not None and not self.evidence.can_refute
 
     @property
     def ledger(self) -> Ledger | None:
-        """How the chance of a false claim was spent; None where nothing was claimed."""
+        """The multiple-testing budget; None where nothing was tested."""
         return None if self.evidence is None else self.evidence.ledger
 
     @property
@@ -151,9 +154,9 @@ class AuditSummary:
         """How many samples there were, in words; nothing where nobody said."""
         if self.calls is not None:
             return f"{self.calls:,} calls on each input"
-        if self.members is None or self.others is None:
+        if self.members is None or self.non_members is None:
             return ""
-        return f"{self.members:,} members and {self.others:,} others"
+        return f"{self.members:,} members and {self.non_members:,} non-members"
 
     @cached_property
     def epsilons(self) -> tuple[tuple[str, LowerBound], ...]:
@@ -182,11 +185,11 @@ class AuditSummary:
 def summarise(
     result: AuditResult, scores: Scores | None = None, deltas: Sequence[float] = ()
 ) -> AuditSummary:
-    """What an audit came to, in words; ``deltas`` are where ε was asked for, the first one first.
+    """The result of an audit in words; ``deltas`` are where ε was asked for, the first one first.
 
     >>> import tellapart as ta
     >>> from tellapart import audit
-    >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> counts = audit.Counts(true_positives=90, members=100, false_positives=0, non_members=100)
     >>> summarise(audit.judge(ta.guarantee(epsilon=1), audit.from_counts(counts))).headline
     'REFUTED: the claim ε = 1, δ = 0, at 95 % confidence'
     """
@@ -210,7 +213,7 @@ def _judged(verdict: Verdict, scores: Scores | None, deltas: Sequence[float]) ->
     rows = (_row(what, bound) for what, bound in _epsilons(verdict.evidence, further))
     reasons = (
         *verdict.reasons(),
-        *(f"Also shown: {row.what} {row.words}." for row in rows),
+        *(f"Also: {row.what} {row.words}." for row in rows),
         *(() if verdict.refuted else _against(scores)),
     )
     return _tested(verdict, verdict.headline, reasons, scores, further)
@@ -228,9 +231,10 @@ def _tested(
     words = {Design.CALLS: _CALLS, Design.TARGETS: _TARGETS}.get(evidence.design)
     words = DESIGNS[design] if words is None else words
     assumptions = (*words.assumptions, *evidence.assumptions)
+    brief = " ".join([words.brief, *evidence.assumptions]).strip()
     if scores is not None and design == "many-runs":
         runs = _RUNS_ON_TRUST if scores.independent is None else _RUNS_CHECKED
-        assumptions = (*assumptions, runs)
+        assumptions, brief = (*assumptions, runs), f"{brief} {runs}"
     return AuditSummary(
         result=result,
         headline=headline,
@@ -238,18 +242,19 @@ def _tested(
         design=design,
         sample=words.sample,
         assumptions=assumptions,
+        brief=brief,
         members=None if scores is None else scores.members.count,
-        others=None if scores is None else scores.others.count,
+        non_members=None if scores is None else scores.non_members.count,
         deltas=tuple(deltas),
     )
 
 
 def _described(metrics: Metrics) -> AuditSummary:
     why, single = why_no_epsilon(metrics.models), (metrics.models or 1) == 1
-    looked = ("The direction of the scores was chosen after looking both ways.",)
+    looked = ("The score direction was chosen after testing both.",)
     return AuditSummary(
         result=metrics,
-        headline=f"NO VERDICT: one attack on {attacked(metrics.models)}, described",
+        headline=f"NO VERDICT: metrics of one attack on {attacked(metrics.models)}",
         reasons=(
             f"{why[0].upper()}{why[1:]}.",
             *(looked if metrics.looked_both_ways else ()),
@@ -258,13 +263,13 @@ def _described(metrics: Metrics) -> AuditSummary:
         design="one-model" if single else "several models",
         sample=DESIGNS["one-model"].sample,
         members=metrics.members,
-        others=metrics.others,
+        non_members=metrics.non_members,
     )
 
 
 def _rates(metrics: Metrics) -> tuple[Shown, ...]:
-    """How well one attack does on these scores."""
-    beyond = f"{metrics.direction.value} scores accuse"
+    """The metrics of one attack on these scores."""
+    beyond = metrics.direction.meaning
     rows = [Shown("AUC", metrics.auc, f"{metrics.auc:.4f}", beyond)]
     for most, at in metrics.at_fpr.items():
         words = f"{at.tpr:.4f}"
@@ -297,18 +302,21 @@ def _row(what: str, bound: LowerBound) -> Shown:
 
 
 def _against(scores: Scores | None) -> tuple[str, ...]:
-    """A word to those whose scores may point the other way."""
+    """A warning where the scores seem to point the other way."""
     if scores is None or scores.orientation is Orientation.EITHER:
         return ()
-    members, others = scores.sides
-    beyond = int(members.above(float(others.descending((others.count + 1) // 2)))) / members.count
+    members, non_members = scores.sides
+    beyond = (
+        int(members.above(float(non_members.descending((non_members.count + 1) // 2))))
+        / members.count
+    )
     # Three deviations: chance alone rarely says so.
-    if beyond > 0.5 - 1.5 * math.sqrt(1 / members.count + 1 / others.count):
+    if beyond > 0.5 - 1.5 * math.sqrt(1 / members.count + 1 / non_members.count):
         return ()
     stated = scores.orientation.value
     observed = "lower" if scores.orientation is Orientation.HIGHER else "higher"
     return (
-        f"Orientation: {stated} scores were to speak for membership, but members mostly score "
-        f"{observed} than others. If that was a slip, correct it; if it is a surprise, draw new "
-        "scores.",
+        f"Score direction: {stated} means member, but members mostly "
+        f"score {observed} than non-members. If that was a slip, correct it; if it is a surprise, "
+        "draw new scores.",
     )

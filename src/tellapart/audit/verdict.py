@@ -30,7 +30,7 @@ _STEP = 0.1
 
 @dataclass(frozen=True)
 class Alternative:
-    """A family of truths that leak more and more; strength 1 is the claim itself."""
+    """Alternative hypotheses that leak more and more; strength 1 is the claim itself."""
 
     curve: Callable[[float], TradeoffCurve]
     words: Callable[[float], str]
@@ -50,7 +50,9 @@ def alternative(claim: Subject) -> Alternative:
         mu = curve.mu
         return Alternative(
             lambda strength: gaussian(mu * strength),
-            lambda strength: f"Gaussian noise with μ = {mu * strength:.3g}",
+            lambda strength: (
+                f"a mechanism that truly leaks all that μ ≥ {mu * strength:.3g} allows"
+            ),
         )
     epsilon, delta = _as_pair(curve)
 
@@ -60,8 +62,8 @@ def alternative(claim: Subject) -> Alternative:
     return Alternative(
         lambda strength: GuaranteeCurve(stronger(strength), delta),
         lambda strength: (
-            f"randomised response with ε = {stronger(strength):.3g}"
-            + (f", revealing all with probability δ = {delta:.3g}," if delta else "")
+            f"a mechanism that truly leaks all that ε ≥ {stronger(strength):.3g} "
+            + (f"at δ = {delta:.3g} allows" if delta else "allows")
         ),
     )
 
@@ -101,7 +103,7 @@ def _quieter(value: Any, factor: float) -> Any:
     return replace(value, **changed)
 
 
-REFUTES_NOTHING = "A Bayesian bound holds under its prior and can refute nothing."
+REFUTES_NOTHING = "A Bayesian bound holds under its prior and cannot refute a claim."
 # Where the ε of a claim that names no δ is told, unless it has one at 0.
 _DEFAULT = 1e-5
 # What counts as "would have been found".
@@ -124,7 +126,7 @@ class Verdict(Plotted):
 
     >>> import tellapart as ta
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> verdict = audit.judge(ta.guarantee(epsilon=0.5), audit.many_runs(scores))
     >>> verdict.refuted, verdict.confidence
     (True, 0.95)
@@ -175,9 +177,9 @@ class Verdict(Plotted):
 
     @property
     def detectable(self) -> float | None:
-        """How many times stronger than claimed a leak must be to be found with 90 % probability.
+        """How many times stronger than claimed a leak must be for a power of 90 %.
 
-        In the family that `power` names, rounded up; None if nothing in its reach would be.
+        In the family that `power` names, rounded up; None if nothing in its reach would be found.
         """
         detected, strength = self._strength
         return strength if detected else None
@@ -232,29 +234,28 @@ class Verdict(Plotted):
 
     @property
     def power(self) -> str:
-        """What would have been found, and for which attack that holds."""
+        """The power of the test: which leak an optimal attack would have shown."""
         detected, strength = self._strength
         truth = alternative(self.claim).words(strength)
         if not detected:
             why = "there are too few samples for this claim"
             if self.could_refute:
-                why += ", or the event that was chosen tells little apart"
+                why += ", or the chosen event separates the two sides badly"
             return (
-                f"Power: not even the best attack on {truth} would have refuted the claim with "
-                f"90 % probability: {why}."
+                f"Power: with these sample sizes not even an optimal attack on {truth} refutes the "
+                f"claim with 90 % probability: {why}."
             )
         return (
-            f"Power: the best attack on {truth} "
-            "would have refuted the claim with 90 % probability. "
-            "A leak this attack does not see is not covered."
+            f"Power: with these sample sizes an optimal attack on {truth} refutes the claim with "
+            "90 % probability. A leak that the attack used here misses is not covered."
         )
 
     @cached_property
     def samples_needed(self) -> float | None:
-        """How many times the samples would decide, if rates stay as observed; inf is never.
+        """How many times the samples would refute, if rates stay as observed; inf is never.
 
-        None where that would be no evidence: where the same looks do not speak against the claim
-        at 90 % confidence either, as for nine of ten true claims at least.
+        None where that would be no evidence: where the same tests do not refute the claim at 90 %
+        confidence either, as for nine of ten true claims at least.
         """
         if self.refuted:
             return 1.0
@@ -285,7 +286,7 @@ class Verdict(Plotted):
     def outcome(self) -> tuple[str, str]:
         """Whether the claim is refuted, and how surely or why not: words without the claim."""
         if not self.evidence.can_refute:
-            return "NO VERDICT", "as a Bayesian bound can refute nothing"
+            return "NO VERDICT", "as a Bayesian bound cannot refute"
         if self.allows_all:
             return "NO VERDICT", "as it allows everything (δ = 1): no mechanism can break it"
         sure = f"at {percent(self.confidence)} confidence"
@@ -298,16 +299,18 @@ class Verdict(Plotted):
         return [*self._grounds(), *self.remarks]
 
     def _grounds(self) -> list[str]:
-        lines = [self.evidence.about] if self.evidence.about else []
+        bound = str(self.epsilon_lower()).replace(" (", f" at {self._at} (", 1)
+        lines = [f"Lower bound: ε {bound}."]
         if self.finding is not None:
-            lines.append(f"Where: {self.finding}.")
-        bound = self.epsilon_lower()
-        lines.append(f"Shown: ε {bound} at {self._at}.")
+            lines.append(f"p-value: {self.finding.significance}.")
+            lines.append(f"Where: {self.finding.place}.")
         telling = self.evidence.telling(self.delta) if self.evidence.calls else ""
         if self.finding is None and telling:
-            lines.append(f"Most telling: {telling}.")
+            lines.append(f"Strongest event: {telling}.")
+        if self.evidence.about:
+            lines.append(self.evidence.about)
         if self.finding is None and not self.allows_all:
-            lines.append("This does not show that the claim is true.")
+            lines.append("Not refuted does not mean that the claim is true.")
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
         if not self.evidence.can_refute or self.allows_all:
@@ -332,8 +335,8 @@ class Verdict(Plotted):
             return f"More samples: {error}."
         if needed is None:
             return (
-                "More samples: nothing here says that more of them would refute the claim; they do "
-                f"not speak against it at {percent(1 - _HINT)} confidence either."
+                "More samples: these give no reason to expect a refutation from more; they do not "
+                f"refute the claim at {percent(1 - _HINT)} confidence either."
             )
         if math.isinf(needed):
             return (
@@ -341,11 +344,10 @@ class Verdict(Plotted):
                 "only a better attack could."
             )
         return (
-            f"More samples: these speak against the claim at {percent(1 - _HINT)} confidence, as "
-            "at most one true claim in ten does. About "
-            f"{_times(needed)} times {self.evidence.as_many} would refute it if the rates at the "
-            "most telling look stay as observed; to audit again for this reason is a second look, "
-            "and paid for."
+            f"More samples: these refute the claim at {percent(1 - _HINT)} confidence, which "
+            f"happens to at most one true claim in ten. About {_times(needed)} times "
+            f"{self.evidence.as_many} would refute it if rates stay as observed; to audit again "
+            "for this reason is a further test, with a level of its own."
         )
 
     def _enough(self) -> str:
@@ -355,7 +357,7 @@ class Verdict(Plotted):
         except (Unsupported, NotCertified) as error:
             return f"More samples: {error}."
         if math.isinf(factor):
-            return "More samples: no number of them could refute the claim by these looks."
+            return "More samples: no number of them could refute the claim by these tests."
         return (
             f"More samples: with about {_times(factor)} times {self.evidence.as_many}, the best "
             "outcome could refute the claim."
@@ -363,23 +365,25 @@ class Verdict(Plotted):
 
 
 def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Verdict:
-    """What the evidence says of the claim: a promise, a curve or a mechanism.
+    """What the evidence says of the claim: a guarantee, a curve or a mechanism.
 
     ``name`` is what people call the claim. One verdict or many, for one claim or many: all hold
     together at the evidence's confidence.
 
     >>> import tellapart as ta
     >>> from tellapart import audit
-    >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> counts = audit.Counts(true_positives=90, members=100, false_positives=0, non_members=100)
     >>> judge(ta.guarantee(epsilon=1), audit.from_counts(counts)).refuted
     True
 
     See Also
     --------
     tellapart.plot.audit : its picture
-    tellapart.report.of : the verdict as a page to keep
+    tellapart.report.of : the verdict as a privacy report
     """
-    _checks.instance(Evidence, "evidence of an audit, as many_runs gives", evidence=evidence)
+    _checks.instance(
+        Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
+    )
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))
 
 

@@ -12,7 +12,7 @@ from tellapart import _moved
 from tellapart.choose.calibrate import largest, least
 from tellapart.choose.comparison import compare
 from tellapart.choose.frontiers import frontier
-from tellapart.choose.limit import FROM_MODEL, at_least, at_most
+from tellapart.choose.limit import FROM_MODEL, at_least, at_most, by_cost
 from tellapart.choose.noise_choice import noise
 from tellapart.choose.noise_tables import noise_table
 from tellapart.errors import Infeasible
@@ -22,6 +22,7 @@ __all__ = [
     "Infeasible",
     "at_least",
     "at_most",
+    "by_cost",
     "compare",
     "frontier",
     "largest",

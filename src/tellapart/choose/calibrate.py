@@ -17,7 +17,9 @@ from tellapart.curve.guarantees import nothing
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.neighbours import Order
 from tellapart.risk import summary
+from tellapart.risk.attackers import ABSENT_FIRST
 from tellapart.risk.catalogue import Reading
 
 # Shares of the largest advantage at which brackets are tried, where a limit names no δ.
@@ -35,6 +37,7 @@ def confirmed(
     if curve_of(subject)._accuracy <= FORMULAS:
         return parameter
     deltas = [_tightest(_composition(subject), limit) for limit in limits]
+    orders = [_order_of(_composition(subject), limit) for limit in limits]
     move = 0.0
     for _ in range(_TRIES):
         trial = parameter * (1 + move) if grows_private else parameter / (1 + move)
@@ -42,7 +45,8 @@ def confirmed(
             trial = float(math.ceil(trial) if grows_private else math.floor(trial))
         made = _composition(family(trial))
         excess = max(
-            limit.excess(_lower(made, delta)) for limit, delta in zip(limits, deltas, strict=True)
+            limit.excess(_lower(made, delta, order))
+            for limit, delta, order in zip(limits, deltas, orders, strict=True)
         )
         if excess <= 0:
             return trial
@@ -57,9 +61,14 @@ def _composition(subject: Subject) -> Combined:
     return subject
 
 
-def _lower(subject: Combined, delta: float) -> TradeoffCurve:
+def _order_of(subject: Combined, limit: Limit) -> Order | None:
+    """The order in which a limit's measure reads a curve; None for both."""
+    return Order.PRESENT if limit.measure in ABSENT_FIRST and subject.neighbours.one_sided else None
+
+
+def _lower(subject: Combined, delta: float, order: Order | None) -> TradeoffCurve:
     try:
-        return subject.bracket(delta, _GAP).lower
+        return subject.bracket(delta, _GAP, order).lower
     except NotCertified as doubt:
         raise NotCertified(
             f"brackets as narrow as {_GAP:g} are out of reach for this composition"
@@ -71,11 +80,13 @@ def _tightest(subject: Combined, limit: Limit) -> float:
     named = dict(limit.arguments).get("delta")
     if named is not None:
         return float(named)
-    most = float(curve_of(subject).delta(0.0))
-    _lower(subject, _SHARES[1] * most)  # where fine brackets are out of reach, rough ones are slow
+    most, order = float(curve_of(subject).delta(0.0)), _order_of(subject, limit)
+    _lower(
+        subject, _SHARES[1] * most, order
+    )  # where fine brackets are out of reach, rough ones are slow
     return min(
         (share * most for share in _SHARES),
-        key=lambda delta: limit.excess(subject.bracket(delta, _ROUGH).lower),
+        key=lambda delta: limit.excess(subject.bracket(delta, _ROUGH, order).lower),
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import nothing
+from tellapart.risk.attackers import extra_cost
 from tellapart.risk.rates import epsilon as epsilon_of
 
 # Curves at least this accurate are formulas, searched to the last double.
@@ -112,6 +114,25 @@ def at_least(bound: float, measure: Measure, **arguments: Any) -> Limit:
     bayes_error(prior=0.5) ≥ 0.4
     """
     return _limit(bound, measure, arguments, least=True)
+
+
+def by_cost(*, costs: Mapping[float, float], allowed: float) -> Limit:
+    """How much a person may be expected to lose by being in the data, as a limit.
+
+    ``costs`` has what each event costs, by its chance without the output, and ``allowed`` is the
+    extra cost that each person accepts or is paid; a budget for all is divided by their number
+    (Hsu et al. 2014).
+
+    >>> import tellapart as ta
+    >>> from tellapart import choose
+    >>> limit = by_cost(costs={0.01: 1000}, allowed=5)
+    >>> choose.largest(lambda epsilon: ta.guarantee(epsilon), [limit]).rounded(4)
+    0.4054
+    """
+    _checks.instance(Mapping, "a mapping from chances to costs, as {0.01: 1000}", costs=costs)
+    extra_cost(nothing(), costs=costs)  # refused here rather than in a search
+    most = _checks.finite_above_zero(allowed=allowed)
+    return _limit(most, extra_cost, {"costs": tuple(costs.items())}, least=False)
 
 
 def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: bool) -> Limit:

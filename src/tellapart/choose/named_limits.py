@@ -32,6 +32,10 @@ def accepted(
     for key, bound in bounds.items():
         if known[key][1].most <= 1:
             _checks.probability(**{called(key): bound})
+    for key in bounds:
+        for need in known[key][0].needs:
+            if attacker.get(need) is None:
+                raise InvalidArgument(f"{called(key)} must come with {called(need)}")
     return [
         (at_least if measure.smaller_is_worse else at_most)(
             bounds[key],

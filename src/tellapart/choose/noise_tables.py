@@ -151,7 +151,7 @@ def _sound(
         yield _Method("Markov quilt", quilt_scale(model, epsilon, query=query).scale, same)
         yield from _rough_quilt(model, query, epsilon)
     together = group_privacy(model, query, Laplace(1)).epsilon / epsilon
-    yield _Method("group privacy", together, "this query, whatever the model; adds up", False)
+    yield _Method("group privacy", together, "this query, whatever the model; composes", False)
 
 
 def _rough_quilt(chain: MarkovChain, query: Query, epsilon: float) -> Iterator[_Method]:

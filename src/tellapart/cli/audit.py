@@ -30,7 +30,7 @@ from tellapart.audit.methods import Method
 from tellapart.audit.summary import DESIGNS, AuditResult
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
-from tellapart.cli.options import Knowledge, Option, Output, Values, Whole
+from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose, Whole
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
@@ -38,31 +38,31 @@ from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported
 from tellapart.mechanisms.subject import Subject
 
 
-@Parameter(name="*", group=Group("What the files hold", sort_key=2))
+@Parameter(name="*", group=Group("Columns of the files", sort_key=2))
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of the files mean what."""
+    """Names of the columns, and the score direction."""
 
-    score_column: Annotated[str, Parameter(help="What the attack said of a row.")] = "score"
+    score_column: Annotated[str, Parameter(help="Column of attack scores.")] = "score"
     member_column: Annotated[
-        str, Parameter(help="Whether the record was in: 1 or 0, or true or false.")
+        str, Parameter(help="Column of labels: 1 or true for members, 0 or false for non-members.")
     ] = "member"
     run_column: Annotated[
         str | None,
         Parameter(
-            help="Which run a row is of: checks that each has the scores its design allows.",
+            help="Column of run ids: checks that scores are independent, as the design requires.",
             show_default=False,
         ),
     ] = None
     each_group: Annotated[
         str | None,
         Parameter(
-            help="Audit the groups in this column one by one; each gets a share of 1 − confidence.",
+            help="Audit each group in this column by itself, with an equal share of the level.",
             show_default=False,
         ),
     ] = None
     orientation: Annotated[
-        Orientation, Parameter(help="Which scores speak for membership.", negative="")
+        Orientation, Parameter(help="Score direction: higher (or lower) means member.", negative="")
     ] = Orientation.HIGHER
 
     def read(self, files: Sequence[str], progress: Callable[[str, float], None]) -> Scores:
@@ -83,42 +83,44 @@ class Columns:
     def _named_by(self, column: str) -> str:
         """The option that says which column is meant by this one."""
         if column == self.run_column:
-            return "--run-column names the column of runs"
+            return "--run-column names the column of run ids"
         if column == self.each_group:
             return "--each-group names the column of groups"
-        return "--score-column and --member-column name others than score and member"
+        return "--score-column and --member-column name the columns"
 
 
-@Parameter(name="*", group=Group("How to look", sort_key=3))
+@Parameter(name="*", group=Group("Statistical method", sort_key=3))
 @dataclass(frozen=True)
 class MethodOptions:
-    """How sure to be, and where to look."""
+    """The confidence, and how thresholds are chosen."""
 
     confidence: Confidence = 0.95
     method: Annotated[
         Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
         Parameter(
-            help="Where to look: at pre-set ranks (the default for many-runs), at one chosen on a "
-            "part set aside, at all thresholds at once, or at --threshold; joint-beta and jeffreys "
-            "are Bayesian bounds there, and refute nothing. For one-run: split, or nothing.",
+            help="How thresholds are chosen. ranks: pre-set ranks, the default of many-runs; "
+            "split: one rank, chosen on held-out scores; band: a band over all thresholds; "
+            "fixed: --threshold; joint-beta, jeffreys: Bayesian bounds, which cannot refute. "
+            "For one-run: split, or leave it out.",
             show_default=False,
         ),
     ] = None
     threshold: Annotated[
         Option,
         Parameter(
-            help="For fixed, joint-beta and jeffreys, and for the PPV of one-model: settled before "
+            help="For fixed, joint-beta, jeffreys, and for the PPV of one-model: chosen before "
             "seeing these scores."
         ),
     ] = None
     guesses_in: Annotated[
         Whole | None,
-        Parameter(help="For one-run: of how many canaries to guess “in”.", show_default=False),
+        Parameter(help="For one-run: how many canaries to guess “in”.", show_default=False),
     ] = None
     guesses_out: Annotated[
-        Whole | None, Parameter(help="And of how many to guess “out”.", show_default=False)
+        Whole | None,
+        Parameter(help="For one-run: how many canaries to guess “out”.", show_default=False),
     ] = None
-    seed: Annotated[Whole, Parameter(help="Draws the part set aside by --method split.")] = 0
+    seed: Annotated[Whole, Parameter(help="Random seed of --method split.")] = 0
 
     def for_many_runs(self, delta: float) -> Method:
         """The method for many runs."""
@@ -130,7 +132,11 @@ class MethodOptions:
         }
         if (self.method in at_one) != (self.threshold is not None):
             if self.threshold is None:
-                refuse("--method", "come with --threshold, settled beforehand", self.method)
+                refuse(
+                    "--method",
+                    "come with --threshold, chosen before seeing these scores",
+                    self.method,
+                )
             rule = "come with --method fixed, joint-beta or jeffreys, and only with them"
             refuse("--threshold", rule, self.threshold)
         if self.threshold is not None:
@@ -140,7 +146,7 @@ class MethodOptions:
         return Band() if self.method == "band" else Ranks()
 
     def for_one_run(self, delta: float) -> Guessing | Split | None:
-        """The method for one run; None tries a few numbers of guesses and pays for them."""
+        """The method for one run; None tries a few numbers of guesses, with a share each."""
         self._unused("one-run", "threshold")
         guesses = (self.guesses_in, self.guesses_out)
         if self.method not in (None, "split"):
@@ -169,13 +175,13 @@ def audit(
     *files: Annotated[
         str,
         Parameter(
-            help="Scores: .csv or .csv.gz (commas, semicolons or tabs; the first row names the "
-            "columns), .parquet or .npz. Patterns are expanded."
+            help="Score files: .csv, .csv.gz, .parquet or .npz, also as a pattern such as "
+            "'runs/*.csv'."
         ),
     ],
     design: Annotated[
         Literal["many-runs", "one-run", "one-model"] | None,
-        Parameter(help="How the scores came about; must be given.", show_default=False),
+        Parameter(help="Experimental design of the scores; required.", show_default=False),
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
@@ -185,50 +191,52 @@ def audit(
     knowledge: Knowledge = Knowledge(),
     filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
+    verbose: Verbose = False,
     output: Output = Output(),
 ) -> int:
-    r"""What attack scores say of a privacy claim: refuted or not, and how sure that is.
+    r"""Test a privacy claim with membership-inference scores: refuted or not, with p-value and ε.
 
-    A file has one row per score, and a column that says whether the record was in. Columns of
-    other names than score and member are named by --score-column and --member-column. The design
-    says how the scores came about:
+    Give a file of scores, their experimental design, and the claim:
+
+        tellapart audit scores.csv --design many-runs --epsilon 1
+
+    A file has a column `score` and a column `member` (1 for members, 0 for non-members). The
+    designs:
 
     - many-runs: every score is of its own independent training or call;
     - one-run: one training, every canary in or out by its own fair coin;
     - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
 
-    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing was judged: without a claim,
-    by a Bayesian method, or from so few scores that no outcome of them could refute the claim.
+    Exit code: 1 if the claim is refuted, 0 if not, 3 for no verdict (no claim, a Bayesian method,
+    or too few scores for any outcome to refute the claim). The attacker's prior changes no
+    verdict; it is used in the report, and for the PPV of one-model.
 
-    What an attacker knows beforehand changes no verdict: a report says what the claim means to it,
-    and for one-model --prior gives the PPV of this attack, with an interval.
+    More examples:
 
-    For example:
-
-        tellapart audit scores.csv --design many-runs \
-            --epsilon 1 --delta 1e-5
         tellapart audit 'runs/*.parquet' --design many-runs \
             --mechanism gaussian --sigma 2 --report audit.html
         tellapart audit canaries.npz --design one-run \
             --epsilon 8 --delta 1e-5
-        tellapart audit attack.csv --design one-model \
+        tellapart audit losses.csv --design one-model \
             --orientation lower --prior 0.01
     """
     if not files:
-        raise InvalidArgument("files must be given: tellapart audit scores.csv --design …")
+        raise InvalidArgument(
+            "a score file must be given, such as: tellapart audit scores.csv --design many-runs"
+        )
     if design is None:
         known = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
-        raise InvalidArgument(f"--design must say how the scores came about: {known}")
+        raise InvalidArgument(f"--design must be given: {known}")
     claim, name, deltas = _claim(mechanism, values, at_delta, design)
     if output.plot is not None and design != "many-runs":
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
+    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
     stated = any(value is not None for value in asdict(knowledge).values())
     prior = knowledge.prior_inside() if stated else None
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)
-    with terminal.working("looking"):
+    with terminal.working("testing"):
         result = _judged(scores, design, claim, name, deltas, columns, looking, prior)
     return answer.give(
         result,

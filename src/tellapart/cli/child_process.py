@@ -84,7 +84,7 @@ def _answer(heard: Connection, worker: Any, doing: str, progress: run.Progress) 
             raise Unexpected(content) from _Traceback(where)
     worker.join(_TURN)
     raise Unsupported(
-        f"no verdict: {doing}, the code ended its process by itself ({_how(worker.exitcode)})"
+        f"no verdict: {doing}, the code ended its own process ({_how(worker.exitcode)})"
     )
 
 

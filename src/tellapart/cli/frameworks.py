@@ -26,8 +26,8 @@ from tellapart.worlds.frameworks.comparison import (
     compare_frameworks,
     expected_seconds,
 )
-from tellapart.worlds.frameworks.result import FrameworkResult
-from tellapart.worlds.frameworks.table import as_data, as_table, statement
+from tellapart.worlds.frameworks.result import FrameworkResult, Side
+from tellapart.worlds.frameworks.table import as_data, as_table, shown, statement
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.releases import Release
 
@@ -45,18 +45,18 @@ def frameworks(
     delta: Annotated[
         Option,
         Parameter(
-            help="Also ask DP, group privacy and Pufferfish for their ε at this δ; "
-            "under normal noise 1e-5 is asked unless you say."
+            help="Also ε at this δ for DP, group privacy and Pufferfish; "
+            "with Gaussian noise 1e-5 by default."
         ),
     ] = None,
     output: Output = Output(),
 ) -> None:
-    r"""What one release gives away by each privacy framework, when data hang together.
+    r"""The ε of one release on correlated records, under each privacy framework.
 
-    The file says how data hang together, what is asked of them and with what noise it is
-    published: tables [model], [query], [release], and [policy] for Blowfish. Each framework has an
-    adversary of its own; the table shows how much that one learns, from which output, and whether
-    numbers of several releases may be added up.
+    The file describes how records are correlated, the query and the noise of its release: tables
+    [model], [query], [release], and [policy] for Blowfish. The answer is the exact ε under the
+    model (Pufferfish). Each framework has an attacker of its own: the table shows its ε, the secret
+    pair and output that leak most, and whether ε composes over releases of the same data.
 
     For example:
 
@@ -76,7 +76,10 @@ def frameworks(
     deltas = Deltas((USUAL_DELTA,), is_default=True) if nobody else deltas_at(delta, ())
 
     def text(console: Console) -> None:
-        terminal.title(console, read.title, read.published or "")
+        answer = _answer(comparison.rows)
+        terminal.title(console, answer or read.title, read.title if answer else "")
+        if read.published:
+            terminal.line(console, f"The release: {read.published}.")
         for sentence in about(read):
             terminal.line(console, sentence)
         if nobody:
@@ -92,7 +95,7 @@ def frameworks(
         if folded:
             names = ", ".join(row.framework for row in folded)
             console.print()
-            terminal.line(console, f"Without a δ there is no ε under normal noise for: {names}.")
+            terminal.line(console, f"No finite ε without a δ under Gaussian noise: {names}.")
         _terms(console, comparison, rows)
 
     def picture() -> Any:
@@ -110,6 +113,19 @@ def frameworks(
     output.give(data, text, picture)
 
 
+def _answer(rows: Sequence[FrameworkResult]) -> str:
+    """The exact ε under the model, and which framework is strictest."""
+    exact = [row for row in rows if row.side is Side.EXACT and row.unit != "nats"]
+    model = next((row for row in exact if row.framework == "Pufferfish"), None)
+    if model is None or math.isinf(model.epsilon):
+        return ""
+    strictest = max(exact, key=lambda row: row.epsilon)
+    return (
+        f"ε {shown(model)} under this model (Pufferfish); "
+        f"strictest: {strictest.framework}, ε {shown(strictest)}"
+    )
+
+
 def _release(read: Described, model: Path) -> Release:
     if read.release is None:
         raise InvalidArgument(
@@ -122,7 +138,7 @@ def _terms(
     console: Console, comparison: FrameworkComparison, rows: Sequence[FrameworkResult]
 ) -> None:
     console.print()
-    terminal.title(console, "What each takes for granted")
+    terminal.title(console, "Assumptions")
     for sentence in _gathered([(row.framework, row.assumptions) for row in rows]):
         terminal.item(console, sentence)
     impossible(console, [x for row in comparison.rows for x in row.skipped])
@@ -156,7 +172,7 @@ def impossible(console: Console, secrets: Sequence[Secret]) -> None:
     """Say which secrets have probability 0."""
     if secrets:
         console.print()
-        terminal.title(console, "Impossible, so that nothing can be told of it")
+        terminal.title(console, "Secrets of probability 0")
         terminal.line(console, listed([statement(secret) for secret in secrets]))
 
 

@@ -37,7 +37,7 @@ from tellapart.worlds.frameworks.table import in_words, statement
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.secret_test import Witness
 
-_NOISE_HEAD = ("method", "scale", "true ε", "keeps its promise")
+_NOISE_HEAD = ("method", "scale", "exact ε", "keeps ε")
 
 
 def noise(
@@ -46,15 +46,15 @@ def noise(
     *,
     epsilon: Annotated[
         Option,
-        Parameter(help="The promise: ε of the adversary who knows how data hang together."),
+        Parameter(help="ε against an attacker who knows how records are correlated."),
     ] = None,
     output: Output = Output(),
 ) -> None:
-    r"""How much noise each method needs for one promise, when data hang together.
+    r"""Laplace noise for one ε on correlated records, by each method.
 
-    The file says how data hang together and what is asked of them: tables [model] and [query].
-    Without --epsilon its table [target] has the promise. Beside each amount of noise stands the ε
-    that it really gives for these data, which may be far less than promised, or more. For a
+    The file describes how records are correlated and the query: tables [model] and [query].
+    Without --epsilon its table [target] has the ε. Beside each scale stands the exact ε that it
+    gives under the model, which may be far less than asked for, or more. For a
     posterior or an F-score in [target] the answer is the least Laplace noise that keeps it.
 
     For example:
@@ -79,7 +79,10 @@ def noise(
         rows = noise_table(finite, read.query, promise, policy=read.policy, believed=read.believed)
 
     def text(console: Console) -> None:
-        terminal.title(console, read.title, f"Laplace noise that keeps ε = {promise:g}")
+        best = min((row for row in rows if row.sound), key=lambda row: row.scale)
+        scale = f"scale = {fixed(best.scale, True)}"
+        terminal.title(console, scale, f"Laplace noise for ε = {promise:g} ({best.method})")
+        terminal.line(console, f"{read.title}.")
         for sentence in about(read):
             terminal.line(console, sentence)
         if isinstance(read.release, Gaussian):
@@ -88,7 +91,7 @@ def noise(
         estimated = read.fitted is not None
         terminal.table(console, [_NOISE_HEAD, *(_noise_cells(row, estimated) for row in rows)])
         console.print()
-        terminal.title(console, "What each protects")
+        terminal.title(console, "Assumptions")
         for row in rows:
             terminal.item(console, f"{row.method}: {row.protects}")
         impossible(console, rows.skipped)
@@ -152,13 +155,13 @@ def _least(read: Described, target: Target, choice: NoiseChoice, output: Output)
             )
         if target.prior is None:
             terminal.line(console, "Each secret has the prior that the model gives it.")
-        terminal.line(console, f"What comes closest to the limit: {closest}.")
+        terminal.line(console, f"Binding secret pair: {closest}.")
         if not choice.exact:
-            terminal.line(console, "Less noise may do, but none less is proved to.")
+            terminal.line(console, "Less noise may suffice, but none less is proved to.")
         impossible(console, choice.skipped)
         if choice.certain:
             console.print()
-            terminal.title(console, "Certain already, so that no noise hides it")
+            terminal.title(console, "Secrets of probability 1, which no noise hides")
             terminal.line(console, listed([statement(secret) for secret in choice.certain]))
 
     def picture() -> Any:

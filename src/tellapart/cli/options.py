@@ -130,7 +130,11 @@ else:
     Attacker = numbers(
         "Attacker",
         "What measures ask about the attacker.",
-        {each.key: (each.option, each.default) for each in arguments().values() if each.option},
+        {
+            each.key: (each.option, None if each.required else each.default)
+            for each in arguments().values()
+            if each.option
+        },
         _ATTACKER,
     )
 Fpr = Annotated[float, Parameter(help=FPR.option, group=_ATTACKER)]

@@ -19,7 +19,7 @@ from tellapart import audit, run
 from tellapart._checks import refuse
 from tellapart.cli import child_process, limits, terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import Knowledge, Option, Output, Values
+from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
@@ -57,7 +57,7 @@ def _imported(name: str) -> ModuleType:
             ) from error
         said = f"{type(error).__name__}: {error}"
         if isinstance(error, SystemExit):
-            ended = f"{_IMPORTED}, the code ended its process by itself ({said})"
+            ended = f"{_IMPORTED}, the code ended its own process ({said})"
             raise Unsupported(f"no verdict: {ended}") from error
         raise InvalidArgument(
             f"function must be in a module that can be imported; {name} raised {said} "
@@ -98,7 +98,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held = dict(pairs)
     if len(held) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {twice!r} stands there twice")
+        raise ValueError(f"the key {twice!r} occurs twice")
     return held
 
 
@@ -126,33 +126,31 @@ _IMPORTED = "when it was imported"
 _CALLED = "when it was called"
 
 
-@Parameter(name="*", group=Group("How to look", sort_key=3))
+@Parameter(name="*", group=Group("Calls and statistical method", sort_key=3))
 @dataclass(frozen=True)
 class CallOptions:
-    """How often to call, and how sure to be."""
+    """How often to call, and at which confidence."""
 
     samples: Annotated[float, Parameter(help="Calls on each input, a whole number.")] = 100_000
     until_decided: Annotated[
         bool,
         Parameter(
             negative="",
-            help="Stop as soon as the claim, which must be of ε and δ, is refuted or out of reach "
-            "within --samples.",
+            help="Sequential test of a claim of ε and δ: stop as soon as it is refuted, or can no "
+            "longer be within --samples.",
             show_default=False,
         ),
     ] = False
     confidence: Confidence = 0.95
     timeout: Annotated[
         Option,
-        Parameter(help="Seconds after which a call is cut off; that is an output, too."),
+        Parameter(help="Seconds after which a call is stopped; that counts as an output."),
     ] = None
-    seed: Annotated[
-        int, Parameter(help="Draws all that is drawn; with one seed it always says the same.")
-    ] = 0
+    seed: Annotated[int, Parameter(help="Random seed; the same seed gives the same answer.")] = 0
     folder: Annotated[
         Path | None,
         Parameter(
-            help="Keep finished calls here, so that the same command goes on after it was killed.",
+            help="Checkpoint: keep finished calls here, so that a killed command can go on.",
             show_default=False,
         ),
     ] = None
@@ -162,7 +160,7 @@ def probe(
     function: Annotated[
         str | None,
         Parameter(
-            help="What to call: package.module:function, or path/to/file.py:function.",
+            help="The function to test: path/to/file.py:function, or package.module:function.",
             show_default=False,
         ),
     ] = None,
@@ -170,21 +168,21 @@ def probe(
     *,
     d0: Annotated[
         str | None,
-        Parameter(help="An input, as JSON, or as @file.json; must be given.", show_default=False),
+        Parameter(help="An input, as JSON or as @file.json; required.", show_default=False),
     ] = None,
     d1: Annotated[
         str | None,
         Parameter(
-            help="Its neighbour: the same with one person more, say; must be given.",
+            help="A neighbouring input, with one person more, say; required.",
             show_default=False,
         ),
     ] = None,
     command: Annotated[
         str | None,
         Parameter(
-            help="A program to probe instead of a function. For every call it reads one line, "
-            '{"data": ..., "seed": 123}, and prints one line of JSON, its output. The seed is new '
-            "each time; using it is optional.",
+            help="A program to test instead of a function. For every call it reads a line "
+            '{"data": ..., "seed": 123} and prints its output as one line of JSON. The seed is new '
+            "for each call; using it is optional.",
             show_default=False,
         ),
     ] = None,
@@ -195,28 +193,29 @@ def probe(
     knowledge: Knowledge = Knowledge(),
     filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
+    verbose: Verbose = False,
     output: Output = Output(),
 ) -> int:
-    r"""Whether code keeps its privacy claim: call it often on two inputs, and tell them apart.
+    r"""Test whether code keeps its privacy claim: call it often on two neighbouring inputs.
 
-    The function is called as function(data), with data as JSON has it: lists, numbers, texts,
-    dictionaries. If it has a parameter rng, it is handed a NumPy generator; if it has a parameter
-    size, it is asked for many outputs at once. Outputs may be anything. What takes a table, or
-    more than data, needs a function around it: def f(rows): return mean(pd.DataFrame(rows), 1.0).
+    Give a function, two neighbouring inputs as JSON (data with and without one person, say), and
+    the claim:
 
-    The two inputs must be neighbours, such as data with and without one person.
-
-    The exit code is 1 if the claim is refuted, 0 if not, 3 if nothing can be judged: where calls
-    share noise, the code ends its process, or no outcome of so few calls could refute the claim.
-    The code runs in a process of its own, with your rights.
-
-    What an attacker knows beforehand changes no verdict: a report says what the claim means to it.
-
-    For example:
-
-        tellapart probe mycode.release:noisy_count \
+        tellapart probe release.py:noisy_count \
             --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1
-        tellapart probe release.py:noisy_mean \
+
+    The function is called as function(data); a parameter rng is given a NumPy generator,
+    and a parameter size is asked for many outputs at once. Outputs may be anything. What takes a
+    table, or more than data, needs a wrapper: def f(rows): return mean(pd.DataFrame(rows), 1.0).
+
+    The code runs in a process of its own, with your rights. Exit code: 1 if the claim is refuted,
+    0 if not, 3 for no verdict (calls share noise, the code ends its process, or there are too few
+    calls for any outcome to refute the claim). The attacker's prior changes no verdict; it is used
+    in the report.
+
+    More examples:
+
+        tellapart probe mycode.release:noisy_mean \
             --d0 @without.json --d1 @with.json \
             --mechanism gaussian --sigma 2 --report probe.html
         tellapart probe --command './release --fast' \
@@ -224,8 +223,8 @@ def probe(
     """
     if (function is None) == (command is None):
         raise InvalidArgument(
-            "one thing to probe must be given: package.module:function, path/to/file.py:function, "
-            "or --command './program'"
+            "one function or program must be given: path/to/file.py:function, "
+            "package.module:function, or --command './program'"
         )
     (absent, d0_file), (present, d1_file) = load_value("--d0", d0), load_value("--d1", d1)
     claim, name, deltas = _claim(mechanism, values, at_delta)
@@ -234,7 +233,7 @@ def probe(
     if output.plot is not None and calling.until_decided:
         rule = "be left out with --until-decided, which shows no curve"
         refuse("--plot", rule, str(output.plot))
-    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas)
+    answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
     with terminal.working("calling") as progress:
         question = _Question((absent, present), mechanism, values, calling)
 

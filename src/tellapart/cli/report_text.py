@@ -29,14 +29,14 @@ from tellapart.report.checklist import checked
 _LINES = 12
 
 Confidence = Annotated[
-    float, Parameter(help="Least chance that nothing at all is falsely claimed, below 1.")
+    float, Parameter(help="Family-wise confidence of all that is shown, below 1.")
 ]
 Claimed = Annotated[
     str | None,
     Parameter(
         group=MECHANISM,
-        help=f"The mechanism that is claimed, as name:key=value or with its parameters below: "
-        f"{', '.join(KINDS)}. Without it --epsilon, --delta, --mu or --zcdp are the claim.",
+        help="The claimed mechanism, as name:key=value or with its parameters below; without it, "
+        f"--epsilon and --delta (or --mu, or --zcdp) are the claim. Names: {', '.join(KINDS)}.",
         show_default=False,
     ),
 ]
@@ -44,25 +44,25 @@ Page = Annotated[
     Path | None,
     Parameter(
         group=OUTPUT,
-        help="Also write a page, such as out.html, and the same as out.json beside it.",
+        help="Also write a privacy report, such as out.html, with its data beside it in out.json.",
         validator=ends_in("--report", ".html", ".html", ".htm"),
         show_default=False,
     ),
 ]
 
 
-@Parameter(name="*", group=Group("What people say, for a report", sort_key=5))
+@Parameter(name="*", group=Group("Statements for the privacy report", sort_key=5))
 @dataclass(frozen=True)
 class ReportAnswers:
-    """What only people know of a release, and a report should say."""
+    """What only people know of a release, for its report."""
 
     unit: Annotated[
-        str, Parameter(help='What is protected: "one patient".', show_default=False)
+        str, Parameter(help='The unit of privacy, such as "one patient".', show_default=False)
     ] = ""
     answer: Annotated[
         tuple[str, ...],
         Parameter(
-            help="An answer to the checklist, as key=text; may be given often. The keys: "
+            help="An answer to the checklist, as key=text; may be repeated. Keys: "
             f"{', '.join(key for key in QUESTIONS if key != 'unit')}.",
             show_default=False,
             negative="",
@@ -93,6 +93,7 @@ class AuditAnswer:
     answers: Mapping[str, str]
     prior: float
     deltas: Deltas
+    verbose: bool = False
 
     @classmethod
     def asked(
@@ -102,11 +103,12 @@ class AuditAnswer:
         about: ReportAnswers,
         knowledge: Knowledge,
         deltas: Deltas,
+        verbose: bool = False,
     ) -> AuditAnswer:
         """From the options of a command."""
         page = None if report is None else writing.target(report)
         prior = knowledge.prior_inside()
-        return cls(page, output, about.unit, about.answers(), prior, deltas)
+        return cls(page, output, about.unit, about.answers(), prior, deltas, verbose)
 
     def give(
         self,
@@ -141,7 +143,7 @@ class AuditAnswer:
                     answers=self.answers,
                 )
         data = {} if report is None else report.data()
-        self.output.say(data, lambda console: text(console, summary))
+        self.output.say(data, lambda console: text(console, summary, verbose=self.verbose))
         if report is not None:
             written(report, self.page, self.output)
         self.output.draw(lambda: _picture(result))
@@ -163,8 +165,8 @@ def written(report: Report, page: Path | None, output: Output) -> None:
     output.tell(f"Report: {page} and {page.with_suffix('.json')}")
 
 
-def text(console: Console, summary: AuditSummary) -> None:
-    """The verdict first, then what it cost and what it rests on."""
+def text(console: Console, summary: AuditSummary, *, verbose: bool = False) -> None:
+    """The verdict first; then budget and assumptions, a line each unless all of them are wanted."""
     terminal.title(console, summary.headline)
     for sentence in summary.reasons:
         terminal.line(console, sentence)
@@ -174,23 +176,47 @@ def text(console: Console, summary: AuditSummary) -> None:
         head = ("", "value", "where") if described else ("", "at least", "basis")
         rows = ((row.what, row.words, row.basis) for row in summary.shown)
         terminal.table(console, [head, *rows])
+    if verbose:
+        _in_full(console, summary)
+        return
+    console.print()
+    if summary.ledger is not None and not summary.bayesian:
+        tests = f"{summary.ledger.tests:,} test{'s' if summary.ledger.tests > 1 else ''}"
+        terminal.line(console, f"{_budget(summary.ledger)}: {tests} share it (Bonferroni).")
+    terminal.line(console, f"Experimental design: {_design(summary)}.")
+    if summary.brief:
+        terminal.line(console, f"Assumptions: {summary.brief}")
+        terminal.hint(console, "--verbose: the whole multiple-testing budget and all assumptions")
+
+
+def _in_full(console: Console, summary: AuditSummary) -> None:
     if summary.ledger is not None and not summary.bayesian:
         console.print()
-        spent = f"How the {percent(summary.ledger.level)} were spent"
-        terminal.title(console, spent, "(the chance of any false claim)")
+        terminal.title(console, _budget(summary.ledger))
         for line in _ledger(summary.ledger):
             terminal.item(console, line)
     console.print()
-    terminal.title(console, "What this rests on", f"{summary.design}, {summary.counted}")
+    terminal.title(console, "Experimental design", _design(summary))
     terminal.line(console, f"{summary.sample[0].upper()}{summary.sample[1:]}.")
-    for sentence in summary.assumptions:
-        terminal.item(console, sentence)
+    if summary.assumptions:
+        console.print()
+        terminal.title(console, "Assumptions")
+        for sentence in summary.assumptions:
+            terminal.item(console, sentence)
+
+
+def _design(summary: AuditSummary) -> str:
+    return f"{summary.design}, {summary.counted}" if summary.counted else summary.design
+
+
+def _budget(ledger: Ledger) -> str:
+    return f"Multiple-testing budget (α = {percent(ledger.level)})"
 
 
 def _ledger(ledger: Ledger) -> list[str]:
-    """Every look with its share; many of them summed up."""
+    """Every test with its level; many of them summed up."""
     entries, rest = ledger.abridged(_LINES)
     lines = [str(entry) for entry in entries]
     if rest is not None:
-        lines.append(f"and {rest.looks:,} looks more, {rest.spent:.3g} together")
-    return [*lines, *(f"free: {what}" for what in ledger.free)]
+        lines.append(f"and {rest.looks:,} further tests, {rest.spent:.3g} together")
+    return [*lines, *ledger.free]

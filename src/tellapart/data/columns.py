@@ -144,11 +144,11 @@ def _from_objects(name: str, values: Any, place: Place) -> Array:
         refuse(name, DOUBLE, max(values, key=abs), "")
 
 
-def both_sides(where: str, members: int, others: int) -> None:
+def both_sides(where: str, members: int, non_members: int) -> None:
     """Refuse scores of one side alone: nothing can be told apart from nothing."""
-    for name, value, count in (("members", 1, members), ("others", 0, others)):
+    for name, value, count in (("members", 1, members), ("non-members", 0, non_members)):
         if count == 0:
-            rows = f"{members + others:,} rows"
+            rows = f"{members + non_members:,} rows"
             raise BadScores(f"{where} must have rows of {name} (member = {value}), got 0 of {rows}")
 
 
@@ -231,7 +231,7 @@ def refuse_unread(
     """Refuse a column of runs that nobody asked for: it may say that scores are not independent."""
     if _RUN in there and _RUN not in wanted:
         raise BadScores(
-            f"{where} must not have a {what} {_RUN!r} that is not read: name it as the column of "
+            f"{where} must not have {_a(what)} {_RUN!r} that is not read: name it as the column of "
             f"runs ({_RUN}={_RUN!r}, or --{_RUN}-column {_RUN}), or rename it if it holds other "
             "things"
         )

@@ -25,7 +25,8 @@ from tellapart.errors import BadScores
 
 # A list of contents that is longer would be of some ten thousand arrays.
 _LONGEST_LIST = 2**20
-_SIDES = ("members", "others")
+_SIDES = ("members", "non_members")
+_OLD_SIDES = ("members", "others")  # as 0.1 had them
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What bytes that are no archive, or no array, make zipfile and NumPy raise.
@@ -50,7 +51,7 @@ _DAMAGED = (
 def slices(
     sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
 ) -> Iterator[Slice]:
-    """The rows of each file: arrays `members` and `others`, or one array for each column."""
+    """The rows of each file: arrays `members` and `non_members`, or one array for each column."""
     for index, source in enumerate(sources):
         yield _slice(_arrays(source, names, limits), names, source)
         tell("reading", (index + 1) / len(sources))
@@ -90,15 +91,16 @@ def _slice(arrays: Mapping[str, NDArray[Any]], names: Names, source: Source) -> 
     def place(row: int) -> str:
         return f"in row {row} of {source} (counted from 0)"
 
-    if set(_SIDES) == set(arrays):
-        members, others = (columns.scores(name, arrays[name], place) for name in _SIDES)
-        inside = np.repeat([True, False], [members.size, others.size])
-        return Slice(np.concatenate([members, others]), inside)
+    if set(arrays) in (set(_SIDES), set(_OLD_SIDES)):
+        sides = _SIDES if set(_SIDES) == set(arrays) else _OLD_SIDES
+        members, non_members = (columns.scores(name, arrays[name], place) for name in sides)
+        inside = np.repeat([True, False], [members.size, non_members.size])
+        return Slice(np.concatenate([members, non_members]), inside)
     scores = columns.scores(names.score, arrays[names.score], place)
     member = columns.truths(names.member, arrays[names.member], place)
     if member.size != scores.size:
         raise BadScores(
-            f"{names.member} must say of {scores.size} scores who is in,"
+            f"{names.member} must have one label for each of {scores.size} scores,"
             f" got {member.size} in {source}"
         )
     run, group = (
@@ -109,7 +111,7 @@ def _slice(arrays: Mapping[str, NDArray[Any]], names: Names, source: Source) -> 
 
 
 def _arrays(source: Source, names: Names, limits: FileLimits) -> dict[str, NDArray[Any]]:
-    """The arrays that are asked for; all others stay packed."""
+    """The arrays that are asked for; all else stays packed."""
     try:
         with source.opened() as file, zipfile.ZipFile(listed_file := _Listed(file)) as packed:
             listed_file.known = True
@@ -130,16 +132,17 @@ def _arrays(source: Source, names: Names, limits: FileLimits) -> dict[str, NDArr
 def _wanted(there: list[str], names: Names, source: Source) -> dict[str, int]:
     """Where in the archive each array is that will be read."""
     plain = names == Names()
-    if plain and set(_SIDES) <= set(there):
+    sides = next((sides for sides in (_SIDES, _OLD_SIDES) if set(sides) <= set(there)), None)
+    if plain and sides is not None:
         if set(names.wanted.values()) & set(there):
             raise BadScores(
-                f"{source} must have either 'members' and 'others' or an array for each column, "
-                f"has {listed(there)}: keep one of them, or name the column of scores"
+                f"{source} must have either 'members' and 'non_members' or an array for each "
+                f"column, has {listed(there)}: keep one of them, or name the column of scores"
             )
-        return {name: position(there, name, source, "array") for name in _SIDES}
+        return {name: position(there, name, source, "array") for name in sides}
     for name in names.wanted.values():
         if name not in there:
-            also = " (or 'members' and 'others')" if plain else ""
+            also = " (or 'members' and 'non_members')" if plain else ""
             raise columns.no_column(source, name, there, "array", also)
     columns.refuse_unread(there, names.wanted.values(), source, "array")
     return {name: position(there, name, source, "array") for name in names.wanted.values()}

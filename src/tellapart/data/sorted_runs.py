@@ -244,14 +244,14 @@ def _double(keys: Whole) -> Array:
 
 
 class ScoreFile:
-    """Members and others of a score table on disk, each answering questions about ranks.
+    """Members and non-members of a score table on disk, each answering questions about ranks.
 
     The files are read once, into sorted runs in a private temporary folder that takes 8 bytes a
     row (and 8 more for each split) and goes away with the last side that uses it.
     """
 
     members: SortedRuns
-    others: SortedRuns
+    non_members: SortedRuns
 
     def __init__(
         self,
@@ -276,12 +276,12 @@ class ScoreFile:
 
     def _hold(self, slices: Iterable[Slice], where: str) -> None:
         self._folder = PrivateFolder()
-        members, others = RunWriter(self._folder), RunWriter(self._folder)
+        members, non_members = RunWriter(self._folder), RunWriter(self._folder)
         for rows in slices:
             members.add(rows.scores[rows.member])
-            others.add(rows.scores[~rows.member])
-        self.members, self.others = members.done(), others.done()
-        columns.both_sides(where, self.members.count, self.others.count)
+            non_members.add(rows.scores[~rows.member])
+        self.members, self.non_members = members.done(), non_members.done()
+        columns.both_sides(where, self.members.count, self.non_members.count)
 
     def __enter__(self) -> ScoreFile:
         return self

@@ -29,7 +29,7 @@ from tellapart.plot.styling import ATTACK_SEEN, BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
 _LOWEST, _HIGHEST = 1e-7, 1e-3
-_ON_CALLS = ("outputs on d0 taken for d1 (FPR)", "outputs on d1 recognised (TPR)")
+_ON_CALLS = ("FPR: outputs on d0 taken for d1", "TPR: outputs on d1 recognised")
 
 
 @styled
@@ -44,7 +44,7 @@ def audit(
 
     >>> import tellapart as ta
     >>> from tellapart import audit as audits
-    >>> scores = audits.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audits.Scores(members=range(50, 150), non_members=range(100))
     >>> figure = audit(audits.judge(ta.guarantee(epsilon=0.5), audits.many_runs(scores)))
     """
     evidence, verdict = _asked(found, claim)
@@ -59,9 +59,8 @@ def audit(
     least = _least(evidence)
     entries = _panel(dress(left), curves, verdict, evidence, None)
     _panel(dress(right), curves, verdict, evidence, least)
-    left.set_title("all error rates", fontsize=10)
-    few = "few false alarms" if evidence.design is Design.CALLS else "few false accusations"
-    right.set_title(few, fontsize=10)
+    left.set_title("ROC, linear axes", fontsize=10)
+    right.set_title("ROC, logarithmic axes", fontsize=10)
     if verdict is not None:
         figure.suptitle(" ".join(verdict.outcome), fontsize=11, fontweight="bold")
     legend_below(figure, entries)
@@ -95,8 +94,8 @@ def _panel(
     least = log_from or 0.0
     square(axes, least=log_from)
     of_calls = evidence.design is Design.CALLS
-    axes.set(xlabel=_ON_CALLS[0] if of_calls else "false accusations (FPR)")
-    axes.set(ylabel=_ON_CALLS[1] if of_calls else "members found (TPR)")
+    axes.set(xlabel=_ON_CALLS[0] if of_calls else "false-positive rate (FPR)")
+    axes.set(ylabel=_ON_CALLS[1] if of_calls else "true-positive rate (TPR)")
     middle = least**0.5 if log_from else 0.5
     guess(axes, [least, 1], [least, 1])
     along(axes, middle, middle, 45, "guessing")
@@ -121,15 +120,13 @@ def _collision(axes: Axes, claim: CurveLine, shown: CurveLine) -> list[LegendEnt
     fpr = np.unique(np.concatenate([claim.x, shown.x]))
     allowed, reached = (np.interp(fpr, line.x, line.y) for line in (claim, shown))
     if not (reached > allowed).any():
-        words = (
-            "the curve shown does not cross the claim: limits of both rates are wider than the test"
-        )
+        words = "the curve shown does not cross the claim: its limits are wider than the test"
         return [LegendEntry(Line2D([], [], ls="none"), words)]
     fill: dict[str, Any] = {"facecolor": "none", "edgecolor": BLACK, "hatch": "xxxx"}
     axes.fill_between(
         fpr, allowed, reached, where=reached > allowed, interpolate=True, lw=0, zorder=2.5, **fill
     )
-    return [LegendEntry(Patch(lw=0, **fill), "shown, and forbidden by the claim")]
+    return [LegendEntry(Patch(lw=0, **fill), "shown by the evidence, excluded by the claim")]
 
 
 def _mark(axes: Axes, finding: Finding, least: float) -> list[LegendEntry]:
@@ -139,11 +136,7 @@ def _mark(axes: Axes, finding: Finding, least: float) -> list[LegendEntry]:
     x, y = (max(rate, least) for rate in finding.at)
     cross: dict[str, Any] = {"color": BLACK, "mec": "white", "ms": 11, "zorder": 5}
     (mark,) = axes.plot(x, y, "X", clip_on=False, **cross)
-    return [
-        LegendEntry(
-            mark, f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed"
-        )
-    ]
+    return [LegendEntry(mark, f"REFUTED here: {finding.significance}")]
 
 
 def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[LegendEntry]:
@@ -153,7 +146,7 @@ def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[Legend
     if not points.size:
         return []
     (dots,) = axes.plot(*points.T, ls="none", zorder=4, **ATTACK_SEEN)
-    return [LegendEntry(dots, "rates observed in the samples, where the audit looked")]
+    return [LegendEntry(dots, "observed rates, at the tested thresholds")]
 
 
 def _looked(evidence: Evidence) -> Iterator[tuple[float, float]]:

@@ -116,7 +116,7 @@ def frontier(
     """What less risk costs: each measure against the error of the answer.
 
     The error is the half-width of the interval that covers 95 % of the noise; as many points as
-    have room carry their parameter, on top. Where the answer is no number, the parameter itself is
+    have room carry their parameter, on top. Where the answer is not finite, the parameter itself is
     the axis. ``chosen`` is the parameter of one row, to be marked; each of ``limits`` is a line,
     and where all of them are kept is shaded.
 

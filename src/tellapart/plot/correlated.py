@@ -48,7 +48,7 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
         (line,) = page.axes.plot(times, values, color=look.colour, ls=look.dashes)
         entries.append(LegendEntry(line, name))
     (own,) = page.axes.plot(times, leaked.epsilons, color=GREY, lw=1.2, ls=":")
-    entries.append(LegendEntry(own, "that time's own release, as if nothing hung together"))
+    entries.append(LegendEntry(own, "that time's own release, as if records were independent"))
     if supremum is not None and math.isfinite(_checks.at_least_zero(supremum=supremum)):
         entries.append(
             LegendEntry(
@@ -112,7 +112,7 @@ def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
         )
         for row in listed
     ]
-    words = {_KEPT: "keeps its promise, if its model is true", _BROKEN: "does not, in general"}
+    words = {_KEPT: "keeps this ε if its model is true", _BROKEN: "does not, in general"}
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 

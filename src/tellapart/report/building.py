@@ -28,8 +28,8 @@ from tellapart.report.model import Input, Made, Report, Traced
 from tellapart.risk.catalogue import FPR, PRIOR
 
 _NO_EVIDENCE = (
-    "This says what is claimed and what that means. It holds no evidence that any code keeps the "
-    "claim: an audit of attack scores, or a probe of the code, looks for evidence against it."
+    "This report says what is claimed and what that means. It holds no evidence that any code "
+    "keeps the claim: `tellapart audit` and `tellapart probe` test it."
 )
 
 
@@ -178,7 +178,7 @@ def _read(claim: Subject, options: ReportOptions) -> tuple[ClaimReading | None, 
 def _curves(result: Evidence | Metrics) -> Mapping[str, Traced]:
     if isinstance(result, Evidence):
         return curve_points.traced(result, None)
-    errs = "rates of this attack on these scores: nothing follows for any other"
+    errs = "rates of this attack on these scores: no bound on other attacks"
     return {"attack": Traced("the attack, as measured", "measured", errs, result.roc)}
 
 
@@ -195,7 +195,7 @@ def _short(summary: AuditSummary, made: Made) -> Report:
         design=summary.design,
         sample=summary.sample,
         members=summary.members,
-        others=summary.others,
+        non_members=summary.non_members,
         calls=summary.calls,
         confidence=None if evidence is None else evidence.confidence,
         method=None if evidence is None else evidence.method,
@@ -212,7 +212,7 @@ def _short(summary: AuditSummary, made: Made) -> Report:
 
 
 def _power(verdict: Verdict) -> tuple[str | None, float | None]:
-    """What would have been found; nothing where the evidence cannot say."""
+    """The power of the test; nothing where the evidence cannot say."""
     if not verdict.evidence.can_refute:
         return None, None
     with suppress(Unsupported):

@@ -27,7 +27,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Made:
-    """How to make the report again: the command, its inputs, the seed and the versions used."""
+    """How to reproduce the report: the command, its inputs, the seed and the versions used."""
 
     command: str
     inputs: tuple[Input, ...]
@@ -79,7 +79,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Displayed):
-    """What is claimed and what it means, what an audit says of it, and what that rests on.
+    """What is claimed and what it means, what an audit says of it, and under which assumptions.
 
     ``unit`` is what is protected and ``neighbours`` which data sets must look alike, where
     anybody said so. ``refuted`` is None where no claim was judged, or where no
@@ -103,7 +103,7 @@ class Report(Displayed):
     design: str | None = None
     sample: str | None = None  # what one score, or one output, is of
     members: int | None = None
-    others: int | None = None
+    non_members: int | None = None
     calls: int | None = None  # on each input, where a mechanism was called
     confidence: float | None = None
     method: str | None = None
@@ -123,7 +123,7 @@ class Report(Displayed):
 
     @property
     def bayesian(self) -> bool:
-        """Whether all it shows rests on a prior, so that no chance of a false claim was spent."""
+        """Whether all it shows depends on a prior, so that no error rate is bounded."""
         return self.summary is not None and self.summary.bayesian
 
     @property

@@ -83,7 +83,7 @@ def figure_seven() -> Picture:
         title="Figure 7. An attacker who also knows the past (ρ_p = 0.2, ρ_c = ρ_t = 0.1)",
         shows=f"(a) {_test(TIME)} (b) {_lines(TIME, 'prior and records')}",
         differs="The caption of (b) says F1-score and the text says PR-relation, so both are here. "
-        f"Eq. 24 prints 4β²ε for 4β²e^ε: at ε = 3 that gives F1 = {wrong:.4f}, less than accusing "
+        f"Eq. 24 prints 4β²ε for 4β²e^ε: at ε = 3 that gives F1 = {wrong:.4f}, less than flagging "
         f"everyone ({_score(0.0, TIME):.4f}); the right value is {correct:.4f}.",
         figure=figure,
     )
@@ -98,11 +98,11 @@ def figure_eight() -> Picture:
     return Picture(
         name="figure-8",
         title="Figure 8. F1 of the best attack under four kinds of knowledge",
-        shows="The largest F1 against ε; dots mark where the best attack stops accusing everyone.",
+        shows="The largest F1 against ε; dots mark where the best attack stops flagging everyone.",
         differs="The four curves belong to four populations, with "
         + ", ".join(f"{who.gamma:.3g}" for _, who in _KNOWLEDGE)
-        + f" outsiders per member. Accusing everyone, which takes no output at all, scores {always}"
-        " in them; left of the dots the whole gap is this base rate.",
+        + f" non-members per member. Flagging everyone, which takes no output at all, scores "
+        f"{always} in them; left of the dots the whole gap is this base rate.",
         figure=figure,
     )
 
@@ -120,7 +120,7 @@ def _precision(axes: Axes, who: Adversary, before: Adversary) -> None:
     known, less = f"{who.gamma:.3g}", f"{before.gamma:.3g}"
     axes.legend(
         handles=[
-            Line2D([], [], color=GREY, label=f"γ = {known} outsiders per member"),
+            Line2D([], [], color=GREY, label=f"γ = {known} non-members per member"),
             Line2D([], [], color=GREY, ls="--", lw=1.2, label=f"γ = {less}"),
         ],
         loc="lower left",
@@ -158,7 +158,7 @@ def _at(curve: TradeoffCurve, who: Adversary) -> float:
 def _test(who: Adversary) -> str:
     _, tpr, right = drawing.shares(who.prior)
     return (
-        f"The two densities, each times its prior, for ε = 1 and {who.gamma:.3g} outsiders per "
+        f"The two densities, each times its prior, for ε = 1 and {who.gamma:.3g} non-members per "
         f"member; θ is where they cross, which makes precision {right:.3f} at recall {tpr:.3f}."
     )
 

@@ -127,5 +127,5 @@ def draw_scores(axes: Axes, lines: Sequence[Scored], *, first: int = 0) -> None:
 
 
 def turning_point(weight: float, prior: float = 0.5) -> float:
-    """The ε up to which the best attack accuses everyone: log(1 + β²/γ)."""
+    """The ε up to which the best attack flags everyone: log(1 + β²/γ)."""
     return math.log1p(weight**2 * prior / (1 - prior))

@@ -108,7 +108,7 @@ def figure_three() -> Picture:
         shows="(a) Precision against recall; each curve is flat up to recall ½, at 1/(1 + e^−ε) "
         f"({flat:.4f} for ε = 1). (b) The largest F-score against ε for the weights β of Table 1; "
         "a dot marks the turning point log(1 + β²).",
-        differs="Eq. 12 is right as published. Left of its dot the best attack accuses everyone "
+        differs="Eq. 12 is right as published. Left of its dot the best attack flags everyone "
         "and no smaller ε lowers the F-score: four cells of Table 1 print that turning point for "
         "bounds that lie below the flat part.",
         figure=figure,
@@ -280,7 +280,7 @@ def regions_delta() -> Picture:
     return Picture(
         name="regions-delta",
         title="Regions of several (ε, δ)",
-        shows="A share δ of the members may be found with no false accusation at all.",
+        shows="A share δ of the members may be found with no false positive at all.",
         differs="The post on attackers calls the strip that opens at ε = 0 a zone of “perfect "
         "privacy”; it is a zone of tolerated leakage. With δ = 0.1 its area is "
         f"{tolerated.area():.2f} instead of 0, and an attacker’s advantage may be {gained:.1f}.",
@@ -334,7 +334,7 @@ def _draw(axes: Axes, title: str, corners: Array, words: tuple[str, str]) -> Non
         axes.annotate(word, (x, y), xytext=(0, 8), textcoords="offset points", ha="center")
     axes.set_title(title)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    axes.set(xlabel="false accusations (FPR)", ylabel="members missed (FNR)")
+    axes.set(xlabel="false-positive rate (FPR)", ylabel="members missed (FNR)")
 
 
 def _wedge(right: PrivacyRegion, printed: Array) -> tuple[Array, Array]:

@@ -49,7 +49,7 @@ _MEANINGS = {
     CellVerdict.EXACT: "the exact value, whether rounded or cut to two decimals",
     CellVerdict.ROUNDED_UP: "the nearest value, but the attack on the printed ε exceeds the bound",
     CellVerdict.TRUNCATED: "cut to two decimals: safe, though not the nearest value",
-    CellVerdict.IMPOSSIBLE: "no ε keeps this bound: accusing everyone exceeds it even at ε = 0",
+    CellVerdict.IMPOSSIBLE: "no ε keeps this bound: flagging everyone exceeds it even at ε = 0",
     CellVerdict.DASH_RIGHT: "no ε keeps this bound, and none is printed",
     CellVerdict.TOO_LARGE: (
         "larger than any rounding: the attack on the printed ε exceeds the bound"

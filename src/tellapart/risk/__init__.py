@@ -7,6 +7,18 @@ Measures are plain functions of a curve, so anyone can add their own. A curve fr
 from typing import TYPE_CHECKING
 
 from tellapart import _moved
+from tellapart.risk.attackers import (
+    attribute_inference,
+    blind_estimate,
+    blind_guess,
+    blind_singling_out,
+    extra_cost,
+    guess,
+    predicate_weight,
+    reconstruction,
+    reidentification,
+    singling_out,
+)
 from tellapart.risk.catalogue import summary
 from tellapart.risk.decisions import (
     bayes_error,
@@ -29,20 +41,30 @@ from tellapart.risk.sentences import words
 
 __all__ = [
     "advantage",
+    "attribute_inference",
     "auc",
     "bayes_error",
     "best_decision",
+    "blind_estimate",
+    "blind_guess",
+    "blind_singling_out",
     "epsilon",
+    "extra_cost",
     "f_score",
     "gaussian_mu",
     "gdp",
+    "guess",
     "laplace_epsilon",
     "least_epsilon",
     "max_posterior",
     "posterior",
     "ppv",
     "precision",
+    "predicate_weight",
     "rates_from_precision",
+    "reconstruction",
+    "reidentification",
+    "singling_out",
     "success",
     "summary",
     "tpr",

@@ -17,6 +17,7 @@ from tellapart._numeric.text import Scale, fixed
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.risk.attackers import attribute_inference, reconstruction, singling_out
 from tellapart.risk.decisions import (
     bayes_error,
     check_weight,
@@ -38,7 +39,8 @@ _ROUNDING = 1e-13
 class Argument:
     """An attacker's parameter that measures take: its default, check, option and dial.
 
-    Without the help text ``option`` the commands have options of their own for it.
+    Without the help text ``option`` the commands have options of their own for it. One that is
+    ``required`` has no default but on a dial: measures that take it are read where it is given.
     """
 
     key: str
@@ -49,6 +51,7 @@ class Argument:
     ends: tuple[str, str]
     option: str = ""
     check: Callable[..., float] = _checks.inside_unit
+    required: bool = False
 
 
 PRIOR = Argument(
@@ -98,6 +101,39 @@ DELTA = Argument(
 )
 
 
+BASELINE = Argument(
+    "baseline",
+    0.01,
+    "baseline: how often the best guess without the output is right",
+    1e-6,
+    0.9,
+    ("hard to guess", "easy to guess"),
+    option="How often the best blind guess is right, by someone who knows all other records.",
+    required=True,
+)
+PREDICATE_WEIGHT = Argument(
+    "predicate_weight",
+    1e-6,
+    "weight: how likely a description is to fit a person",
+    1e-12,
+    0.1,
+    ("rare description", "common description"),
+    option="How likely a description is to fit a person, for singling out.",
+    required=True,
+)
+PEOPLE = Argument(
+    "people",
+    1000.0,
+    "number of people in the data",
+    1,
+    1e9,
+    ("few people", "many people"),
+    option="Number of people in the data, for singling out.",
+    check=lambda people: float(_checks.whole(1, 10**15, people=people)),
+    required=True,
+)
+
+
 @dataclass(frozen=True)
 class LimitRange:
     """How much of a risk can be accepted: its help text and label, where a dial starts and ends.
@@ -122,7 +158,8 @@ class Measure:
     arguments; a ``meaning`` that is a function takes the value and the arguments. One with a
     ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
     every curve, it is proved to be larger for a larger prior. A ``detail`` is left out of short
-    tables, unless someone asks about its arguments.
+    tables, unless someone asks about its arguments. ``bound_only``: even of an exact curve it is
+    a bound, and has no meaning for what an attack has shown.
     """
 
     key: str
@@ -134,6 +171,12 @@ class Measure:
     grows_with_prior: bool = False
     limit: LimitRange | None = None
     detail: bool = False
+    bound_only: bool = False
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Arguments without a default: it is asked only where they are given."""
+        return tuple(each.key for each in self.arguments if each.required)
 
     @property
     def limit_key(self) -> str:
@@ -144,7 +187,8 @@ class Measure:
 
     def baseline(self, **arguments: float) -> float:
         """What an attacker without the output has: the measure under perfect privacy."""
-        return float(self.function(nothing(), **arguments))
+        blind = self.function(nothing(), **arguments)
+        return float(getattr(blind, "baseline", blind))
 
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve beside its baseline, and on which side the truth lies."""
@@ -153,7 +197,8 @@ class Measure:
             self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
         )
         up = self.smaller_is_worse == (curve.bound is Bound.UPPER)
-        relation = "=" if curve.bound is Bound.EXACT else "≤" if up else "≥"
+        exact = curve.bound is Bound.EXACT and not self.bound_only
+        relation = "=" if exact else "≤" if up else "≥"
         name, baseline = self.name.format(**arguments), self.baseline(**arguments)
         return Reading(self.key, name, value, relation, meaning, up, baseline)
 
@@ -174,6 +219,12 @@ def _error_meaning(value: float, *, prior: float) -> str:
     blind = fixed(min(prior, 1 - prior), up=False)
     return f"error rate of the best attack; guessing blindly gives {blind}"
 
+
+def _singling_out(curve: TradeoffCurve, predicate_weight: float, people: float) -> float:
+    return singling_out(curve, weight=predicate_weight, people=int(people))
+
+
+_singling_out.__name__ = "singling_out"
 
 MEASURES: dict[str, Measure] = {
     measure.key: measure
@@ -320,6 +371,45 @@ MEASURES: dict[str, Measure] = {
             (DELTA,),
             limit=LimitRange("ε at --delta.", "ε at a δ", 1.0, 0.01, 20, most=math.inf),
         ),
+        Measure(
+            "reconstruction",
+            reconstruction,
+            "reconstruction, baseline {baseline:g}",
+            "how often a record is reconstructed, at most",
+            (BASELINE,),
+            limit=LimitRange(
+                "How often a record is reconstructed, with --baseline.",
+                "reconstruction: how often a record is guessed",
+                0.02,
+                1e-6,
+                1,
+            ),
+            bound_only=True,
+        ),
+        Measure(
+            "attribute_inference",
+            attribute_inference,
+            "attribute inference, baseline {baseline:g}",
+            "how often an attribute is guessed, at most",
+            (BASELINE,),
+            limit=LimitRange(
+                "How often an attribute is guessed, with --baseline.",
+                "attribute inference: how often an attribute is guessed",
+                0.02,
+                1e-6,
+                1,
+            ),
+            bound_only=True,
+            detail=True,
+        ),
+        Measure(
+            "singling_out",
+            _singling_out,
+            "singling out, weight {predicate_weight:g}, of {people:g} people",
+            "how often a description fits exactly one person, at most",
+            (PREDICATE_WEIGHT, PEOPLE),
+            bound_only=True,
+        ),
     )
 }
 
@@ -398,7 +488,9 @@ class Reading(NamedTuple):
 def essential(readings: Sequence[Reading], asked: Mapping[str, float]) -> tuple[Reading, ...]:
     """The readings of a short table: details only where someone asked about their arguments."""
     known = arguments()
-    own = {key for key, value in asked.items() if value != known[key].default} - {PRIOR.key}
+    own = {
+        key for key, value in asked.items() if known[key].required or value != known[key].default
+    } - {PRIOR.key}
     details = {
         measure.key
         for measure in MEASURES.values()
@@ -444,11 +536,18 @@ def summary(
     known = arguments()
     if unknown := sorted(set(others) - set(known)):
         raise TypeError(f"summary() got an unexpected keyword argument {unknown[0]!r}")
-    given = {name: argument.default for name, argument in known.items()} | given | others
-    checked = {name: known[name].check(**{name: value}) for name, value in given.items()}
+    usual = {name: each.default for name, each in known.items() if not each.required}
+    given = usual | given | others
+    checked = {
+        name: known[name].check(**{name: value})
+        for name, value in given.items()
+        if value is not None or name in usual
+    }
     further = [_checks.probability(delta=at) for at in more]
     readings: list[Reading] = []
     for measure in MEASURES.values():
+        if not checked.keys() >= set(measure.needs):
+            continue
         asked = {argument.key: checked[argument.key] for argument in measure.arguments}
         readings.append(measure.reading(curve, **asked))
         if measure.key == "epsilon":

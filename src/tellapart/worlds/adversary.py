@@ -41,7 +41,7 @@ class Adversary:
 
     @classmethod
     def with_odds(cls, gamma: float) -> Self:
-        """From gamma = (1 − prior)/prior, the number of outsiders per member."""
+        """From gamma = (1 − prior)/prior, non-members per member."""
         return cls(1 / (1 + _checks.at_least_zero(gamma=gamma)))
 
     @classmethod
@@ -67,7 +67,7 @@ class Adversary:
 
     @property
     def gamma(self) -> float:
-        """Outsiders per member: (1 − prior)/prior."""
+        """Non-members per member: (1 − prior)/prior."""
         return (1 - self.prior) / self.prior if self.prior else float("inf")
 
     @property

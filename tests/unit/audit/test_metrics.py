@@ -61,7 +61,7 @@ def test_every_number_as_a_loop_would_find_it(seed, held):
 
 
 @given(SIDE, SIDE)
-def test_lower_scores_accuse_as_turned_ones_would(members, others):
+def test_lower_scores_flag_as_turned_ones_would(members, others):
     lower = metrics(Scores(members, others, Orientation.LOWER))
     turned = metrics(Scores([-s for s in members], [-s for s in others]))
     assert lower.auc == turned.auc
@@ -103,10 +103,10 @@ def test_no_epsilon_no_verdict_no_curve():
             with pytest.raises(Unsupported) as refused:
                 ask(*given_)
             assert str(refused.value) == (
-                "these numbers describe one attack on these scores and bound no ε: nobody drew who"
-                " is a member, so the difference may lie in the data and not in what a model leaks;"
+                "these numbers describe one attack on these scores and bound no ε: membership was"
+                " not randomised, so members may differ from non-members in more than membership;"
                 " an audit needs records whose inclusion was drawn at random (audit.one_run), or"
-                " scores each of a training of its own (audit.many_runs)"
+                " a training of its own for each score (audit.many_runs)"
             )
     assert not hasattr(found, "epsilon")
     assert not isinstance(found, tellapart.TradeoffCurve)
@@ -115,11 +115,11 @@ def test_no_epsilon_no_verdict_no_curve():
 @pytest.mark.parametrize(("models", "said"), [(1, "one model"), (64, "64 models")])
 def test_what_was_attacked_is_said(models, said):
     ids = np.arange(128) % models
-    found = metrics(Scores(range(128), range(128), member_runs=ids, other_runs=ids))
+    found = metrics(Scores(range(128), range(128), member_runs=ids, non_member_runs=ids))
     assert found.models == models
     assert f"describe one attack on {said} and bound no ε" in str(found)
     told = report.of(found)
-    assert told.headline == f"NO VERDICT: one attack on {said}, described"
+    assert told.headline == f"NO VERDICT: metrics of one attack on {said}"
     assert ("one-model" in str(told.data())) == (models == 1)
     with pytest.raises(Unsupported, match=f"one attack on {said} "):
         found.epsilon_lower()
@@ -128,14 +128,15 @@ def test_what_was_attacked_is_said(models, said):
 def test_in_words():
     found = metrics(Scores([3, 4, 5, 1], [0, 1, 2, 3], Orientation.EITHER), fprs=[0.25])
     assert str(found).splitlines() == [
-        "AUC 0.8125 (4 members, 4 others, higher scores accuse, chosen after looking both ways)",
+        "AUC 0.8125 (4 members, 4 non-members, higher means member, chosen after testing both "
+        "directions)",
         "TPR 0.75 at FPR 0.25 (at most 0.25): score > 2",
         "largest advantage 0.5: score > 2",
         f"T{module.why_no_epsilon(None)[1:]}.",
     ]
     found = metrics(Scores([0, 1], [2, 3], Orientation.LOWER), fprs=[0.01])
     assert str(found).splitlines()[:2] == [
-        "AUC 1.0000 (2 members, 2 others, lower scores accuse)",
+        "AUC 1.0000 (2 members, 2 non-members, lower means member)",
         "TPR 1 at FPR 0 (at most 0.01): score < 2",
     ]
 

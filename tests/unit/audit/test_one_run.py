@@ -150,10 +150,10 @@ def test_who_cannot_be_guessed_one_way_or_in_one_run_is_refused():
     with pytest.raises(ta.Unsupported, match="one way"):
         audit.one_run(audit.Scores(members, others, audit.Orientation.EITHER))
     runs = [np.repeat("a", side.size) for side in (members, others)]
-    same = audit.Scores(members, others, member_runs=runs[0], other_runs=runs[1])
+    same = audit.Scores(members, others, member_runs=runs[0], non_member_runs=runs[1])
     assert audit.one_run(same).tries == audit.one_run(audit.Scores(members, others)).tries
     runs[1][-1] = "b"
-    two = audit.Scores(members, others, member_runs=runs[0], other_runs=runs[1])
+    two = audit.Scores(members, others, member_runs=runs[0], non_member_runs=runs[1])
     with pytest.raises(ta.Unsupported, match="there are 2"):
         audit.one_run(two)
     with pytest.raises(ta.InvalidArgument, match="fair coin"):

@@ -104,7 +104,7 @@ def test_a_file_answers_as_a_sample_does(rows, values, files, tiny, tmp_path):
     paths = [tmp_path / f"{index}.parquet" for index in range(files)]
     with ScoreFile(paths) as file:
         assert_same(file.members, RankedScores([v for v, inside in rows if inside]), values)
-        assert_same(file.others, RankedScores([v for v, inside in rows if not inside]), values)
+        assert_same(file.non_members, RankedScores([v for v, inside in rows if not inside]), values)
 
 
 @THOROUGH
@@ -112,7 +112,7 @@ def test_a_file_answers_as_a_sample_does(rows, values, files, tiny, tmp_path):
 def test_a_csv_file_loses_no_digit(rows, values, tiny, tmp_path):
     with ScoreFile(written(tmp_path / "scores.csv", rows)) as file:
         assert_same(file.members, RankedScores([v for v, inside in rows if inside]), values)
-        assert_same(file.others, RankedScores([v for v, inside in rows if not inside]), values)
+        assert_same(file.non_members, RankedScores([v for v, inside in rows if not inside]), values)
 
 
 @THOROUGH
@@ -127,7 +127,7 @@ def test_columns_of_floats_and_of_whole_numbers(rows, member, tiny, tmp_path):
     marks = [(value, bool(mark)) for value, mark in marked] if member == pa.bool_() else marked
     with ScoreFile(written(tmp_path / "f.parquet", marks, pa.float32(), member)) as file:
         assert_same(file.members, RankedScores(rows[1::2]), rows)
-        assert_same(file.others, RankedScores(rows[0::2]), rows)
+        assert_same(file.non_members, RankedScores(rows[0::2]), rows)
 
 
 def test_scores_of_whole_numbers_and_decimals(tmp_path):
@@ -140,7 +140,7 @@ def test_one_value_many_times(tiny, tmp_path):
     rows = [(0.5, True)] * 100 + [(0.5, False)] * 99 + [(0.25, False)]
     with ScoreFile(written(tmp_path / "s.parquet", rows)) as file:
         assert_same(file.members, RankedScores([0.5] * 100), [0.5, 0.4, 0.6])
-        assert_same(file.others, RankedScores([0.5] * 99 + [0.25]), [0.5, 0.25, 0.4, 0.6])
+        assert_same(file.non_members, RankedScores([0.5] * 99 + [0.25]), [0.5, 0.25, 0.4, 0.6])
 
 
 @THOROUGH
@@ -148,7 +148,7 @@ def test_one_value_many_times(tiny, tmp_path):
 def test_a_split_of_a_file_loses_and_doubles_nothing(rows, share, seed, tiny, tmp_path):
     rows = rows * 10
     with ScoreFile(written(tmp_path / "s.parquet", rows)) as file:
-        for side in (file.members, file.others):
+        for side in (file.members, file.non_members):
             one, two = side.split(share, seed)
             both = RankedScores(
                 np.concatenate([part.between(-np.inf, np.inf) for part in (one, two)])
@@ -257,14 +257,14 @@ def test_runs_and_groups_come_along(tmp_path):
 
 
 def test_archives_hold_two_sides_or_two_columns(tmp_path):
-    np.savez(tmp_path / "sides.npz", members=[1.0, 2], others=[0.5])
+    np.savez(tmp_path / "sides.npz", members=[1.0, 2], non_members=[0.5])
     np.savez(tmp_path / "rows.npz", score=[1.0, 2, 0.5], member=[True, True, False])
     for name in ("sides", "rows"):
         scores = Scores.read(tmp_path / f"{name}.npz")
         assert scores.members.descending([1, 2]).tolist() == [2, 1]
-        assert scores.others.count == 1
+        assert scores.non_members.count == 1
     both = Scores.read(tmp_path / "*.npz")
-    assert (both.members.count, both.others.count) == (4, 2)
+    assert (both.members.count, both.non_members.count) == (4, 2)
 
 
 def test_paths_patterns_and_lists(tmp_path):
@@ -274,7 +274,7 @@ def test_paths_patterns_and_lists(tmp_path):
     two = written(tmp_path / "b.parquet", ROW)
     assert Scores.read(str(one)).members.count == 2
     assert Scores.read([one, two]).members.count == 4
-    assert Scores.read(str(tmp_path / "**" / "*.parquet")).others.count == 2
+    assert Scores.read(str(tmp_path / "**" / "*.parquet")).non_members.count == 2
 
 
 def test_compressed_and_semicolons_and_spaces(tmp_path):
@@ -383,7 +383,7 @@ def test_every_kind_of_file_is_read_the_way_it_is_told(tmp_path, monkeypatch, or
     frame.to_parquet(tmp_path / "f.parquet")
     frame.to_csv(tmp_path / "f.csv", index=False)
     np.savez(tmp_path / "f.npz", score=frame.score, member=frame.member)
-    np.savez(tmp_path / "sides.npz", members=[1.0, 3], others=[2.0, 4])
+    np.savez(tmp_path / "sides.npz", members=[1.0, 3], non_members=[2.0, 4])
     for name in ("f.parquet", "f.csv", "f.npz", "sides.npz"):
         scores = Scores.read(tmp_path / name, orientation=orientation)
         assert scores.orientation is orientation
@@ -424,11 +424,11 @@ def test_columns_of_a_wrong_type_are_named(tmp_path):
 
 def test_bad_archives_are_named(tmp_path):
     path = tmp_path / "f.npz"
-    np.savez(path, members=[1.0, np.nan], others=[1.0])
+    np.savez(path, members=[1.0, np.nan], non_members=[1.0])
     assert refusal(path) == "members must not be NaN, got nan in row 1 of f.npz (counted from 0)"
     np.savez(path, members=[1.0])
     assert refusal(path) == (
-        "f.npz must have an array 'score' (or 'members' and 'others'), has 'members'"
+        "f.npz must have an array 'score' (or 'members' and 'non_members'), has 'members'"
     )
     np.savez(path, score=[1.0, 2.0], member=[1])
     assert refusal(path) == "member must say of 2 scores who is in, got 1 in f.npz"
@@ -473,7 +473,7 @@ def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    np.savez(tmp_path / "f.npz", members=[1.0], others=[0.0])
+    np.savez(tmp_path / "f.npz", members=[1.0], non_members=[0.0])
     assert Scores.read(tmp_path / "f.npz").members.count == 1
     assert Scores.read(written(tmp_path / "f.csv", ROW)).members.count == 2
     with pytest.raises(Unsupported) as refused:
@@ -490,7 +490,7 @@ def test_a_million_rows_written_by_duckdb(tmp_path):
     with ScoreFile(path) as file:
         ranks = np.unique(np.geomspace(1, whole.members.count, 300).astype(int))
         values = np.linspace(-1, 15000, 3000)
-        for side, wanted in ((file.members, whole.members), (file.others, whole.others)):
+        for side, wanted in ((file.members, whole.members), (file.non_members, whole.non_members)):
             assert np.array_equal(side.descending(ranks), wanted.descending(ranks))
             assert np.array_equal(side.above(values), wanted.above(values))
             assert np.array_equal(side.below(values), wanted.below(values))

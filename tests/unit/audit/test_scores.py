@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit import Orientation, Scores
+from tellapart.audit import Counts, Orientation, Scores
 from tellapart.audit.scores import RankedScores
 from tellapart.data.ranked import Negated, Ranked
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
@@ -117,7 +117,7 @@ def test_a_sample_refuses(ask, message):
     ],
 )
 def test_a_side_may_be_any_list_of_numbers(values):
-    scores = Scores(members=values, others=[0.5])
+    scores = Scores(members=values, non_members=[0.5])
     assert scores.members.descending([1, 2, 3]).tolist() == [3, 2, 1]
     assert scores.orientation is Orientation.HIGHER
 
@@ -153,7 +153,7 @@ def test_a_side_may_be_any_list_of_numbers(values):
 )
 def test_a_bad_side_is_named_with_its_row(members, message):
     with pytest.raises(BadScores) as refused:
-        Scores(members=members, others=[0.0])
+        Scores(members=members, non_members=[0.0])
     assert str(refused.value) == message
 
 
@@ -196,7 +196,7 @@ def frame(request):
 def test_any_table_will_do(frame):
     scores = Scores.from_table(frame(TABLE), run="run", orientation=Orientation.LOWER)
     assert scores.members.ascending([1, 2]).tolist() == [1.0, 2.0]
-    assert scores.others.ascending([1, 2]).tolist() == [0.25, 0.5]
+    assert scores.non_members.ascending([1, 2]).tolist() == [0.25, 0.5]
     assert scores.orientation is Orientation.LOWER
     assert scores.repeated_runs() == {2: 2}
 
@@ -230,7 +230,10 @@ def test_missing_values_in_a_table_are_named(frame):
             {"member": [0.0, 1.0, 0.0, 0.5]},
             "member must be True or False, or 1 or 0, got 0.5 in row 3 (counted from 0)",
         ),
-        ({"member": [1, 1, 1, 1]}, "scores must have rows of others (member = 0), got 0 of 4 rows"),
+        (
+            {"member": [1, 1, 1, 1]},
+            "scores must have rows of non-members (member = 0), got 0 of 4 rows",
+        ),
         (
             {"member": [0, 0, 0, 0]},
             "scores must have rows of members (member = 1), got 0 of 4 rows",
@@ -256,7 +259,7 @@ def test_a_missing_column_says_which_are_there(frame):
 def test_columns_of_a_dict_must_fit():
     with pytest.raises(BadScores) as refused:
         Scores.from_table({"score": [1, 2, 3], "member": [0, 1]})
-    assert str(refused.value) == "member must say of 3 scores who is in, got 2"
+    assert str(refused.value) == "member must have one label for each of 3 scores, got 2"
     with pytest.raises(InvalidArgument) as refused:
         Scores.from_table([1, 2, 3])
     assert str(refused.value) == (
@@ -275,8 +278,8 @@ def test_no_table_package_is_loaded_before_it_is_needed():
 def test_runs_that_occur_twice_are_not_independent():
     assert Scores([1, 2], [0, 0]).independent is None
     assert Scores([1, 2], [0, 0]).repeated_runs() == {}
-    assert Scores([1, 2], [0], member_runs=["a", "b"], other_runs=["c"]).independent is True
-    shared = Scores([1, 2], [0], member_runs=["a", "b"], other_runs=["a"])
+    assert Scores([1, 2], [0], member_runs=["a", "b"], non_member_runs=["c"]).independent is True
+    shared = Scores([1, 2], [0], member_runs=["a", "b"], non_member_runs=["a"])
     assert shared.independent is False
     assert shared.repeated_runs() == {"a": 2}
 
@@ -287,14 +290,14 @@ def test_scores_by_group():
         [0.5, 0.25],
         Orientation.EITHER,
         member_groups=["x", "y", "x"],
-        other_groups=["y", "x"],
+        non_member_groups=["y", "x"],
         member_runs=[1, 2, 1],
-        other_runs=[3, 4],
+        non_member_runs=[3, 4],
     )
     groups = scores.by_group()
     assert list(groups) == ["x", "y"]
     assert groups["x"].members.ascending([1, 2]).tolist() == [2, 3]
-    assert groups["x"].others.ascending([1]).tolist() == [0.25]
+    assert groups["x"].non_members.ascending([1]).tolist() == [0.25]
     assert groups["x"].repeated_runs() == {1: 2}
     assert groups["y"].independent is True
     assert groups["y"].orientation is Orientation.EITHER
@@ -302,28 +305,28 @@ def test_scores_by_group():
 
 def test_groups_and_runs_are_checked():
     with pytest.raises(
-        InvalidArgument, match=r"^member_runs and other_runs must be given together"
+        InvalidArgument, match=r"^member_runs and non_member_runs must be given together"
     ):
         Scores([1], [0], member_runs=[1])
     with pytest.raises(BadScores) as refused:
-        Scores([1, 2], [0], member_groups=[1], other_groups=[1])
+        Scores([1, 2], [0], member_groups=[1], non_member_groups=[1])
     assert str(refused.value) == "member_groups must have one label per score, 2 in all, got 1"
     mixed = np.array(["x", 3], dtype=object)
     with pytest.raises(BadScores) as refused:
-        Scores([1, 2], [0], member_groups=mixed, other_groups=["x"])
+        Scores([1, 2], [0], member_groups=mixed, non_member_groups=["x"])
     assert str(refused.value) == (
         "member_groups must all be str, as the first is, got 3 in row 1 (counted from 0)"
     )
     with pytest.raises(BadScores) as refused:
-        Scores([1, 2], [0], member_groups=["x", "y"], other_groups=["x"]).by_group()
-    assert str(refused.value) == "group 'y' must have members and others, has no others"
+        Scores([1, 2], [0], member_groups=["x", "y"], non_member_groups=["x"]).by_group()
+    assert str(refused.value) == "group 'y' must have members and non-members, has no non-members"
     with pytest.raises(Unsupported) as refused:
         Scores([1], [0]).by_group()
     assert str(refused.value) == (
-        "these scores have no groups: give member_groups and other_groups"
+        "these scores have no groups: give member_groups and non_member_groups"
     )
     with pytest.raises(InvalidArgument, match=r"^runs and groups must come with the scores"):
-        Scores(RankedScores([1]), RankedScores([0]), member_runs=[1], other_runs=[2])
+        Scores(RankedScores([1]), RankedScores([0]), member_runs=[1], non_member_runs=[2])
 
 
 def test_a_split_of_scores_splits_both_sides_apart():
@@ -331,19 +334,19 @@ def test_a_split_of_scores_splits_both_sides_apart():
     scores = Scores(same, same, Orientation.LOWER)
     one, two = scores.split(0.25, seed=3)
     assert (one.members.count, two.members.count) == (250, 750)
-    assert (one.others.count, two.others.count) == (250, 750)
+    assert (one.non_members.count, two.non_members.count) == (250, 750)
     assert one.orientation is two.orientation is Orientation.LOWER
-    assert not np.array_equal(one.members.values, one.others.values)
+    assert not np.array_equal(one.members.values, one.non_members.values)
     assert np.array_equal(scores.split(0.25, seed=3)[0].members.values, one.members.values)
     assert not np.array_equal(scores.split(0.25, seed=4)[0].members.values, one.members.values)
 
 
 def test_sides_turn_so_that_higher_means_member():
     higher, lower = Scores([2], [1]), Scores([1], [2], Orientation.LOWER)
-    assert higher.sides == (higher.members, higher.others)
+    assert higher.sides == (higher.members, higher.non_members)
     members, others = lower.sides
     assert members.descending(1) == -1 > others.descending(1) == -2
-    with pytest.raises(Unsupported, match=r"^which scores speak for membership is not known"):
+    with pytest.raises(Unsupported, match=r"^the score direction is not known"):
         _ = Scores([1], [2], Orientation.EITHER).sides
     with pytest.raises(InvalidArgument, match=r"^orientation must be Orientation.HIGHER or"):
         Scores([1], [2], "higher")
@@ -359,10 +362,40 @@ def test_a_column_that_is_there_twice_is_refused():
 def test_a_group_without_a_date_is_missing(unit):
     days = np.array(["2020-01-01", "NaT"], dtype=f"M8[{unit}]")
     with pytest.raises(BadScores, match="member_groups must not be missing, got None in row 1"):
-        Scores([1.0, 2.0], [0.0, 3.0], member_groups=days, other_groups=days)
+        Scores([1.0, 2.0], [0.0, 3.0], member_groups=days, non_member_groups=days)
 
 
 @pytest.mark.parametrize("member", [[0.0, 1.0], ["0", "1"]])
 def test_members_spelt_like_truths_that_are_none_say_what_is_missing(member):
     with pytest.raises(BadScores, match="be True or False, or 1 or 0 as whole numbers, got"):
         Scores.from_rows([1.0, 2.0], np.array(member))
+
+
+# -- names of 0.1 --------------------------------------------------------------------------------
+
+
+def test_the_old_names_of_non_members_are_accepted(tmp_path):
+    labels = {"member_runs": [1, 2], "member_groups": ["x", "y"]}
+    new = Scores([1, 2], [0], non_member_runs=[3], non_member_groups=["x"], **labels)
+    old = Scores(members=[1, 2], others=[0], other_runs=[3], other_groups=["x"], **labels)
+    assert repr(old) == repr(new)
+    assert old.others is old.non_members
+    assert old.other_runs is old.non_member_runs
+    assert old.other_groups is old.non_member_groups
+    with pytest.raises(
+        InvalidArgument, match=r"^non_members must be given once; others is its old"
+    ):
+        Scores(members=[1], others=[0], non_members=[0])
+    for name in ("others", "non_members"):
+        np.savez(tmp_path / "sides.npz", members=[1.0, 2.0], **{name: [0.5]})
+        assert Scores.read(tmp_path / "sides.npz").non_members.count == 1
+
+
+def test_the_old_names_of_counts_are_accepted():
+    old = Counts(accused_members=9, members=10, accused_others=1, others=20)
+    assert old == Counts(true_positives=9, members=10, false_positives=1, non_members=20)
+    assert (old.accused_members, old.accused_others, old.others) == (9, 1, 20)
+    published = {"precision": 0.9, "recall": 0.45, "members": 1000}
+    assert Counts.from_precision_recall(**published, others=1000) == (
+        Counts.from_precision_recall(**published, non_members=1000)
+    )

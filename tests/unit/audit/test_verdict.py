@@ -72,10 +72,15 @@ def test_verdicts_say_what_was_claimed_and_shown():
     assert verdict.samples_needed == 1
     lines = str(verdict).splitlines()
     assert lines[0] == "REFUTED: the claim ε = 0.5, δ = 1e-05, at 95 % confidence"
-    assert lines[1].startswith("Where: score ")
-    assert "the claim allows" in lines[1]
-    assert lines[2].startswith("Shown: ε ≥ ")
-    assert lines[3].startswith("Power: the best attack on randomised response with ε = ")
+    assert lines[1].startswith("Lower bound: ε ≥ ")
+    assert "at δ = 1e-05 (95 % confidence" in lines[1]
+    assert lines[2].startswith("p-value: p ≤ ")
+    assert "(threshold after correction: " in lines[2]
+    assert lines[3].startswith("Where: score ")
+    assert "the claim allows" in lines[3]
+    assert lines[4].startswith(
+        "Power: with these sample sizes an optimal attack on a mechanism that truly leaks all that"
+    )
 
 
 @each_method
@@ -95,7 +100,7 @@ def test_no_verdict_says_private(claim, method):
     said = str(verdict)
     assert not verdict.refuted
     assert said.startswith("NOT REFUTED: the claim ")
-    assert "This does not show that the claim is true." in said
+    assert "Not refuted does not mean that the claim is true." in said
     assert "is private" not in said
     assert "safe" not in said
 
@@ -216,7 +221,7 @@ def test_a_bayesian_bound_is_no_verdict():
     verdict = audit.judge(
         ta.guarantee(0.1), audit.many_runs(_normal(2.0), method=audit.Credible(1))
     )
-    assert verdict.outcome == ("NO VERDICT", "as a Bayesian bound can refute nothing")
+    assert verdict.outcome == ("NO VERDICT", "as a Bayesian bound cannot refute")
     assert summarise(verdict).refuted is None
 
 
@@ -225,7 +230,10 @@ def test_too_few_samples_say_what_they_would_miss():
         ta.guarantee(epsilon=1.0), audit.many_runs(audit.Scores([1, 2], [0, 0.5]))
     )
     assert verdict.detectable is None
-    assert "not even the best attack on randomised response with ε = 48" in verdict.power
+    assert (
+        "not even an optimal attack on a mechanism that truly leaks all that ε ≥ 48"
+        in verdict.power
+    )
     assert "too few samples" in verdict.power
 
 
@@ -245,7 +253,7 @@ def test_the_strength_found_is_found_and_hardly_less_is_not():
         for s in (strength - 0.02, strength)
     ]
     assert powers[0] < 0.9 <= powers[1]
-    assert f"μ = {0.5 * strength:.3g}" in verdict.power
+    assert f"μ ≥ {0.5 * strength:.3g}" in verdict.power
 
 
 def test_samples_needed_refute_and_much_fewer_do_not():
@@ -321,7 +329,7 @@ def test_mechanisms_are_held_against_their_own_noise_scaled_down():
     mixed = alternative(ta.compose(parts))
     assert "noise" not in mixed.words(2.0)
     pure = alternative(ta.RandomizedResponse(1.0))
-    assert pure.words(1.5) == "randomised response with ε = 1.5"
+    assert pure.words(1.5) == "a mechanism that truly leaks all that ε ≥ 1.5 allows"
     assert pure.curve(1.0).claimed_delta == 0
     assert alternative(ta.guarantee(epsilon=0.0)).curve(1.0).claimed_epsilon == 0
 

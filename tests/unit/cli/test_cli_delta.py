@@ -248,13 +248,13 @@ def test_an_audit_shows_epsilon_at_the_delta_given(claim, scores, call):
     evidence = audit.many_runs(audit.Scores.read(str(scores)))
     start = f"audit {scores} --design many-runs {claim} --delta 1e-3"
     said = " ".join(call(start).split())
-    found = re.search(r"Shown: ε ≥ ([\d.]+) .*?\bat δ = (\S+)\.", said)
+    found = re.search(r"Lower bound: ε ≥ ([\d.]+) at δ = (\S+) \(", said)
     least = evidence.epsilon_lower(1e-3).value
     assert (float(found[1]), float(found[2])) == (pytest.approx(least, abs=1e-4), 1e-3)
-    assert "Also shown" not in said
+    assert "Also:" not in said
     more = " ".join(call(f"{start} --at-delta 1e-2").split())
     least = evidence.epsilon_lower(1e-2).value
-    also = re.search(r"Also shown: ε at δ = 0.01 ≥ ([\d.]+)\.", more)
+    also = re.search(r"Also: ε at δ = 0.01 ≥ ([\d.]+)\.", more)
     assert float(also[1]) == pytest.approx(least, abs=1e-4)
 
 
@@ -278,7 +278,7 @@ def test_a_probe_shows_epsilon_at_the_delta_given(tmp_path, call, monkeypatch):
     said = call(
         "probe noisy.py:f --d0 0 --d1 1 --samples 4000 --mechanism gaussian --sigma 1 --delta 1e-3"
     )
-    assert re.search(r"Shown: ε ≥ .* at δ = 0\.001\.", " ".join(said.split()))
+    assert re.search(r"Lower bound: ε ≥ \S+ at δ = 0\.001 \(", " ".join(said.split()))
 
 
 # -- what could mean two things -----------------------------------------------------------------

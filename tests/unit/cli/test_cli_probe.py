@@ -99,9 +99,16 @@ def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
     code, out, err = run(f"{PROBE} --epsilon 1")
     assert (code, err) == (1, "")
     assert out.startswith("REFUTED: the claim ε = 1, δ = 0, at 95 % confidence\n  Where: output ")
-    parts = ["Where:", "Shown:", "Power:", "How the 5 % were spent", "What this rests on"]
+    parts = [
+        "Lower bound: ε ≥",
+        "p-value: p ≤",
+        "Where:",
+        "Power:",
+        "Multiple-testing budget (α = 5 %)",
+        "Assumptions:",
+    ]
     assert [out.index(one) for one in parts] == sorted(out.index(one) for one in parts)
-    assert "What this rests on  calls, 5,000 calls on each input\n" in out
+    assert "Experimental design: calls, 5,000 calls on each input.\n" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -109,8 +116,8 @@ def test_a_claim_that_stands_is_exit_code_zero_and_not_called_private(run):
     code, out, err = run(f"probe release.py:correct_count {INPUTS} --epsilon 1 --samples 5000")
     assert (code, err) == (0, "")
     assert out.startswith("NOT REFUTED: the claim ε = 1, δ = 0, at 95 % confidence\n")
-    assert "Most telling: output " in out
-    assert "This does not show that the claim is true." in out
+    assert "Strongest event: output " in out
+    assert "Not refuted does not mean that the claim is true." in out
 
 
 @pytest.mark.parametrize("more", ["", "--seed 4", "--until-decided", "--confidence 0.99"])
@@ -232,7 +239,7 @@ def test_a_program_stops_when_decided(parsed):
 ANY = f"{INPUTS} --epsilon 1"
 ONE = "one thing to probe must be given: package.module:function, path/to/file.py:function, or "
 CLAIM = "a claim must be given, such as --epsilon 1"
-UNJUDGED = ("calls are not independent", "until_decided bets against", "no verdict")
+UNJUDGED = ("calls are not independent", "until_decided tests", "no verdict")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +273,7 @@ UNJUDGED = ("calls are not independent", "until_decided bets against", "no verdi
         ),
         (
             f"probe leaves.py:f {ANY}",
-            "no verdict: when it was imported, the code ended its process by itself (SystemExit: 3",
+            "no verdict: when it was imported, the code ended its own process (SystemExit: 3",
         ),
         ("probe", "one thing to probe must be given: package.module:function, path/to/file.py:"),
         ("probe release.py:coin", "--d0 and --d1 must be given: two neighbouring inputs as JSON"),
@@ -300,7 +307,7 @@ UNJUDGED = ("calls are not independent", "until_decided bets against", "no verdi
         ),
         (
             f"probe release.py:coin {INPUTS} --mu 1 --until-decided",
-            "until_decided bets against claims of (ε, δ) alone; leave it out",
+            "until_decided tests claims of (ε, δ) alone; leave it out",
         ),
         (
             f"probe release.py:coin {ANY} --until-decided --plot x.svg",
@@ -314,16 +321,15 @@ UNJUDGED = ("calls are not independent", "until_decided bets against", "no verdi
         ),
         (
             "probe release.py:noisy_count --d0 1 --d1 2 --epsilon 1 --report x.html",
-            "mechanism must return something: every call broke off, and the first one raises "
-            "TypeError: object of type 'int' has no len()",
+            "the function raised on every call: TypeError: object of type 'int' has no len()",
         ),
         (
             f"probe release.py:shared {ANY} --samples 5000 --report x.html",
-            "calls are not independent, cannot judge: ",
+            "no verdict: calls are not independent; ",
         ),
         (
             f"probe release.py:always {ANY} --timeout 0.1 --report x.html",
-            "mechanism must end: none of 3 trial calls on each input did in time",
+            "the function must return in time: none of 3 trial calls on each input did",
         ),
         (
             f"probe --command no-such-program {ANY}",
@@ -341,8 +347,8 @@ UNJUDGED = ("calls are not independent", "until_decided bets against", "no verdi
         ),
         (
             f"probe --command 'sleep 4245' {ANY} --timeout 0.1",
-            "mechanism must end: none of 3 trial calls on each input did in time (a program must "
-            "flush its output after every answer",
+            "the function must return in time: none of 3 trial calls on each input did (a program "
+            "must flush its output after every answer",
         ),
     ],
 )

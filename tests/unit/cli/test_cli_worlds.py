@@ -77,7 +77,8 @@ def row(out, name):
 def test_frameworks_side_by_side(run):
     code, out, err = run("frameworks chain.toml")
     assert (code, err) == (0, "")
-    assert out.startswith("three weeks  the sum with Laplace noise of scale 1\n")
+    assert out.startswith("ε = 3.2974 under this model (Pufferfish); strictest: group privacy, ")
+    assert "The release: the sum with Laplace noise of scale 1." in out
     assert "The data: a chain of 21 records." in out
     true = frameworks.pufferfish(CHAIN, Sum(), ta.Laplace(1)).epsilon
     (shown,) = [float(word) for word in row(out, "Pufferfish").split() if "." in word]
@@ -86,11 +87,11 @@ def test_frameworks_side_by_side(run):
     assert "= 21.0000" in row(out, "group privacy")
     assert row(out, "group privacy").split()[-1] == "yes"
     assert row(out, "Pufferfish").split()[-1] == "no"
-    assert "rather than 0, by output" in out
-    granted = out.split("What each takes for granted")[1]
+    assert "against 0; worst case: " in out
+    granted = out.split("Assumptions")[1]
     assert "  - Pufferfish, dependent DP (probabilistic), inferential privacy" in granted
     assert "Left out\n  - dependent DP (support): 2.1e+06 databases are too many" in granted
-    assert "Impossible" not in out
+    assert "probability 0" not in out
 
 
 def test_frameworks_as_json(run):
@@ -122,7 +123,7 @@ def test_a_policy_is_asked(run):
 
 def test_impossible_secrets_are_named(run):
     _, out, _ = run("frameworks starts.toml")
-    assert "Impossible, so that nothing can be told of it\n  record 0 is 1.\n" in out
+    assert "Secrets of probability 0\n  record 0 = 1.\n" in out
 
 
 @pytest.mark.parametrize("command", ["frameworks", "noise"])
@@ -146,7 +147,7 @@ def test_pictures(run, folder, command):
 def test_noise_by_every_method(run):
     code, out, err = run("noise chain.toml")
     assert (code, err) == (0, "")
-    assert out.startswith("three weeks  Laplace noise that keeps ε = 1\n")
+    assert out.startswith("scale = 3.3294  Laplace noise for ε = 1 (exact)\n  three weeks.\n")
     for one in noise_table(CHAIN, Sum(), 1):
         cells = row(out, one.method).split()
         scale, true = (float(word) for word in cells if word.replace(".", "").isdigit())
@@ -183,7 +184,7 @@ def test_noise_for_a_belief(run, folder):
     assert data["closest"].startswith("record ")
     assert (folder / "closest.svg").exists()
     _, out, _ = run("noise belief.toml --epsilon 1")
-    assert "noise that keeps ε = 1" in out
+    assert "Laplace noise for ε = 1" in out
 
 
 def test_the_table_that_everyone_asks_for(run):
@@ -257,7 +258,7 @@ def test_help_has_examples(run, command):
 def test_what_is_rare_can_be_hidden_by_itself(run):
     code, out, _ = run("noise rare.toml")
     assert code == 0
-    assert "What comes closest to the limit: record 0 is 1 rather than 0." in out
+    assert "Binding secret pair: record 0 = 1 against 0." in out
     code, _, err = run("noise five.toml")
     assert code == 2
     assert "target.values must be values that records may have" in err
@@ -265,9 +266,9 @@ def test_what_is_rare_can_be_hidden_by_itself(run):
 
 def test_impossible_values_are_named_beside_noise(run):
     _, out, _ = run("noise starts.toml --epsilon 1")
-    assert "Impossible, so that nothing can be told of it\n  record 0 is 1.\n" in out
+    assert "Secrets of probability 0\n  record 0 = 1.\n" in out
     _, out, _ = run("noise starts.toml --epsilon 1 --json")
-    assert json.loads(out)["skipped"] == ["record 0 is 1"]
+    assert json.loads(out)["skipped"] == ["record 0 = 1"]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_normal_noise_has_a_delta_and_folds_what_is_infinite(run):
     code, out, _ = run("frameworks bell.toml")
     assert code == 0
     assert "Pufferfish, δ = 1e-05" in out
-    assert "Without a δ there is no ε under normal noise for: differential privacy" in out
+    assert "No finite ε without a δ under Gaussian noise: differential privacy" in out
     assert "∞" not in out
 
 

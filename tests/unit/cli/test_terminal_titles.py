@@ -7,7 +7,7 @@ from rich.console import Console
 
 from tellapart.cli.terminal import title
 
-NAME, REST = "What this rests on", "one run, 1,000 canaries"
+NAME, REST = "Experimental design", "one run, 1,000 canaries"
 
 
 @pytest.mark.parametrize("width", range(30, 60))

@@ -178,12 +178,12 @@ def test_a_list_of_contents_without_end_is_not_read(tmp_path):
 def test_an_archive_may_be_larger_than_its_list_of_contents(tmp_path):
     values = DRAW.normal(size=300_000)
     for save in (np.savez, np.savez_compressed):
-        save(tmp_path / "f.npz", members=values, others=[1.0])
+        save(tmp_path / "f.npz", members=values, non_members=[1.0])
         assert Scores.read(tmp_path / "f.npz").members.count == values.size
 
 
 def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(tmp_path):
-    np.savez_compressed(tmp_path / "f.npz", members=np.zeros(10**6), others=[1.0])
+    np.savez_compressed(tmp_path / "f.npz", members=np.zeros(10**6), non_members=[1.0])
     source = Source(tmp_path / "f.npz")
     with pytest.raises(BadScores, match=r"f\.npz must unpack to at most 1,000,000 bytes"):
         list(reading.slices([source], Names(), FileLimits(held=10**6)))
@@ -265,7 +265,7 @@ def test_encodings_and_ends_of_lines(tmp_path):
         found = Scores.read(_written(tmp_path / "f.csv", content))
         assert np.array_equal(found.members.descending([1, 2, 3]), wanted)
     mixed = b"score,member\r\n1,1\n2,0\r\n"
-    assert Scores.read(_written(tmp_path / "f.csv", mixed)).others.descending(1) == 2
+    assert Scores.read(_written(tmp_path / "f.csv", mixed)).non_members.descending(1) == 2
     wide = GOOD.decode().encode("utf-16")
     assert "save it as “CSV UTF-8”" in said_everywhere("f.csv", wide, tmp_path)
 
@@ -440,10 +440,10 @@ def test_a_file_beside_a_report_is_not_overwritten(tmp_path, monkeypatch, capsys
 
 
 def test_an_archive_with_both_layouts_is_not_guessed_at(tmp_path):
-    sides = {"members": npy([3.0, 4.0]), "others": npy([1.0, 2.0])}
+    sides = {"members": npy([3.0, 4.0]), "non_members": npy([1.0, 2.0])}
     both = {**sides, "score": npy([1.0, 2.0]), "member": npy([1, 0]), "lira": npy([9.0, 0.0])}
     (tmp_path / "both.npz").write_bytes(archive([(f"{k}.npy", v) for k, v in both.items()]))
-    with pytest.raises(BadScores, match="must have either 'members' and 'others' or an array"):
+    with pytest.raises(BadScores, match="must have either 'members' and 'non_members' or an array"):
         Scores.read(tmp_path / "both.npz")
     named = Scores.read(tmp_path / "both.npz", score="lira")
     assert named.members.descending(1) == 9

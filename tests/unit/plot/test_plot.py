@@ -567,7 +567,7 @@ def test_nothing_leaves_the_picture(name):
 # -- audits ----------------------------------------------------------------------------------------
 
 DRAW = np.random.default_rng(3)
-SCORES = audit.Scores(members=DRAW.normal(1.5, 1, 1000), others=DRAW.normal(0, 1, 1000))
+SCORES = audit.Scores(members=DRAW.normal(1.5, 1, 1000), non_members=DRAW.normal(0, 1, 1000))
 RANKS = audit.many_runs(SCORES)
 AUDITS = {
     "refuted": lambda: plot.audit(audit.judge(ta.guarantee(1), RANKS)),
@@ -582,9 +582,9 @@ AUDITS = {
 COUNTED = audit.from_counts(audit.Counts(350, 1000, 100, 1000))
 CLAIM = "the claim: ε = 1, δ = 0 (no attacker does better)"
 SHOWN = "shown with 95 % confidence (some attacker does this well)"
-COLLISION = "shown, and forbidden by the claim"
-LOOKED = "rates observed in the samples, where the audit looked"
-SLIVER = "the curve shown does not cross the claim: limits of both rates are wider than the test"
+COLLISION = "shown by the evidence, excluded by the claim"
+LOOKED = "observed rates, at the tested thresholds"
+SLIVER = "the curve shown does not cross the claim: its limits are wider than the test"
 
 
 def words_under(figure):
@@ -604,7 +604,7 @@ def test_an_audit_shows_the_claim_and_what_was_shown(panel):
         assert np.array_equal(tpr[inner], curve.tpr(fpr[inner]))
     assert [one.get_xscale() for one in figure.axes] == ["linear", "log"]
     finding = RANKS.finding(ta.guarantee(1))
-    mark = f"REFUTED here, with p ≤ {finding.chance:g} of {finding.level:.2g} allowed"
+    mark = f"REFUTED here: {finding.significance}"
     assert words_under(figure) == [CLAIM, SHOWN, COLLISION, mark, LOOKED]
     assert f"probability {finding.chance:g} at most; {finding.level:.2g} was" in str(finding)
     assert figure.get_suptitle() == "REFUTED at 95 % confidence"
@@ -646,7 +646,7 @@ def test_nothing_collides_where_nothing_is_refuted(name):
 def test_looks_are_the_observed_rates():
     figure = AUDITS["refuted"]()
     (dots,) = [one for one in figure.axes[0].lines if one.get_marker() == "o"]
-    inside, outside = (np.sort(side.values) for side in (SCORES.members, SCORES.others))
+    inside, outside = (np.sort(side.values) for side in (SCORES.members, SCORES.non_members))
     ranks = np.array([1, 3, 9, 27, 81, 243])
     expected = [(k / 1000, np.mean(inside > outside[-k])) for k in ranks]
     expected += [(np.mean(outside >= inside[k - 1]), 1 - k / 1000) for k in ranks]
@@ -694,7 +694,7 @@ def test_a_picture_of_an_audit_is_whole_and_the_same_again(name, tmp_path):
 
 
 def test_the_logarithmic_axis_reaches_the_smallest_rate_looked_at():
-    many = audit.Scores(members=DRAW.normal(1, 1, 40_000), others=DRAW.normal(0, 1, 40_000))
+    many = audit.Scores(members=DRAW.normal(1, 1, 40_000), non_members=DRAW.normal(0, 1, 40_000))
     assert plot.audit(audit.many_runs(many)).axes[1].get_xlim()[0] == pytest.approx(1e-5)
 
 

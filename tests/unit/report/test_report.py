@@ -22,7 +22,7 @@ from tellapart.audit.summary import summarise
 from tellapart.cli import report_text
 
 DRAW = np.random.default_rng(5)
-SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
+SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), non_members=DRAW.normal(0, 1, 300))
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
 STANDING = audit.judge(ta.guarantee(4), EVIDENCE)
@@ -96,7 +96,7 @@ def test_terminal_report_and_picture_say_what_one_summary_says(verdict):
         summary.shown,
     )
     console = Console(file=io.StringIO(), width=10_000)
-    report_text.text(console, summary)
+    report_text.text(console, summary, verbose=True)
     printed = console.file.getvalue()
     for sentence in (summary.headline, *summary.reasons, *summary.assumptions):
         assert sentence in printed
@@ -134,14 +134,14 @@ def test_whether_runs_were_checked_is_said():
     runs = np.arange(300)
     known = audit.Scores(
         members=DRAW.normal(2, 1, 300),
-        others=DRAW.normal(0, 1, 300),
+        non_members=DRAW.normal(0, 1, 300),
         member_runs=runs,
-        other_runs=runs + 300,
+        non_member_runs=runs + 300,
     )
     checked = report.of(audit.many_runs(known), scores=known).assumptions[-1]
     trusted = report.of(EVIDENCE, scores=SCORES).assumptions[-1]
-    assert checked == "No run has two scores: the column of runs was checked."
-    assert trusted == "No column of runs was given, so independence is taken on trust."
+    assert checked == "No run has two scores: the run column was checked."
+    assert trusted == "No run column was given, so independence is taken on trust."
     assert len(report.of(EVIDENCE).assumptions) == 3  # nothing is known of the scores
 
 
@@ -167,22 +167,24 @@ def test_how_many_more_canaries_are_needed_is_answered_for_many():
 
 def test_a_probe_is_told_in_the_words_of_calls():
     told = report.of(FOUND["calls"], seed=3, command="tellapart probe x")
-    assert (told.design, told.calls, told.members, told.others) == ("calls", 5000, None, None)
+    assert (told.design, told.calls, told.members, told.non_members) == ("calls", 5000, None, None)
     assert told.counted == "5,000 calls on each input"
     assert told.sample == "one output per call, of the mechanism on one input or the other"
-    assert [one.split(":")[0] for one in told.assumptions] == [
+    assert [re.split("[:;]", one)[0] for one in told.assumptions] == [
         "The two inputs are neighbours in the sense of the claim",
         "Calls are independent",
-        "Floats are read as real numbers",
-        "Outputs are all that an attacker sees",
+        "Floats are treated as real numbers",
+        "The attacker sees outputs alone",
     ]
     assert [one.what for one in told.ledger.entries] == [
-        "ranks among the outputs on d0 that speak most for d1",
-        "ranks among the outputs on d1 that speak most for d0",
-        "the rank of which most was hoped",
+        "ranks of outputs on d0 (TPR at small FPR)",
+        "ranks of outputs on d1 (TNR at small FNR)",
+        "the rank chosen on held-out calls",
     ]
-    chosen = "the choice of the event: made on 500 calls on each input, not counted again"
-    assert told.ledger.free[-1] == chosen
+    assert told.ledger.free[-1] == (
+        "no correction is needed for choosing the event: it was chosen on 500 held-out calls on "
+        "each input"
+    )
     assert re.match(
         r"output [<>] -?[\d.]+: [\d.]+ % of outputs on d[01] \([\d,]+ of 4,500\)",
         told.finding.where,
@@ -192,10 +194,10 @@ def test_a_probe_is_told_in_the_words_of_calls():
 
 def test_the_most_telling_event_is_told_where_nothing_is_refuted():
     told = report.of(FOUND["calls standing"])
-    (line,) = (one for one in told.reasons if one.startswith("Most telling: output "))
-    assert line == f"Most telling: {FOUND['calls standing'].evidence.telling()}."
-    assert not any(one.startswith("Most telling") for one in report.of(FOUND["calls"]).reasons)
-    assert not any(one.startswith("Most telling") for one in report.of(STANDING).reasons)
+    (line,) = (one for one in told.reasons if one.startswith("Strongest event: output "))
+    assert line == f"Strongest event: {FOUND['calls standing'].evidence.telling()}."
+    assert not any(one.startswith("Strongest event") for one in report.of(FOUND["calls"]).reasons)
+    assert not any(one.startswith("Strongest event") for one in report.of(STANDING).reasons)
 
 
 def test_one_event_is_named_in_the_ledger():
@@ -203,7 +205,7 @@ def test_one_event_is_named_in_the_ledger():
     event = FOUND["coins"].evidence.event
     assert "output is True" in event
     assert told.ledger.entries[0].what == f"the event {event}"
-    assert told.method == "one event, chosen on calls set aside"
+    assert told.method == "one event, chosen on held-out calls"
     assert told.finding.where.startswith(f"{event}: ")
 
 
@@ -220,15 +222,18 @@ def test_bets_are_told_at_their_own_delta(name):
     assert f"decided after {told.calls:,} calls on each" in " ".join(told.reasons)
     assert list(told.curves) == ["claim"]
     assert told.ledger.free == (
-        "the choice of events: each was chosen before the calls that were bet on",
+        "no correction is needed for choosing events: each was chosen before the calls it is "
+        "tested on",
     )
 
 
 def test_a_probes_page_speaks_of_outputs():
     page = Page(report.page(report.of(FOUND["calls"]))).text
     assert "What the outputs show" in page
-    assert "Design: calls, with 5,000 calls on each input; one output per call" in page
-    found = page[page.index("What the outputs show") : page.index("What this rests on")]
+    assert "Experimental design: calls, with 5,000 calls on each input; one output per call" in page
+    found = page[
+        page.index("What the outputs show") : page.index("Experimental design and assumptions")
+    ]
     assert "members" not in found
     assert "What the scores show" in Page(report.page(report.of(REFUTED))).text
     assert report.of(FOUND["calls without a claim"]).headline.startswith(
@@ -243,7 +248,7 @@ def test_bayesian_statements_claim_no_power():
     assert told.power is None
     assert all(one.basis.startswith("Bayesian, overclaims in ") for one in told.shown)
     assert told.headline.startswith("NO VERDICT: ")
-    assert told.headline.endswith("as a Bayesian bound can refute nothing")
+    assert told.headline.endswith("as a Bayesian bound cannot refute")
 
 
 @pytest.mark.parametrize("claimed", [True, False])
@@ -252,17 +257,17 @@ def test_a_bayesian_page_states_no_confidence(claimed):
     told = report.of(audit.judge(ta.guarantee(0.01), belief) if claimed else belief)
     page = report.page(told)
     assert told.bayesian
-    assert "can refute nothing" in page
+    assert "cannot refute" in page
     assert "confidence" not in page
-    assert "were spent" not in page
+    assert "Multiple-testing" not in page
     assert not report.of(EVIDENCE).bayesian
 
 
 def test_scores_that_point_the_other_way_are_pointed_out():
-    turned = audit.Scores(SCORES.members, SCORES.others, audit.Orientation.LOWER)
+    turned = audit.Scores(SCORES.members, SCORES.non_members, audit.Orientation.LOWER)
     told = report.of(audit.judge(ta.guarantee(1), audit.many_runs(turned)), scores=turned)
-    assert told.reasons[-1].startswith("Orientation: lower scores were to speak for membership")
-    assert "Orientation" not in " ".join(report.of(STANDING, scores=SCORES).reasons)
+    assert told.reasons[-1].startswith("Score direction: lower means member, but members")
+    assert "Score direction" not in " ".join(report.of(STANDING, scores=SCORES).reasons)
     quiet = audit.Scores(DRAW.normal(size=300), DRAW.normal(size=300))
     assert len(report.of(audit.many_runs(quiet), scores=quiet).reasons) == 1
 
@@ -378,7 +383,7 @@ def test_a_long_ledger_is_summed_up():
     text = Page(report.page(report.of(many))).text
     assert "part 11: ranks" in text
     assert "part 12: ranks" not in text
-    assert "and 16 more kinds of look, listed in the data" in text
+    assert "and 16 more kinds of test, listed in the data" in text
 
 
 # -- files ---------------------------------------------------------------------------------------

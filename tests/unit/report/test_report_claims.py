@@ -125,7 +125,7 @@ def test_an_audit_says_what_its_claim_means(verdict):
     assert told.curves["claim"].points[0] == alone.curves["claim"].points[0]
     assert told.curves["evidence"].errs.endswith("with 95 % confidence")
     page = Page(without_picture(told)).text
-    assert ("would mean, were it true" in page) is verdict.refuted
+    assert ("would mean if it were true" in page) is verdict.refuted
 
 
 def test_a_claim_that_cannot_be_read_changes_no_verdict(monkeypatch):

@@ -84,7 +84,7 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
     }
     state = VIEW.read(values)
     answer = VIEW.answer(state, None)
-    assert answer.headline == "NO VERDICT: say how the scores were made"
+    assert answer.headline == "NO VERDICT: choose the experimental design"
     assert answer.mark is Mark.PLAIN
     assert not {Ink.EVIDENCE, Ink.PROMISE} & {one.ink for one in answer.drawing.traces}
     (table,) = (one for one in answer.parts if isinstance(one, Table))
@@ -118,7 +118,9 @@ def test_a_verdict_is_the_library_s_and_what_stands_is_never_called_good(epsilon
     verdict = audit.judge(ta.guarantee(epsilon), evidence)
     assert answer.mark is mark
     assert (answer.headline, *answer.sentences) == tuple(str(verdict).splitlines())
-    assert ("This does not show that the claim is true." in answer.sentences) == (mark != Mark.BAD)
+    assert ("Not refuted does not mean that the claim is true." in answer.sentences) == (
+        mark != Mark.BAD
+    )
 
 
 @pytest.mark.parametrize("kind", ["roc", "roc-log"])
@@ -176,18 +178,16 @@ def test_one_model_is_described_and_judges_nothing():
 
 def test_the_ledger_adds_up_to_what_was_allowed():
     answer = VIEW.answer(replace(EXAMPLE, confidence=0.9, orientation="either"), None)
-    (table,) = (one for one in answer.parts if one.title == "How the 10 % were spent")
+    (table,) = (one for one in answer.parts if one.title == "Multiple-testing budget (α = 10 %)")
     *spent, together = table.rows
     assert float(together[-1]) == 0.1
     assert sum(float(row[-1]) for row in spent) == pytest.approx(0.1, rel=5e-3)
 
 
 def test_what_it_rests_on_names_the_file_and_the_runs_that_were_checked(folder):
-    (rests,) = (
-        one for one in VIEW.answer(OF_MINE, MINE).parts if one.title == "What this rests on"
-    )
-    assert rests.sentences[0].startswith(f"{MINE.name}: 150 members and 150 others")
-    assert "No run has two scores: the column of runs was checked." in rests.sentences
+    (rests,) = (one for one in VIEW.answer(OF_MINE, MINE).parts if one.title == "Assumptions")
+    assert rests.sentences[0].startswith(f"{MINE.name}: 150 members and 150 non-members")
+    assert "No run has two scores: the run column was checked." in rests.sentences
 
 
 # -- what is asked ---------------------------------------------------------------------------------

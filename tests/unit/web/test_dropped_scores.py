@@ -44,13 +44,13 @@ GOOD = {
 
 
 def same(one, two):
-    for side in ("members", "others"):
+    for side in ("members", "non_members"):
         a, b = getattr(one, side), getattr(two, side)
         ranks = np.arange(1, a.count + 1)
         assert a.count == b.count
         assert a.descending(ranks).tolist() == b.descending(ranks).tolist()
     assert one.orientation is two.orientation
-    for runs in ("member_runs", "other_runs"):
+    for runs in ("member_runs", "non_member_runs"):
         a, b = getattr(one, runs), getattr(two, runs)
         assert (a is None) == (b is None)
         assert a is None or a.tolist() == b.tolist()
@@ -65,7 +65,7 @@ def test_a_file_in_memory_is_read_as_from_disk(name, run, tmp_path):
 
 
 def test_arrays_of_members_and_others_are_read_as_from_disk(tmp_path):
-    content = npz(members=[1.0, 2.0], others=[0.5])
+    content = npz(members=[1.0, 2.0], non_members=[0.5])
     (tmp_path / "two.npz").write_bytes(content)
     found = read_dropped(Dropped("two.npz", content), Names(), Orientation.HIGHER)
     same(found, Scores.read(tmp_path / "two.npz"))
@@ -156,7 +156,7 @@ def test_more_rows_than_the_limit_are_refused(monkeypatch, tmp_path):
     select = "SELECT x AS score, x % 2 = 0 AS member FROM range(4) t(x)"
     refused("rows.csv", ROWS.encode(), "at most 3 rows")
     refused("rows.npz", npz(score=[1.0] * 4, member=[1, 0, 1, 0]), "at most 3 rows")
-    refused("rows.npz", npz(members=[1.0] * 2, others=[0.0] * 2), "at most 3 rows")
+    refused("rows.npz", npz(members=[1.0] * 2, non_members=[0.0] * 2), "at most 3 rows")
     refused("rows.parquet", parquet(tmp_path, select), "at most 3 rows")
 
 

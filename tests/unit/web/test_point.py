@@ -125,7 +125,7 @@ def test_rates_become_whole_counts_and_the_point_moves_there() -> None:
     assert answer.drawing is not None
     (spot,) = answer.drawing.spots
     assert (spot.x, spot.y) == (0.1, 0.3)
-    assert "In whole counts: 3 of 10 members and 100 of 1,000 others were accused." in (
+    assert "In whole counts: 3 of 10 members and 100 of 1,000 non-members were flagged." in (
         answer.sentences
     )
     assert row(answer, "TPR") == "0.3"
@@ -166,9 +166,11 @@ def test_the_python_prints_what_the_page_shows(values: dict[str, object]) -> Non
         one.split(" ")[0]: one.split(" ")[-1] for one in lines if one.startswith(("TPR ≤ 0", "ε"))
     }
     assert (
-        row(answer, "TPR that is allowed") == f"≤ {math.ceil(float(told['TPR']) * 1e4) / 1e4:.4f}"
+        row(answer, "largest TPR allowed") == f"≤ {math.ceil(float(told['TPR']) * 1e4) / 1e4:.4f}"
     )
-    assert row(answer, "ε that it needs") == f"≥ {math.floor(float(told['ε']) * 1e4) / 1e4:.4f}"
+    assert (
+        row(answer, "least ε that allows it") == f"≥ {math.floor(float(told['ε']) * 1e4) / 1e4:.4f}"
+    )
     if answer.drawing is not None and answer.drawing.spots[0].box is not None:
         assert lines[-2] in answer.headline
         assert str(answer.drawing.spots[0].box[:2]) in lines
@@ -190,13 +192,13 @@ def test_the_commands_agree_with_the_page(capsys: pytest.CaptureFixture[str]) ->
     told = json.loads(capsys.readouterr().out)
     assert told["possible"] is False
     assert f"fails by {told['failures'][0]['excess']:.4g}." in promise.sentences[0]
-    assert float(row(promise, "ε that it needs")[2:]) == pytest.approx(
+    assert float(row(promise, "least ε that allows it")[2:]) == pytest.approx(
         told["least_epsilon"], abs=1e-4
     )
     assert main([*shlex.split(laplace.command)[1:], "--json"]) == 0
     readings = json.loads(capsys.readouterr().out)["readings"]
     allowed = next(one["value"] for one in readings if one["key"] == "tpr")
-    assert float(row(laplace, "TPR that is allowed")[2:]) == pytest.approx(allowed, abs=1e-4)
+    assert float(row(laplace, "largest TPR allowed")[2:]) == pytest.approx(allowed, abs=1e-4)
 
 
 def test_every_picture_has_the_point_where_it_can_be_dragged() -> None:

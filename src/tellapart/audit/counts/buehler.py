@@ -39,7 +39,7 @@ class Ranking(Enum):
     """By which bound outcomes are ranked.
 
     BOX: Clopper-Pearson; then an exact bound never falls below that one. SCORE: the score bound,
-    which has hardly any waste where both rates rest on more than a few accused.
+    which has hardly any waste where both rates rest on more than a few flagged.
     """
 
     BOX = "Clopper-Pearson"
@@ -126,7 +126,7 @@ class BuehlerSearch:
         """How likely the region is at an FPR or, if None, where the claim has its corner."""
         if fpr is None:
             fpr = (1 - self.delta) * math.exp(-epsilon)
-            fpr = fpr if self.forms is Forms.ACCUSED else fpr / (1 + math.exp(-epsilon))
+            fpr = fpr if self.forms is Forms.FLAGGED else fpr / (1 + math.exp(-epsilon))
             fpr = min(max(fpr, self.span.low), self.span.high)
         at = np.array([fpr])
         tpr = claimed(epsilon, self.delta, self.forms)(at)
@@ -135,7 +135,7 @@ class BuehlerSearch:
 
 # Of what is gained over the box, this share may be given up for speed.
 _SHARE = 1e-3
-# A normal law describes few accused badly in its far tail, and scores near 0 tell nothing.
+# A normal law describes few flagged badly in its far tail, and scores near 0 tell nothing.
 _SCORES = 0.8, 0.999
 
 
@@ -153,8 +153,8 @@ def buehler_epsilon(
     Whatever the false-positive rate. The certificate takes too long from some 10 000 others on;
     then this is the Clopper-Pearson value, and `berger_boos_epsilon` proves more.
 
-    >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
-    >>> print(buehler_epsilon(counts, forms=Forms.ACCUSED))
+    >>> counts = Counts(true_positives=90, members=100, false_positives=0, non_members=100)
+    >>> print(buehler_epsilon(counts, forms=Forms.FLAGGED))
     ≥ 3.4733 (95 % confidence, exact, Buehler)
     """
     asked, c = _asked(delta, confidence, forms)
@@ -238,9 +238,9 @@ def _incriminating(counts: Counts, level: float, span: Span, ranking: Ranking) -
     else:
         bound, rule = score_order(counts, 0.0, level, Forms.BOTH)
         lowest = bound == 0
-    if lowest or not exact_tails.affordable(span, counts.others, BUDGET):
+    if lowest or not exact_tails.affordable(span, counts.non_members, BUDGET):
         return None
-    return exact_tails.region(counts.members, counts.others, rule, span, level)
+    return exact_tails.region(counts.members, counts.non_members, rule, span, level)
 
 
 def _asked(delta: float, confidence: float, forms: Forms) -> tuple[_Test, float]:
@@ -258,8 +258,8 @@ def _ranked(ranking: Ranking, confidence: float) -> Ranking:
 def _likely(counts: Counts, level: float) -> tuple[Span, float]:
     """The likely false-positive rates, and the level that is left after paying for them."""
     price = level * level / 4
-    low = binomial.lower_limit(counts.accused_others, counts.others, price / 2)
-    high = binomial.upper_limit(counts.accused_others, counts.others, price / 2)
+    low = binomial.lower_limit(counts.false_positives, counts.non_members, price / 2)
+    high = binomial.upper_limit(counts.false_positives, counts.non_members, price / 2)
     return Span(float(low), float(high)), level - price
 
 
@@ -267,10 +267,10 @@ def _from_box(counts: Counts, asked: _Test, span: Span, target: float, finest: f
     d, level, forms = asked
     floor = clopper_pearson_bound(counts, d, level, forms)
     proven = max(0.0, floor)
-    if floor == -math.inf or not exact_tails.affordable(span, counts.others, BUDGET):
+    if floor == -math.inf or not exact_tails.affordable(span, counts.non_members, BUDGET):
         return proven
     rule = clopper_pearson_order(counts, d, level, forms)
-    region = exact_tails.region(counts.members, counts.others, rule, span, level)
+    region = exact_tails.region(counts.members, counts.non_members, rule, span, level)
     search = BuehlerSearch(region, d, forms, span, target, proven)
     likely = search.highest()
     return largest(search, proven, likely, likely - proven, finest)
@@ -281,7 +281,7 @@ def _from_score(counts: Counts, asked: _Test, span: Span, target: float) -> floa
     bound, rule = score_order(counts, d, level, forms)
     if bound == 0:
         return 0.0
-    region = exact_tails.region(counts.members, counts.others, rule, span, level)
+    region = exact_tails.region(counts.members, counts.non_members, rule, span, level)
     scale = max(bound - clopper_pearson_bound(counts, d, level, forms), 1e-3)
     search = BuehlerSearch(region, d, forms, span, target, 0.0)
     return largest(search, 0.0, search.highest(), min(scale, bound), _SHARE)

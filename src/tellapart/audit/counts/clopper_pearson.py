@@ -38,11 +38,11 @@ _LEAST_P, _FINE = 1e-300, 2.0**24
 class Forms(Enum):
     """Which inequality of (ε, δ) the counts are held against.
 
-    ACCUSED: TPR ≤ e^ε·FPR + δ alone. BOTH: that and TNR ≤ e^ε·FNR + δ, in one ordering.
+    FLAGGED: TPR ≤ e^ε·FPR + δ alone. BOTH: that and TNR ≤ e^ε·FNR + δ, in one ordering.
     """
 
-    ACCUSED = "accused"
-    BOTH = "accused and cleared"
+    FLAGGED = "flagged"
+    BOTH = "flagged and cleared"
 
 
 def claimed(epsilon: float, delta: float, forms: Forms) -> Claim:
@@ -74,10 +74,10 @@ def limits(counts: Counts, level: float) -> RateLimits:
     """The limits of one attack's rates; each side may fail with half the level."""
     cleared = counts.opposite()
     return RateLimits(
-        fpr_high=float(binomial.upper_limit(counts.accused_others, counts.others, level / 2)),
-        tnr_low=float(binomial.lower_limit(cleared.accused_members, counts.others, level / 2)),
-        tpr_low=float(binomial.lower_limit(counts.accused_members, counts.members, level / 2)),
-        fnr_high=float(binomial.upper_limit(cleared.accused_others, counts.members, level / 2)),
+        fpr_high=float(binomial.upper_limit(counts.false_positives, counts.non_members, level / 2)),
+        tnr_low=float(binomial.lower_limit(cleared.true_positives, counts.non_members, level / 2)),
+        tpr_low=float(binomial.lower_limit(counts.true_positives, counts.members, level / 2)),
+        fnr_high=float(binomial.upper_limit(cleared.false_positives, counts.members, level / 2)),
     )
 
 
@@ -108,7 +108,7 @@ def clopper_pearson_epsilon(
 
     The attack must have been fixed before these counts were drawn.
 
-    >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> counts = Counts(true_positives=90, members=100, false_positives=0, non_members=100)
     >>> print(clopper_pearson_epsilon(counts))
     ≥ 3.1243 (95 % confidence, exact, Clopper-Pearson)
     """
@@ -198,8 +198,8 @@ def box_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.95)
     >>> round(box_epsilon(Counts(90, 100, 10, 100), delta=1e-4), 4)
     2.9655
     """
-    fpr = clopper_pearson(counts.accused_others, counts.others, confidence=confidence)
-    tpr = clopper_pearson(counts.accused_members, counts.members, confidence=confidence)
+    fpr = clopper_pearson(counts.false_positives, counts.non_members, confidence=confidence)
+    tpr = clopper_pearson(counts.true_positives, counts.members, confidence=confidence)
     return max(float(least_epsilon(fpr=a, tpr=b, delta=delta)) for a in fpr for b in tpr)
 
 
@@ -209,15 +209,15 @@ def box_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.95)
 def clopper_pearson_bound(counts: Counts, delta: float, level: float, forms: Forms) -> float:
     """The Clopper-Pearson bound of an outcome; may be negative or −∞."""
     ratios = [log_ratio(*form) for form in limits(counts, level).forms(delta)]
-    return ratios[0] if forms is Forms.ACCUSED else max(ratios)
+    return ratios[0] if forms is Forms.FLAGGED else max(ratios)
 
 
 def clopper_pearson_order(counts: Counts, delta: float, level: float, forms: Forms) -> Rule:
-    """How many accused members incriminate as much as these counts, for each number of others."""
+    """How many flagged members incriminate as much as these counts, for each number of others."""
     bar = clopper_pearson_bound(counts, delta, level, forms) - _TIE
 
-    def least(accused_others: Array) -> Array:
-        fpr = binomial.upper_limit(accused_others, counts.others, level / 2)
+    def least(false_positives: Array) -> Array:
+        fpr = binomial.upper_limit(false_positives, counts.non_members, level / 2)
         needed = delta + times_exp(fpr, bar)
         if forms is Forms.BOTH:
             other = np.where(fpr < 1 - delta, 1 - times_exp(1 - fpr - delta, -bar), np.inf)
@@ -226,7 +226,7 @@ def clopper_pearson_order(counts: Counts, delta: float, level: float, forms: For
         possible = needed < 1
         rate = np.maximum(needed[possible] * (1 - _TIE), 0.0)
         enough[possible] = binomial.least_surprising(counts.members, rate, level / 2)
-        seen = accused_others <= counts.accused_others
-        return np.where(seen, np.minimum(enough, counts.accused_members), enough)
+        seen = false_positives <= counts.false_positives
+        return np.where(seen, np.minimum(enough, counts.true_positives), enough)
 
     return least

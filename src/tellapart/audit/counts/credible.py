@@ -37,13 +37,13 @@ def jeffreys_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)
     half = (1 - c) / 2
-    fpr = _upper(np.array([float(counts.accused_others)]), counts.others, half)
+    fpr = _upper(np.array([float(counts.false_positives)]), counts.non_members, half)
     tnr = 1 - float(fpr[0])
-    tpr = float(_lower(np.array([float(counts.accused_members)]), counts.members, half)[0])
+    tpr = float(_lower(np.array([float(counts.true_positives)]), counts.members, half)[0])
     epsilon = max(0.0, log_ratio(tpr - d, float(fpr[0])), log_ratio(tnr - d, 1 - tpr))
 
     def silence(x1: Array, x0: Array) -> Array:
-        fprs = _upper(x0, counts.others, half)
+        fprs = _upper(x0, counts.non_members, half)
         bar = np.minimum(d + times_exp(fprs, epsilon), 1 - times_exp(1 - fprs - d, -epsilon))
         return np.asarray(betainc(x1 + 0.5, counts.members - x1 + 0.5, np.clip(bar, 0, 1)) - half)
 
@@ -73,7 +73,7 @@ def joint_beta_epsilon(
     """
     d = _checks.probability(delta=delta)
     c = _checks.inside_unit(confidence=confidence)
-    x1, x0 = (np.array([float(k)]) for k in (counts.accused_members, counts.accused_others))
+    x1, x0 = (np.array([float(k)]) for k in (counts.true_positives, counts.false_positives))
 
     def missing(e: Array) -> Array:
         return (1 - c) - _posterior(x1, x0, counts, e, d)
@@ -93,7 +93,7 @@ def joint_beta_epsilon(
 
 
 def _posterior(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> Array:
-    """The posterior probability that the rates keep (ε, δ), for each pair of numbers of accused.
+    """The posterior probability that the rates keep (ε, δ), for each pair of numbers of flagged.
 
     An integral over FNR = sin²θ: in θ the posterior is smooth also where no member was missed.
     """
@@ -101,7 +101,7 @@ def _posterior(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float
     cuts = np.unique(cuts)[None] if x1.size == 1 else cuts
     low, high = cuts[:, :-1], cuts[:, 1:]
     missed, e = (sizes.members - x1)[:, None, None], epsilon[:, None, None]
-    accused = x0[:, None, None]
+    flagged = x0[:, None, None]
 
     def weight(fnr: Array) -> Array:
         return binomial.mass(np.zeros(1), missed, sizes.members, fnr)
@@ -109,7 +109,7 @@ def _posterior(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float
     def inside(theta: Array) -> Array:
         fnr = np.sin(theta) ** 2
         low, high = _fpr_limits(fnr, e, delta)
-        a, b = accused + 0.5, sizes.others - accused + 0.5
+        a, b = flagged + 0.5, sizes.non_members - flagged + 0.5
         held = np.maximum(betainc(a, b, high) - betainc(a, b, low), 0.0)
         return np.asarray(weight(fnr) * held)
 
@@ -133,7 +133,9 @@ def _breaks(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -
     n, e, d = sizes.members, epsilon[:, None], delta
     centre = np.arcsin(np.sqrt((n - x1) / n))[:, None]
     bulk = np.clip(centre + _PANELS / (2 * math.sqrt(n)), 0, math.pi / 2)
-    fpr = np.arcsin(np.sqrt(x0 / sizes.others))[:, None] + _CUTS / (2 * math.sqrt(sizes.others))
+    fpr = np.arcsin(np.sqrt(x0 / sizes.non_members))[:, None] + _CUTS / (
+        2 * math.sqrt(sizes.non_members)
+    )
     fpr = np.sin(np.clip(fpr, 0, math.pi / 2)) ** 2
     knot = (1 - d) * np.exp(-np.logaddexp(0, e))
     small = (1 - d) * np.exp(-e)

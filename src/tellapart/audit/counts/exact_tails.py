@@ -1,6 +1,6 @@
 """Exact tails of two binomials at the worst FPR: the p-value of so many flagged, certified.
 
-A region of outcomes holds, with each outcome, those with more accused members or fewer accused
+A region of outcomes holds, with each outcome, those with more flagged members or fewer flagged
 others. Its probability rises with TPR and falls with FPR. So on an interval of FPRs it stays below
 its value at the interval's lowest FPR and highest TPR, and halving intervals until that value is
 low enough proves a bound for every FPR (no grid of FPRs could).
@@ -23,7 +23,7 @@ from tellapart._numeric import binomial
 
 # The largest TPR that a claim allows at each FPR; non-decreasing.
 Claim = Callable[[Array], Array]
-# From how many accused members on an outcome with so many accused others lies in a region.
+# From how many flagged members on an outcome with so many flagged non-members lies in a region.
 Rule = Callable[[Array], Array]
 
 _SINGLES = 4000
@@ -47,12 +47,12 @@ class Span(NamedTuple):
 class Region:
     """Outcomes that incriminate at least as much as the one observed.
 
-    Numbers of accused others fall into blocks, each treated like its first number, which makes
+    Numbers of flagged non-members fall into blocks, each treated like its first number, which makes
     the region larger, never smaller.
     """
 
     members: int
-    others: int
+    non_members: int
     starts: Array
     least: Array
     # Left-out probabilities are counted as if they incriminated; they are far below this.
@@ -69,47 +69,47 @@ class Region:
         return self.middles - self.starts, self._ends() - self.middles
 
     def _ends(self) -> Array:
-        return np.append(self.starts[1:] - 1, self.others)
+        return np.append(self.starts[1:] - 1, self.non_members)
 
     @cached_property
     def weights(self) -> Array:
         """What does not depend on the rate in the probability of each middle."""
-        return binomial.log_weight(self.middles, self.others)
+        return binomial.log_weight(self.middles, self.non_members)
 
 
-def region(members: int, others: int, rule: Rule, span: Span, level: float) -> Region:
-    """The region of a rule, fine where these false-positive rates put the accused others."""
-    starts = _blocks(others, span, level)
-    # Rounding must not make more accused others incriminate more.
+def region(members: int, non_members: int, rule: Rule, span: Span, level: float) -> Region:
+    """The region of a rule, fine where these false-positive rates put the flagged non-members."""
+    starts = _blocks(non_members, span, level)
+    # Rounding must not make more flagged non-members incriminate more.
     least = np.minimum.accumulate(rule(starts)[::-1])[::-1]
-    return Region(members, others, starts, least, level)
+    return Region(members, non_members, starts, least, level)
 
 
-def _blocks(others: int, span: Span, level: float) -> Array:
-    if others <= _SINGLES:
-        return np.arange(others + 1.0)
-    first, last = _window(np.array([span.low, span.high]), others, level)
-    angles = np.arcsin(np.sqrt(np.clip([first[0] / others, last[1] / others], 0, 1)))
-    deviations = 2 * math.sqrt(others) * float(angles[1] - angles[0])
+def _blocks(non_members: int, span: Span, level: float) -> Array:
+    if non_members <= _SINGLES:
+        return np.arange(non_members + 1.0)
+    first, last = _window(np.array([span.low, span.high]), non_members, level)
+    angles = np.arcsin(np.sqrt(np.clip([first[0] / non_members, last[1] / non_members], 0, 1)))
+    deviations = 2 * math.sqrt(non_members) * float(angles[1] - angles[0])
     count = int(_BLOCKS_PER_DEVIATION * deviations) + 2
-    inner = np.floor(others * np.sin(np.linspace(angles[0], angles[1], count)) ** 2)
-    return np.unique(np.concatenate([[0.0], np.clip(inner, 0, others)]))
+    inner = np.floor(non_members * np.sin(np.linspace(angles[0], angles[1], count)) ** 2)
+    return np.unique(np.concatenate([[0.0], np.clip(inner, 0, non_members)]))
 
 
-def _window(fpr: Array, others: int, level: float) -> tuple[Array, Array]:
-    """Between which numbers the accused others fall, but for a negligible probability.
+def _window(fpr: Array, non_members: int, level: float) -> tuple[Array, Array]:
+    """Between which numbers the flagged non-members fall, but for a negligible probability.
 
-    Few accused others are what makes an outcome guilty, so less of the upper side matters.
+    Few flagged non-members are what makes an outcome guilty, so less of the upper side matters.
     """
     below, above = -math.log(1e-6 * level), -math.log(1e-3 * level)
-    mean, spread = others * fpr, np.sqrt(2 * others * fpr * (1 - fpr))
+    mean, spread = non_members * fpr, np.sqrt(2 * non_members * fpr * (1 - fpr))
     low = np.floor(mean - spread * math.sqrt(below) - below / 3)
-    return np.maximum(low, 0.0), np.minimum(mean + spread * math.sqrt(above) + above, others)
+    return np.maximum(low, 0.0), np.minimum(mean + spread * math.sqrt(above) + above, non_members)
 
 
 def probability(region: Region, fpr: Array, tpr: Array) -> Array:
     """The probability of the region under each pair of rates, or hardly more; never less."""
-    low, high = _window(fpr, region.others, region.level)
+    low, high = _window(fpr, region.non_members, region.level)
     first = np.searchsorted(region.starts, low, side="right") - 1
     last = np.searchsorted(region.starts, high, side="right") - 1
     chances = np.empty(fpr.size)
@@ -123,7 +123,7 @@ def probability(region: Region, fpr: Array, tpr: Array) -> Array:
 def _rows(
     region: Region, fpr: Array, tpr: Array, first: NDArray[np.intp], last: NDArray[np.intp]
 ) -> Array:
-    n, alpha = region.others, fpr[:, None]
+    n, alpha = region.non_members, fpr[:, None]
     index = np.asarray(first[:, None] + np.arange(int(np.max(last - first)) + 1))
     inside = index < last[:, None]
     index = np.minimum(index, last[:, None])
@@ -142,22 +142,22 @@ def _rows(
     return np.asarray((mass * guilty).sum(axis=1) + left)
 
 
-def deviations(span: Span, others: int) -> float:
-    """How many standard deviations of the share of accused others a span is long."""
+def deviations(span: Span, non_members: int) -> float:
+    """How many standard deviations of the share of flagged non-members a span is long."""
     low, high = (math.asin(math.sqrt(p)) for p in span)
-    return 2 * math.sqrt(others) * (high - low)
+    return 2 * math.sqrt(non_members) * (high - low)
 
 
-def affordable(span: Span, others: int, budget: int) -> bool:
+def affordable(span: Span, non_members: int, budget: int) -> bool:
     """Whether a first pass over the span stays within so many binomial tails."""
-    wide = others if others <= _SINGLES else 10 * _BLOCKS_PER_DEVIATION
-    return 2 * deviations(span, others) * min(wide, 5 * math.sqrt(others)) <= budget
+    wide = non_members if non_members <= _SINGLES else 10 * _BLOCKS_PER_DEVIATION
+    return 2 * deviations(span, non_members) * min(wide, 5 * math.sqrt(non_members)) <= budget
 
 
-def _grid(span: Span, others: int, per_deviation: float, most: int) -> Array:
+def _grid(span: Span, non_members: int, per_deviation: float, most: int) -> Array:
     """Rates across a span, evenly in the scale where all have the same standard deviation."""
     low, high = (math.asin(math.sqrt(p)) for p in span)
-    count = min(int(per_deviation * deviations(span, others)) + 3, most)
+    count = min(int(per_deviation * deviations(span, non_members)) + 3, most)
     rates = np.sin(np.linspace(low, high, count)) ** 2
     rates[0], rates[-1] = span
     return np.asarray(rates)
@@ -165,7 +165,7 @@ def _grid(span: Span, others: int, per_deviation: float, most: int) -> Array:
 
 def worst_fpr(region: Region, claim: Claim, span: Span, rounds: int = 8) -> tuple[float, float]:
     """Where in a span the region is likeliest under a claim, and how likely; not certified."""
-    at = _grid(span, region.others, 1.0, 60)
+    at = _grid(span, region.non_members, 1.0, 60)
     fpr = worst = 0.0
     for _ in range(rounds):
         deadline.check()
@@ -191,7 +191,7 @@ class Proof(NamedTuple):
 
 def certified(region: Region, claim: Claim, span: Span, target: float, budget: int) -> Proof:
     """Try to show, with so many binomial tails, that no FPR of the span exceeds the target."""
-    edges = _grid(span, region.others, 1.0, max(budget, 2))
+    edges = _grid(span, region.non_members, 1.0, max(budget, 2))
     low, high = edges[:-1], edges[1:]
     worst, spent = 0.0, 0
     while low.size:
@@ -217,7 +217,7 @@ def certified(region: Region, claim: Claim, span: Span, target: float, budget: i
 
 def _cost(region: Region, fpr: Array) -> int:
     """How many binomial tails one look at these rates takes."""
-    low, high = _window(fpr, region.others, region.level)
+    low, high = _window(fpr, region.non_members, region.level)
     first = np.searchsorted(region.starts, low, side="right")
     return int((np.searchsorted(region.starts, high, side="right") - first + 1).sum())
 

@@ -31,7 +31,7 @@ _LEAST_CONFIDENCE = 0.6
 
 
 def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.95) -> LowerBound:
-    """The ε that the accused show by the score test; exact only where its basis says so.
+    """The ε that the flagged show by the score test; exact only where its basis says so.
 
     Uses TPR ≤ e^ε·FPR + δ alone; ask it of `counts.opposite()` for the cleared.
 
@@ -42,7 +42,7 @@ def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.9
     c = _checks.inside_unit(confidence=confidence)
     if c < _LEAST_CONFIDENCE:
         _checks.refuse("confidence", f"be at least {_LEAST_CONFIDENCE} for a score bound", c)
-    epsilon, least = score_order(counts, d, 1 - c, Forms.ACCUSED)
+    epsilon, least = score_order(counts, d, 1 - c, Forms.FLAGGED)
     if epsilon == 0:
         return LowerBound(0.0, c, Basis.EXACT, "score")
     bar = float(ndtri(c))
@@ -50,7 +50,7 @@ def score_epsilon(counts: Counts, *, delta: float = 0.0, confidence: float = 0.9
     def silence(x1: Array, x0: Array) -> Array:
         return bar - score(x1, x0, counts, np.full(x1.shape, epsilon), d)
 
-    x1, x0 = (np.array([float(k)]) for k in (counts.accused_members, counts.accused_others))
+    x1, x0 = (np.array([float(k)]) for k in (counts.true_positives, counts.false_positives))
     fpr = float(constrained_fpr(x1, x0, counts, np.array([epsilon]), d)[0])
     often = false_claims(counts, fpr, min(1.0, d + float(times_exp(fpr, epsilon))), silence)
     basis = Basis.EXACT if _keeps_level(counts, epsilon, d, 1 - c, least) else Basis.ASYMPTOTIC
@@ -62,19 +62,19 @@ def _keeps_level(counts: Counts, epsilon: float, delta: float, level: float, lea
 
     Then Buehler's bound in the order of score bounds is at least ε, and that one is exact.
     """
-    if not exact_tails.affordable(Span(), counts.others, BUDGET):
+    if not exact_tails.affordable(Span(), counts.non_members, BUDGET):
         return False
 
-    claim = claimed(epsilon, delta, Forms.ACCUSED)
-    region = exact_tails.region(counts.members, counts.others, least, Span(), level)
+    claim = claimed(epsilon, delta, Forms.FLAGGED)
+    region = exact_tails.region(counts.members, counts.non_members, least, Span(), level)
     if exact_tails.worst_fpr(region, claim, Span())[1] > level:
         return False
     return math.isfinite(exact_tails.certified(region, claim, Span(), level, BUDGET).bound)
 
 
 def score_bound(counts: Counts, delta: float, level: float) -> float:
-    """The ε at which the score of the accused falls to the level; 0 where it starts below."""
-    x1, x0 = (np.array([float(k)]) for k in (counts.accused_members, counts.accused_others))
+    """The ε at which the score of the flagged falls to the level; 0 where it starts below."""
+    x1, x0 = (np.array([float(k)]) for k in (counts.true_positives, counts.false_positives))
     bar = -float(ndtri(level))
 
     def excess(e: Array) -> Array:
@@ -87,7 +87,7 @@ def score_bound(counts: Counts, delta: float, level: float) -> float:
 
 
 def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tuple[float, Rule]:
-    """The score bound of these counts, and how many accused members give as much."""
+    """The score bound of these counts, and how many flagged members give as much."""
     bound = score_bound(counts, delta, level)
     if forms is Forms.BOTH:
         bound = max(bound, score_bound(counts.opposite(), delta, level))
@@ -98,16 +98,16 @@ def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tup
         at = np.full(x1.shape, bound)
         flags = score(x1, x0, counts, at, delta) >= bar
         if forms is Forms.BOTH:
-            cleared = counts.others - x0, counts.members - x1
+            cleared = counts.non_members - x0, counts.members - x1
             flags |= score(*cleared, opposite, at, delta) >= bar
         return np.asarray(flags)
 
-    def least(accused_others: Array) -> Array:
-        low = np.full(accused_others.shape, -1.0)
-        high = np.full(accused_others.shape, counts.members + 1.0)
-        enough = first_wholes(lambda x1: claims(x1, accused_others), low, high)
-        seen = accused_others <= counts.accused_others
-        return np.where(seen, np.minimum(enough, counts.accused_members), enough)
+    def least(false_positives: Array) -> Array:
+        low = np.full(false_positives.shape, -1.0)
+        high = np.full(false_positives.shape, counts.members + 1.0)
+        enough = first_wholes(lambda x1: claims(x1, false_positives), low, high)
+        seen = false_positives <= counts.false_positives
+        return np.where(seen, np.minimum(enough, counts.true_positives), enough)
 
     return bound, least
 
@@ -115,10 +115,10 @@ def score_order(counts: Counts, delta: float, level: float, forms: Forms) -> tup
 def score(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> Array:
     """How many standard deviations TPR lies above e^ε·FPR + δ."""
     ratio = np.exp(epsilon)
-    apart = x1 / sizes.members - ratio * x0 / sizes.others - delta
+    apart = x1 / sizes.members - ratio * x0 / sizes.non_members - delta
     fpr = constrained_fpr(x1, x0, sizes, epsilon, delta)
     tpr = np.minimum(ratio * fpr + delta, 1.0)
-    variance = tpr * (1 - tpr) / sizes.members + ratio**2 * fpr * (1 - fpr) / sizes.others
+    variance = tpr * (1 - tpr) / sizes.members + ratio**2 * fpr * (1 - fpr) / sizes.non_members
     with np.errstate(all="ignore"):
         return np.where(apart == 0, 0.0, apart / np.sqrt(variance))
 
@@ -133,7 +133,9 @@ def constrained_fpr(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: 
         with np.errstate(all="ignore"):
             hit = np.where(x1 > 0, x1 / (p + delta / ratio), 0.0)
             miss = np.where(x1 < sizes.members, (sizes.members - x1) / (top - p), 0.0)
-            return np.asarray(x0 * (1 - p) - (sizes.others - x0) * p + p * (1 - p) * (hit - miss))
+            return np.asarray(
+                x0 * (1 - p) - (sizes.non_members - x0) * p + p * (1 - p) * (hit - miss)
+            )
 
     low, high = 1e-16 * top, top * (1 - 1e-15)
     inner = (slope(low) > 0) & (slope(high) <= 0)

@@ -28,7 +28,7 @@ class BandEvidence(CurveEvidence):
 
     shown: AtomicCurve
     members: int
-    others: int
+    non_members: int
     ledger: Ledger
     method = Band.name
     design = Design.MANY_RUNS
@@ -45,32 +45,32 @@ class BandEvidence(CurveEvidence):
             return None
         shown, allowed = 1 - float(fnr[worst]), 1 - float(claim.beta(float(fpr[worst])))
         where = (
-            f"some threshold accuses at least {100 * shown:.3g} % of members "
-            f"and at most {100 * float(fpr[worst]):.3g} % of others"
+            f"some threshold flags at least {100 * shown:.3g} % of members "
+            f"and at most {100 * float(fpr[worst]):.3g} % of non-members"
         )
         level, at = self.ledger.level, (float(fpr[worst]), shown)
         return Finding(where, shown, allowed, level, level, at=at)
 
     def at_best(self) -> BandEvidence:
-        """One threshold that accuses every member and no other."""
+        """One threshold that flags every member and no non-member."""
         level = self.ledger.entries[0].level  # of FPR, one way; that of TPR is the same
-        fpr = fpr_upper_above(np.array([0]), self.others, level)
+        fpr = fpr_upper_above(np.array([0]), self.non_members, level)
         tpr = tpr_lower(np.array([self.members]), self.members, level)
         return replace(self, shown=shown_corners(tpr, fpr))
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        """At ranks of others alone: the band may see more."""
-        steps = np.geomspace(1, max(self.others // 2, 1), _POWER_RANKS)
+        """At ranks of non-members alone: the band may see more."""
+        steps = np.geomspace(1, max(self.non_members // 2, 1), _POWER_RANKS)
         ranks = np.unique(np.round(steps)).astype(np.int64)
         level = self.ledger.level / 2
-        rate = fpr_upper_above(ranks - 1, self.others, level)
+        rate = fpr_upper_above(ranks - 1, self.non_members, level)
         counts = np.unique(np.concatenate([[0], default_ranks(self.members)]))
         shares = tpr_lower(counts, self.members, level)
         place = np.searchsorted(shares, claim.tpr(np.asarray(rate)), side="right")
         needed = np.append(counts, self.members + 1)[place].astype(float)
         every = np.ones(len(ranks))
         looks = RankCounts(
-            ranks.astype(np.float64), every * self.others, needed, every * self.members
+            ranks.astype(np.float64), every * self.non_members, needed, every * self.members
         )
         cells = RateCells.of(looks, every * level)
         return lambda truth: float(np.max(cells.least(needed, truth.tpr(cells.cuts))))
@@ -88,23 +88,29 @@ def band_evidence(scores: Scores, level: float) -> BandEvidence:
         for side in ("FPR", "TPR")
     ]
     ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
-    return BandEvidence(shown_corners(tpr, fpr), scores.members.count, scores.others.count, ledger)
+    return BandEvidence(
+        shown_corners(tpr, fpr), scores.members.count, scores.non_members.count, ledger
+    )
 
 
 def _way(higher: bool, ways: list[bool]) -> str:
-    return f", {'higher' if higher else 'lower'} scores suspected" if len(ways) > 1 else ""
+    return f", {'higher' if higher else 'lower'} means member" if len(ways) > 1 else ""
 
 
 def _corners(scores: Scores, higher: bool, level: float) -> tuple[Array, Array]:
     """FPR from above and TPR from below at thresholds of both sides' ranks."""
     cuts = np.unique(
         np.concatenate(
-            [side.descending(default_ranks(side.count)) for side in (scores.others, scores.members)]
+            [
+                side.descending(default_ranks(side.count))
+                for side in (scores.non_members, scores.members)
+            ]
         )
     )
-    others, members = (
-        side.above(cuts) if higher else side.below(cuts) for side in (scores.others, scores.members)
+    non_members, members = (
+        side.above(cuts) if higher else side.below(cuts)
+        for side in (scores.non_members, scores.members)
     )
-    fpr = fpr_upper_above(others, scores.others.count, level / 2)
+    fpr = fpr_upper_above(non_members, scores.non_members.count, level / 2)
     tpr = tpr_lower(members, scores.members.count, level / 2)
     return fpr, tpr

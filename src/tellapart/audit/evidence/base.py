@@ -6,6 +6,7 @@ claims, holds together with the confidence it states.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ _ROUNDING = 1 - 1e-9
 
 
 class Design(Enum):
-    """How the scores came about, and so what they can prove.
+    """The experimental design: how scores were made, and so what they can prove.
 
     MANY_RUNS: every score is of its own independent training or call, record in or out.
     ONE_RUN: one training, each canary included or not by its own fair coin.
@@ -53,7 +54,7 @@ class Design(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What refutes a claim: where, by how much, and how unlikely it was were the claim true."""
+    """What refutes a claim: where, by how much, and the p-value."""
 
     where: str
     shown: float
@@ -69,11 +70,19 @@ class Finding:
         return to_digits(self.p_value * _ROUNDING, 2, up=True)
 
     def __str__(self) -> str:
+        return f"{self.place}; {self.significance}"
+
+    @property
+    def place(self) -> str:
+        """The event, how often it happened, and what the claim allows."""
         limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
-        return (
-            f"{self.where}; {limit}. Were it true, so much would be seen with probability "
-            f"{self.chance:g} at most; {self.level:.2g} was allowed for"
-        )
+        return f"{self.where}; {limit}"
+
+    @property
+    def significance(self) -> str:
+        """The p-value beside its threshold, in words."""
+        exponent = re.sub(r"e([+-])0*", r"e\1", f"{self.chance:g}")
+        return f"p ≤ {exponent} (threshold after correction: {self.level:.2g})"
 
 
 def shown_corners(
@@ -82,7 +91,7 @@ def shown_corners(
     """The attack that corners show: shares of the tested from below, at rates of the reference.
 
     The rates are from above, and ``left`` is one minus them where that has more digits. The tested
-    are members, and others where a corner ``clears``.
+    are members, and non-members where a corner ``clears``.
     """
     kept = 1 - rate if left is None else left
     rising, falling = np.array([0.0, 1.0]), np.array([1.0, 0.0])
@@ -110,7 +119,7 @@ class Evidence(Displayed, ABC):
 
     >>> import tellapart as ta
     >>> from tellapart import audit
-    >>> scores = audit.Scores(members=range(50, 150), others=range(100))
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> evidence = audit.many_runs(scores)
     >>> evidence.refutes(ta.guarantee(epsilon=0.5)), evidence.refutes(ta.guarantee(epsilon=3))
     (True, False)
@@ -127,7 +136,7 @@ class Evidence(Displayed, ABC):
 
     @property
     def confidence(self) -> float:
-        """The probability that nothing at all is falsely claimed."""
+        """The family-wise confidence: no true claim is refuted with at least this probability."""
         return 1 - self.ledger.level
 
     def __repr__(self) -> str:
@@ -158,7 +167,7 @@ class Evidence(Displayed, ABC):
         return self.finding(claim) is not None
 
     def finding(self, claim: Subject) -> Finding | None:
-        """What refutes this claim, most telling first; None if nothing does."""
+        """What refutes this claim most strongly; None if nothing does."""
         return self._finding(_promise(claim))
 
     def curve(self) -> TradeoffCurve:
@@ -170,7 +179,7 @@ class Evidence(Displayed, ABC):
         return ""
 
     def power(self, claim: Subject, truth: Subject) -> float:
-        """How surely the claim would be refuted, at the least, if the truth were another curve.
+        """The probability of refuting the claim, at least, if the truth were another curve.
 
         For the best attack on that truth: scores that rank outputs by their likelihood ratio,
         and by chance where that ties. An attack that leaves ties is refuting less often.
@@ -187,15 +196,15 @@ class Evidence(Displayed, ABC):
         return self.can_refute and self.at_best().refutes(claim)
 
     def at_best(self) -> Evidence:
-        """What as many samples would show if the attack told members and others apart wholly."""
-        raise Unsupported("this evidence does not say what other outcomes would show")
+        """What as many samples would show if the attack made no error."""
+        raise Unsupported("this kind of evidence states no power")
 
     def scaled(self, factor: float) -> Evidence:
         """What this evidence would be with so many times the samples and the same rates."""
-        raise Unsupported("this evidence does not say what more samples would show")
+        raise Unsupported("this kind of evidence does not extrapolate to more samples")
 
     def at_level(self, level: float) -> Evidence:
-        """The same looks at the same samples, for another chance of a false claim in all."""
+        """The same tests of the same samples, at another family-wise level."""
         raise Unsupported("this evidence is of one confidence alone")
 
     # -- what each kind of evidence provides -------------------------------------------------

@@ -45,13 +45,13 @@ CORNER = 0.25
 
 @dataclass(frozen=True, repr=False)
 class CountEvidence(Evidence):
-    """What one attack, decided upon beforehand, did to members and others."""
+    """What one attack, fixed beforehand, did to members and non-members."""
 
     counts: Counts
     ledger: Ledger
-    event: str = "accused"
-    sides: tuple[str, str] = ("members", "others")
-    # Whether the event is that nobody was accused, and so speaks of the others first.
+    event: str = "flagged"
+    sides: tuple[str, str] = ("members", "non-members")
+    # Whether the event is that nobody was flagged, and so speaks of the non-members first.
     clears: bool = False
     method: str = Fixed.name
     design: Design = Design.MANY_RUNS
@@ -106,7 +106,7 @@ class CountEvidence(Evidence):
             return None
         observed, roc = self._observed, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
-        allowed = float(roc(max(observed.fpr, 1 / observed.others)))
+        allowed = float(roc(max(observed.fpr, 1 / observed.non_members)))
         p_value = min(p / (1 - CORNER), self._corner_p_value(claim))
         at, level = (self.counts.fpr, self.counts.tpr), self.ledger.level
         return Finding(self.telling(), observed.tpr, allowed, p_value, level, at=at)
@@ -128,14 +128,18 @@ class CountEvidence(Evidence):
     @property
     def _observed(self) -> Counts:
         """How often the event happened on either side, the one it speaks against first."""
-        some, members, few, others = astuple(self.counts)
-        return Counts(others - few, others, members - some, members) if self.clears else self.counts
+        some, members, few, non_members = astuple(self.counts)
+        return (
+            Counts(non_members - few, non_members, members - some, members)
+            if self.clears
+            else self.counts
+        )
 
     def telling(self, delta: float = 0.0) -> str:
         observed = self._observed
         return (
             f"{self.event}: {100 * observed.tpr:.3g} % of {self.sides[0]} "
-            f"({observed.accused_members:,} of {observed.members:,}) "
+            f"({observed.true_positives:,} of {observed.members:,}) "
             f"against {100 * observed.fpr:.3g} % of {self.sides[1]}"
         )
 
@@ -146,54 +150,56 @@ class CountEvidence(Evidence):
 
     def _corner(self, level: float) -> tuple[float, float]:
         half = level * CORNER / 2
-        fpr = binomial.upper_limit(self.counts.accused_others, self.counts.others, half)
-        tpr = binomial.lower_limit(self.counts.accused_members, self.counts.members, half)
+        fpr = binomial.upper_limit(self.counts.false_positives, self.counts.non_members, half)
+        tpr = binomial.lower_limit(self.counts.true_positives, self.counts.members, half)
         return float(fpr), float(tpr)
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        """Were the FPR as observed: others accused at most so often, and members enough for that.
+        """Were the FPR as observed: non-members flagged at most so often, members often enough.
 
-        The two counts are independent, and fewer accused others ask for fewer accused members.
+        The two counts are independent, and fewer flagged non-members ask for fewer flagged members.
         """
         worst = self._many_others()
-        needed = replace(self, counts=replace(self.counts, accused_others=worst))._needed(claim)
-        rate, n = self.counts.fpr, (self.counts.others, self.counts.members)
+        needed = replace(self, counts=replace(self.counts, false_positives=worst))._needed(claim)
+        rate, n = self.counts.fpr, (self.counts.non_members, self.counts.members)
         so_few = float(binomial.lower_tail(worst, n[0], rate))
         return lambda truth: so_few * float(binomial.upper_tail(needed, n[1], truth.tpr(rate)))
 
     def _many_others(self) -> int:
-        """More others than this are accused in one of 50 audits with the FPR observed."""
-        n, fpr = self.counts.others, self.counts.fpr
+        """More non-members than this are flagged in one of 50 audits with the FPR observed."""
+        n, fpr = self.counts.non_members, self.counts.fpr
         return solve.first_whole(lambda k: bool(binomial.lower_tail(k, n, fpr) >= 0.98), -1, n)
 
     def _needed(self, claim: TradeoffCurve) -> int:
-        """How many accused members would refute the claim."""
+        """How many flagged members would refute the claim."""
 
-        def refuted(accused: int) -> bool:
-            tried = replace(self, counts=replace(self.counts, accused_members=accused))
+        def refuted(flagged: int) -> bool:
+            tried = replace(self, counts=replace(self.counts, true_positives=flagged))
             return tried._excess(claim.tpr) > 0
 
         return solve.first_whole(refuted, 0, self.counts.members + 1)
 
     def at_best(self) -> CountEvidence:
-        members, others = self.counts.members, self.counts.others
-        return replace(self, counts=Counts(members, members, 0, others))
+        members, non_members = self.counts.members, self.counts.non_members
+        return replace(self, counts=Counts(members, members, 0, non_members))
 
     def scaled(self, factor: float) -> CountEvidence:
-        some = (self.counts.accused_members, self.counts.members)
-        others = (self.counts.accused_others, self.counts.others)
-        return replace(self, counts=Counts(*(round(count * factor) for count in some + others)))
+        some = (self.counts.true_positives, self.counts.members)
+        non_members = (self.counts.false_positives, self.counts.non_members)
+        return replace(
+            self, counts=Counts(*(round(count * factor) for count in some + non_members))
+        )
 
     def at_level(self, level: float) -> CountEvidence:
         return replace(self, ledger=self.ledger.at_level(level))
 
 
 def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95) -> Evidence:
-    """What attacks show that were decided upon before these runs were made.
+    """What attacks show that were fixed before these runs were made.
 
     One attack's counts, or several by name: each then gets an equal share of the level.
 
-    >>> counts = Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> counts = Counts(true_positives=90, members=100, false_positives=0, non_members=100)
     >>> print(from_counts(counts).epsilon_lower())
     ≥ 3.2052 (95 % confidence, exact, one fixed threshold)
 
@@ -206,11 +212,11 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
         return together({name: from_counts(attack, 1 - share) for name, attack in counts.items()})
     level = 1 - _checks.inside_unit(confidence=confidence)
     _checks.instance(Counts, "audit.Counts", counts=counts)
-    return CountEvidence(counts, _ledger("one attack", level))
+    return CountEvidence(counts, _ledger("the attack", level))
 
 
 def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
-    """The counts beyond one threshold, for each way in which scores may point."""
+    """The counts beyond one threshold, for each score direction."""
     ways = directions(scores.orientation)
     each = [at_one_cut(scores, method.threshold, higher, level / len(ways)) for higher in ways]
     by_event = {evidence.event: evidence for evidence in each}
@@ -227,17 +233,17 @@ def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> 
 def _ledger(what: str, level: float) -> Ledger:
     entries = (
         Entry(what, 1, level * (1 - CORNER)),
-        Entry("a corner of the curve", 1, level * CORNER),
+        Entry("limits on FPR and TPR, for the curve", 1, level * CORNER),
     )
     return Ledger(level, entries, (CLAIMS_ARE_FREE,))
 
 
 def _counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
-    members, others = (
+    members, non_members = (
         int(side.above(threshold) if higher else side.below(threshold))
-        for side in (scores.members, scores.others)
+        for side in (scores.members, scores.non_members)
     )
-    return Counts(members, scores.members.count, others, scores.others.count)
+    return Counts(members, scores.members.count, non_members, scores.non_members.count)
 
 
 _BOUNDS = {Prior.JOINT_BETA: joint_beta_epsilon, Prior.JEFFREYS: jeffreys_epsilon}
@@ -279,9 +285,9 @@ def credible_evidence(scores: Scores, level: float, method: Credible) -> Belief:
     higher, *more = directions(scores.orientation)
     if more:
         raise Unsupported(
-            "a Bayesian bound has no price for looking both ways: say whether higher or lower "
-            "scores speak for membership"
+            "a Bayesian bound cannot correct for testing both directions: set the score "
+            "direction to higher or lower"
         )
-    entry = Entry("posterior probability left out, which bounds no false claims", 1, level)
+    entry = Entry("posterior probability left out, which bounds no error rate", 1, level)
     counts = _counts_beyond(scores, method.threshold, higher)
     return Belief(counts, method.prior, Ledger(level, (entry,)))

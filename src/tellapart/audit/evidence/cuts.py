@@ -49,10 +49,10 @@ class EventCounts:
     def rates(self) -> tuple[float, float]:
         """The observed (FPR, TPR) of the attack that takes the event for d1, or its absence."""
         share, other = self.happened / self.tested, self.against / self.reference
-        return (other, share) if self.end is End.ACCUSE else (1 - share, 1 - other)
+        return (other, share) if self.end is End.FLAG else (1 - share, 1 - other)
 
     def __str__(self) -> str:
-        who, whom = ("d1", "d0") if self.end is End.ACCUSE else ("d0", "d1")
+        who, whom = ("d1", "d0") if self.end is End.FLAG else ("d0", "d1")
         share, other = self.happened / self.tested, self.against / self.reference
         return (
             f"{self.words}: {100 * share:.3g} % of outputs on {who} ({self.happened:,} of "
@@ -68,7 +68,7 @@ class CutEvidence(CurveEvidence):
     ledger: Ledger
     calls: int | None = None
     about: str = ""
-    method = "cuts settled on calls set aside"
+    method = "thresholds fixed on held-out calls"
     design = Design.CALLS
 
     @cached_property
@@ -118,7 +118,7 @@ class CutEvidence(CurveEvidence):
     def _allowed(self, claim: TradeoffCurve, rate: Array) -> Array:
         """What the claim allows of the tested at these rates of the reference."""
         rocs: dict[End, Callable[[Array], Array]]
-        rocs = {End.ACCUSE: claim.tpr, End.CLEAR: claim.mirrored().tpr}
+        rocs = {End.FLAG: claim.tpr, End.CLEAR: claim.mirrored().tpr}
         return np.array(
             [
                 float(rocs[cut.end](np.asarray(fpr)))
@@ -179,7 +179,7 @@ def cut_ledger(level: float, ranks: int) -> tuple[Ledger, float, float]:
     """The level shared out: to the event itself, and to each of so many cuts beside it."""
     own = level / 2 if ranks else level
     each = (level - own) / ranks if ranks else 0.0
-    entries = [Entry("the event found on calls set aside", 1, own)]
+    entries = [Entry("the event found on held-out calls", 1, own)]
     if ranks:
-        entries.append(Entry("cuts of its score at ranks among calls set aside", ranks, each))
+        entries.append(Entry("thresholds of its score at ranks of held-out calls", ranks, each))
     return Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,)), own, each

@@ -160,7 +160,7 @@ class Wager:
     >>> wager.refuted, wager.refuted_after
     (True, 18)
     >>> print(wager.shown())
-    ≥ 1.5894 (95 % confidence, exact, bets on 30 pairs, at any time)
+    ≥ 1.5894 (95 % confidence, exact, e-process over 30 pairs, anytime-valid)
     """
 
     epsilon: float
@@ -272,7 +272,7 @@ class Wager:
         δ is large the bets against a smaller ε may fail although those against the claim won.
         """
         epsilon = max(self._refuted_below(pairs) for pairs in (self.seen, self.best))
-        method = f"bets on {self.seen.total} pairs, at any time"
+        method = f"e-process over {self.seen.total} pairs, anytime-valid"
         return LowerBound(epsilon, self.confidence, Basis.EXACT, method)
 
 

@@ -35,14 +35,16 @@ class RankedCanaries:
     members_below: NDArray[np.int64]
 
     @classmethod
-    def of(cls, members: Array, others: Array) -> RankedCanaries:
+    def of(cls, members: Array, non_members: Array) -> RankedCanaries:
         """Rank the scores of the canaries put in and of those left out; higher says "member".
 
         Equal scores are kept apart by membership only, so the order of the rows says nothing.
         """
-        canaries = members.size + others.size
+        canaries = members.size + non_members.size
         fair_coins(members.size, canaries)
-        return cls._sorted(np.concatenate([others, members]), np.arange(canaries) >= others.size)
+        return cls._sorted(
+            np.concatenate([non_members, members]), np.arange(canaries) >= non_members.size
+        )
 
     @classmethod
     def _sorted(cls, scores: Array, member: NDArray[np.bool_]) -> RankedCanaries:
@@ -137,7 +139,7 @@ _CANDIDATES = 24
 
 @dataclass(frozen=True)
 class ChosenGuesses:
-    """The guesses that speak for an attack, and the level at which each bound from them may.
+    """The guesses of an attack, and the level at which each bound from them may be read.
 
     ``read_off`` says that their number was read off a part of the canaries of the same run, of
     which ``aside`` were spent, and that up to ``most`` guesses could have been made of scores
@@ -182,8 +184,8 @@ class ChosenGuesses:
     def _need_fixed_numbers(self) -> None:
         if self.read_off:
             raise Unsupported(
-                "a curve is tested by numbers of guesses fixed beforehand: take the best of a "
-                "family instead of reading them off a part of the canaries"
+                "a curve is tested by numbers of guesses fixed beforehand: leave the method out, "
+                "or use audit.Guessing"
             )
 
 

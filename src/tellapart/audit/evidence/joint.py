@@ -20,7 +20,7 @@ from tellapart.mechanisms.subject import Subject
 
 @dataclass(frozen=True, repr=False)
 class JointEvidence(Evidence):
-    """What several audits show together; whoever reads all of them has paid for all of them."""
+    """What several audits show together, at the sum of their levels."""
 
     parts: Mapping[str, Evidence]
     ledger: Ledger
@@ -47,7 +47,7 @@ class JointEvidence(Evidence):
     def curve(self) -> AtomicCurve:
         corners = [part.curve() for part in self.parts.values()]
         if not all(isinstance(corner, AtomicCurve) for corner in corners):
-            raise Unsupported("these audits have no curve in common; ask each of them")
+            raise Unsupported("these audits show no common curve; ask each of them")
         each = [corner.vertices() for corner in corners if isinstance(corner, AtomicCurve)]
         fpr, fnr = (np.concatenate(side) for side in zip(*each, strict=True))
         return from_corners(fpr, 1 - fnr, fnr, 1 - fpr, bound=Bound.UPPER)
@@ -74,13 +74,13 @@ class JointEvidence(Evidence):
 
 
 def together(parts: Mapping[str, Evidence]) -> JointEvidence:
-    """Read several audits of one mechanism as one: their chances of a false claim add up.
+    """Read several audits of one mechanism as one: their levels add up.
 
     The way to use more than one method, attack or data set: the family-wise confidence is stated
     for all of them at once.
 
     >>> from tellapart import audit
-    >>> counts = audit.Counts(accused_members=90, members=100, accused_others=0, others=100)
+    >>> counts = audit.Counts(true_positives=90, members=100, false_positives=0, non_members=100)
     >>> each = audit.from_counts(counts, confidence=0.975)
     >>> print(together({"by loss": each, "by gradient": each}).epsilon_lower())
     ≥ 3.0419 (95 % confidence, exact, 2 audits together: one fixed threshold)
@@ -106,7 +106,7 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
     if len(proofs) > 1:
         beliefs = [name for name, part in parts.items() if not part.can_refute]
         _checks.refuse(
-            "parts", "all be proof or all be beliefs, which bound no false claims", beliefs
+            "parts", "all be tests or all be Bayesian bounds, which have no error rate", beliefs
         )
     names = ", ".join(dict.fromkeys(part.method for part in parts.values()))
     return JointEvidence(

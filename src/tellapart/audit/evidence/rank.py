@@ -158,7 +158,7 @@ class RankEvidence(Evidence):
 def _ends(look: Look) -> dict[End, tuple[int, int]]:
     """How many are the reference and how many are tested, from either end."""
     one, other = look.reference, look.tested
-    other_end = End.CLEAR if look.end is End.ACCUSE else End.ACCUSE
+    other_end = End.CLEAR if look.end is End.FLAG else End.FLAG
     return {look.end: (one, other), other_end: (other, one)}
 
 
@@ -170,4 +170,4 @@ def _above(a: Array, b: Array, level: Array) -> tuple[Array, Array]:
 
 def _roc(claim: TradeoffCurve, end: End) -> Callable[[Array], Array]:
     """The claim's cap on what a look tests, as a function of the reference's rate."""
-    return claim.tpr if end is End.ACCUSE else claim.mirrored().tpr
+    return claim.tpr if end is End.FLAG else claim.mirrored().tpr

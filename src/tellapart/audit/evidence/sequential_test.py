@@ -21,12 +21,14 @@ from tellapart.curve.guarantees import everything
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject
 
-_CHOICES_ARE_FREE = "the choice of events: each was chosen before the calls that were bet on"
+_CHOICES_ARE_FREE = (
+    "no correction is needed for choosing events: each was chosen before the calls it is tested on"
+)
 
 
 @dataclass(frozen=True)
 class WagerEvidence(Evidence):
-    """What bets against one claim of (ε, δ) have won, at any time; they say nothing of others."""
+    """What a sequential test of one claim of (ε, δ) shows, at any stopping time."""
 
     wager: Wager
     calls: int = field()  # on each input, those on which events were sought included
@@ -34,7 +36,7 @@ class WagerEvidence(Evidence):
     batches: tuple[PairBatch, ...]  # all that were allowed for, whether or not they were needed
     ledger: Ledger
     about: str = ""
-    method = "bets, stopped when decided"
+    method = "sequential test (e-process)"
     design = Design.CALLS
 
     @classmethod
@@ -43,26 +45,24 @@ class WagerEvidence(Evidence):
     ) -> WagerEvidence:
         """Evidence at the confidence of the wager."""
         level = 1 - wager.confidence
-        entries = (Entry("one wager, at all times", 1, level),)
+        entries = (Entry("one e-process, valid at any stopping time", 1, level),)
         ledger = Ledger(level, entries, (_CHOICES_ARE_FREE,))
         return cls(wager, calls, event, batches, ledger, about)
 
     def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
         """The ε that any true promise with the claim's δ must at least have."""
         if delta != self.wager.delta:
-            raise Unsupported(
-                f"these bets were at δ = {self.wager.delta:g}, and show no ε at others"
-            )
+            raise Unsupported(f"this sequential test bounds ε at δ = {self.wager.delta:g} alone")
         return self.wager.shown()
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         return self.epsilon_lower(delta).value, Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        raise Unsupported("bets against ε bound no δ; probe without until_decided")
+        raise Unsupported("a sequential test of ε bounds no δ; probe without until_decided")
 
     def _mu(self) -> tuple[float, Basis]:
-        raise Unsupported("bets against ε bound no μ; probe without until_decided")
+        raise Unsupported("a sequential test of ε bounds no μ; probe without until_decided")
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
         bet_against = (self.wager.epsilon, self.wager.delta)
@@ -71,20 +71,21 @@ class WagerEvidence(Evidence):
             claim.claimed_delta,
         ):
             raise Unsupported(
-                f"these bets were against ε = {bet_against[0]:g}, δ = {bet_against[1]:g} alone"
+                f"this sequential test was of the claim ε = {bet_against[0]:g}, "
+                f"δ = {bet_against[1]:g} alone"
             )
         if self.wager.refuted_after is None:
             return None
         share = self.wager.seen.with_only / self.wager.seen.total
-        limit = f"a bet against the claim won more than {1 / self.ledger.level:.3g} times its stake"
+        limit = f"the e-value against the claim exceeds {1 / self.ledger.level:.3g}"
         return Finding(self.telling(), share, 0.0, self.ledger.level, self.ledger.level, limit)
 
     def telling(self, delta: float = 0.0) -> str:
         won, lost = self.wager.seen.with_only, self.wager.seen.without_only
         return (
-            f"{self.event}, and events before it: of {self.wager.seen.total:,} pairs of calls "
-            f"{won:,} had it on one input alone and {lost:,} on the other; decided after "
-            f"{self.calls:,} calls on each"
+            f"{self.event}, and events chosen before it: of {self.wager.seen.total:,} pairs of "
+            f"calls {won:,} had it on one input alone and {lost:,} on the other; decided after "
+            f"{self.calls:,} calls on each input"
         )
 
     def could_refute(self, claim: Subject) -> bool:

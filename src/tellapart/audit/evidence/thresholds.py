@@ -29,11 +29,11 @@ _SURE = (1 - TIES) * (1 + 1e-6)
 class End(Enum):
     """From which end a rank counts, and so which inequality of a claim it tests.
 
-    ACCUSE: the most suspicious others; members beyond them show TPR > e^ε·FPR + δ.
-    CLEAR: the least suspicious members; others beyond them show TNR > e^ε·FNR + δ.
+    FLAG: the most suspicious non-members; members beyond them show TPR > e^ε·FPR + δ.
+    CLEAR: the least suspicious members; non-members beyond them show TNR > e^ε·FNR + δ.
     """
 
-    ACCUSE = "accuse"
+    FLAG = "flag"
     CLEAR = "clear"
 
 
@@ -41,8 +41,8 @@ class End(Enum):
 class Look:
     """One threshold, at a rank fixed beforehand, and how many lie beyond it.
 
-    ``rank`` of the ``reference`` side (others, or members where the look clears) lie at or beyond
-    ``threshold``, and ``beyond`` of the ``tested`` side do; ``level`` is what the look may err by.
+    ``rank`` of the ``reference`` side (non-members, or members where the look clears) lie at or
+    beyond ``threshold``, and ``beyond`` of the ``tested`` side do; ``level`` is the look's own.
     """
 
     end: End
@@ -54,17 +54,17 @@ class Look:
     threshold: float
     level: float
     event: str = ""  # what lies beyond, where other words than a score's say it
-    sides: tuple[str, str] = ("members", "others")
+    sides: tuple[str, str] = ("members", "non-members")
 
     @property
     def rates(self) -> tuple[float, float]:
-        """The observed (FPR, TPR) of the attack that accuses beyond this threshold."""
+        """The observed (FPR, TPR) of the attack that flags beyond this threshold."""
         rate, share = self.rank / self.reference, self.beyond / self.tested
-        return (rate, share) if self.end is End.ACCUSE else (1 - share, 1 - rate)
+        return (rate, share) if self.end is End.FLAG else (1 - share, 1 - rate)
 
     def __str__(self) -> str:
         event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
-        who, whom = self.sides if self.end is End.ACCUSE else self.sides[::-1]
+        who, whom = self.sides if self.end is End.FLAG else self.sides[::-1]
         share, against = self.beyond / self.tested, self.rank / self.reference
         return (
             f"{event}: {_percent(share)} of {who} "
@@ -104,10 +104,10 @@ def look_at(
     twenty of the ways to break the ties would refute at 19/20 of its level: by Markov's
     inequality that happens to a true claim with at most the level.
     """
-    reference, tested = scores.others, scores.members
+    reference, tested = scores.non_members, scores.members
     if end is End.CLEAR:
         reference, tested = tested, reference
-    upward = higher if end is End.ACCUSE else not higher
+    upward = higher if end is End.FLAG else not higher
     asked = np.asarray(ranks, dtype=np.int64)
     cuts = reference.descending(asked) if upward else reference.ascending(asked)
     before, within = _around(reference, cuts, upward)
@@ -161,7 +161,7 @@ class ChosenRank(NamedTuple):
 
 def best_rank(aside: Scores, kept: Scores, delta: float, level: float) -> ChosenRank:
     """The end, direction and rank whose test on the kept scores should show the largest ε."""
-    best, chosen = -np.inf, ChosenRank(End.ACCUSE, directions(aside.orientation)[0], 1)
+    best, chosen = -np.inf, ChosenRank(End.FLAG, directions(aside.orientation)[0], 1)
     for higher in directions(aside.orientation):
         for end in End:
             ranks, promise = _promises(aside, kept, end, higher, delta, level)
@@ -175,7 +175,7 @@ def _promises(
     aside: Scores, kept: Scores, end: End, higher: bool, delta: float, level: float
 ) -> tuple[Array, Array]:
     """For ranks of the kept scores, roughly the bound on ε each will give."""
-    sides = (aside.others, kept.others, aside.members, kept.members)
+    sides = (aside.non_members, kept.non_members, aside.members, kept.members)
     few, reference, few_tested, tested = (side.count for side in sides)
     if end is End.CLEAR:
         few, reference, few_tested, tested = few_tested, tested, few, reference

@@ -87,8 +87,8 @@ def _moved(pairs: list[tuple[Array, Array]], columns: list[int]) -> Iterator[str
         for k in columns:
             if _least(before[:, k], after[:, k]) < level:
                 yield (
-                    f"calls on {name} made later, and one by one, give other outputs (calls share "
-                    "noise or count themselves, or the output tells the time)"
+                    f"calls on {name} made later, and one by one, have another distribution: do "
+                    "calls share noise or count themselves, or does the output contain the time?"
                 )
 
 
@@ -138,7 +138,7 @@ def _kept(
             try:
                 fresh = packed(fresh_outputs(caller, data, 0, ignore_seeds))
             except Unsupported as reason:
-                yield f"a part of the output never changes, and a fresh start fails: {reason}"
+                yield f"part of the output never changes, and no fresh process starts: {reason}"
                 return
             before, after = (part[:, columns] for part in _both(read, seen, fresh))
             changes = (~_same(after, before[0])).sum(axis=0)
@@ -147,7 +147,7 @@ def _kept(
             if any(
                 unlikely(int(changed), drawn, int(changed), count) < level for changed in changes
             ):
-                yield f"a part of the output never changes, but {why}"
+                yield f"part of the output never changes, but {why}"
 
 
 def _same(left: Array, right: Array) -> NDArray[np.bool_]:
@@ -159,8 +159,8 @@ _FORKS = 64
 _STARTS = 3
 _FRESH_KEY = 2**32 - 2
 STARTS_AFRESH = (
-    (False, "another start gives another output"),
-    (True, "every call seeds its noise alike: with other seeds it does change"),
+    (False, "a fresh process gives another output"),
+    (True, "it changes with the seed: every call seeds its noise alike"),
 )
 
 
@@ -193,16 +193,14 @@ def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
         return
     if broken in ENDS or other in ENDS:
         raise Unsupported(
-            "no verdict: when it was called, the code ended its process by itself: every call "
-            f"broke off, and the first one {broken}"
+            f"no verdict: the code ended its own process when called: the first call {broken}"
         )
     if HANGS in (broken, other):
-        raise InvalidArgument(
-            f"mechanism must end: every call broke off, and the first one {broken}"
-        )
-    raise InvalidArgument(
-        f"mechanism must return something: every call broke off, and the first one {broken}"
-    )
+        raise InvalidArgument(f"the function must return, but no call did: the first one {broken}")
+    raised = str(broken).removeprefix("raises ")
+    if raised != str(broken):
+        raise InvalidArgument(f"the function raised on every call: {raised}")
+    raise InvalidArgument(f"the function failed on every call: the first one {broken}")
 
 
 def kept_noise(
@@ -217,7 +215,7 @@ def kept_noise(
             try:
                 fresh = packed(fresh_outputs(caller, data, seed, ignore_seeds))
             except Unsupported as reason:
-                why_not = f"the output never changes, and a fresh start cannot be tried: {reason}"
+                why_not = f"the output never changes, and no fresh process starts: {reason}"
                 return Dependence(why_not)
             if not never_changes(joined([seen[:1], fresh])):
                 return Dependence(f"the output never changes, but {why}")

@@ -123,8 +123,8 @@ class Unreached(BitEvent):
         around += ", ..." if len(places) > _MOST_WORDS else ""
         verb = "cannot" if happened else "can"
         return (
-            f"{self.sampler.name} of scale {self.scale:.6g} around {around}, taken as the answer "
-            f"on {self.side}, {verb} give the bits of {self.name}"
+            f"{self.sampler.name} of scale {self.scale:.6g} around {around}, the answer assumed on "
+            f"{self.side}, {verb} produce the bits of {self.name}"
         )
 
 
@@ -251,14 +251,14 @@ class BitEvidence(CountEvidence):
     """How often an event of bits happened on either input, chosen on calls set aside."""
 
     sides: tuple[str, str] = ("outputs on d1", "outputs on d0")
-    method = "one event of bits, chosen on a part set aside"
+    method = "one event of bits, chosen on held-out calls"
     about: str = (
         "This is about the bits of the sampler: which doubles the program can return. Whether "
         "the mechanism on paper, of real numbers, keeps the claim is what audit.probe asks."
     )
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        raise Unsupported("leaks of bits come in no strengths that could be compared")
+        raise Unsupported("no family of alternatives is known for leaks by bits")
 
 
 def probe_bits(
@@ -311,8 +311,8 @@ def probe_bits(
     event, likelier = best(events, learnt, weighed, claimed_delta(curve))
     left = count - aside
     seen = [times(event, side[aside:]) for side in (present, absent)]
-    accused = seen if likelier else [left - times_seen for times_seen in seen]
-    counts = Counts(accused[0], left, accused[1], left)
+    flagged = seen if likelier else [left - times_seen for times_seen in seen]
+    counts = Counts(flagged[0], left, flagged[1], left)
     evidence = BitEvidence(counts, from_counts(counts, confidence).ledger, event.words(likelier))
     return judge(claim, evidence, name=f"{describe(claim)}, for the bits of its floats")
 

@@ -97,7 +97,7 @@ def probe(
     refuse_equal_inputs(d0, d1)
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
-        raise Unsupported("until_decided bets against claims of (ε, δ) alone; leave it out")
+        raise Unsupported("until_decided tests claims of (ε, δ) alone; leave it out")
     kept = None
     if folder is not None:
         asked = {
@@ -133,8 +133,8 @@ def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
     if calls.count > AT_HOME:
         evidence = counted(calls, home, aside, event, confidence)
     else:
-        others, members = scored(calls, home, aside, event)
-        evidence = _evidence(event, others, members, confidence)
+        non_members, members = scored(calls, home, aside, event)
+        evidence = _evidence(event, non_members, members, confidence)
     _refuse_if_shared(calls, home, aside, event)
     return of_calls(evidence, calls.count, remarks(calls.caller, home))
 
@@ -148,12 +148,12 @@ def _refuse_if_shared(
     refuse_if_calls_share(calls.caller, calls.inputs, some, event.read, calls.seed, learnt=few)
 
 
-def _evidence(event: Event, others: Array, members: Array, confidence: float) -> Evidence:
+def _evidence(event: Event, non_members: Array, members: Array, confidence: float) -> Evidence:
     """The certificate: one cut where scores are few, ranks where they are many."""
     orientation = Orientation.HIGHER if event.higher else Orientation.LOWER
-    scores = Scores(members=members, others=others, orientation=orientation)
+    scores = Scores(members=members, non_members=non_members, orientation=orientation)
     if event.by_rank:
-        evidence = at_ranks(scores, 1 - confidence, _favoured(event, len(others)))
+        evidence = at_ranks(scores, 1 - confidence, _favoured(event, len(non_members)))
         return replace(
             evidence, looks=tuple(_with_words(look, event.scorer) for look in evidence.looks)
         )
@@ -168,17 +168,17 @@ def _with_words(look: Look, scorer: Scorer) -> Look:
 
 def _favoured(event: Event, calls: int) -> Favoured:
     """The rank at which the event should happen, for it was found on other calls."""
-    end = End.CLEAR if event.clears else End.ACCUSE
+    end = End.CLEAR if event.clears else End.FLAG
     rank = min(max(round(event.rate * calls), 1), calls)
     return Favoured(end, event.higher, (rank,), FAVOUR)
 
 
 _RANKS = {
-    End.ACCUSE: "ranks among the outputs on d0 that speak most for d1",
-    End.CLEAR: "ranks among the outputs on d1 that speak most for d0",
+    End.FLAG: "ranks of outputs on d0 (TPR at small FPR)",
+    End.CLEAR: "ranks of outputs on d1 (TNR at small FNR)",
 }
-_CHOSEN = "one event, chosen on calls set aside"
-_CHANGES = "The mechanism changes its input: every call was handed a copy of its own."
+_CHOSEN = "one event, chosen on held-out calls"
+_CHANGES = "The function modifies its input: every call was given a fresh copy."
 
 
 def of_calls(evidence: Evidence, calls: int, about: str = "") -> Evidence:
@@ -200,19 +200,22 @@ def of_calls(evidence: Evidence, calls: int, about: str = "") -> Evidence:
 
 
 def remarks(caller: Caller, home: tuple[Outputs, Outputs]) -> str:
-    """A word to those who gave an input that the mechanism cannot read, or changes."""
+    """A remark where the mechanism fails on one input, or changes its inputs."""
     for name, outputs in zip(("d0", "d1"), home, strict=True):
         broken = outputs.first_broken()
         if broken is not None:
-            return f"No call on {name} gave a value: the first one {broken}."
+            return f"No call on {name} returned a value: the first one {broken}."
     return _CHANGES if caller.changes else ""
 
 
 def _in_words_of_calls(ledger: Ledger, words: tuple[str, ...], aside: int) -> Ledger:
-    """The first looks in other words, and why choosing them cost nothing."""
+    """The first tests in other words, and why choosing them needs no correction."""
     named, rest = ledger.entries[: len(words)], ledger.entries[len(words) :]
     entries = tuple(replace(entry, what=what) for entry, what in zip(named, words, strict=True))
-    choice = f"the choice of the event: made on {aside:,} calls on each input, not counted again"
+    choice = (
+        f"no correction is needed for choosing the event: it was chosen on {aside:,} held-out "
+        "calls on each input"
+    )
     return replace(ledger, entries=(*entries, *rest), free=(*ledger.free, choice))
 
 

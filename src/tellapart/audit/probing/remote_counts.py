@@ -205,13 +205,13 @@ def _near(counting: _Counting, outputs: Outputs, aside: int) -> list[_Tally]:
 
 def _places(event: Event, scores: list[Array]) -> tuple[_ScoreCut, ...]:
     """The event's own cut, and where scores are many, cuts at ranks from both ends."""
-    end = End.CLEAR if event.clears else End.ACCUSE
+    end = End.CLEAR if event.clears else End.FLAG
     own = _ScoreCut(event.cut, event.higher, event.clears, end)
     if not event.by_rank:
         return (own,)
     further = []
     for end, side in zip(End, scores, strict=True):
-        higher = event.higher if end is End.ACCUSE else not event.higher
+        higher = event.higher if end is End.FLAG else not event.higher
         ordered = np.sort(side)[::-1] if higher else np.sort(side)
         cuts = dict.fromkeys(float(ordered[rank - 1]) for rank in geometric_ranks(len(ordered)))
         further += [_ScoreCut(cut, higher, False, end) for cut in cuts]
@@ -225,7 +225,7 @@ def _evidence(
     cuts = []
     for k, place in enumerate(places):
         say = event.scorer.within if place.inside else event.scorer.beyond
-        tested, reference = (present, absent) if place.end is End.ACCUSE else (absent, present)
+        tested, reference = (present, absent) if place.end is End.FLAG else (absent, present)
         cuts.append(
             EventCounts(
                 say(place.threshold, place.higher),

@@ -81,11 +81,11 @@ class PlainScorer(Scorer):
     def _words(self, threshold: float, sign: str, upward: bool) -> str:
         if abs(threshold) == _LAST:
             number = upward != self.missing_last
-            return f"{self.name} is {'a' if number else 'no'} number"
+            return f"{self.name} is {'a' if number else 'not a'} number"
         words = f"{self.name} {sign} {threshold:.6g}"
         if threshold == (FURTHEST if upward else -FURTHEST):  # what lies there lies beyond, too
             words = f"{self.name} is {'' if upward else '-'}inf"
-        return f"{words} or is no number" if upward == self.missing_last else words
+        return f"{words} or is not a number" if upward == self.missing_last else words
 
 
 @dataclass(frozen=True)
@@ -131,17 +131,23 @@ class CellScorer(Scorer):
             yield from (self.reading.equal(cell) for cell in cells if cell < last)
             return
         ends = (-np.inf, *self.edges, np.inf)
+        apart = [ends[cell + 1] for cell in range(last) if cell not in cells]
+        if last in cells and 0 < len(apart) <= _MOST_WORDS:
+            atoms = [high for high in apart if np.nextafter(high, -np.inf) in ends]
+            if atoms == apart:  # all but a few numbers
+                yield " and ".join(f"{self.reading.name} ≠ {high + 0.0:.17g}" for high in apart)
+                return
         for first, end in _stretches([cell for cell in cells if cell < last]):
             yield self._between(ends[first], ends[end + 1])
         if last in cells:
-            yield f"{self.reading.name} is no number"
+            yield f"{self.reading.name} is not a number"
 
     def _between(self, low: float, high: float) -> str:
         name = self.reading.name
         if high == np.nextafter(low, np.inf):
             return self.reading.equal(high)
         # An edge just below a number that comes often stands for that number.
-        above, below = (float(np.nextafter(edge, np.inf)) for edge in (low, high))
+        above, below = (float(np.nextafter(edge, np.inf)) + 0.0 for edge in (low, high))
         left = f"{name} ≥ {above:.6g}" if above in self.edges else f"{name} > {low:.6g}"
         right = f"< {below:.6g}" if below in self.edges else f"≤ {high:.6g}"
         if np.isinf(low):

@@ -75,11 +75,11 @@ class Search:
 
     def __str__(self) -> str:
         sought = (
-            f"Sought: {len(self.tried)} pairs of inputs, with {self.calls:,} calls that the "
-            "certificate never sees."
+            f"Search: {len(self.tried)} pairs of inputs, with {self.calls:,} calls that the test "
+            "does not use."
         )
         if self.skipped:
-            sought += f" {self.skipped} more were skipped, as every call on both inputs broke off."
+            sought += f" {self.skipped} more were skipped, as every call on both inputs failed."
         inputs = f"Inputs: d0 = {_short(self.d0)}, d1 = {_short(self.d1)}."
         return "\n".join([self.verdict.headline, inputs, *self.verdict.reasons(), sought])
 
@@ -149,7 +149,9 @@ def search(
 def _with_search_in_ledger(verdict: Verdict, pairs: int) -> Verdict:
     """The verdict, with the search in its ledger."""
     evidence: Any = verdict.evidence
-    why = f"the search for inputs ({pairs} pairs): none of its calls is among those counted here"
+    why = (
+        f"no correction is needed for the search ({pairs} pairs): none of its calls is counted here"
+    )
     ledger = replace(evidence.ledger, free=(*evidence.ledger.free, why))
     return judge(verdict.claim, replace(evidence, ledger=ledger), name=verdict.name)
 
@@ -210,8 +212,8 @@ def _raced(
                 seen[mark] = _joint(seen.get(mark), Tried(*pair, promise, each))
         if not seen:
             raise InvalidArgument(
-                f"mechanism must return something: every call on {len(broken)} pairs of inputs "
-                f"broke off, and the first one {broken[0]}"
+                f"the function failed on every call on {len(broken)} pairs of inputs: the first "
+                f"one {broken[0]}"
             )
         if len(known) == 1:
             break

@@ -6,7 +6,7 @@
 ...     return [people.sum() + np.random.default_rng(seed).laplace(0, 1)]
 >>> game = MembershipGame(np.array([1.0, 0.0, 0.0]), Targets(0), models=200, seed=7)
 >>> game.play(train).scores(target=0)
-Scores(100 members, 100 others, 200 runs, higher scores accuse)
+Scores(100 members, 100 non-members, 200 runs, higher means member)
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class StepAudit:
         if self.verdict.finding is not None:
             lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
         else:
-            lines.append("This does not show that the claim is true.")
+            lines.append("Not refuted does not mean that the claim is true.")
         return "\n".join(lines)
 
 

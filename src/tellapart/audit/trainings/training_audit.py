@@ -131,7 +131,7 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
         if high > _MOST:
             raise Unsupported(
                 f"refuting this claim takes more than {_MOST:,} models even if every one of them "
-                "is told apart: audit the steps of the training instead"
+                "is classified rightly: audit the steps of the training instead"
             )
     return first_whole(lambda models: _refutable(claim, models, share, level), low, high)
 
@@ -145,7 +145,7 @@ def enough_models(claim: Subject, models: int, aside: int, confidence: float, pr
     _checks.refuse(
         "models",
         f"be about {total:,} or more to refute this claim at all, even if every one of them is "
-        "told apart (audit.game_evidence says what fewer show)",
+        "classified rightly (audit.game_evidence says what fewer show)",
         models,
     )
 
@@ -154,14 +154,14 @@ def _refutable(claim: Subject, models: int, prior: float, level: float) -> bool:
     if models < 2:
         return False
     inside = min(max(round(models * prior), 1), models - 1)
-    others, members = np.split(np.arange(float(models)), [models - inside])
-    return at_ranks(Scores(members, others), level).refutes(claim)
+    non_members, members = np.split(np.arange(float(models)), [models - inside])
+    return at_ranks(Scores(members, non_members), level).refutes(claim)
 
 
 def outlook(
     evidence: Evidence, models: int, delta: float, factors: Sequence[float] = _FACTORS
 ) -> str:
-    """What ε more models would show, about, by the same looks at the rates observed."""
+    """What ε more models would show, about, by the same tests at the rates observed."""
     parts = [
         f"{factor:g} times as many ({round(models * factor):,}) about "
         f"{evidence.scaled(factor).epsilon_lower(delta).value:.3g}"
@@ -169,8 +169,8 @@ def outlook(
     ]
     return (
         f"More models would show, of ε at δ = {delta:g}: {', '.join(parts)}, if rates stay as "
-        "observed; chance alone may have raised them. To audit again for this reason is a second "
-        "look: 1 - confidence must be shared out among all looks beforehand."
+        "observed; chance alone may have raised them. To audit again for this reason is a "
+        "further test: 1 - confidence must be divided among all tests beforehand."
     )
 
 
@@ -306,7 +306,7 @@ def _chosen(played: Played, first: Array, kept: Array, level: float, delta: floa
     members = inside[:aside].sum(axis=0)
     sides = np.asarray((members > 0) & (members < aside))
     if not sides.any():
-        raise Unsupported(f"{aside} models set aside tell nothing: play more models")
+        raise Unsupported(f"{aside} models set aside are too few: play more models")
     apart = np.where(sides, _apart(first, inside[:aside]), -1.0)
     listed = [int(k) for k in np.argsort(-apart, kind="stable")[:_SHORT_LIST] if sides[k]]
     tried = {k: column_scores(first[:, k], inside[:aside, k]) for k in listed}
@@ -317,7 +317,9 @@ def _chosen(played: Played, first: Array, kept: Array, level: float, delta: floa
     choice = best_rank(tried[best], counted, delta, level)
     favoured = Favoured(choice.end, choice.higher, (choice.rank,), _FAVOUR)
     evidence = at_ranks(counted, level, favoured)
-    what = f"the target, the attack and one rank: chosen on {aside:,} models that are not counted"
+    what = (
+        f"no correction is needed for choosing target, attack and rank: {aside:,} held-out models"
+    )
     targets = inside.shape[1]
     chosen = f"one of {targets:,} targets: chosen" if targets > 1 else "with an attack fitted"
     about = (
@@ -343,7 +345,7 @@ def _bound(scores: Scores, level: float, delta: float) -> float:
 
 
 def _apart(scores: Array, inside: Inclusion) -> Array:
-    """For each target, how much more often members than others lie above the best threshold."""
+    """For each target, the largest TPR − FPR over thresholds."""
     order = np.argsort(-scores, axis=0, kind="stable")
     member = np.take_along_axis(inside, order, axis=0)
     ranked = np.take_along_axis(scores, order, axis=0)

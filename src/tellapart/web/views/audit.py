@@ -37,17 +37,17 @@ _DESIGNS = {
 # Whoever has not said how the scores were made is told what they are, not what they prove.
 _UNSAID = "how were the scores made?"
 _ORIENTATIONS = {
-    "higher": "higher ones",
-    "lower": "lower ones, as of a loss",
-    "either": "not known: look both ways",
+    "higher": "higher means member",
+    "lower": "lower means member, as for a loss",
+    "either": "not known: test both",
 }
 _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
 _MEGABYTES = limits.LARGEST_FILE // 2**20
 _LOOKED = (
-    "Design, direction, confidence and columns were settled before any result of these scores was "
-    "seen: whoever tries others after it has looked more often than the ledger says. Claims are "
-    "free."
+    "Design, direction, confidence and columns were chosen before any result of these scores was "
+    "seen: trying others afterwards is a further test that this budget does not cover. Testing "
+    "several claims needs no correction."
 )
 
 
@@ -96,19 +96,19 @@ def _controls_of(state: AuditState) -> list[Control]:
             ),
             Select(
                 "orientation",
-                "Score direction: which scores mean member",
+                "Score direction",
                 state.orientation,
                 tuple(_ORIENTATIONS.items()),
-                "Say it before you look: the verdict holds for a choice made without these scores.",
+                "Choose it before you look: the verdict holds for a choice made blind.",
             ),
         ),
     )
     held = ControlGroup(
         "Columns of the file",
         (
-            Line("score", "what the attack said", state.score),
-            Line("member", "whether the record was in: 1 or 0", state.member),
-            Line("run", "which run a row is of, where there is such a column", state.run),
+            Line("score", "attack score", state.score),
+            Line("member", "1 for members, 0 for non-members", state.member),
+            Line("run", "run id of each row, if there is such a column", state.run),
         ),
         folded=True,
     )
@@ -117,12 +117,12 @@ def _controls_of(state: AuditState) -> list[Control]:
         return [scores, held, *(Kept(field, getattr(state, field)) for field in kept)]
     sure = Dial(
         "confidence",
-        "confidence: chance that nothing is falsely claimed",
+        "confidence of all that is shown",
         state.confidence,
         0.5,
         0.999,
         Scale.LINEAR,
-        ends=("quick to accuse", "slow to accuse"),
+        ends=("less sure", "more sure"),
     )
     claim = controls.mechanism("mechanism", state.mechanism, "Claim")
     picture: Control = Kept("picture", state.picture)
@@ -160,11 +160,11 @@ def _described(state: AuditState, scores: Scores, name: str) -> Answer:
     """What these scores are, for whom they prove nothing yet."""
     summary = summarise(metrics(scores), scores)
     return Answer(
-        headline="NO VERDICT: say how the scores were made",
+        headline="NO VERDICT: choose the experimental design",
         sentences=(
             "Choose the experimental design. Until then these numbers describe one attack on these "
             "scores: they bound no ε and refute no claim.",
-            "Settle the score direction without regard to them, or choose to look both ways.",
+            "Choose the score direction without regard to them, or test both.",
         ),
         drawing=evidence.picture(state.picture, summary.result),
         parts=(
@@ -229,7 +229,7 @@ def _name(state: AuditState) -> str | None:
 
 
 def _counted(state: AuditState, summary: AuditSummary, name: str) -> str:
-    return f"{name}: {summary.counted}, {state.orientation} scores accuse."
+    return f"{name}: {summary.counted}, {Orientation(state.orientation).meaning}."
 
 
 def _rests(state: AuditState, summary: AuditSummary, name: str) -> tuple[Words, ...]:
@@ -237,7 +237,7 @@ def _rests(state: AuditState, summary: AuditSummary, name: str) -> tuple[Words, 
     if state.design == "one-model":
         return (Words("What was read", (counted,)),)
     design = f"{state.design}: {DESIGNS[state.design].meaning}."
-    return (Words("What this rests on", (counted, design, *summary.assumptions, _LOOKED)),)
+    return (Words("Assumptions", (counted, design, *summary.assumptions, _LOOKED)),)
 
 
 def _wanted(state: AuditState) -> Answer:
@@ -247,18 +247,18 @@ def _wanted(state: AuditState) -> Answer:
         sentences=(
             "Pick or drop a file with one row for each score of an attack, and choose the "
             "experimental design: how the scores were made. Or use the example scores.",
-            "The audit then says whether they refute the claim, how sure that is, and what it "
-            "rests on. It never says that a claim is true.",
+            "The audit then says whether they refute the claim, with a p-value, a lower bound on ε "
+            "and its assumptions. It never says that a claim is true.",
         ),
         drawing=None if state.design == "one-model" else _claim(state),
         parts=(
             Table(
-                "Such a file",
+                "Expected file format",
                 (state.score, state.member),
                 rows,
                 f"{state.score}: what the attack said. {state.member}: whether the record was in "
                 "(1 or true) or not (0 or false). Other columns are not looked at. An .npz file "
-                "may hold arrays members and others instead.",
+                "may hold arrays members and non_members instead.",
             ),
             _designs(),
         ),
@@ -278,8 +278,8 @@ def _python(state: AuditState, held: Dropped) -> str:
     given = "".join(
         f", {key}={column!r}" for key, column in columns.items() if column != usual[key]
     )
-    accuse = f"audit.Orientation.{state.orientation.upper()}"
-    read = f"scores = audit.Scores.read({where}{given}, orientation={accuse})\n"
+    direction = f"audit.Orientation.{state.orientation.upper()}"
+    read = f"scores = audit.Scores.read({where}{given}, orientation={direction})\n"
     if state.design == "one-model":
         return (
             f"from tellapart import audit, report\n{first}\n{read}"

@@ -51,7 +51,12 @@ class _ChooseFields:
     @property
     def about(self) -> dict[str, float]:
         """The attacker, but for the δ of every ε."""
-        return {key: getattr(self, key) for key in arguments() if key != DELTA.key}
+        asked = {each.key for key in self.bounds for each in limited()[key][0].arguments}
+        return {
+            key: getattr(self, key)
+            for key, argument in arguments().items()
+            if key != DELTA.key and (key in asked or not argument.required)
+        }
 
     @property
     def attacker(self) -> dict[str, float]:

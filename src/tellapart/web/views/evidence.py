@@ -22,11 +22,11 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
 from tellapart.web.answer import Table, Words
 
-KINDS = (("roc", "ROC"), ("roc-log", "ROC, rare accusations"))
+KINDS = (("roc", "ROC"), ("roc-log", "ROC, low FPR"))
 _LEAST = 1e-4
 _LOG = np.geomspace(_LEAST, 1, 97)
 _RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 201)]))
-_CLAIM = "If the claim is true, no attacker gets above its line."
+_CLAIM = "If the claim is true, no attack gets above its line."
 # A line bounds two rates, each by itself; the test of a claim looks at both together.
 _EVIDENCE = (
     "Where the evidence does, the claim is refuted; the test behind the verdict is sharper than "
@@ -40,7 +40,7 @@ def picture(kind: str, result: AuditResult) -> Drawing | None:
     """What some attacker reaches, against what none does if the claim is true."""
     if isinstance(result, Metrics):
         fpr, tpr = (tuple(side) for side in zip(*result.roc, strict=True))
-        words = f"One attack on {attacked(result.models)}: a description, which bounds nothing."
+        words = f"One attack on {attacked(result.models)}: a description, which bounds no ε."
         return _drawn("roc", words, [Trace("this attack", fpr, tpr, Ink.FIRST)])
     if not isinstance(result, Verdict):
         return None
@@ -64,14 +64,14 @@ def _shown(verdict: Verdict) -> tuple[TradeoffCurve | None, str]:
     """The curve that the evidence shows; for evidence without one, the least promise left."""
     sure = percent(verdict.confidence)
     try:
-        return verdict.evidence.curve(), f"shown at {sure}: some attacker gets at least here"
+        return verdict.evidence.curve(), f"shown at {sure}: some attack gets at least here"
     except Unsupported:
         pass
     claim = curve_of(verdict.claim)
     if not isinstance(claim, GuaranteeCurve):
         return None, ""
     least = verdict.epsilon_lower().value
-    words = f"shown at {sure}: a promise with this δ must allow at least this"
+    words = f"shown at {sure}: a guarantee with this δ must allow at least this"
     return guarantee(least, claim.claimed_delta), words
 
 
@@ -93,11 +93,11 @@ def numbers(summary: AuditSummary) -> tuple[Table, ...]:
     if not isinstance(summary.result, Verdict):
         return ()
     rows = tuple((what, str(bound)) for what, bound in summary.epsilons)
-    return (Table("What any true promise must at least have", ("promise", "at least"), rows),)
+    return (Table("What any true guarantee must at least have", ("guarantee", "at least"), rows),)
 
 
 def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
-    """Where the chance of a false claim went."""
+    """The multiple-testing budget."""
     if ledger is None:
         return ()
     entries, rest = ledger.abridged(_LINES)
@@ -108,7 +108,7 @@ def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
     if rest is not None:
         rows.append((f"{rest.kinds:,} more", f"{rest.looks:,}", "", f"{rest.spent:.3g}"))
     rows.append(("together, at most", "", "", f"{ledger.level:.3g}"))
-    head = ("look", "how many", "chance for each", "chance in all")
-    title = f"How the {percent(ledger.level)} were spent"
-    note = " ".join(f"Free: {what}." for what in ledger.free)
+    head = ("test", "tests", "level of each", "together")
+    title = f"Multiple-testing budget (α = {percent(ledger.level)})"
+    note = " ".join(f"{what[0].upper()}{what[1:]}." for what in ledger.free)
     return (Table(title, head, tuple(rows), note),)

@@ -46,15 +46,15 @@ class Seen:
     sample: Sample | None = None
 
 
-def seen(fpr: float, tpr: float, members: int, others: int, confidence: float) -> Seen:
+def seen(fpr: float, tpr: float, members: int, non_members: int, confidence: float) -> Seen:
     """The attack with these rates, rounded to whole counts where both are given."""
     _checks.probability(fpr=fpr), _checks.probability(tpr=tpr)
     each = each_confidence(_checks.inside_unit(confidence=confidence))
-    if not (members and others):
+    if not (members and non_members):
         return Seen(fpr, tpr)
-    counts = audit.Counts(round(tpr * members), members, round(fpr * others), others)
-    across = clopper_pearson(counts.accused_others, others, confidence=each)
-    up = clopper_pearson(counts.accused_members, members, confidence=each)
+    counts = audit.Counts(round(tpr * members), members, round(fpr * non_members), non_members)
+    across = clopper_pearson(counts.false_positives, non_members, confidence=each)
+    up = clopper_pearson(counts.true_positives, members, confidence=each)
     return Seen(counts.fpr, counts.tpr, Sample(counts, confidence, (*across, *up)))
 
 
@@ -114,8 +114,8 @@ def _proof(claim: str, curve: TradeoffCurve, sample: Sample, delta: float) -> li
     called = "" if isinstance(curve, GuaranteeCurve) else f", name={claim!r}"
     return [
         "limits = audit.intervals.clopper_pearson",
-        f"print(limits(attack.accused_others, attack.others, confidence={each!r}))",
-        f"print(limits(attack.accused_members, attack.members, confidence={each!r}))",
+        f"print(limits(attack.false_positives, attack.non_members, confidence={each!r}))",
+        f"print(limits(attack.true_positives, attack.members, confidence={each!r}))",
         f"sure = {sample.confidence!r}",
         "evidence = audit.from_counts(attack, confidence=sure)",
         f"print(evidence.epsilon_lower({delta!r}))",
@@ -135,7 +135,7 @@ def command_of(claim: str, curve: TradeoffCurve, seen: Seen) -> str:
     return f"tellapart risk {shlex.quote(claim)} --fpr {seen.fpr!r}"
 
 
-_KINDS = (("roc", "All rates"), ("roc-log", "Rare accusations"))
+_KINDS = (("roc", "All rates"), ("roc-log", "Low FPR"))
 _CAVEAT = (
     "The rates are taken as exact. Rates measured on samples prove nothing by themselves: "
     "give both counts, and the experimental design behind them, for a verdict."
@@ -145,8 +145,8 @@ _DESIGNS = {
     "one-model": "one model, many records: no verdict",
 }
 _WORSE = (
-    "This attack is worse than a guess and proves nothing. Its opposite is an attack of its own, "
-    "at 1 − FPR and 1 − TPR, if it was decided upon beforehand."
+    "This attack is worse than guessing and proves nothing. Its opposite is an attack of its own, "
+    "at 1 − FPR and 1 − TPR, if it was chosen beforehand."
 )
 _NOTE = (
     "The attack, threshold included, must be fixed before these counts are drawn. All of it is one "
@@ -177,12 +177,12 @@ class PointState:
 def _controls_of(state: PointState) -> list[Control]:
     sure = ("less sure", "more sure")
     attack = ControlGroup(
-        "The attack that was seen",
+        "Observed attack",
         (
-            _rate("fpr", "FPR: share of the others it accused", state.fpr),
-            _rate("tpr", "TPR: share of the members it accused", state.tpr),
+            _rate("fpr", "FPR: share of non-members flagged", state.fpr),
+            _rate("tpr", "TPR: share of members flagged", state.tpr),
             _count("members", "members it was tried on", state.members),
-            _count("others", "others it was tried on", state.others),
+            _count("others", "non-members it was tried on", state.others),
             Select(
                 "design",
                 "Experimental design",
@@ -266,8 +266,8 @@ def _proved(
 ) -> list[str]:
     some = sample.counts
     said = [
-        f"In whole counts: {some.accused_members:,} of {some.members:,} members and "
-        f"{some.accused_others:,} of {some.others:,} others were accused."
+        f"In whole counts: {some.true_positives:,} of {some.members:,} members and "
+        f"{some.false_positives:,} of {some.non_members:,} non-members were flagged."
     ]
     beyond = [bool(failures(curve, fpr, tpr)) for fpr, tpr in sample.corners]
     if verdict.finding is not None:
@@ -280,7 +280,7 @@ def _proved(
         )
     else:
         said.append("The whole box lies inside: no rates that the counts leave open are outside.")
-    return [*said, "This does not show that the claim is true."]
+    return [*said, "Not refuted does not mean that the claim is true."]
 
 
 def _drawing(
@@ -317,10 +317,14 @@ def _numbers(
     needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
     most = fixed(float(curve.tpr(attack.fpr)), True)
     rows = [
-        ("FPR", f"{attack.fpr:.6g}", "share of the others accused"),
-        ("TPR", f"{attack.tpr:.6g}", "share of the members accused"),
-        ("TPR that is allowed", f"≤ {most}", "at this FPR, if the claim is true"),
-        ("ε that it needs", f"≥ {fixed(needs, False)}", f"of any mechanism, at δ = {delta:g}"),
+        ("FPR", f"{attack.fpr:.6g}", "share of non-members flagged"),
+        ("TPR", f"{attack.tpr:.6g}", "share of members flagged"),
+        ("largest TPR allowed", f"≤ {most}", "at this FPR, if the claim is true"),
+        (
+            "least ε that allows it",
+            f"≥ {fixed(needs, False)}",
+            f"of any mechanism, at δ = {delta:g}",
+        ),
     ]
     note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
     if attack.sample is not None and evidence is not None:
@@ -343,7 +347,7 @@ VIEW = View(
     "/point",
     "Point",
     "Is this attack possible, if the claim is true?",
-    "An attack accuses some members, rightly (TPR), and some others, wrongly (FPR). A promise of "
+    "An attack flags a share of the members (TPR) and a share of the non-members (FPR). A claim of "
     "privacy allows only some pairs of these rates: one outside proves it broken.",
     PointState,
     _controls_of,

@@ -13,22 +13,22 @@ from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
 from tellapart.worlds.secret_test import Witness
 
-HEAD = ("framework", "ε", "adds up", "what is told apart most")
+HEAD = ("framework", "ε", "composes", "secret pair")
 _GAP = "  "
 
 
 def as_table(rows: Sequence[FrameworkResult], width: int = 100) -> str:
-    """The frameworks side by side: how much each says is told, and of what.
+    """The frameworks side by side: how much each says is leaked, and of which secret pair.
 
-    *Adds up* says whether the numbers of several releases of the same data may be added. On
+    *Composes* says whether the numbers of several releases of the same data may be added. On
     narrow pages that has lines of its own.
 
     >>> from tellapart.worlds import RecordValue
     >>> seen = Witness(RecordValue(3, 1), RecordValue(3, 0), 7.0, 2.0)
     >>> row = FrameworkResult("Pufferfish", 2.0, Side.EXACT, seen, "this model", False)
     >>> print(as_table([row], 80))
-    framework   ε         adds up  what is told apart most
-    Pufferfish  = 2.0000  no       record 3 is 1 rather than 0, by output 7
+    framework   ε         composes  secret pair
+    Pufferfish  = 2.0000  no        record 3 = 1 against 0; worst case: output 7
     """
     width = _checks.whole(20, width=width)
     cells = [HEAD, *(_cells(row) for row in rows)]
@@ -42,7 +42,8 @@ def as_table(rows: Sequence[FrameworkResult], width: int = 100) -> str:
         start = _GAP.join(cell.ljust(size) for cell, size in zip(row[:3], widths, strict=True))
         lines.append(f"{start}{_GAP}{row[3]}".rstrip() if beside else start.rstrip())
         if row[3] and not beside:
-            lines += textwrap.wrap(row[3], width, initial_indent="  ", subsequent_indent="  ")
+            pair = f"{HEAD[3]}: {row[3]}"
+            lines += textwrap.wrap(pair, width, initial_indent="  ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -70,26 +71,26 @@ def shown(row: FrameworkResult) -> str:
 
 
 def in_words(witness: Witness) -> str:
-    """What is told apart, by which output, and by whom.
+    """The secret pair, the output that tells most of it, and what the attacker knows.
 
     >>> in_words(Witness(RecordValue(0, 1), RecordValue(0, 0), math.inf, 1.0, ((1, 0.0),)))
-    'record 0 is 1 rather than 0, by outputs far up, knowing that record 1 is 0'
+    'record 0 = 1 against 0; worst case: large outputs; known: record 1 = 0'
     """
     if witness.likelier is None:
         return ""
     parts = [_told(witness.likelier, witness.other)]
     if witness.output is not None:
-        parts.append(f"by {_output(witness.output)}")
+        parts.append(f"worst case: {_output(witness.output)}")
     if witness.known:
-        parts.append(f"knowing that {_in_runs(witness.known)}")
-    return ", ".join(parts)
+        parts.append(f"known: {_in_runs(witness.known)}")
+    return "; ".join(parts)
 
 
 def _in_runs(known: Sequence[tuple[int, float]]) -> str:
     """Records that are known, those in a row with one value together.
 
     >>> _in_runs([(0, 1.0), (2, 0.0), (3, 0.0), (4, 0.0)])
-    'record 0 is 1 and records 2 to 4 are 0'
+    'record 0 = 1 and records 2 to 4 = 0'
     """
     runs: list[list[Any]] = []
     for record, value in known:
@@ -98,20 +99,18 @@ def _in_runs(known: Sequence[tuple[int, float]]) -> str:
         else:
             runs.append([record, record, value])
     said = [
-        f"record {first} is {value:g}"
-        if first == last
-        else f"records {first} to {last} are {value:g}"
+        f"record {first} = {value:g}" if first == last else f"records {first} to {last} = {value:g}"
         for first, last, value in runs
     ]
     return " and ".join(_few(tuple(said), 4))
 
 
 def statement(secret: Any) -> str:
-    """What a secret says, such as *record 3 is 1*."""
+    """What a secret says, such as *record 3 = 1*."""
     if isinstance(secret, RecordValue):
-        return f"record {secret.record} is {secret.value:g}"
+        return f"record {secret.record} = {secret.value:g}"
     if isinstance(secret, RecordIn):
-        return f"record {secret.record} is {_any_of(secret.values)}"
+        return f"record {secret.record} = {_any_of(secret.values)}"
     if isinstance(secret, Predicate):
         return f"{getattr(secret.function, '__name__', 'a predicate')} holds"
     if isinstance(secret, tuple) and secret and isinstance(secret[0], RecordValue):
@@ -129,7 +128,7 @@ def _cells(row: FrameworkResult) -> tuple[str, str, str, str]:
 
 def _block(row: Sequence[str], width: int) -> list[str]:
     name, number, adds, words = row
-    said = [f"ε {number}", f"adds up: {adds}", *([f"told apart most: {words}"] if words else [])]
+    said = [f"ε {number}", f"composes: {adds}", *([f"secret pair: {words}"] if words else [])]
     lines = textwrap.wrap(name, width)
     for line in said:
         lines += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="    ")
@@ -141,7 +140,7 @@ def _told(likelier: Any, other: Any) -> str:
         values = {secret.value for secret in likelier}, {secret.value for secret in other}
         if all(len(distinct) == 1 for distinct in values):
             (high,), (low,) = values
-            return f"{len(likelier)} records are all {high:g} rather than all {low:g}"
+            return f"{len(likelier)} records all {high:g} against all {low:g}"
         return f"{len(likelier)} records together"
     if isinstance(likelier, tuple) and isinstance(other, tuple):
         return _moved(likelier, other)
@@ -152,8 +151,8 @@ def _told(likelier: Any, other: Any) -> str:
             return f"belief that {statement(likelier)} rises"
         if set(other.values) < set(likelier.values):
             return f"belief that {statement(other)} falls"
-        return f"{statement(likelier)} rather than {_any_of(other.values)}"
-    return statement(likelier) + ("" if other is None else f" rather than {statement(other)}")
+        return f"{statement(likelier)} against {_any_of(other.values)}"
+    return statement(likelier) + ("" if other is None else f" against {statement(other)}")
 
 
 def _moved(first: tuple[Any, ...], other: tuple[Any, ...]) -> str:
@@ -161,7 +160,7 @@ def _moved(first: tuple[Any, ...], other: tuple[Any, ...]) -> str:
     moves = [(i, a, b) for i, (a, b) in enumerate(zip(first, other, strict=True)) if a != b]
     if len(moves) > 2:
         return f"{len(moves)} records together"
-    return " and ".join(f"record {i} is {_value(a)} rather than {_value(b)}" for i, a, b in moves)
+    return " and ".join(f"record {i} = {_value(a)} against {_value(b)}" for i, a, b in moves)
 
 
 def _value(value: Any) -> str:
@@ -188,7 +187,7 @@ def _any_of(values: Sequence[float]) -> str:
 
 def _output(output: Any) -> str:
     if isinstance(output, float) and math.isinf(output):
-        return f"outputs far {'up' if output > 0 else 'down'}"
+        return f"{'large' if output > 0 else 'small'} outputs"
     return f"output {output:.6g}" if isinstance(output, float) else f"output {output}"
 
 

@@ -32,7 +32,7 @@ def _scores(members, others, delta, level, forms, ranking):
     with np.errstate(all="ignore"):
         first = np.log(np.maximum(tpr[:, None] - delta, 0) / fpr)
         second = np.log(np.maximum(1 - fpr - delta, 0) / (1 - tpr[:, None]))
-    return first if forms is Forms.ACCUSED else np.maximum(first, second)
+    return first if forms is Forms.FLAGGED else np.maximum(first, second)
 
 
 def _score_bounds(members, others, delta, level, forms):
@@ -48,10 +48,10 @@ def _score_bounds(members, others, delta, level, forms):
 def _naive_chance(counts, delta, level, forms, fpr, tpr, scores=None):
     """P[T ≥ T_obs] for each FPR and its TPR, by the full double sum."""
     if scores is None:
-        scores = _scores(counts.members, counts.others, delta, level, forms, Ranking.BOX)
-    inside = scores >= scores[counts.accused_members, counts.accused_others] - 1e-9
+        scores = _scores(counts.members, counts.non_members, delta, level, forms, Ranking.BOX)
+    inside = scores >= scores[counts.true_positives, counts.false_positives] - 1e-9
     one = binom.pmf(np.arange(counts.members + 1), counts.members, tpr[:, None])
-    two = binom.pmf(np.arange(counts.others + 1), counts.others, fpr[:, None])
+    two = binom.pmf(np.arange(counts.non_members + 1), counts.non_members, fpr[:, None])
     return np.einsum("ki,ij,kj->k", one, inside, two)
 
 
@@ -63,19 +63,19 @@ def _naive_tpr(epsilon, delta, forms, fpr):
 
 def _naive_span(counts, level):
     price = level**2 / 8
-    k, n = counts.accused_others, counts.others
+    k, n = counts.false_positives, counts.non_members
     low = beta.ppf(price, k, n - k + 1) if k else 0.0
     return low, beta.ppf(1 - price, k + 1, n - k) if k < n else 1.0
 
 
 def _naive_epsilon(counts, delta, level, forms, restricted, ranking):
-    scores = _scores(counts.members, counts.others, delta, level, forms, ranking)
+    scores = _scores(counts.members, counts.non_members, delta, level, forms, ranking)
     span = _naive_span(counts, level) if restricted else (0.0, 1.0)
     target = level - level**2 / 4 if restricted else level
     grid = np.sin(np.linspace(*np.arcsin(np.sqrt(span)), 1001)) ** 2
 
     def worst(e):
-        corner = (1 - delta) * (math.exp(-e) if forms is Forms.ACCUSED else 1 / (1 + math.exp(e)))
+        corner = (1 - delta) * (math.exp(-e) if forms is Forms.FLAGGED else 1 / (1 + math.exp(e)))
         fpr = np.append(grid, np.clip(corner, *span))
         tpr = _naive_tpr(e, delta, forms, fpr)
         return np.max(_naive_chance(counts, delta, level, forms, fpr, tpr, scores))

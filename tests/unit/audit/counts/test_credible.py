@@ -16,8 +16,8 @@ from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 
 def _naive_posterior(counts, epsilon, delta):
     """∬ over the privacy region of both posterior densities."""
-    fnr = beta(counts.members - counts.accused_members + 0.5, counts.accused_members + 0.5)
-    fpr = beta(counts.accused_others + 0.5, counts.others - counts.accused_others + 0.5)
+    fnr = beta(counts.members - counts.true_positives + 0.5, counts.true_positives + 0.5)
+    fpr = beta(counts.false_positives + 0.5, counts.non_members - counts.false_positives + 0.5)
     r, d = math.exp(epsilon), delta
 
     def low(x):
@@ -50,7 +50,7 @@ def test_joint_beta_is_where_the_double_integral_reaches_the_level(counts, delta
 def test_joint_beta_at_any_size_is_the_plain_sum(counts, steps):
     """Over FNR in 4 million steps across 14 deviations; x e^ε ≤ 1 and δ = 0 leave one line."""
     found = joint_beta_epsilon(counts, rate=False).value
-    a, b = counts.members - counts.accused_members + 0.5, counts.accused_members + 0.5
+    a, b = counts.members - counts.true_positives + 0.5, counts.true_positives + 0.5
     centre, wide = a / (a + b), 7 * math.sqrt(a * b / (a + b) ** 3)
     x = np.linspace(centre - wide, centre + wide, steps)
     x = x[(x > 0) & (x < 1)]
@@ -58,7 +58,7 @@ def test_joint_beta_at_any_size_is_the_plain_sum(counts, steps):
     weight = np.exp(log - log.max())
     low = np.maximum(1 - x * math.exp(found), (1 - x) * math.exp(-found))
     high = np.minimum(1 - x * math.exp(-found), (1 - x) * math.exp(found))
-    k, n = counts.accused_others, counts.others
+    k, n = counts.false_positives, counts.non_members
     law = beta(k + 0.5, n - k + 0.5)
     thin = slice(None, None, 400)
     inside = law.cdf(high[thin]) - law.cdf(low[thin])

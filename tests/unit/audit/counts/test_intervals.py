@@ -47,7 +47,7 @@ FPR = np.concatenate([[0, 1e-6, 1e-4], np.linspace(0.002, 1, 500)])
 
 
 @pytest.mark.parametrize(
-    ("method", "members", "others", "delta", "confidence"),
+    ("method", "members", "non_members", "delta", "confidence"),
     [
         (clopper_pearson_epsilon, 12, 12, 0.0, 0.95),
         (clopper_pearson_epsilon, 5, 12, 0.1, 0.8),
@@ -142,19 +142,19 @@ def test_bad_arguments_are_named():
 def test_published_figures_are_read_as_no_stronger_attack(precision, recall):
     members, others = 997, 1009
     counts = Counts.from_precision_recall(
-        precision=precision, recall=recall, members=members, others=others
+        precision=precision, recall=recall, members=members, non_members=others
     )
     falsely = recall * members * (1 - precision) / precision
-    assert recall * members - 1 < counts.accused_members <= recall * members + 1e-9
-    assert falsely - 1e-9 <= counts.accused_others < falsely + 1
+    assert recall * members - 1 < counts.true_positives <= recall * members + 1e-9
+    assert falsely - 1e-9 <= counts.false_positives < falsely + 1
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 @pytest.mark.parametrize("counts", [Counts(90, 100, 10, 100), Counts(12, 40, 30, 50)], ids=str)
 def test_a_box_holds_every_pair_of_likely_rates(counts, delta):
     found = box_epsilon(counts, delta=delta, confidence=0.9)
-    fpr = clopper_pearson(counts.accused_others, counts.others, confidence=0.9)
-    tpr = clopper_pearson(counts.accused_members, counts.members, confidence=0.9)
+    fpr = clopper_pearson(counts.false_positives, counts.non_members, confidence=0.9)
+    tpr = clopper_pearson(counts.true_positives, counts.members, confidence=0.9)
     promise = ta.guarantee(epsilon=found, delta=delta)
     for at in np.linspace(*fpr, 9):
         assert promise.mirrored().tpr(1 - tpr[0]) >= 1 - at - 1e-9

@@ -24,13 +24,13 @@ def test_the_likeliest_rate_is_found(counts, delta):
     def unlikely(p):
         q = min(ratio * p + delta, 1.0)
         return -(
-            binom.logpmf(counts.accused_members, counts.members, q)
-            + binom.logpmf(counts.accused_others, counts.others, p)
+            binom.logpmf(counts.true_positives, counts.members, q)
+            + binom.logpmf(counts.false_positives, counts.non_members, p)
         )
 
     found = score_test.constrained_fpr(
-        np.array([float(counts.accused_members)]),
-        np.array([float(counts.accused_others)]),
+        np.array([float(counts.true_positives)]),
+        np.array([float(counts.false_positives)]),
         counts,
         np.array([0.7]),
         delta,
@@ -42,7 +42,7 @@ def test_the_likeliest_rate_is_found(counts, delta):
 
 @pytest.mark.parametrize("delta", [0.0, 0.01, 0.3])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 5.0])
-def test_the_score_rises_with_accused_members_and_falls_with_others_and_epsilon(epsilon, delta):
+def test_the_score_rises_with_true_positives_and_falls_with_false_ones_and_epsilon(epsilon, delta):
     sizes = Counts(0, 13, 0, 9)
     x1, x0 = (one.ravel().astype(float) for one in np.mgrid[0:14, 0:10])
     at = [

@@ -16,8 +16,8 @@ from tellapart.audit.evidence.thresholds import End
 N = 1_000_000
 LEDGER, OWN, EACH = cut_ledger(0.05, 3)
 CUTS = (
-    EventCounts("output > 1", End.ACCUSE, 501_000, N, 183_000, N, OWN),
-    EventCounts("output > 4", End.ACCUSE, 25_100, N, 9_000, N, EACH),
+    EventCounts("output > 1", End.FLAG, 501_000, N, 183_000, N, OWN),
+    EventCounts("output > 4", End.FLAG, 25_100, N, 9_000, N, EACH),
     EventCounts("output < 0", End.CLEAR, 183_800, N, 66_000, N, EACH),
     EventCounts("output < -9", End.CLEAR, 3, N, 0, N, EACH),
 )
@@ -96,7 +96,7 @@ def test_p_values_are_the_levels_at_which_a_cut_would_just_refute():
 def test_power_is_at_most_what_a_simulation_shows(epsilon, sure):
     """One cut at the rate observed, 2,000 audits; it fails by chance with less than 1e-6."""
     claim, truth, rate, n = ta.guarantee(epsilon=1.0), ta.guarantee(epsilon=epsilon), 0.184, 100_000
-    cut = EventCounts("x", End.ACCUSE, 0, n, int(n * rate), n, 0.05)
+    cut = EventCounts("x", End.FLAG, 0, n, int(n * rate), n, 0.05)
     stated = CutEvidence((cut,), cut_ledger(0.05, 0)[0]).power(claim, truth)
     rng = np.random.default_rng(0)
     happened, against = (rng.binomial(n, p, 2_000) for p in (float(truth.tpr(rate)), rate))
@@ -114,7 +114,7 @@ def test_more_samples_of_the_same_rates_show_more():
 
 
 def test_an_unseen_event_shows_nothing():
-    cut = EventCounts("x", End.ACCUSE, 0, 100, 0, 100, 0.05)
+    cut = EventCounts("x", End.FLAG, 0, 100, 0, 100, 0.05)
     nothing = CutEvidence((cut,), cut_ledger(0.05, 0)[0])
     assert nothing.epsilon_lower().value == 0
     assert not nothing.refutes(ta.guarantee(epsilon=0.0))
@@ -128,7 +128,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_level():
         one, two = (rng.binomial(2_000, rate) for rate in (0.1 * math.e, 0.1))
         three, four = (rng.binomial(2_000, rate) for rate in (0.2 * math.e, 0.2))
         cuts = (
-            EventCounts("a", End.ACCUSE, one, 2_000, two, 2_000, 0.1),
+            EventCounts("a", End.FLAG, one, 2_000, two, 2_000, 0.1),
             EventCounts("b", End.CLEAR, three, 2_000, four, 2_000, 0.1),
         )
         refuted += CutEvidence(cuts, cut_ledger(0.2, 1)[0]).refutes(claim)

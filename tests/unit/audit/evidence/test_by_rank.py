@@ -147,7 +147,10 @@ def test_groups_and_directions_are_paid_for():
     draw = np.random.default_rng(0)
     groups = np.repeat(["a", "b"], 100)
     scores = audit.Scores(
-        draw.normal(1, 1, 200), draw.normal(0, 1, 200), member_groups=groups, other_groups=groups
+        draw.normal(1, 1, 200),
+        draw.normal(0, 1, 200),
+        member_groups=groups,
+        non_member_groups=groups,
     )
     each = audit.many_runs(scores, each_group=True)
     assert each.confidence == pytest.approx(0.95)
@@ -171,9 +174,9 @@ def test_every_look_stays_within_its_entry():
 def _orders(scores, end, rank, tries=40_000):
     """Break ties by chance, naively: how many of the tested come before the rank-th reference."""
     draw = np.random.default_rng(1)
-    sides = [scores.others.values, scores.members.values]
-    reference, tested = sides if end is End.ACCUSE else sides[::-1]
-    sign = 1 if end is End.ACCUSE else -1
+    sides = [scores.non_members.values, scores.members.values]
+    reference, tested = sides if end is End.FLAG else sides[::-1]
+    sign = 1 if end is End.FLAG else -1
     counts = np.empty(tries)
     for k in range(tries):
         places = draw.random(reference.size + tested.size)

@@ -54,13 +54,13 @@ def _one_noise_a_batch(data, rng, size):
     [
         (lambda: _with_clock, "made later"),
         (_counting, "made later"),
-        (_keeping, "another start gives another output"),
+        (_keeping, "a fresh process gives another output"),
         (lambda: _seeded, "every call seeds its noise alike"),
         (lambda: _one_noise_a_batch, "made later"),
     ],
 )
 def test_what_calls_share_is_seen_beside_what_they_do_not(make, why, until_decided):
-    with pytest.raises(Unsupported, match=f"not independent, cannot judge: .*{why}"):
+    with pytest.raises(Unsupported, match=f"not independent; .*{why}"):
         probe(make(), 0, 1, claim=_CLAIM, samples=2000, until_decided=until_decided, seed=3)
 
 

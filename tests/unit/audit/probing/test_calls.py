@@ -320,7 +320,7 @@ def test_if_every_call_breaks_the_first_message_is_told():
     with pytest.raises(InvalidArgument) as caught:
         refuse_if_all_broke(traced(first), traced(second))
     assert str(caught.value) == (
-        "mechanism must return something: every call broke off, and the first one raises "
+        "the function raised on every call: "
         "TypeError: test_if_every_call_breaks_the_first_message_is_told.<locals>.needs_more() "
         "missing 1 required positional argument: 'epsilon'"
     )
@@ -329,9 +329,7 @@ def test_if_every_call_breaks_the_first_message_is_told():
 def test_if_every_call_hangs_that_is_told():
     with pytest.raises(InvalidArgument) as caught:
         refuse_if_all_broke(traced(Outputs([HANGS, HANGS])), traced(Outputs([HANGS])))
-    assert str(caught.value) == (
-        "mechanism must end: every call broke off, and the first one hangs"
-    )
+    assert str(caught.value) == ("the function must return, but no call did: the first one hangs")
 
 
 def test_if_one_input_has_values_all_is_well():

@@ -29,7 +29,10 @@ from tellapart.audit.probing.exchangeability import kept_noise
 
 pytestmark = pytest.mark.usefixtures("by_value")
 
-WORDS = "calls are not independent, cannot judge: "
+WORDS = "no verdict: calls are not independent; "
+CORRELATED = (
+    "consecutive outputs are correlated: is the generator re-seeded, for example from the clock?"
+)
 D0, D1 = [1.0], [2.0]
 
 LAWS = {
@@ -74,7 +77,7 @@ def test_noise_that_both_inputs_share_is_found_behind_a_shift(count):
     noise = np.random.default_rng(1).laplace(size=count)
     found = dependence(packed(1 + noise), packed(2 + noise))
     assert str(found) == (
-        WORDS + "outputs of both inputs at the same call differ by the same number too often"
+        WORDS + "outputs on d0 and d1 at one call share their noise: is the generator re-seeded?"
     )
 
 
@@ -82,7 +85,7 @@ def test_noise_that_both_inputs_share_is_found_behind_a_scale():
     noise = np.random.default_rng(1).laplace(size=5000)
     found = dependence(packed(noise), packed(np.exp(3 * noise)))
     assert str(found) == (
-        WORDS + "an output tells whether the other input's at the same call is large"
+        WORDS + "outputs on d0 and d1 at one call are correlated: is the generator re-seeded?"
     )
 
 
@@ -95,9 +98,7 @@ def test_flags_turned_round_are_found():
 def test_a_stream_that_comes_again_is_found(period):
     cycle = itertools.cycle(np.random.default_rng(1).laplace(size=period).tolist())
     first, second = ([next(cycle) + shift for _ in range(4000)] for shift in (0, 1))
-    assert (
-        "comes again, exactly, in later calls" in dependence(packed(first), packed(second)).reason
-    )
+    assert "repeats exactly in later calls" in dependence(packed(first), packed(second)).reason
 
 
 def test_blocks_with_the_same_numbers_are_found():
@@ -125,14 +126,14 @@ def test_noise_that_wanders_is_found():
     steps = rng.normal(size=20_000)
     wandering = np.convolve(steps, np.ones(5), "valid")
     found = dependence(packed(wandering), packed(rng.normal(size=20_000)))
-    assert found.reason == "an output tells whether the one 1 calls later is large"
+    assert found.reason == CORRELATED
 
 
 def test_categories_that_stick_are_found():
     rng = np.random.default_rng(1)
     sticky = np.repeat(rng.choice(["a", "b"], 5000), 2).tolist()
     found = dependence(packed(sticky), packed(rng.choice(["a", "b"], 10_000).tolist()))
-    assert found.reason == "outputs 1 calls apart agree too often"
+    assert found.reason == CORRELATED
 
 
 def test_categories_that_both_inputs_share_now_and_then_are_found():
@@ -140,7 +141,9 @@ def test_categories_that_both_inputs_share_now_and_then_are_found():
     first, second = rng.choice(list("abcd"), (2, 10_000))
     second = np.where(rng.random(10_000) < 0.5, first, second)
     found = dependence(packed(first.tolist()), packed(second.tolist()))
-    assert found.reason == "outputs of both inputs at the same call agree too often"
+    assert found.reason == (
+        "outputs on d0 and d1 at one call repeat each other: is the generator re-seeded?"
+    )
 
 
 # -- noise that is kept --------------------------------------------------------------------------
@@ -175,7 +178,9 @@ def few_forks(monkeypatch):
 @pytest.mark.parametrize("law", [lambda rng: rng.laplace(), lambda rng: rng.random() < 0.7])
 def test_noise_that_is_drawn_once_is_found(law, takes_rng):
     found = asked(kept(law, takes_rng))
-    assert str(found) == WORDS + "the output never changes, but another start gives another output"
+    assert (
+        str(found) == WORDS + "the output never changes, but a fresh process gives another output"
+    )
 
 
 def _numpy(data):
@@ -208,8 +213,8 @@ def _python_global(data):
     "mechanism", [_numpy, _imported, _legacy, _global, _python, _python_global]
 )
 def test_one_seed_in_every_call_is_found(mechanism, few_forks):
-    words = "the output never changes, but every call seeds its noise alike: "
-    assert str(asked(mechanism)) == f"{WORDS}{words}with other seeds it does change"
+    words = "the output never changes, but it changes with the seed: "
+    assert str(asked(mechanism)) == f"{WORDS}{words}every call seeds its noise alike"
 
 
 def test_noise_that_is_kept_on_one_input_alone_is_found(few_forks):
@@ -219,7 +224,9 @@ def test_noise_that_is_kept_on_one_input_alone_is_found(few_forks):
         return 0.0 if data == D0 else memory.setdefault("noise", np.random.laplace())
 
     found = asked(mechanism)
-    assert str(found) == WORDS + "the output never changes, but another start gives another output"
+    assert (
+        str(found) == WORDS + "the output never changes, but a fresh process gives another output"
+    )
 
 
 def test_no_noise_at_all_is_judged(few_forks):
@@ -232,7 +239,7 @@ def test_where_no_fresh_start_can_be_had_nothing_is_judged():
     outputs = packed([1.0]), packed([2.0])
     found = kept_noise(Caller(lambda data: data[0]), (D0, D1), outputs)
     assert str(found) == WORDS + (
-        "the output never changes, and a fresh start cannot be tried: "
+        "the output never changes, and no fresh process starts: "
         "mechanism cannot be sent to a process"
     )
 
@@ -331,6 +338,6 @@ def test_blocks_sign_themselves_apart(law):
     assert repeated(signed, length) is None
     again = signature(blocks[7][:length], length)
     assert repeated([*signed, again], length).reason == (
-        f"a sequence of {length} outputs comes again, exactly, in another block"
+        f"a sequence of {length} outputs repeats exactly in another block"
     )
     assert signature(blocks[0][: length - 1], length) is None

@@ -240,7 +240,7 @@ def test_an_exception_on_one_input_only_is_a_leak():
 
 
 def test_an_exception_on_both_is_a_mistake():
-    words = "every call broke off, and the first one raises KeyError: 'age'"
+    words = "the function raised on every call: KeyError: 'age'"
     with pytest.raises(ta.InvalidArgument, match=words):
         assert_private(lambda data: {}["age"], WITHOUT, WITH, epsilon=1, samples=40)
 
@@ -282,12 +282,12 @@ def test_one_that_ends_its_process_on_one_input_leaks():
         (
             lambda data: os._exit(3),
             ta.Unsupported,
-            "the code ended its process by itself, in each of 3 trial calls",
+            "the code ended its own process when called, in each of 3 trial calls",
         ),
         (
             lambda data: time.sleep(100),
             ta.InvalidArgument,
-            "mechanism must end: none of 3 trial calls on each input did in time",
+            "the function must return in time: none of 3 trial calls on each input did",
         ),
     ],
     ids=["ends its process", "hangs"],

@@ -141,7 +141,7 @@ def test_the_ledger_spends_the_level_on_one_event():
     assert found.confidence == pytest.approx(0.99)
     assert found.evidence.ledger.level == pytest.approx(0.01)
     # Nine tenths of the calls are counted, the rest served to choose.
-    assert found.evidence.counts.members == found.evidence.counts.others == 4_500
+    assert found.evidence.counts.members == found.evidence.counts.non_members == 4_500
 
 
 def test_either_order_of_inputs_is_seen():
@@ -204,7 +204,7 @@ def test_what_has_no_last_bits_is_named(mechanism):
 
 def test_calls_that_share_noise_cannot_be_judged():
     specimen = zoo.find("laplace-memoised")
-    with pytest.raises(ta.Unsupported, match=r"^calls are not independent, cannot judge: "):
+    with pytest.raises(ta.Unsupported, match=r"^no verdict: calls are not independent; "):
         bits(specimen.mechanism, samples=400)
 
 

@@ -221,7 +221,7 @@ def _event(clears, by_rank=True):
 @pytest.mark.parametrize("clears", [False, True])
 def test_the_favoured_rank_is_where_the_event_should_happen(clears):
     found = probe_run._favoured(_event(clears), 400)
-    assert found.end is (End.CLEAR if clears else End.ACCUSE)
+    assert found.end is (End.CLEAR if clears else End.FLAG)
     assert (found.higher, found.ranks, found.share) == (True, (100,), _events.FAVOUR)
 
 
@@ -229,11 +229,11 @@ def test_the_favoured_rank_is_where_the_event_should_happen(clears):
 def test_the_first_cut_is_the_event_or_what_it_is_not(clears):
     scores = [np.array([1.0, 2.0, 2.0, 5.0]), np.array([2.0, 3.0, 4.0, 5.0])]
     own, *ranks = remote_counts._places(_event(clears), scores)
-    assert own.end is (End.CLEAR if clears else End.ACCUSE)
+    assert own.end is (End.CLEAR if clears else End.FLAG)
     # Strictly beyond: what lies on the cut is inside.
     assert [own.count(side) for side in scores] == ([3, 1] if clears else [1, 3])
     assert {(place.end, place.higher) for place in ranks} == {
-        (End.ACCUSE, True),
+        (End.FLAG, True),
         (End.CLEAR, False),
     }
     assert not any(place.inside for place in ranks)
@@ -288,11 +288,11 @@ def test_an_input_on_which_every_call_breaks_off_is_named(monkeypatch, at_home, 
 
     inputs = ("lost", "d1") if broken == "d0" else ("d0", "lost")
     verdict = audit.probe(mechanism, *inputs, claim=CLAIM, samples=SAMPLES)
-    assert f"No call on {broken} gave a value: the first one raises KeyError" in str(verdict)
+    assert f"No call on {broken} returned a value: the first one raises KeyError" in str(verdict)
 
 
 def test_ranks_of_calls_say_what_they_are_about():
-    scores = audit.Scores(members=range(5, 95), others=range(90))
+    scores = audit.Scores(members=range(5, 95), non_members=range(90))
     found = of_calls(at_ranks(scores, 0.05), 100, "A word.")
     assert (found.about, found.calls) == ("A word.", 100)
     assert any("made on 10 calls on each input" in one for one in found.ledger.free)

@@ -282,7 +282,7 @@ def test_one_that_always_hangs_or_buffers_is_told_to_flush(code):
         detect_convention(program(code, flush=False), [1], [2], timeout=0.2)
     assert time.monotonic() - begin < 30
     assert str(caught.value) == (
-        "mechanism must end: none of 3 trial calls on each input did in time (a program must "
+        "the function must return in time: none of 3 trial calls on each input did (a program must "
         "flush its output after every answer, and the timeout of its first answer includes its "
         "start)"
     )
@@ -292,7 +292,7 @@ def test_a_function_that_always_hangs_is_told_of_at_once():
     with pytest.raises(InvalidArgument) as caught:
         detect_convention(lambda data: time.sleep(60), [1], [2], timeout=0.1)
     assert str(caught.value) == (
-        "mechanism must end: none of 3 trial calls on each input did in time"
+        "the function must return in time: none of 3 trial calls on each input did"
     )
 
 
@@ -314,7 +314,7 @@ def test_one_that_repeats_itself_is_not_judged(seed, timeout):
     with pytest.raises(Unsupported) as caught:
         audit.probe(program(code), 0, 1, claim=ta.guarantee(1), until_decided=True, timeout=timeout)
     assert str(caught.value) == REPEATS
-    assert str(caught.value).startswith("calls are not independent, cannot judge: ")
+    assert str(caught.value).startswith("no verdict: calls are not independent; ")
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_one_that_does_not_is(expression):
 
 def test_one_that_draws_its_noise_once_a_start_is_not_judged():
     code = "kept = random.random()\n" + LOOP + "print(call['data'] + kept)"
-    with pytest.raises(Unsupported, match="calls are not independent, cannot judge"):
+    with pytest.raises(Unsupported, match="no verdict: calls are not independent"):
         audit.probe(program(code), 0, 1, claim=ta.guarantee(1), samples=100)
 
 

@@ -32,14 +32,14 @@ def test_a_number_that_is_missing_comes_first_or_last_and_is_said():
     assert np.argsort(first(given)).tolist() == [1, 0, 2]
     assert np.argsort(last(given)).tolist() == [0, 2, 1]
     assert first.beyond(2.0, higher=True) == "output[0] > 2"
-    assert first.beyond(2.0, higher=False) == "output[0] < 2 or is no number"
-    assert last.beyond(2.0, higher=True) == "output[0] > 2 or is no number"
+    assert first.beyond(2.0, higher=False) == "output[0] < 2 or is not a number"
+    assert last.beyond(2.0, higher=True) == "output[0] > 2 or is not a number"
     lowest = float(first(given).min())
     assert first.beyond(lowest, higher=True) == "output[0] is a number"
     assert last.beyond(-lowest, higher=False) == "output[0] is a number"
-    assert first.within(2.0, higher=True) == "output[0] ≤ 2 or is no number"
+    assert first.within(2.0, higher=True) == "output[0] ≤ 2 or is not a number"
     assert last.within(2.0, higher=True) == "output[0] ≤ 2"
-    assert first.within(lowest, higher=True) == "output[0] is no number"
+    assert first.within(lowest, higher=True) == "output[0] is not a number"
     (only,) = plain(reading(), features([1.0]), features([2.0]))
     assert only.beyond(2.0, higher=False) == "output[0] < 2"
 
@@ -55,7 +55,7 @@ def test_words_and_scores_speak_of_the_same_event(monkeypatch):
         scores = scorer(two)
         happened = (scores > cut if higher else scores < cut) != inside
         words = scorer.within(cut, higher) if inside else scorer.beyond(cut, higher)
-        words = words.replace("output[0] is no number", "False")
+        words = words.replace("output[0] is not a number", "False")
         for told, code in (
             ("output[0] is ", "x == "),
             ("output[0]", "x"),

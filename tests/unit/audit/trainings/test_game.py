@@ -131,7 +131,7 @@ def test_scores_are_those_of_a_plain_loop():
     scores = played.scores(target=0)
     assert scores.independent
     assert sorted(scores.members.values) == sorted(played.raw[played.inclusion])
-    assert sorted(scores.others.values) == sorted(played.raw[~played.inclusion])
+    assert sorted(scores.non_members.values) == sorted(played.raw[~played.inclusion])
 
 
 def makes():

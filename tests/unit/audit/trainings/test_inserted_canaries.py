@@ -86,7 +86,7 @@ def test_scores_go_with_their_coins():
     coins = np.array([True, False, True, False, False, True])
     scores = made.scores([6, 1, 5, 2, 3, 4], coins)
     assert scores.members.descending([1, 2, 3]).tolist() == [6, 5, 4]
-    assert scores.others.count == 3
+    assert scores.non_members.count == 3
     updates = np.arange(12.0).reshape(2, 6)
     naive = [sum(row @ canary for row in updates) for canary in made.records]
     assert made.along(updates).tolist() == naive

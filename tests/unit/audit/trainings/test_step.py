@@ -67,7 +67,7 @@ def test_a_correct_step_is_told_so_without_a_promise():
     assert not found.refuted
     assert found.hint == ""
     assert found.refuting == ()
-    assert "This does not show that the claim is true." in str(found)
+    assert "Not refuted does not mean that the claim is true." in str(found)
     assert repr(found).startswith("StepAudit(NOT REFUTED: ")
 
 

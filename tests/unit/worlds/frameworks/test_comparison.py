@@ -146,7 +146,7 @@ def test_impossible_secrets_are_listed():
     row = next(one for one in found.rows if one.framework == "Pufferfish")
     assert row.skipped == (RecordValue(0, 1),)
     (data,) = [one for one in as_data(found.rows) if one["framework"] == "Pufferfish"]
-    assert data["skipped"] == ["record 0 is 1"]
+    assert data["skipped"] == ["record 0 = 1"]
 
 
 def even(records):
@@ -156,39 +156,45 @@ def even(records):
 @pytest.mark.parametrize(
     ("witness", "words"),
     [
-        ((RecordValue(3, 1), RecordValue(3, 0), 7.0), "record 3 is 1 rather than 0, by output 7"),
+        (
+            (RecordValue(3, 1), RecordValue(3, 0), 7.0),
+            "record 3 = 1 against 0; worst case: output 7",
+        ),
         (
             (RecordValue(3, 1), RecordValue(3, 0), -math.inf, 1.0, ((2, 1.0), (4, 0.5))),
-            "record 3 is 1 rather than 0, by outputs far down, "
-            "knowing that record 2 is 1 and record 4 is 0.5",
+            "record 3 = 1 against 0; worst case: small outputs; "
+            "known: record 2 = 1 and record 4 = 0.5",
         ),
         (
             (RecordIn(0, [1, 2]), RecordValue(0, 0), "yes"),
-            "record 0 is one of 1, 2 rather than 0, by output yes",
+            "record 0 = one of 1, 2 against 0; worst case: output yes",
         ),
         (
             (RecordValue(0, 1), RecordIn(0, [0, 1]), 2.0),
-            "belief that record 0 is 1 rises, by output 2",
+            "belief that record 0 = 1 rises; worst case: output 2",
         ),
         (
             (RecordIn(0, [0, 1]), RecordValue(0, 1), 2.0),
-            "belief that record 0 is 1 falls, by output 2",
+            "belief that record 0 = 1 falls; worst case: output 2",
         ),
         (
             (RecordValue(0, 1), RecordValue(1, 0), None),
-            "record 0 is 1 rather than record 1 is 0",
+            "record 0 = 1 against record 1 = 0",
         ),
         (
             ((RecordValue(0, 1), RecordValue(1, 1)), (RecordValue(0, 0), RecordValue(1, 0)), None),
-            "2 records are all 1 rather than all 0",
+            "2 records all 1 against all 0",
         ),
         (
             ((RecordValue(0, 1), RecordValue(1, 5)), (RecordValue(0, 0), RecordValue(1, 0)), None),
             "2 records together",
         ),
-        (((0.0, 1.0, 2), (0.0, 0.5, 2), None), "record 1 is 1 rather than 0.5"),
+        (((0.0, 1.0, 2), (0.0, 0.5, 2), None), "record 1 = 1 against 0.5"),
         (((1, 1, 1), (0, 0, 0), None), "3 records together"),
-        ((Predicate(even), Predicate(any), 1.0), "even holds rather than any holds, by output 1"),
+        (
+            (Predicate(even), Predicate(any), 1.0),
+            "even holds against any holds; worst case: output 1",
+        ),
         ((None, None, math.inf), ""),
     ],
 )

@@ -51,7 +51,7 @@ def refuse_equal_inputs(d0: Any, d1: Any) -> None:
     """On one input twice nothing can be refuted, whatever the code does."""
     same = fingerprint(d0)
     if same is not None and same == fingerprint(d1):
-        _checks.refuse("d1", "differ from d0, or nothing can be told apart", d1)
+        _checks.refuse("d1", "differ from d0", d1)
 
 
 def changed(before: bytes, after: Any, original: Any) -> bool:
@@ -263,7 +263,7 @@ _TRIAL_CALLS = 3
 _TRIAL_KEY = 2**32 - 1
 _LARGE = 1 << 20
 REPEATS = (
-    "calls are not independent, cannot judge: the program repeats its outputs when it is started "
+    "no verdict: calls are not independent; the program repeats its outputs when it is started "
     "again (let it draw its noise from the seed in each line, or from the system, and not from a "
     "fixed seed or the clock)"
 )
@@ -347,10 +347,10 @@ def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.
     failures = [caller.block(data, _TRIAL_CALLS, rng).first_broken() for data in inputs]
     if any(failure not in (HANGS, GONE) for failure in failures):
         return
-    why = f"mechanism must end: none of {_TRIAL_CALLS} trial calls on each input did in time"
+    why = f"the function must return in time: none of {_TRIAL_CALLS} trial calls on each input did"
     if failures[0] == GONE:
         raise Unsupported(
-            "no verdict: when it was called, the code ended its process by itself, in each of "
+            "no verdict: the code ended its own process when called, in each of "
             f"{_TRIAL_CALLS} trial calls"
         )
     if isinstance(caller.mechanism, Program):

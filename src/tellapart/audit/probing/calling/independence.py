@@ -151,7 +151,7 @@ class Dependence:
     reason: str
 
     def __str__(self) -> str:
-        return f"calls are not independent, cannot judge: {self.reason}"
+        return f"no verdict: calls are not independent; {self.reason}"
 
 
 def dependence(first: Outputs | CallTrace, second: Outputs | CallTrace) -> Dependence | None:
@@ -179,7 +179,7 @@ def repeated(signatures: Sequence[bytes], length: int) -> Dependence | None:
     """Whether two blocks begin with the same outputs, as on workers whose noise is the same."""
     if len(set(signatures)) == len(signatures):
         return None
-    return Dependence(f"a sequence of {length} outputs comes again, exactly, in another block")
+    return Dependence(f"a sequence of {length} outputs repeats exactly in another block")
 
 
 def signature(outputs: Outputs, length: int) -> bytes | None:
@@ -213,7 +213,7 @@ def _recurring(codes: list[Codes]) -> Iterator[str]:
 
 def _where(length: int, same_input: bool) -> str:
     elsewhere = "in later calls" if same_input else "under the other input"
-    return f"a sequence of {length} outputs comes again, exactly, {elsewhere}"
+    return f"a sequence of {length} outputs repeats exactly {elsewhere}"
 
 
 def _telling(agree: float, comparisons: int) -> int | None:
@@ -260,11 +260,16 @@ def _agreeing(codes: list[Codes]) -> Iterator[str]:
         limit = _agreement(side, side)
         for lag in _LAGS:
             if len(side) > lag and _too_often(side[:-lag] == side[lag:], lag, limit):
-                yield f"outputs {lag} calls apart agree too often"
+                yield _correlated(lag)
     count = min(len(side) for side in codes)
     together = codes[0][:count] == codes[1][:count]
     if _above(together, _agreement(codes[0], codes[1])):
-        yield "outputs of both inputs at the same call agree too often"
+        yield "outputs on d0 and d1 at one call repeat each other: is the generator re-seeded?"
+
+
+def _correlated(lag: int) -> str:
+    apart = "consecutive outputs" if lag == 1 else f"outputs {lag} calls apart"
+    return f"{apart} are correlated: is the generator re-seeded, for example from the clock?"
 
 
 def _too_often(agree: NDArray[np.bool_], lag: int, limit: float) -> bool:
@@ -295,7 +300,7 @@ def _shifted(first: Array | None, second: Array | None) -> Iterator[str]:
     half, pairs = count // 2, len(left) // 2
     limit = _at_most(int(np.count_nonzero(apart[:pairs] == apart[pairs : 2 * pairs])), pairs)
     if _above(together[:half] == together[half : 2 * half], limit):
-        yield "outputs of both inputs at the same call differ by the same number too often"
+        yield "outputs on d0 and d1 at one call share their noise: is the generator re-seeded?"
 
 
 # -- large outputs that follow large ones ---------------------------------------------------------
@@ -306,11 +311,11 @@ def _following(first: Array | None, second: Array | None) -> Iterator[str]:
     for side in signs:
         for lag in _LAGS:
             if len(side) > 2 * lag and _tells(side[:-lag], side[lag:], classes=2):
-                yield f"an output tells whether the one {lag} calls later is large"
+                yield _correlated(lag)
     if len(signs) == 2:
         count = min(len(side) for side in signs)
         if _tells(signs[0][:count], signs[1][:count], classes=1):
-            yield "an output tells whether the other input's at the same call is large"
+            yield "outputs on d0 and d1 at one call are correlated: is the generator re-seeded?"
 
 
 def _signs(sizes: Array) -> Array:

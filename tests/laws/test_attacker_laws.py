@@ -1,0 +1,194 @@
+"""What no attacker exceeds: every channel, prior and kind of guess that can be enumerated."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from examples import examples
+from families import MECHANISM_FAMILIES, pmf_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tellapart as ta
+from tellapart import risk
+from tellapart.neighbours import Neighbours, Order
+
+ADDED, REPLACED, BLANKED = Neighbours.ADD_REMOVE, Neighbours.REPLACE, Neighbours.ZERO_OUT
+BASELINES = np.array([1e-9, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
+# Sums of a few products, and polygons that hold masses of 1e-200.
+SLACK = 1e-12
+some = settings(max_examples=examples(60), deadline=None)
+
+
+@st.composite
+def laws(draw: Any, count: int, outcomes: int) -> np.ndarray:
+    """So many laws on the same outcomes, with zeros among them."""
+    weight = st.one_of(st.just(0.0), st.floats(0.01, 1), st.just(1e-9))
+    rows = [draw(st.lists(weight, min_size=outcomes, max_size=outcomes)) for _ in range(count)]
+    table = np.array(rows) + np.eye(count, outcomes) * 1e-3
+    return table / table.sum(axis=1, keepdims=True)
+
+
+@st.composite
+def games(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A channel from values to outputs, a law without the record, a prior, and winning guesses."""
+    values, outcomes = draw(st.integers(2, 5)), draw(st.integers(2, 6))
+    table = draw(laws(values + 1, outcomes)) if outcomes > values else None
+    if table is None:
+        table = np.vstack([draw(laws(1, outcomes)) for _ in range(values + 1)])
+    prior = draw(laws(1, values))[0]
+    wins = np.array(
+        [draw(st.lists(st.booleans(), min_size=values, max_size=values)) for _ in range(3)]
+    )
+    return table[1:], table[0], prior, np.vstack([np.eye(values, dtype=bool), wins])
+
+
+def best(channel: np.ndarray, prior: np.ndarray, wins: np.ndarray) -> tuple[float, float]:
+    """How often the best guess wins with the output, and without."""
+    with_output = np.max(wins @ (prior[:, None] * channel), axis=0).sum()
+    return float(with_output), float(np.max(wins @ prior))
+
+
+def envelope(pairs: Any, neighbours: Neighbours, order: Order | None) -> ta.TradeoffCurve:
+    return ta.worst_case([ta.from_pmfs(p, q) for p, q in pairs]).stated(neighbours, order)
+
+
+@some
+@given(games())
+def test_nobody_reconstructs_more_than_the_bound(game: Any) -> None:
+    channel, without, prior, wins = game
+    success, blind = best(channel, prior, wins)
+    if not 1e-12 < blind < 1 - 1e-12:
+        return
+    added = [
+        envelope([(without, law) for law in channel], relation, Order.PRESENT)
+        for relation in (ADDED, BLANKED)
+    ]
+    pairs = list(itertools.permutations(channel, 2))
+    replaced = envelope(pairs, REPLACED, None)
+    unknown = ta.worst_case([ta.from_pmfs(without, law) for law in channel])
+    for curve in (*added, added[0].mirrored(), added[0].symmetrised(), replaced, unknown):
+        assert risk.reconstruction(curve, blind) >= success - SLACK
+
+
+@some
+@given(st.integers(2, 5).flatmap(lambda k: st.tuples(laws(k, k), laws(k, k + 2))))
+def test_nobody_guesses_more_than_the_bound_for_so_many_values(channels: Any) -> None:
+    for channel in channels:
+        k = len(channel)
+        curve = envelope(itertools.permutations(channel, 2), REPLACED, None)
+        success, _ = best(channel, np.full(k, 1 / k), np.eye(k, dtype=bool))
+        bound = risk.guess(curve, values=k)
+        assert success - SLACK <= bound <= risk.reconstruction(curve, 1 / k) + SLACK
+        if k == 2:  # tight: both are the advantage's
+            assert bound == pytest.approx((1 + curve.delta(0.0)) / 2, abs=1e-9)
+
+
+@some
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=12), st.data())
+def test_the_bound_is_reached_where_a_record_is_added(heights: Any, data: Any) -> None:
+    """Values and outputs on a circle; each value's likelihood ratio falls from it on."""
+    falling = np.sort(np.array(heights))[::-1] / np.sum(heights)
+    size = falling.size
+    channel = np.array([np.roll(falling, z) for z in range(size)])
+    width = data.draw(st.integers(1, size - 1))
+    near = (np.arange(size)[:, None] - np.arange(size)) % size < width
+    success, blind = best(channel, np.full(size, 1 / size), near)
+    curve = envelope([(np.full(size, 1 / size), channel[0])], ADDED, Order.PRESENT)
+    assert success == pytest.approx(risk.reconstruction(curve, blind), abs=1e-12)
+
+
+@some
+@given(st.integers(2, 3).flatmap(lambda m: st.tuples(laws(1 + m + m * m, 4 + m * m), laws(1, m))))
+def test_nobody_singles_out_more_than_the_bound(drawn: Any) -> None:
+    """Two people, every predicate up to a weight, every mechanism on at most two records."""
+    table, ((law),) = drawn[0], drawn[1]
+    m = law.size
+    ones = {z: table[1 + z] for z in range(m)}
+    twos = {(a, b): table[1 + m + m * a + b] for a in range(m) for b in range(m)}
+    pairs = [(ones[other], twos[pair]) for pair in twos for other in pair]
+    curve = envelope(pairs, ADDED, Order.PRESENT)
+    subsets = [s for r in range(m + 1) for s in itertools.combinations(range(m), r)]
+    for most in {float(law[list(s)].sum()) for s in subsets}:
+        if not 1e-9 < most < 1 - 1e-9:
+            continue
+        joint = {pair: law[pair[0]] * law[pair[1]] * out for pair, out in twos.items()}
+        allowed = [s for s in subsets if law[list(s)].sum() <= most + 1e-15]
+        by_guess = [
+            sum((out for (a, b), out in joint.items() if (a in s) != (b in s)), np.zeros(4 + m * m))
+            for s in allowed
+        ]
+        success = float(np.max(by_guess, axis=0).sum())
+        blind = max(float(column.sum()) for column in by_guess)
+        bound = risk.singling_out(curve, weight=most, people=2)
+        assert success <= bound + SLACK
+        assert blind <= bound.baseline + SLACK
+
+
+@pytest.mark.parametrize("kind", MECHANISM_FAMILIES, ids=lambda kind: kind.__name__)
+def test_every_mechanism(kind: type) -> None:
+    @settings(max_examples=examples(8), deadline=None)
+    @given(MECHANISM_FAMILIES[kind])
+    def check(mechanism: ta.Mechanism) -> None:
+        curve = mechanism.curve()
+        bounds = risk.reconstruction(curve, BASELINES)
+        reference = curve._provenance.ordered or curve
+        # Above blind, below what membership allows, and no less than the best test's TPR.
+        advantage = risk.advantage(reference)
+        assert np.all(bounds >= BASELINES)
+        assert np.all(bounds <= 1)
+        assert np.all(bounds - BASELINES <= advantage + 1e-9)
+        assert np.all(np.diff(bounds) >= 0)
+        # The gain at the FPR of the best attack on membership is its whole advantage.
+        fpr = float(np.asarray(reference.rates(0.0).fpr))
+        one = risk.reconstruction(curve, 0.01)
+        assert one.largest_gain == pytest.approx(advantage, abs=1e-12)
+        if 0 < fpr < 1:
+            assert risk.reconstruction(curve, fpr).gain == pytest.approx(advantage, abs=1e-9)
+        assert one.neighbours is mechanism.neighbours
+        # Whoever forgets the relation is on the safe side.
+        bare = ta.from_pmfs([1.0], [1.0])._provenance
+        assert risk.reconstruction(curve.with_provenance(bare), 0.01) >= one * (1 - 1e-12)
+        assert risk.reconstruction(curve, 0.01) == one
+        if mechanism.neighbours is REPLACED:
+            assert risk.guess(curve, values=10) >= 0.1
+            assert risk.guess(curve, values=10) <= risk.reconstruction(curve, 0.1) * (1 + 1e-9)
+        else:
+            with pytest.raises(ta.Unsupported, match="neighbours that replace a record"):
+                risk.guess(curve, values=10)
+        single = risk.singling_out(curve, weight=1e-4, people=100)
+        assert single.baseline <= single == pytest.approx(min(1, 100 * bounds[1]), rel=1e-12)
+
+    check()
+
+
+@some
+@given(pmf_pairs())
+def test_an_attack_on_membership_is_no_bound_on_anything_else(pair: Any) -> None:
+    shown = ta.attack([(0.1, 0.5)])
+    for ask in (
+        lambda: risk.reconstruction(shown, 0.1),
+        lambda: risk.singling_out(shown, weight=0.1, people=3),
+        lambda: risk.guess(shown.stated(REPLACED), values=3),
+        lambda: risk.reidentification(shown, candidates=3),
+        lambda: risk.attribute_inference(shown, prior=pair[0] * 0.5 + 0.5 / pair[0].size),
+    ):
+        with pytest.raises(ta.Unsupported, match=r"Bound\.UPPER"):
+            ask()
+
+
+def test_a_bound_can_be_copied_and_stored() -> None:
+    bound = risk.reconstruction(ta.Gaussian(sigma=1).sampled(0.1).curve(), 0.01)
+    for again in (copy.deepcopy(bound), pickle.loads(pickle.dumps(bound))):  # noqa: S301
+        assert again == bound
+        assert (again.baseline, again.neighbours, again.order, again.sentence) == (
+            bound.baseline,
+            bound.neighbours,
+            bound.order,
+            bound.sentence,
+        )
