@@ -31,7 +31,6 @@ _FAR = 745.0
 class LaplacePieces(NamedTuple):
     """One mixture between its atoms: logarithms of A and B there, and of both tails' masses."""
 
-    gaps: Array
     falling: Array
     rising: Array
     below: float
@@ -55,7 +54,7 @@ class LaplacePair(MixturePair):
 
     @cached_property
     def _losses(self) -> Array:
-        return _at_atoms(self._h1) - _at_atoms(self._h0)
+        return _at_atoms(self._h1, self._gaps) - _at_atoms(self._h0, self._gaps)
 
     # -- what is extreme -----------------------------------------------------------------------
 
@@ -88,9 +87,11 @@ class LaplacePair(MixturePair):
             above, below = (
                 np.where(held, masses, 0.0).sum(axis=1) for held in (whole, ~(whole | cut.met))
             )
-            np.add.at(above, cut.row, _mass(law, cut.column, cut.start, cut.end))
-            np.add.at(below, cut.row, _mass(law, cut.column, 0 * cut.start, cut.start))
-            np.add.at(below, cut.row, _mass(law, cut.column, cut.end, self._gaps[cut.column]))
+            gaps = self._gaps[cut.column]
+            piece = gaps, law.falling[cut.column], law.rising[cut.column]
+            np.add.at(above, cut.row, mass_between(*piece, cut.start, cut.end))
+            np.add.at(below, cut.row, mass_between(*piece, 0 * cut.start, cut.start))
+            np.add.at(below, cut.row, mass_between(*piece, cut.end, gaps))
             rates.append(above + math.exp(law.below) * left + math.exp(law.above) * right)
             rates.append(below + math.exp(law.below) * ~left + math.exp(law.above) * ~right)
         fpr, tnr, tpr, fnr = rates
@@ -112,9 +113,11 @@ class LaplacePair(MixturePair):
     @cached_property
     def _masses(self) -> tuple[Array, Array]:
         """What either law has between each two neighbouring atoms."""
-        every = np.arange(self._gaps.size)
-        none = np.zeros(self._gaps.size)
-        h0, h1 = (_mass(law, every, none, self._gaps) for law in (self._h0, self._h1))
+        gaps = self._gaps
+        h0, h1 = (
+            mass_between(gaps, law.falling, law.rising, 0 * gaps, gaps)
+            for law in (self._h0, self._h1)
+        )
         return h0, h1
 
     def _delta(self, epsilon: Array) -> Array:
@@ -128,7 +131,7 @@ class LaplacePair(MixturePair):
         atom that is p·(1 − λ/ratio), which is 0 where the ratio meets the level.
         """
         whole, cut = self._split(level)
-        log_p = _at_atoms(self._h1)
+        log_p = _at_atoms(self._h1, self._gaps)
         excess = np.exp(log_p) * np.maximum(-np.expm1(level[:, None] - self._losses), 0.0)
         ends = excess[:, :-1] + excess[:, 1:]
         delta = np.where(whole, np.tanh(self._gaps / 2) * ends, 0.0).sum(axis=-1)
@@ -181,7 +184,7 @@ def log_pieces(gaps: Array, log_weights: Array) -> LaplacePieces:
     left = _decayed(log_weights, gaps)
     right = _decayed(log_weights[::-1], gaps[::-1])[::-1]
     half = math.log(2)
-    return LaplacePieces(gaps, left[:-1], right[1:], right[0] - half, left[-1] - half)
+    return LaplacePieces(left[:-1], right[1:], right[0] - half, left[-1] - half)
 
 
 def _decayed(log_weights: Array, gaps: Array) -> Array:
@@ -195,15 +198,14 @@ def _decayed(log_weights: Array, gaps: Array) -> Array:
     return np.array(logs)
 
 
-def _at_atoms(law: LaplacePieces) -> Array:
+def _at_atoms(law: LaplacePieces, gaps: Array) -> Array:
     """Log-densities at every atom; a ratio is the same at the last one and beyond it."""
-    inner = np.logaddexp(law.falling, law.rising - law.gaps) - math.log(2)
+    inner = np.logaddexp(law.falling, law.rising - gaps) - math.log(2)
     return np.append(inner, law.above)
 
 
-def _mass(law: LaplacePieces, interval: Index, start: Array, end: Array) -> Array:
-    """What a law has between two places of an interval: exact for sums of e^t and e^−t."""
-    gaps, falling, rising = law.gaps[interval], law.falling[interval], law.rising[interval]
+def mass_between(gaps: Array, falling: Array, rising: Array, start: Array, end: Array) -> Array:
+    """What a law has between two places of a gap: exact for sums of e^t and e^−t."""
     ends = [np.exp(np.logaddexp(falling - t, rising - (gaps - t))) / 2 for t in (start, end)]
     return np.asarray(np.tanh((end - start) / 2) * (ends[0] + ends[1]))
 
