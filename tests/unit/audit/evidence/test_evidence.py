@@ -254,7 +254,7 @@ def test_beliefs_read_together_are_no_proof():
     assert "Power" not in said
     one, other = audit.many_runs(scores, method=method), audit.many_runs(scores)
     assert audit.together({"a": other, "b": other}).can_refute
-    with pytest.raises(ta.InvalidArgument, match="all be proof or all be beliefs"):
+    with pytest.raises(ta.InvalidArgument, match="all be tests or all be Bayesian bounds"):
         audit.together({"belief": one, "proof": other})
 
 
