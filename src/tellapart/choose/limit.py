@@ -13,6 +13,7 @@ from tellapart import _checks
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.risk.attackers import extra_cost
+from tellapart.risk.catalogue import MEASURES
 from tellapart.risk.rates import epsilon as epsilon_of
 
 # Curves at least this accurate are formulas, searched to the last double.
@@ -74,6 +75,15 @@ class Limit:
         name = getattr(self.measure, "__name__", repr(self.measure))
         shown = ", ".join(f"{key}={_short(value)}" for key, value in self.arguments)
         return f"{name}({shown})" if shown else name
+
+    @property
+    def label(self) -> str:
+        """What is limited, in the words of the catalogue where it is one of its measures."""
+        known = next((m for m in MEASURES.values() if m.function is self.measure), None)
+        if known is None:
+            return self.name
+        usual = {argument.key: argument.default for argument in known.arguments}
+        return known.name.format(**(usual | dict(self.arguments)))
 
     def beside(self, value: float) -> tuple[str, str]:
         """A value of the risk and the limit, in as many digits as tell them apart."""

@@ -169,10 +169,11 @@ def _kept(result: Frontier, limits: object) -> list[tuple[int, Limit]]:
     for limit in listed:
         if not isinstance(limit, Limit):
             _checks.refuse("limits", "be choose.at_most(...) or choose.at_least(...)", limit)
-        if limit.name not in result.measures:
+        name = next((n for n in (limit.name, limit.label) if n in result.measures), None)
+        if name is None:
             shown = ", ".join(result.measures)
             _checks.refuse("limits", f"be on measures of the frontier ({shown})", str(limit))
-        placed.append((result.measures.index(limit.name), limit))
+        placed.append((result.measures.index(name), limit))
     return placed
 
 

@@ -9,13 +9,14 @@ from tellapart.mechanisms.catalogue import named_family
 from tellapart.risk.catalogue import limited
 
 ATTACKER = {"prior": 0.1, "fpr": 0.01, "recall": 0.5, "weight": 2.0, "delta": 1e-5}
+KNOWN = {argument.key for measure in limited().values() for argument in measure.arguments}
 
 
 def test_every_limit_is_about_the_attacker_asked_for():
     bounds = dict.fromkeys(limited(), 0.5)
-    limits = named_limits.accepted(bounds, ATTACKER)
+    limits = named_limits.accepted(bounds, dict.fromkeys(KNOWN, 0.1) | {"people": 10} | ATTACKER)
     assert [limit.measure for limit in limits if limit.least] == [risk.bayes_error]
-    assert len(limits) == 10
+    assert len(limits) == len(limited())
     assert choose.at_most(0.5, risk.f_score, weight=2.0, prior=0.1) in limits
     assert choose.at_least(0.5, risk.bayes_error, prior=0.1) in limits
 

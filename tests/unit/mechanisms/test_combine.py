@@ -123,7 +123,8 @@ def test_a_batch_of_fixed_size_is_for_records_that_are_replaced():
     with pytest.raises(ta.Unsupported, match=r"^a batch of fixed size has neighbours that replace"):
         STEP.sampled(0.5, ta.Sampling.WITHOUT_REPLACEMENT)
     _refused(
-        "scheme must be Sampling.POISSON or Sampling.WITHOUT_REPLACEMENT, got 'poisson'",
+        "scheme must be Sampling.POISSON or Sampling.WITHOUT_REPLACEMENT or "
+        "Sampling.RANDOM_ALLOCATION, got 'poisson'",
         lambda: STEP.sampled(0.5, scheme="poisson"),
     )
 

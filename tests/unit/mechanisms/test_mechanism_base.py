@@ -71,7 +71,7 @@ SHOWN = {
     "Promise": "Promise(epsilon=1.0, delta=0.1)",
     "RandomizedResponse": "RandomizedResponse(epsilon=1.0, categories=3)",
     "ReportNoisyMax": "ReportNoisyMax(epsilon=1.0, absent=[0.0, 1.0, 2.0], "
-    "present=[1.0, 1.0, 1.0], noise=MaxNoise.LAPLACE)",
+    "present=[1.0, 1.0, 1.0])",
     "Staircase": "Staircase(epsilon=1.0, sensitivity=2.0)",
     "TruncatedLaplace": "TruncatedLaplace(scale=1.0, cutoff=5.0)",
     "UnaryEncoding": "UnaryEncoding(keep=0.75, flip=0.25)",
@@ -166,4 +166,5 @@ def test_words_for_people():
     assert [one.value for one in ta.Neighbours] == [
         "add or remove one record (unbounded)",
         "replace one record (bounded)",
+        "zero out one record",
     ]
