@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
@@ -59,9 +60,18 @@ def scope(subject: Subject) -> str:
     'valid for every mechanism with this guarantee'
     >>> scope(ta.Laplace(scale=1))
     'specific to this mechanism; another (ε, δ) mechanism may leak more'
+    >>> scope(ta.Promise(epsilon=1).repeated(12))
+    'valid for any 12 mechanisms with this guarantee each'
     """
     if isinstance(subject, Promise):
         return scope(subject.curve())
+    if isinstance(subject, Combined):
+        promises = [(step, count) for step, count in subject.steps() if isinstance(step, Promise)]
+        if len(promises) == len(subject.steps()):  # promises compose by their worst cases
+            number = sum(count for _, count in promises)
+            if len({step for step, _ in promises}) > 1:
+                return f"valid for any {number:,} mechanisms with these guarantees"
+            return f"valid for any {number:,} mechanisms with this guarantee each"
     if isinstance(subject, Mechanism):
         return "specific to this mechanism; another (ε, δ) mechanism may leak more"
     if subject.bound is Bound.LOWER:
