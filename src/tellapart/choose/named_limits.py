@@ -101,13 +101,15 @@ def configured(family: NamedFamily, value: float) -> Setting:
         for key, parameter in PARAMETERS.items()
         if parameter.is_noise and hasattr(step, key)
     }
-    if family.parameter != "epsilon" or not noise:
+    if family.parameter not in ("epsilon", "delta") or not noise:
         return Setting({family.parameter: value})
     if "cutoff" not in noise:
         noise = {key: to_digits(amount, 10, up=True) for key, amount in noise.items()}
     if "noise_multiplier" in KINDS[family.name].parameters:
         noise = {"noise_multiplier": noise["sigma"]}
-    return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
+    return Setting(
+        noise, f", by {family.parameter} = {value:.10g}{' a step' if family.composed else ''}"
+    )
 
 
 def for_any_mechanism(

@@ -44,7 +44,13 @@ from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily
-from tellapart.mechanisms.subject import Subject, answer_error, curve_of, scope
+from tellapart.mechanisms.subject import (
+    Subject,
+    answer_error,
+    curve_of,
+    sampling_assumption,
+    scope,
+)
 from tellapart.risk.catalogue import FPR, PRIOR, limited
 from tellapart.risk.sentences import rare_outputs
 
@@ -136,8 +142,12 @@ def choose(
     def text(console: Console) -> None:
         epsilons = ", ".join(map(str, deltas.epsilons(readings)))
         terminal.title(console, str(setting), f"for {mechanism}{setting.by}; {epsilons}")
+        if family.parameter == "delta" and "epsilon" in family.fixed:
+            terminal.line(console, "--epsilon fixes ε; to limit it, use --max-epsilon.")
         for sentence in explained(family, choice, anyone, doubt, promised):
             terminal.line(console, sentence)
+        if sampling := sampling_assumption(subject):
+            terminal.line(console, sampling)
         at = [row.parameter for row in spent.rows].index(value)
         if (off := spent.rows[at]).margin is not None:
             terminal.line(console, _accuracy(off))
@@ -195,7 +205,8 @@ def _fewer_flagged(
     """What limits at one FPR leave open: an attacker who flags fewer people can be surer."""
     said, fpr, prior = [], about[FPR.key], about[PRIOR.key]
     if any(FPR.key in dict(limit.arguments) for limit in limits):
-        usual = " (default)" if fpr == FPR.default else ""
+        typed = any(word.partition("=")[0] == "--fpr" for word in terminal.typed.get())
+        usual = "" if typed else " (default)"
         said.append(f"The limit is at FPR {fpr:g}{usual}")
         with suppress(NotCertified):  # a curve may have no digits that far down
             here, *fewer = (

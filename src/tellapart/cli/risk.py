@@ -27,7 +27,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import SENSELESS, Reading, essential
 from tellapart.risk.sentences import rare_outputs
 
@@ -101,6 +101,8 @@ def risk(
             terminal.line(console, f"{_described(subject)}.")
         terminal.line(console, f"These numbers are {scope(subject)}.")
         terminal.line(console, f"The attacker's prior probability of membership is {prior:g}.")
+        if sampling := sampling_assumption(subject):
+            terminal.line(console, sampling)
         console.print()
         shown = marked if verbose else essential(marked, asked_of)
         terminal.readings(console, shown, meanings=verbose)
