@@ -531,7 +531,7 @@ def test_readings_have_stable_keys(parsed):
     found = parsed("risk", "laplace:epsilon=1", "--fpr", "0.05")
     assert [one["key"] for one in found["readings"]] == [
         "advantage", "tpr", "ppv", "precision", "max_posterior",
-        "f_score", "success", "bayes_error", "auc", "epsilon",
+        "f_score", "success", "bayes_error", "auc", "gdp", "epsilon",
     ]  # fmt: skip
 
 
