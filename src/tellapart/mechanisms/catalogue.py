@@ -481,7 +481,7 @@ def parse(text: str, **given: float) -> Subject:
     >>> parse("gaussian:sigma=2,sampled=0.1,repeated=9+laplace:epsilon=1")
     Gaussian(sigma=2.0).sampled(0.1).repeated(9).then(Laplace(scale=1.0))
     >>> parse("any:epsilon=1,delta=1e-5")
-    <curve of guarantee(epsilon=1.0, delta=1e-05), lower bound>
+    <curve of guarantee(epsilon=1.0, delta=1e-05), guarantee (f from below)>
 
     See Also
     --------

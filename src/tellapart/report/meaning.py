@@ -199,7 +199,7 @@ def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | No
     except (NotCertified, Unsupported):
         return None
     most, least = float(bracket.lower.epsilon(at)), float(bracket.upper.epsilon(at))
-    low = "" if curve.bound is Bound.LOWER else f" and at least {fixed(least, up=False)}"
+    low = "" if bracket.one_sided else f" and at least {fixed(least, up=False)}"
     return f"ε at δ = {at:g} is at most {fixed(most, up=True)}{low}, every numerical error counted"
 
 
