@@ -250,6 +250,12 @@ def test_long_mechanisms_of_one_kind_are_numbered(run):
     assert f"  - gaussian: {first}\n  - gaussian 2: {second}\n" in out
 
 
+def test_an_infinite_epsilon_of_a_guarantee_is_explained(run):
+    _, out, _ = run("compare", "A=any:epsilon=4,delta=1e-6", "B=any:epsilon=3,delta=1e-4")
+    assert "B: the guarantee has δ = 0.0001 and says nothing at a smaller δ." in out
+    assert "A: the guarantee has" not in out
+
+
 def test_compare_says_who_leaks_more(run, parsed):
     names = ("any:epsilon=1", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
     _, out, _ = run("compare", *names)
