@@ -7,7 +7,9 @@ from typing import Protocol, runtime_checkable
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.batches.random_allocation import Allocated
+from tellapart.mechanisms.combine import Sampled, parts_of
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
@@ -59,13 +61,41 @@ def scope(subject: Subject) -> str:
     'valid for every mechanism with this guarantee'
     >>> scope(ta.Laplace(scale=1))
     'specific to this mechanism; another (ε, δ) mechanism may leak more'
+    >>> scope(ta.dp_sgd(1.0, 0.01, 100)).partition("; ")[0]
+    'specific to this mechanism with Poisson sampling (neighbours add or remove one record)'
     """
     if isinstance(subject, Promise):
         return scope(subject.curve())
     if isinstance(subject, Mechanism):
-        return "specific to this mechanism; another (ε, δ) mechanism may leak more"
+        return (
+            f"specific to this mechanism{_drawn(subject)}; another (ε, δ) mechanism may leak more"
+        )
     if subject.bound is Bound.LOWER:
         return "valid for every mechanism with this guarantee"
     if subject.bound is Bound.UPPER:
         return "shown by this attack; another attack may do better"
     return "specific to this pair of distributions"
+
+
+_SCHEMES = {
+    Sampling.POISSON: "Poisson sampling",
+    Sampling.WITHOUT_REPLACEMENT: "batches of fixed size",
+    Sampling.RANDOM_ALLOCATION: "random allocation",
+}
+
+
+def _drawn(mechanism: Mechanism) -> str:
+    """How batches are drawn, which changes every number, and between which neighbours."""
+    schemes = dict.fromkeys(filter(None, (_scheme(step) for step, _ in parts_of(mechanism))))
+    if not schemes:
+        return ""
+    said = " and ".join(_SCHEMES[scheme] for scheme in schemes)
+    return f" with {said} (neighbours {mechanism.neighbours.value.partition(' (')[0]})"
+
+
+def _scheme(step: Mechanism) -> Sampling | None:
+    """How a step picks records; an epoch of random allocation that is cut short is one, too."""
+    scheme = None
+    while isinstance(step, Sampled):
+        scheme, step = scheme or step.scheme, step.base
+    return Sampling.RANDOM_ALLOCATION if isinstance(step, Allocated) else scheme
