@@ -616,6 +616,7 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
             _checks.refuse("parameter", rule, parameter)
         ways = {parameter: ways[parameter]}
     if not ways:
+        _refuse_several_open(name, values, text)
         options = " or ".join(dict.fromkeys(key for way in KINDS[name].ways for key in way.needs))
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
@@ -625,6 +626,23 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
         return _taken(ways[free].made({free: value, **values}), often, text)
 
     return NamedFamily(name, free, {**values, **often}, make)
+
+
+def _refuse_several_open(name: str, values: Mapping[str, Any], text: str) -> None:
+    """Say what else to give where more than what is usually chosen is left open."""
+    kind = KINDS[name]
+    aim = (kind.choosable or kind.ways[0].needs)[0]
+    lacking = [
+        [key for key in way.needs if key != aim and key not in values]
+        for way in kind.ways
+        if aim in way.needs and set(values) <= {*way.needs, *way.takes}
+    ]
+    if aim in values or not lacking or not all(lacking):
+        return
+    first, *others = (" and ".join(keys) for keys in lacking)
+    either = f" (or {' or '.join(others)})" if others else ""
+    rule = f"have {first}{either}, too; {aim} is then chosen"
+    _checks.refuse("mechanism", rule, text)
 
 
 def open_parameters(text: str, **given: float | str) -> tuple[str, ...]:

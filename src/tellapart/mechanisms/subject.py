@@ -9,10 +9,16 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.batches.random_allocation import Allocated
-from tellapart.mechanisms.combine import Sampled, parts_of
+from tellapart.mechanisms.combine import Combined, Sampled
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
+
+_BATCHES = {
+    Sampling.POISSON: "Poisson-sampled batches",
+    Sampling.WITHOUT_REPLACEMENT: "batches of fixed size drawn afresh for each step",
+    Sampling.RANDOM_ALLOCATION: "batches by random allocation (balls in bins)",
+}
 
 
 @runtime_checkable
@@ -61,15 +67,20 @@ def scope(subject: Subject) -> str:
     'valid for every mechanism with this guarantee'
     >>> scope(ta.Laplace(scale=1))
     'specific to this mechanism; another (ε, δ) mechanism may leak more'
-    >>> scope(ta.dp_sgd(1.0, 0.01, 100)).partition("; ")[0]
-    'specific to this mechanism with Poisson sampling (neighbours add or remove one record)'
+    >>> scope(ta.Promise(epsilon=1).repeated(12))
+    'valid for any 12 mechanisms with this guarantee each'
     """
     if isinstance(subject, Promise):
         return scope(subject.curve())
+    if isinstance(subject, Combined):
+        promises = [(step, count) for step, count in subject.steps() if isinstance(step, Promise)]
+        if len(promises) == len(subject.steps()):  # promises compose by their worst cases
+            number = sum(count for _, count in promises)
+            if len({step for step, _ in promises}) > 1:
+                return f"valid for any {number:,} mechanisms with these guarantees"
+            return f"valid for any {number:,} mechanisms with this guarantee each"
     if isinstance(subject, Mechanism):
-        return (
-            f"specific to this mechanism{_drawn(subject)}; another (ε, δ) mechanism may leak more"
-        )
+        return "specific to this mechanism; another (ε, δ) mechanism may leak more"
     if subject.bound is Bound.LOWER:
         return "valid for every mechanism with this guarantee"
     if subject.bound is Bound.UPPER:
@@ -77,25 +88,38 @@ def scope(subject: Subject) -> str:
     return "specific to this pair of distributions"
 
 
-_SCHEMES = {
-    Sampling.POISSON: "Poisson sampling",
-    Sampling.WITHOUT_REPLACEMENT: "batches of fixed size",
-    Sampling.RANDOM_ALLOCATION: "random allocation",
-}
+def sampling_assumption(subject: Subject) -> str:
+    """How batches must be drawn, and which neighbours are meant; empty where nothing is sampled.
 
-
-def _drawn(mechanism: Mechanism) -> str:
-    """How batches are drawn, which changes every number, and between which neighbours."""
-    schemes = dict.fromkeys(filter(None, (_scheme(step) for step, _ in parts_of(mechanism))))
-    if not schemes:
+    >>> import tellapart as ta
+    >>> sampling_assumption(ta.dp_sgd(1, sampling_rate=0.01, steps=100)).partition(", and")[0]
+    'Assumes Poisson-sampled batches, neighbours that add or remove one record'
+    """
+    schemes = list(dict.fromkeys(scheme for scheme, _ in _samples(subject)))
+    if not schemes or not isinstance(subject, Mechanism):
         return ""
-    said = " and ".join(_SCHEMES[scheme] for scheme in schemes)
-    return f" with {said} (neighbours {mechanism.neighbours.value.partition(' (')[0]})"
+    batches = " and ".join(_BATCHES[scheme] for scheme in schemes)
+    change = subject.neighbours.value.partition(" (")[0]
+    return (
+        f"Assumes {batches}, neighbours that {change}, and an attacker who sees every step; "
+        "shuffled batches can leak far more (docs/sharp-edges.md)."
+    )
 
 
-def _scheme(step: Mechanism) -> Sampling | None:
-    """How a step picks records; an epoch of random allocation that is cut short is one, too."""
-    scheme = None
-    while isinstance(step, Sampled):
-        scheme, step = scheme or step.scheme, step.base
-    return Sampling.RANDOM_ALLOCATION if isinstance(step, Allocated) else scheme
+def poisson_rates(subject: Subject) -> tuple[float, ...]:
+    """The probabilities with which a record is in a Poisson-sampled batch, each once."""
+    poisson = (rate for scheme, rate in _samples(subject) if scheme is Sampling.POISSON)
+    return tuple(dict.fromkeys(rate for rate in poisson if rate is not None))
+
+
+def _samples(subject: Subject) -> list[tuple[Sampling, float | None]]:
+    """The scheme of every step on a part of the data, and its rate where it has one."""
+    samples: list[tuple[Sampling, float | None]] = []
+    for step, _ in subject.steps() if isinstance(subject, Combined) else ((subject, 1),):
+        # An epoch of random allocation that is cut short is one, too.
+        inner = step.base if isinstance(step, Sampled) else step
+        if isinstance(step, Sampled) and step.rate < 1 and not isinstance(inner, Allocated):
+            samples.append((step.scheme, step.rate))
+        elif isinstance(inner, Allocated):
+            samples.append((Sampling.RANDOM_ALLOCATION, None))
+    return samples
