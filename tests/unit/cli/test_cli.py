@@ -677,3 +677,19 @@ def test_help_all_shows_every_option(run):
 def test_what_help_leaves_out_is_taken(parsed):
     found = parsed("risk", "laplace", "--epsilon", "1", "--rho-p", "0.2")
     assert found["prior"] == pytest.approx(1 / 1.8)
+
+
+def test_a_sampling_scheme_is_an_option_of_training(run, parsed):
+    options = ("--noise-multiplier", "1", "--sampling-rate", "0.1", "--steps", "10")
+    for word, scheme in (
+        ("fixed-size", ta.Sampling.WITHOUT_REPLACEMENT),
+        ("random-allocation", ta.Sampling.RANDOM_ALLOCATION),
+    ):
+        told = parsed("risk", "dpsgd", *options, "--scheme", word)
+        training = ta.dp_sgd(1, 0.1, 10, scheme=scheme)
+        (epsilon,) = (each for each in told["readings"] if each["key"] == "epsilon")
+        assert epsilon["value"] == training.curve().epsilon(1e-5)
+        assert told["mechanism"].endswith(f",scheme={word}")
+    code, _, err = run("risk", "dpsgd", *options, "--scheme", "shuffled")
+    assert code == 2
+    assert '"poisson", "fixed-size", "random-allocation"' in err
