@@ -105,7 +105,8 @@ def _hopeless(verdict: Verdict, samples: int, alarm: float) -> str:
     more = f"at least about {math.ceil(factor * samples):,}" if factor < math.inf else "more"
     return (
         f"samples must be {more} for {claim} at false_alarm {alarm:g}, as no outcome of fewer "
-        f"calls could fail this test, got {samples:,}"
+        f"calls could fail this test, got {samples:,}; so few show a gross leak at best: take many "
+        f"more (the default is {_SAMPLES:,})"
     )
 
 

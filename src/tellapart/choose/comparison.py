@@ -128,7 +128,7 @@ class Comparison(Plotted):
             (column[0].name, column[0].columns[0], *(reading.shown for reading in column))
             for column in zip(*self.readings, strict=True)
         )
-        return (("", "baseline", *self.names), *rows)
+        return (("", "without the output", *self.names), *rows)
 
     def answer(self) -> str:
         """Who leaks least at every FPR, or where two curves cross, in one sentence."""

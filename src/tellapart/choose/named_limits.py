@@ -14,6 +14,7 @@ from tellapart.choose.limit import Limit, at_least, at_most
 from tellapart.choose.search import LEAST, MOST
 from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
+from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -95,20 +96,22 @@ def configured(family: NamedFamily, value: float) -> Setting:
     off, both numbers are shown as they are, since more noise below the same cut-off reveals more.
     """
     step: object = family.make(value)
-    while isinstance(step, Repeated | Sampled):
+    while isinstance(step, Repeated | Sampled | Allocated):
         step = step.base
     noise = {
         key: float(getattr(step, key))
         for key, parameter in PARAMETERS.items()
         if parameter.is_noise and hasattr(step, key)
     }
-    if family.parameter != "epsilon" or not noise:
+    if family.parameter not in ("epsilon", "delta") or not noise:
         return Setting({family.parameter: value})
     if "cutoff" not in noise:
         noise = {key: to_digits(amount, 10, up=True) for key, amount in noise.items()}
     if "noise_multiplier" in KINDS[family.name].parameters:
         noise = {"noise_multiplier": noise["sigma"]}
-    return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
+    return Setting(
+        noise, f", by {family.parameter} = {value:.10g}{' a step' if family.composed else ''}"
+    )
 
 
 def for_any_mechanism(

@@ -34,6 +34,8 @@ from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 SENSELESS = 100.0
 # A gain of this share of the baseline is rounding.
 _ROUNDING = 1e-13
+# From here on numbers are shown with four decimals; a gain below the last of them is no digit.
+_PLAIN, _LAST_DIGIT = 1e-3, "0.0001"
 
 
 @dataclass(frozen=True)
@@ -509,6 +511,8 @@ class Reading(NamedTuple):
         """In a few digits: without the output, with it, and the gain, rounded conservatively."""
         up = self.rounds_up == (self.value >= self.baseline)
         gain = fixed(self.gain, up) if self.gain else "0"
+        if self.baseline >= _PLAIN and 0 < self.gain < float(_LAST_DIGIT):
+            gain = f"< {_LAST_DIGIT}"
         return self._blind, self.shown, gain
 
     @property

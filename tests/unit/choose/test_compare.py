@@ -149,7 +149,7 @@ def test_the_table_has_every_risk_with_its_side():
     subjects = {"promise": ta.guarantee(1), "Laplace": LAPLACE}
     found = choose.compare(subjects, prior=0.01)
     cells = found.cells()
-    assert cells[0] == ("", "baseline", "promise", "Laplace")
+    assert cells[0] == ("", "without the output", "promise", "Laplace")
     assert ("membership advantage", "0", "≤ 0.4622", "≈ 0.3935") in cells
     assert ("accuracy", "0.9900", "≤ 0.9900", "= 0.9900") in cells
     assert len(cells) == 1 + len(risk.summary(ta.guarantee(1)))
