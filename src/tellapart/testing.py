@@ -12,9 +12,11 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.audit import Verdict, probe
 from tellapart.audit.verdict import describe
 from tellapart.curve.guarantees import guarantee
@@ -85,6 +87,11 @@ def assert_private(
         raise type(why)(f"{name}: {why}") from why.__cause__
     _record(about, begin, 2 * count, verdict)
     if verdict.refuted:
+        shared = (
+            f"Confidence: of the false alarm of {short(alarm)} the tests of independence have "
+            f"{short(_MISJUDGED)}, and this test the rest."
+        )
+        verdict = replace(verdict, remarks=(*verdict.remarks, shared))
         raise AssertionError(
             f"{name} is not private as claimed ({count:,} calls on each input).\n{verdict}\n"
             f"To see it again: {_again(key, count)}"
@@ -104,7 +111,7 @@ def _hopeless(verdict: Verdict, samples: int, alarm: float) -> str:
         factor = math.inf
     more = f"at least about {math.ceil(factor * samples):,}" if factor < math.inf else "more"
     return (
-        f"samples must be {more} for {claim} at false_alarm {alarm:g}, as no outcome of fewer "
+        f"samples must be {more} for {claim} at false_alarm {short(alarm)}, as no outcome of fewer "
         f"calls could fail this test, got {samples:,}"
     )
 
@@ -123,7 +130,7 @@ def _promised(epsilon: float | None, delta: float, claim: Subject | None) -> Sub
 def _alarm(false_alarm: float) -> float:
     alarm = _checks.inside_unit(false_alarm=false_alarm)
     if alarm < _SMALLEST_ALARM:
-        _checks.refuse("false_alarm", f"be at least {_SMALLEST_ALARM:g}", false_alarm)
+        _checks.refuse("false_alarm", f"be at least {short(_SMALLEST_ALARM)}", false_alarm)
     return alarm
 
 
