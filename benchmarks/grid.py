@@ -116,7 +116,7 @@ def ask(point: Point) -> Outcome:
 
 
 def _again(outcome: Outcome) -> None:
-    """By folds where a contour answered, else by a bracket."""
+    """By convolution where a contour answered, else by a bracket."""
     point, epsilon = outcome.point, outcome.epsilon
     mechanism = point.mechanism()
     orders = [mechanism.curve(order) for order in ta.Order]
@@ -125,8 +125,8 @@ def _again(outcome: Outcome) -> None:
         return
     made = worse._engine._made
     outcome.engine = type(made[max(made)]).__name__
-    if outcome.engine == "Contour" and worse._folds is not None:
-        tails = worse._folds.tails(np.array([epsilon]))
+    if outcome.engine == "Contour" and worse._convolution is not None:
+        tails = worse._convolution.tails(np.array([epsilon]))
         slope = float(tails.fpr[0]) * math.exp(epsilon) / float(tails.delta[0])
         off = math.log(float(tails.delta[0]) / point.delta) / slope
         outcome.apart = abs(off) / max(1.0, epsilon)

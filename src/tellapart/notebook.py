@@ -180,8 +180,9 @@ def _name(limit: Limit) -> str:
     """What is limited, in the catalogue's words where it is from there."""
     measure = measure_of(limit.measure)
     given = {key: value for key, value in limit.arguments if isinstance(value, int | float)}
-    known = measure is not None and all(x.key in given for x in measure.arguments)
-    return measure.name.format(**given) if measure is not None and known else limit.name
+    if measure is None or not all((x.keyword or x.key) in given for x in measure.arguments):
+        return limit.name
+    return measure.name.format(**{x.key: given[x.keyword or x.key] for x in measure.arguments})
 
 
 @card.register

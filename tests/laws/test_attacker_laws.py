@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import risk
 from tellapart.neighbours import Neighbours, Order
+from tellapart.worlds import Channel, Independent, Sum, best_guess
 
 ADDED, REPLACED, BLANKED = Neighbours.ADD_REMOVE, Neighbours.REPLACE, Neighbours.ZERO_OUT
 BASELINES = np.array([1e-9, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
@@ -192,3 +193,41 @@ def test_a_bound_can_be_copied_and_stored() -> None:
             bound.order,
             bound.sentence,
         )
+
+
+@pytest.mark.parametrize("k", [2, 10, 10**6])
+@pytest.mark.parametrize(
+    "curve",
+    [
+        ta.Gaussian(sigma=0.01, neighbours=REPLACED).curve(),
+        ta.Laplace(scale=1 / 700, neighbours=REPLACED).curve(),
+        ta.guarantee(epsilon=700, neighbours=REPLACED),
+        ta.guarantee(epsilon=800, neighbours=REPLACED),
+        ta.guarantee(700, 1e-5, neighbours=REPLACED),
+    ],
+    ids=["Gaussian", "Laplace", "pure", "beyond doubles", "with δ"],
+)
+def test_where_exponentials_overflow_a_guess_is_as_good_as_certain(curve: Any, k: int) -> None:
+    """Never the blind value: that would promise what no such noise keeps."""
+    bound = risk.guess(curve, values=k)
+    assert 1 - 1e-9 <= bound <= 1
+    assert bound.baseline == 1 / k
+
+
+@some
+@given(st.integers(2, 12), st.floats(0.01, 60))
+def test_a_guess_is_no_better_than_the_bound_for_so_many_values(k: int, epsilon: float) -> None:
+    """Exact M-ary success: k-ary randomised response reaches the bound, spaced answers do not."""
+    uniform = [1 / k] * k
+    response = ta.RandomizedResponse(epsilon=epsilon, categories=k)
+    told = Channel.randomized_response(epsilon, range(k))
+    success = best_guess(Independent([uniform]), Sum(), told).success
+    assert risk.guess(response.curve(), values=k) >= success * (1 - 1e-15)
+    assert risk.guess(response.curve(), values=k) == pytest.approx(success, rel=1e-9)
+    spaced = Independent([uniform], [np.linspace(0, 1, k)])
+    for noise in (
+        ta.Laplace(scale=1 / epsilon, neighbours=REPLACED),
+        ta.Gaussian(sigma=1 / epsilon, neighbours=REPLACED),
+    ):
+        success = best_guess(spaced, Sum(), noise).success
+        assert risk.guess(noise.curve(), values=k) >= success - SLACK

@@ -152,10 +152,13 @@ def test_a_bracket_says_which_delta_it_can_serve():
 
 
 def test_of_a_promise_nobody_knows_that_it_leaks():
-    lower, upper = ta.Promise(0.1, 1e-7).repeated(50).bracket(1e-5)
+    bracket = ta.Promise(0.1, 1e-7).repeated(50).bracket(1e-5)
+    lower, upper = bracket
     truth = ta.Promise(0.1, 1e-7).repeated(50).curve()
     assert truth.epsilon(1e-5) <= lower.epsilon(1e-5) <= truth.epsilon(1e-5) + 3e-4
     assert (upper.epsilon(1e-5), upper.bound) == (0.0, ta.Bound.UPPER)
+    assert bracket.one_sided
+    assert bracket.gdp(1e-3) == (0.0, lower.gdp(1e-3).mu)
 
 
 def test_losses_that_no_double_can_hold_count_as_revealing():

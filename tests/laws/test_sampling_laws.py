@@ -79,13 +79,15 @@ def test_brackets_hold_the_contour(step, times, delta):
     tree = step.repeated(times)
 
     def check():
-        lower, upper = tree.bracket(delta)
+        bracket = tree.bracket(delta)
+        lower, upper = bracket
         curve = tree.curve()
         epsilon, beta = curve.epsilon(delta), curve.beta(FPRS)
         size = max(1, epsilon)
         assert epsilon <= lower.epsilon(delta) + 1e-8 * size
         assert lower.epsilon(delta) <= epsilon + 2e-4 * size
         assert np.all(lower.beta(FPRS) <= beta * (1 + 1e-8) + 1e-12)
+        assert bracket.one_sided == (tree.neighbours is not ta.Neighbours.ADD_REMOVE)
         if tree.neighbours is ta.Neighbours.ADD_REMOVE:
             assert upper.epsilon(delta) <= epsilon + 1e-8 * size
             assert np.all(beta <= upper.beta(FPRS) * (1 + 1e-8) + 1e-12)

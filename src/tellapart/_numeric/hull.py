@@ -97,6 +97,7 @@ def area_under_tangents(x: Array, y: Array, slope: Array) -> float:
     Between two points the curve lies above both tangents.
     """
     run, rise = np.diff(x), np.diff(y)
+    slope = np.maximum(slope, -np.finfo(np.float64).max)  # an infinite one has no run in doubles
     bend = slope[1:] - slope[:-1]
     with np.errstate(invalid="ignore", divide="ignore"):
         turn = np.where(bend > 0, (slope[1:] * run - rise) / bend, 0.0)

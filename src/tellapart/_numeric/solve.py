@@ -22,6 +22,10 @@ Sloped = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
 _ROUNDS = 200
 _ULPS = 4 * np.finfo(float).eps
+# Where one end lies so many times further out than the other, halving the way takes too long.
+_FAR = 2.0**20
+# A bracket left so wide holds no threshold.
+_COARSE = 1e-6
 _NEWTON_ROUNDS = 100
 
 
@@ -32,7 +36,7 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
 
     Keeps f(low) > 0 ≥ f(high), also where f jumps or is infinite. Chandrupatla's method (1997):
     inverse quadratic steps where they can be trusted, halving elsewhere. Each element stops by
-    itself, so that its root does not depend on what else is asked.
+    itself, so that its root does not depend on what else is asked. NotCertified where none settles.
     """
     a, b = np.array(low, dtype=float), np.array(high, dtype=float)
     fa, fb = f(a), f(b)
@@ -42,7 +46,7 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
     step, going = np.full_like(a, 0.5), np.ones(a.shape, dtype=bool)
     for _ in range(_ROUNDS):
         deadline.check()
-        x = np.where(going, a + step * (b - a), a)
+        x = np.where(going, _between(a, b, step), a)
         fx = f(x)
         same = (fx > 0) == (fa > 0)
         c, fc = np.where(same, a, b), np.where(same, fa, fb)
@@ -55,6 +59,8 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
             break
         step = np.clip(_inverse_quadratic(a, b, c, fa, fb, fc), tolerance / (2 * width), None)
         step = np.minimum(step, 1 - np.minimum(tolerance / (2 * width), 0.5))
+    if np.any(np.abs(b - a) > _COARSE * (1 + np.abs(a)) + narrow):
+        raise NotCertified("the search for a threshold did not settle")
     falls = fa > 0
     return np.where(falls, a, b), np.where(falls, b, a)
 
@@ -67,6 +73,15 @@ def _inverse_quadratic(a: Array, b: Array, c: Array, fa: Array, fb: Array, fc: A
         step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
         trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(step)
     return np.where(trusted, step, 0.5)
+
+
+def _between(a: Array, b: Array, step: Array) -> Array:
+    """A point on the way from a to b; half-way by digits where one lies far beyond the other."""
+    inner, outer = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
+    far = (step == 0.5) & (outer > _FAR * (1 + inner))
+    if not far.any():
+        return a + step * (b - a)
+    return np.where(far, np.sinh((np.arcsinh(a) + np.arcsinh(b)) / 2), a + step * (b - a))
 
 
 def falling_whole(f: Falling, low: Array, high: Array) -> tuple[Array, Array]:

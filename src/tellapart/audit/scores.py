@@ -217,7 +217,8 @@ class Scores:
     ) -> Scores:
         """One row per record: a pandas, Polars or Arrow table, or a dict of columns.
 
-        The column `member` says who was in the data: True and False, or 1 and 0.
+        The column `member` says who was in the data: True and False, or 1 and 0. A column called
+        `run` must be read or renamed, as scores of one run are not independent.
 
         >>> table = {"score": [0.1, 2.0, 0.9], "member": [0, 1, 0]}
         >>> Scores.from_table(table).non_members.count
@@ -230,6 +231,7 @@ class Scores:
             None if name is None else columns.labels(name, columns.column(table, name), values.size)
             for name in (run, group)
         )
+        columns.refuse_unread_in(table, (score, member, run, group))
         return cls.from_rows(values, inside, runs, groups, orientation=orientation)
 
     @classmethod

@@ -18,6 +18,9 @@ from tellapart.risk.catalogue import Reading
 
 # Seconds for two curves of which one is a composition, on a usual machine.
 _A_PAIR = 3.0
+# Crossings with fewer errors are left out: compositions are computed no further, and nobody could
+# count so few.
+LEAST_ERROR = 1e-12
 # How to read the table of `Comparison.gaps`.
 GAPS = (
     "Δ-divergence: by how much the error of an attack on the row can exceed that on the column, "
@@ -29,10 +32,11 @@ GAPS = (
 class Pair:
     """Two subjects: which leaks at least as much at every FPR, else where their curves cross.
 
-    ``leaders`` are who leaks more before, between and after the crossings. ``gap`` is how much
-    less an attacker can err against the second than against the first, at most and over all
-    priors (the Δ-divergence); ``gap_back`` the same the other way round. 0 means that the first
-    leaks at least as much at every false-positive rate.
+    ``crossings`` have an FPR and an FNR of at least 1e-12, and ``leaders`` are who leaks more
+    before, between and after them: of two that cross only beyond, one in this range. ``gap`` is
+    how much less an attacker can err against the second than against the first, at most and over
+    all priors (the Δ-divergence); ``gap_back`` the same the other way round. 0 means that the
+    first leaks at least as much at every false-positive rate.
     """
 
     first: str
@@ -58,16 +62,25 @@ class Pair:
             return f"{a} at least as much as {second}, at every FPR"
         if self.second_leaks:
             return f"{b} at least as much as {first}, at every FPR"
-        said = f"the curves of {self.first} and {self.second} cross"
-        if not self.crossings:
-            return said
-        said += f" at FPR {_listed([_rate(crossing) for crossing in self.crossings])}"
-        if not self.leaders:
-            return said
         verbs = dict(zip((self.first, self.second), (a, b), strict=True))
+        if not self.crossings:
+            (ahead,) = self.leaders
+            behind = second if ahead == self.first else first
+            return f"{verbs[ahead]} more than {behind}, at every FPR and FNR from 1e-12 on"
+        said = f"the curves of {self.first} and {self.second} cross"
+        said += f" at FPR {_listed([_rate(crossing) for crossing in self.crossings])}"
         begin, *rest = zip(_places(len(self.crossings)), self.leaders, strict=True)
         later = "; ".join(f"{place}, {name}" for place, name in rest)
-        return f"{said}: {begin[0]}, {verbs[begin[1]]} more; {later}"
+        return f"{said}: {begin[0]}, {verbs[begin[1]]} more; {later}{self._of_guarantees()}"
+
+    def _of_guarantees(self) -> str:
+        named = zip((self.first, self.second), self.bounds, strict=True)
+        bounds = [name for name, bound in named if bound is Bound.LOWER]
+        if not bounds:
+            return ""
+        are = "is a guarantee" if len(bounds) == 1 else "are guarantees"
+        rest = "the crossings are of what is guaranteed, not of the mechanisms"
+        return f". {_listed(bounds)} {are}: {rest}"
 
 
 def _rate(crossing: Crossing) -> str:
@@ -115,7 +128,7 @@ class Comparison(Plotted):
             (column[0].name, column[0].columns[0], *(reading.shown for reading in column))
             for column in zip(*self.readings, strict=True)
         )
-        return (("", "baseline", *self.names), *rows)
+        return (("", "without the output", *self.names), *rows)
 
     def answer(self) -> str:
         """Who leaks least at every FPR, or where two curves cross, in one sentence."""
@@ -171,7 +184,8 @@ def pair(first: str, second: str, a: TradeoffCurve, b: TradeoffCurve) -> Pair:
     """Which of two curves with these names leaks more, and where."""
     more, less = dominates(a, b), dominates(b, a)
     where = () if more or less else crossings(a, b)
-    ahead = leads(a, b, where) if where else ()
+    where = tuple(crossing for crossing in where if min(crossing) >= LEAST_ERROR)
+    ahead = () if more or less else leads(a, b, where, LEAST_ERROR)
     return Pair(
         *(first, second, (a.bound, b.bound), more, less, where, gap(a, b), gap(b, a)),
         leaders=tuple(first if leads_there else second for leads_there in ahead),

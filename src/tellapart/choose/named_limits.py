@@ -32,15 +32,16 @@ def accepted(
     for key, bound in bounds.items():
         if known[key][1].most <= 1:
             _checks.probability(**{called(key): bound})
+    given: dict[str, float] = {}
     for key in bounds:
-        for need in known[key][0].needs:
-            if attacker.get(need) is None:
-                raise InvalidArgument(f"{called(key)} must come with {called(need)}")
+        for argument in known[key][0].arguments:
+            value = attacker.get(argument.key)
+            if value is None:
+                raise InvalidArgument(f"{called(key)} must come with {called(argument.key)}")
+            given[argument.key] = argument.check(**{called(argument.key): value})
     return [
         (at_least if measure.smaller_is_worse else at_most)(
-            bounds[key],
-            measure.function,
-            **{argument.key: attacker[argument.key] for argument in measure.arguments},
+            bounds[key], measure.function, **measure.called_with(given)
         )
         for key, (measure, _) in known.items()
         if key in bounds
@@ -101,13 +102,15 @@ def configured(family: NamedFamily, value: float) -> Setting:
         for key, parameter in PARAMETERS.items()
         if parameter.is_noise and hasattr(step, key)
     }
-    if family.parameter != "epsilon" or not noise:
+    if family.parameter not in ("epsilon", "delta") or not noise:
         return Setting({family.parameter: value})
     if "cutoff" not in noise:
         noise = {key: to_digits(amount, 10, up=True) for key, amount in noise.items()}
     if "noise_multiplier" in KINDS[family.name].parameters:
         noise = {"noise_multiplier": noise["sigma"]}
-    return Setting(noise, f", by epsilon = {value:.10g}{' a step' if family.composed else ''}")
+    return Setting(
+        noise, f", by {family.parameter} = {value:.10g}{' a step' if family.composed else ''}"
+    )
 
 
 def for_any_mechanism(

@@ -19,6 +19,7 @@ from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Tellapar
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Sampled, parts_of
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.risk.decisions import max_posterior
 
 Family = Callable[[float], Subject]
 
@@ -138,6 +139,12 @@ class ParameterSearch:
         if worst.excess(nothing()) >= 0 or worst.excess(curve) <= 0:
             return beyond_perfect(worst)
         had, asked = worst.beside(worst.value(curve))
+        if worst.measure is max_posterior and worst.value(curve) == 1:
+            return Infeasible(
+                f"infeasible: no parameter keeps {asked}: some outputs, however rare, make "
+                "membership as good as certain, as with Gaussian noise or any δ > 0; use laplace "
+                "or discrete-laplace, or limit the PPV at an FPR (--max-ppv)"
+            )
         return Infeasible(
             f"infeasible: even the most private one tried, with parameter {best:.3g}, has "
             f"{worst.name} = {had}, and {asked} is asked"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,12 +38,21 @@ from tellapart.cli.options import (
     Verbose,
     numbers,
     option_of,
+    refuse_half_asked,
 )
 from tellapart.cli.risk import Mechanism, reading_record
-from tellapart.errors import InvalidArgument
+from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily
-from tellapart.mechanisms.subject import Subject, answer_error, curve_of, scope
-from tellapart.risk.catalogue import limited
+from tellapart.mechanisms.subject import (
+    Subject,
+    answer_error,
+    curve_of,
+    sampling_assumption,
+    scope,
+)
+from tellapart.risk.catalogue import FPR, PRIOR, limited
+from tellapart.risk.sentences import rare_outputs
 
 if TYPE_CHECKING:
 
@@ -109,6 +120,7 @@ def choose(
     family, mechanism, deltas = asked_family(mechanism, parameter, given, at_delta)
     prior = knowledge.prior_inside()
     about = {"prior": prior, **attacker.given()}
+    refuse_half_asked(attacker.given(), bounds)
     asked = accepted(bounds, {**about, "delta": deltas.first}, option_of)
     if not asked:
         raise InvalidArgument("at least one limit must be given, such as --max-advantage 0.1")
@@ -130,11 +142,17 @@ def choose(
     def text(console: Console) -> None:
         epsilons = ", ".join(map(str, deltas.epsilons(readings)))
         terminal.title(console, str(setting), f"for {mechanism}{setting.by}; {epsilons}")
+        if family.parameter == "delta" and "epsilon" in family.fixed:
+            terminal.line(console, "--epsilon fixes ε; to limit it, use --max-epsilon.")
         for sentence in explained(family, choice, anyone, doubt, promised):
             terminal.line(console, sentence)
+        if sampling := sampling_assumption(subject):
+            terminal.line(console, sampling)
         at = [row.parameter for row in spent.rows].index(value)
         if (off := spent.rows[at]).margin is not None:
             terminal.line(console, _accuracy(off))
+        for sentence in _fewer_flagged(curve_of(subject), asked, about):
+            terminal.line(console, sentence)
         console.print()
         terminal.table(console, limit_cells(choice, subject))
         if not verbose:
@@ -179,6 +197,31 @@ def choose(
         ],
     }
     output.give(data, text, picture)
+
+
+def _fewer_flagged(
+    curve: TradeoffCurve, limits: list[Limit], about: Mapping[str, float]
+) -> list[str]:
+    """What limits at one FPR leave open: an attacker who flags fewer people can be surer."""
+    said, fpr, prior = [], about[FPR.key], about[PRIOR.key]
+    if any(FPR.key in dict(limit.arguments) for limit in limits):
+        typed = any(word.partition("=")[0] == "--fpr" for word in terminal.typed.get())
+        usual = "" if typed else " (default)"
+        said.append(f"The limit is at FPR {fpr:g}{usual}")
+        with suppress(NotCertified):  # a curve may have no digits that far down
+            here, *fewer = (
+                fixed(float(risk.ppv(curve, fpr=rate, prior=prior)), up=True)
+                for rate in (fpr, fpr / 10, fpr / 100)
+            )
+            if here != fewer[-1]:
+                said[0] += (
+                    "; an attacker who flags fewer people can be surer: "
+                    f"PPV {fewer[0]} at FPR {fpr / 10:g}, {fewer[1]} at FPR {fpr / 100:g}"
+                )
+        said[0] += "."
+    if certain := rare_outputs(curve, prior=prior):
+        said.append(certain)
+    return said
 
 
 def _accuracy(row: FrontierRow) -> str:

@@ -29,6 +29,7 @@ from tellapart.cli.options import (
     Verbose,
     option_of,
     picture_of,
+    refuse_half_asked,
 )
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
@@ -243,6 +244,7 @@ def compare(
         _refuse_unused({**about, "delta": delta, "at_delta": at_delta})
         compare_deployments(subjects, names, fpr=about["fpr"], prior=prior, output=output)
         return
+    refuse_half_asked(attacker.given())
     if len(subjects) < 2:
         refuse(
             "mechanisms",

@@ -28,6 +28,14 @@ _GUESSED = {
     "worlds": "frameworks",
 }
 _LETTERS = {"ε": "epsilon", "δ": "delta", "σ": "sigma", "μ": "mu", "γ": "gamma"}
+# What is part of a mechanism's text, by the options that people try.
+_IN_TEXT = {
+    "--repeated": "repeated=12",
+    "--compositions": "repeated=12",
+    "--sampled": "sampled=0.01",
+    "--group": "group=2",
+    "--group-size": "group=2",
+}
 _ARGUMENT = re.compile(r"^\w+(?= must )")
 _BUG = (
     "this is a bug in tellapart, not in what was typed; please open an issue that holds the "
@@ -77,7 +85,10 @@ def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
     if isinstance(error, UnknownOptionError):
         option = error.token.keyword or error.token.value
         known = (name for argument in error.argument_collection for name in argument.names)
-        return f"{_short(command)} has no option {option}{_perhaps(_near_option(option, known))}"
+        said = f"{_short(command)} has no option {option}"
+        if (written := _IN_TEXT.get(option.partition("=")[0])) is not None:
+            return f"{said}; write it into the mechanism: gaussian:sigma=2,{written}"
+        return f"{said}{_perhaps(_near_option(option, known))}"
     if isinstance(error, UnusedCliTokensError):
         extra = (error.unused_tokens or [""])[0]
         return f"{_short(command)} must be given no more arguments, got {extra!r}"
@@ -130,5 +141,10 @@ def _perhaps(guess: str | None) -> str:
 def _no_number(name: str, value: str, kind: type) -> str:
     rule = "a whole number" if kind is int else "a number"
     share = re.fullmatch(r"([\d.]*\d)\s*%", value)
-    instead = f"; write {float(share[1]) / 100:g}" if share and kind is float else ""
+    ratio = re.fullmatch(r"([\d.]*\d)/([\d.]*[1-9]\d*)", value)
+    instead = ""
+    if kind is float and share:
+        instead = f"; write {float(share[1]) / 100:g}"
+    elif kind is float and ratio:
+        instead = f"; write {float(ratio[1]) / float(ratio[2]):.6g}"
     return f"{name} must be {rule}, got {value!r}{instead}"

@@ -18,10 +18,10 @@ from rich.console import Console
 from tellapart import _checks
 from tellapart._numeric.text import as_json
 from tellapart.cli import terminal
-from tellapart.errors import visible
+from tellapart.errors import InvalidArgument, visible
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS
 from tellapart.mechanisms.subject import Subject
-from tellapart.risk.catalogue import FPR, PRIOR, arguments
+from tellapart.risk.catalogue import FPR, MEASURES, PEOPLE, PRIOR, arguments, limited
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,6 +137,25 @@ else:
         },
         _ATTACKER,
     )
+
+
+def refuse_half_asked(asked: Mapping[str, float], limits: Collection[str] | None = None) -> None:
+    """Refuse what would be ignored: what no risk is read with, or none that is limited."""
+    for key in (key for key in asked if arguments()[key].required):
+        users = [measure for measure in MEASURES.values() if key in measure.needs]
+        if not any(set(measure.needs) <= asked.keys() for measure in users):
+            missing = sorted(set(users[0].needs) - asked.keys())
+            instead = " (for the population in sentences: --out-of)" * (key == PEOPLE.key)
+            together = " and ".join(map(option_of, missing))
+            raise InvalidArgument(f"{option_of(key)} must come with {together}{instead}")
+        keys = [measure.limit_key for measure in users if measure.limit_key in limited()]
+        if limits is not None and keys and not set(keys) & set(limits):
+            ways = " or ".join(map(option_of, keys))
+            raise InvalidArgument(
+                f"{option_of(key)} must come with {ways}: it limits nothing alone"
+            )
+
+
 Fpr = Annotated[float, Parameter(help=FPR.option, group=_ATTACKER)]
 OutOf = Annotated[
     float | None,
@@ -160,8 +179,8 @@ PictureKind = Annotated[
     Literal["both", "tradeoff", "roc", "precision-recall", "profile", "people"],
     Parameter(
         help="Which picture --plot draws: the trade-off function and the ROC curve on log axes "
-        "(both) or one of them, precision-recall, the privacy profile δ(ε), or an icon array of "
-        "people.",
+        "(both) or one of them, precision-recall, the privacy profile δ(ε), or "
+        "people: an icon array, a square for each person.",
         group=OUTPUT,
     ),
 ]

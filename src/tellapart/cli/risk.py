@@ -21,13 +21,15 @@ from tellapart.cli.options import (
     Values,
     Verbose,
     picture_of,
+    refuse_half_asked,
 )
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import SENSELESS, Reading, essential
+from tellapart.risk.sentences import rare_outputs
 
 Mechanism = Annotated[
     str,
@@ -80,9 +82,10 @@ def risk(
         raise InvalidArgument(f"ε must be given by its name: tellapart risk --epsilon {alone[1]}")
     subject, name, deltas = asked(mechanism, given, at_delta)
     curve, prior = curve_of(subject), knowledge.prior_inside()
+    asked_of = attacker.given()
+    refuse_half_asked(asked_of)
     people = None if out_of is None else _checks.whole(1, out_of=out_of)
     with terminal.working("reading every risk off the curve"):
-        asked_of = attacker.given()
         readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
         fpr = asked_of["fpr"]
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
@@ -98,11 +101,14 @@ def risk(
             terminal.line(console, f"{_described(subject)}.")
         terminal.line(console, f"These numbers are {scope(subject)}.")
         terminal.line(console, f"The attacker's prior probability of membership is {prior:g}.")
+        if sampling := sampling_assumption(subject):
+            terminal.line(console, sampling)
         console.print()
         shown = marked if verbose else essential(marked, asked_of)
         terminal.readings(console, shown, meanings=verbose)
         console.print()
-        for sentence in sentences if verbose else sentences[:3]:
+        certain = rare_outputs(curve, prior=prior)
+        for sentence in sentences if verbose else (*sentences[:3], *filter(None, [certain])):
             terminal.line(console, sentence)
         if not verbose:
             terminal.hint(console, "--verbose: every risk, and what each means")

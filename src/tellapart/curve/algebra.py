@@ -302,15 +302,17 @@ def crossings(a: TradeoffCurve, b: TradeoffCurve) -> tuple[Crossing, ...]:
     return tuple(sorted(kept))
 
 
-def leads(a: TradeoffCurve, b: TradeoffCurve, where: Sequence[Crossing]) -> tuple[bool, ...]:
-    """Whether a leaks more than b before, between and after their crossings.
+def leads(
+    a: TradeoffCurve, b: TradeoffCurve, where: Sequence[Crossing], least: float = 1e-300
+) -> tuple[bool, ...]:
+    """Whether a leaks more than b before, between and after their crossings, from such errors on.
 
     >>> import tellapart as ta
     >>> laplace, gaussian = ta.Laplace(scale=1).curve(), ta.Gaussian(sigma=1).curve()
     >>> leads(laplace, gaussian, crossings(laplace, gaussian))
     (False, True, False)
     """
-    ends = [Crossing(1e-300, 1.0), *where, Crossing(1.0, 1e-300)]
+    ends = [Crossing(least, 1.0), *where, Crossing(1.0, least)]
     with np.errstate(all="ignore"):
         return tuple(_leads(a, b, low, high) for low, high in pairwise(ends))
 

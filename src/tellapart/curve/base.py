@@ -61,7 +61,12 @@ class Rates(NamedTuple):
     tnr: float | Array
 
 
-SIDES = {Bound.LOWER: "lower bound", Bound.EXACT: "exact", Bound.UPPER: "upper bound"}
+# In words: below and above are of the curve f, and the lower it is the stronger the attacker.
+SIDES = {
+    Bound.LOWER: "guarantee (f from below)",
+    Bound.EXACT: "exact",
+    Bound.UPPER: "attack (f from above)",
+}
 
 
 class TradeoffCurve(Plotted, ABC):

@@ -101,8 +101,9 @@ def summarise(curve: TradeoffCurve, at_least: float) -> GaussianSummary:
     start = _checks.probability(at_least=at_least)
     if curve.bound is Bound.UPPER:
         raise Unsupported(
-            "a curve from above shows what some attack does and promises nothing; ask the curve "
-            "of a mechanism or a guarantee for its gdp()"
+            "a curve from above shows what some attack does and promises nothing: of a bracket "
+            "ask bracket.lower.gdp(), the guarantee, or bracket.gdp() for both sides; else ask "
+            "the curve of a mechanism or a guarantee for its gdp()"
         )
     both = curve.symmetrised()
     with np.errstate(all="ignore"):

@@ -245,6 +245,11 @@ def column(table: Any, name: str) -> Any:
     return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
+def refuse_unread_in(table: Any, wanted: Iterable[str | None]) -> None:
+    """Refuse a table with a column of runs that nobody asked for, as files are."""
+    refuse_unread(_names(_opened(table)), [name for name in wanted if name is not None], "table")
+
+
 def raw(table: Any, name: str) -> Any:
     """One column by its name, as the table holds it, with whatever is missing from it."""
     opened = _opened(table)

@@ -108,7 +108,8 @@ class Mechanism(Plotted, ABC):
         """Two curves that surely enclose what the best attacker can do, every error counted.
 
         ``lower`` leaks no less and ``upper`` no more than the mechanism; at this δ their ε differ
-        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``.
+        by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``. Of
+        steps known by a guarantee alone the bracket is ``one_sided``: no attacker is known.
         """
         return self.repeated(1).bracket(delta, gap, order)
 

@@ -481,7 +481,7 @@ def parse(text: str, **given: float) -> Subject:
     >>> parse("gaussian:sigma=2,sampled=0.1,repeated=9+laplace:epsilon=1")
     Gaussian(sigma=2.0).sampled(0.1).repeated(9).then(Laplace(scale=1.0))
     >>> parse("any:epsilon=1,delta=1e-5")
-    <curve of guarantee(epsilon=1.0, delta=1e-05), lower bound>
+    <curve of guarantee(epsilon=1.0, delta=1e-05), guarantee (f from below)>
 
     See Also
     --------
@@ -551,6 +551,7 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
             _checks.refuse("parameter", rule, parameter)
         ways = {parameter: ways[parameter]}
     if not ways:
+        _refuse_several_open(name, values, text)
         options = " or ".join(dict.fromkeys(key for way in KINDS[name].ways for key in way.needs))
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
@@ -560,6 +561,23 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
         return _taken(ways[free].make(**{free: value}, **values), often, text)
 
     return NamedFamily(name, free, {**values, **often}, make)
+
+
+def _refuse_several_open(name: str, values: Mapping[str, float], text: str) -> None:
+    """Say what else to give where more than what is usually chosen is left open."""
+    kind = KINDS[name]
+    aim = (kind.choosable or kind.ways[0].needs)[0]
+    lacking = [
+        [key for key in way.needs if key != aim and key not in values]
+        for way in kind.ways
+        if aim in way.needs and set(values) <= {*way.needs, *way.takes}
+    ]
+    if aim in values or not lacking or not all(lacking):
+        return
+    first, *others = (" and ".join(keys) for keys in lacking)
+    either = f" (or {' or '.join(others)})" if others else ""
+    rule = f"have {first}{either}, too; {aim} is then chosen"
+    _checks.refuse("mechanism", rule, text)
 
 
 def open_parameters(text: str, **given: float) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tellapart import _checks, deadline
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.certified.brackets import Bracket, bracketed_losses
+from tellapart.curve.certified.brackets import Bracket, OneSided, bracketed_losses
 from tellapart.curve.composition.compose import (
     Losses,
     PrivacyLoss,
@@ -67,8 +67,8 @@ class Combined(EpsilonAtDelta):
 
         ``lower`` leaks no less and ``upper`` no more than the mechanism; at this δ their ε differ
         by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``. Of
-        steps known only by a promise (Bound.LOWER) nobody can say that they leak anything:
-        ``lower`` is as close to what they allow, and ``upper`` is that of no leak at all.
+        steps known by a guarantee alone (Bound.LOWER) nobody can say that they leak anything: the
+        bracket is ``one_sided``. ``lower`` is as close to what they allow, ``upper`` is no leak.
 
         >>> import tellapart as ta
         >>> found = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).bracket(delta=1e-5)
@@ -79,9 +79,8 @@ class Combined(EpsilonAtDelta):
         width = _checks.finite_above_zero(gap=gap)
         if order is not None:
             _checks.member(Order, order=order)
-        lower, upper = self._sides(asked, width, order)
-        known = Provenance(self.neighbours, order)
-        return Bracket(lower.with_provenance(known), upper.with_provenance(known))
+        bracket, known = self._sides(asked, width, order), Provenance(self.neighbours, order)
+        return type(bracket)(*(curve.with_provenance(known) for curve in bracket))
 
     def _sides(self, delta: float, gap: float, order: Order | None) -> Bracket:
         steps = self.steps()
@@ -97,7 +96,7 @@ class Combined(EpsilonAtDelta):
             )
             lower = _one_side(stronger[0], Bound.LOWER, delta, gap / 4, order)
             if weaker[1] is Bound.LOWER:  # beside a promise nobody can say what is leaked
-                return Bracket(lower, nothing(Bound.UPPER))
+                return OneSided(lower, nothing(Bound.UPPER))
             upper = _one_side(weaker[0], Bound.UPPER, delta, gap / 4, order)
             most, least = (float(curve.epsilon(delta)) for curve in (lower, upper))
             allowed = gap * max(1.0, least)
@@ -157,8 +156,8 @@ def _bracketed(
     """Around steps as they are known: from a promise nobody can say that they leak anything."""
     if order is Order.ABSENT:
         losses = tuple((loss.swapped(), count) for loss, count in losses)
-    lower, upper = bracketed_losses(losses, delta, gap, ordered=order is not None)
-    return Bracket(lower, nothing(Bound.UPPER) if side is Bound.LOWER else upper)
+    bracket = bracketed_losses(losses, delta, gap, ordered=order is not None)
+    return OneSided(bracket.lower, nothing(Bound.UPPER)) if side is Bound.LOWER else bracket
 
 
 def _privacy_losses(steps: Iterable[Step], asked: Asked | None = None) -> tuple[Losses, Bound]:
@@ -347,8 +346,7 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
 
 def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
     """The law of each step's loss, and how often the step is taken; on the attacker's side."""
-    _check_mechanism(mechanism=mechanism)
-    losses = [(_privacy_loss(step)[0], count) for step, count in parts_of(mechanism)]
+    losses = _losses_with_moments(mechanism)
     if any(loss.finite_mass != ALL_FINITE for loss, _ in losses):
         raise Unsupported("steps that may reveal all (δ at every ε) have no finite moments")
     return tuple((loss.law, count) for loss, count in losses)
@@ -356,8 +354,28 @@ def loss_laws(mechanism: Mechanism) -> tuple[tuple[LossLaw, int], ...]:
 
 def reveals_all(mechanism: Mechanism) -> bool:
     """Whether some step may show an output that only one of the two worlds produces."""
+    return any(loss.finite_mass != ALL_FINITE for loss, _ in _losses_with_moments(mechanism))
+
+
+def _losses_with_moments(mechanism: Mechanism) -> Losses:
+    """The losses of all steps, but for those whose far tail is not known, only charged to δ."""
     _check_mechanism(mechanism=mechanism)
-    return any(_privacy_loss(step)[0].finite_mass != ALL_FINITE for step, _ in parts_of(mechanism))
+    losses = []
+    for step, count in parts_of(mechanism):
+        loss, _ = _privacy_loss(step)
+        if loss.finite_mass != ALL_FINITE and _rests_on_enclosed(step):
+            raise Unsupported(
+                "the curve of random allocation is computed with a slack of about 1e-20 in δ, so "
+                "moments (Rényi DP, zCDP, central limit) are not available: use mechanism.curve()"
+            )
+        losses.append((loss, count))
+    return tuple(losses)
+
+
+def _rests_on_enclosed(mechanism: Mechanism) -> bool:
+    """Whether some step in the tree is known from both sides only: on a sample, in a group."""
+    inner = (*getattr(mechanism, "parts", ()), *filter(None, [getattr(mechanism, "base", None)]))
+    return isinstance(mechanism, Enclosed) or any(map(_rests_on_enclosed, inner))
 
 
 def parts_of(mechanism: Mechanism) -> tuple[Step, ...]:

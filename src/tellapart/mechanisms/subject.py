@@ -7,10 +7,18 @@ from typing import Protocol, runtime_checkable
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.batches.random_allocation import Allocated
+from tellapart.mechanisms.combine import Combined, Sampled
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
+
+_BATCHES = {
+    Sampling.POISSON: "Poisson-sampled batches",
+    Sampling.WITHOUT_REPLACEMENT: "batches of fixed size drawn afresh for each step",
+    Sampling.RANDOM_ALLOCATION: "batches by random allocation (balls in bins)",
+}
 
 
 @runtime_checkable
@@ -59,9 +67,18 @@ def scope(subject: Subject) -> str:
     'valid for every mechanism with this guarantee'
     >>> scope(ta.Laplace(scale=1))
     'specific to this mechanism; another (ε, δ) mechanism may leak more'
+    >>> scope(ta.Promise(epsilon=1).repeated(12))
+    'valid for any 12 mechanisms with this guarantee each'
     """
     if isinstance(subject, Promise):
         return scope(subject.curve())
+    if isinstance(subject, Combined):
+        promises = [(step, count) for step, count in subject.steps() if isinstance(step, Promise)]
+        if len(promises) == len(subject.steps()):  # promises compose by their worst cases
+            number = sum(count for _, count in promises)
+            if len({step for step, _ in promises}) > 1:
+                return f"valid for any {number:,} mechanisms with these guarantees"
+            return f"valid for any {number:,} mechanisms with this guarantee each"
     if isinstance(subject, Mechanism):
         return "specific to this mechanism; another (ε, δ) mechanism may leak more"
     if subject.bound is Bound.LOWER:
@@ -69,3 +86,38 @@ def scope(subject: Subject) -> str:
     if subject.bound is Bound.UPPER:
         return "shown by this attack; another attack may do better"
     return "specific to this pair of distributions"
+
+
+def sampling_assumption(subject: Subject) -> str:
+    """How batches must be drawn, and which neighbours are meant; empty where nothing is sampled.
+
+    >>> import tellapart as ta
+    >>> sampling_assumption(ta.dp_sgd(1, sampling_rate=0.01, steps=100)).partition(", and")[0]
+    'Assumes Poisson-sampled batches, neighbours that add or remove one record'
+    """
+    schemes = list(dict.fromkeys(scheme for scheme, _ in _samples(subject)))
+    if not schemes or not isinstance(subject, Mechanism):
+        return ""
+    batches = " and ".join(_BATCHES[scheme] for scheme in schemes)
+    change = subject.neighbours.value.partition(" (")[0]
+    return (
+        f"Assumes {batches}, neighbours that {change}, and an attacker who sees every step; "
+        "shuffled batches can leak far more (docs/sharp-edges.md)."
+    )
+
+
+def poisson_rates(subject: Subject) -> tuple[float, ...]:
+    """The probabilities with which a record is in a Poisson-sampled batch, each once."""
+    poisson = (rate for scheme, rate in _samples(subject) if scheme is Sampling.POISSON)
+    return tuple(dict.fromkeys(rate for rate in poisson if rate is not None))
+
+
+def _samples(subject: Subject) -> list[tuple[Sampling, float | None]]:
+    """The scheme of every step on a part of the data, and its rate where it has one."""
+    samples: list[tuple[Sampling, float | None]] = []
+    for step, _ in subject.steps() if isinstance(subject, Combined) else ((subject, 1),):
+        if isinstance(step, Sampled) and step.rate < 1:
+            samples.append((step.scheme, step.rate))
+        elif isinstance(step, Allocated):
+            samples.append((Sampling.RANDOM_ALLOCATION, None))
+    return samples

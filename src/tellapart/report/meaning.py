@@ -15,9 +15,15 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
-from tellapart.mechanisms.combine import Combined, Sampled, parts_of
+from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.custom import Promise
-from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.mechanisms.subject import (
+    Subject,
+    curve_of,
+    poisson_rates,
+    sampling_assumption,
+    scope,
+)
 from tellapart.report.curve_points import ERRS, RATES
 from tellapart.report.model import Meaning
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
@@ -42,7 +48,7 @@ _SEVERAL = re.compile(
     r"|devices?|subscribers?|compan\w+|organi[sz]ations?|schools?|hospitals?|\w+[^s]s)\b",
     re.I,
 )
-_SAMPLES = "Batches are sampled as described, and nobody learns who is in them."
+_SAMPLES = "Nobody learns who is in a batch."
 _KEPT = "That the mechanism has this guarantee is claimed here, not shown."
 
 
@@ -199,7 +205,7 @@ def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | No
     except (NotCertified, Unsupported):
         return None
     most, least = float(bracket.lower.epsilon(at)), float(bracket.upper.epsilon(at))
-    low = "" if curve.bound is Bound.LOWER else f" and at least {fixed(least, up=False)}"
+    low = "" if bracket.one_sided else f" and at least {fixed(least, up=False)}"
     return f"ε at δ = {at:g} is at most {fixed(most, up=True)}{low}, every numerical error counted"
 
 
@@ -208,7 +214,11 @@ def _assumptions(subject: Subject) -> tuple[str, ...]:
         return (_KEPT, _UNIT, _SEEN, _ALONE)
     kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__
     runs = f"The code implements {kind} with these parameters: an audit can test that."
-    sampled = isinstance(subject, Mechanism) and any(
-        isinstance(step, Sampled) for step, _ in parts_of(subject)
-    )
-    return (runs, _UNIT, _SOURCE, *((_SAMPLES,) if sampled else ()), _SEEN, _ALONE)
+    sampled: tuple[str, ...] = ()
+    if sampling := sampling_assumption(subject):
+        poisson = (
+            f"Each record is in a batch independently with probability {rate:g} (Poisson)."
+            for rate in poisson_rates(subject)
+        )
+        sampled = (sampling, *poisson, _SAMPLES)
+    return (runs, _UNIT, _SOURCE, *sampled, _SEEN, _ALONE)

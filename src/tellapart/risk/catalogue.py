@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from tellapart import _checks
@@ -27,12 +28,14 @@ from tellapart.risk.decisions import (
     precision,
     success,
 )
-from tellapart.risk.rates import advantage, auc, epsilon, tpr
+from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 
 # Above this ε a guarantee allows an attack that finds everyone at one false alarm in 1e43.
 SENSELESS = 100.0
 # A gain of this share of the baseline is rounding.
 _ROUNDING = 1e-13
+# From here on numbers are shown with four decimals; a gain below the last of them is no digit.
+_PLAIN, _LAST_DIGIT = 1e-3, "0.0001"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Argument:
 
     Without the help text ``option`` the commands have options of their own for it. One that is
     ``required`` has no default but on a dial: measures that take it are read where it is given.
+    ``keyword`` is what functions call it, where that is not its key.
     """
 
     key: str
@@ -52,6 +56,7 @@ class Argument:
     option: str = ""
     check: Callable[..., float] = _checks.inside_unit
     required: bool = False
+    keyword: str = ""
 
 
 PRIOR = Argument(
@@ -120,6 +125,7 @@ PREDICATE_WEIGHT = Argument(
     ("rare description", "common description"),
     option="How likely a description is to fit a person, for singling out.",
     required=True,
+    keyword="weight",
 )
 PEOPLE = Argument(
     "people",
@@ -129,8 +135,18 @@ PEOPLE = Argument(
     1e9,
     ("few people", "many people"),
     option="Number of people in the data, for singling out.",
-    check=lambda people: float(_checks.whole(1, 10**15, people=people)),
+    check=partial(_checks.whole, 1, 10**15),
     required=True,
+)
+AT_LEAST = Argument(
+    "at_least",
+    1e-6,
+    "FPR and FNR from which on μ holds",
+    1e-12,
+    0.1,
+    ("rare errors count", "common errors count"),
+    option="FPR and FNR from which on μ holds, for μ-GDP.",
+    check=_checks.probability,
 )
 
 
@@ -154,7 +170,7 @@ class LimitRange:
 class Measure:
     """A risk that is read off a curve, declared once for tables, limits, commands and page.
 
-    ``function`` takes a curve and the ``arguments`` by their names. ``name`` is filled in with the
+    ``function`` takes a curve and the ``arguments`` by keyword. ``name`` is filled in with the
     arguments; a ``meaning`` that is a function takes the value and the arguments. One with a
     ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
     every curve, it is proved to be larger for a larger prior. A ``detail`` is left out of short
@@ -185,14 +201,18 @@ class Measure:
             return self.key
         return f"{'min' if self.smaller_is_worse else 'max'}_{self.key}"
 
+    def called_with(self, given: Mapping[str, float]) -> dict[str, float]:
+        """Of what is given, what the function takes, by its own keywords."""
+        return {each.keyword or each.key: given[each.key] for each in self.arguments}
+
     def baseline(self, **arguments: float) -> float:
         """What an attacker without the output has: the measure under perfect privacy."""
-        blind = self.function(nothing(), **arguments)
+        blind = self.function(nothing(), **self.called_with(arguments))
         return float(getattr(blind, "baseline", blind))
 
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve beside its baseline, and on which side the truth lies."""
-        value = float(self.function(curve, **arguments))
+        value = float(self.function(curve, **self.called_with(arguments)))
         meaning = (
             self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
         )
@@ -219,12 +239,6 @@ def _error_meaning(value: float, *, prior: float) -> str:
     blind = fixed(min(prior, 1 - prior), up=False)
     return f"error rate of the best attack; guessing blindly gives {blind}"
 
-
-def _singling_out(curve: TradeoffCurve, predicate_weight: float, people: float) -> float:
-    return singling_out(curve, weight=predicate_weight, people=int(people))
-
-
-_singling_out.__name__ = "singling_out"
 
 MEASURES: dict[str, Measure] = {
     measure.key: measure
@@ -364,6 +378,22 @@ MEASURES: dict[str, Measure] = {
             detail=True,
         ),
         Measure(
+            "gdp",
+            gdp,
+            "μ-GDP for FPR and FNR ≥ {at_least:g}",
+            "the least μ of Gaussian DP that holds there",
+            (AT_LEAST,),
+            limit=LimitRange(
+                "μ of Gaussian DP, for FPR and FNR from --at-least on.",
+                "μ-GDP: Gaussian DP above an FPR and FNR",
+                0.5,
+                0.01,
+                10,
+                most=math.inf,
+            ),
+            detail=True,
+        ),
+        Measure(
             "epsilon",
             epsilon,
             "ε at δ = {delta:g}",
@@ -404,10 +434,18 @@ MEASURES: dict[str, Measure] = {
         ),
         Measure(
             "singling_out",
-            _singling_out,
+            singling_out,
             "singling out, weight {predicate_weight:g}, of {people:g} people",
             "how often a description fits exactly one person, at most",
             (PREDICATE_WEIGHT, PEOPLE),
+            limit=LimitRange(
+                "How often a description fits exactly one person, with --predicate-weight and "
+                "--people.",
+                "singling out: how often a description fits exactly one person",
+                0.01,
+                1e-6,
+                1,
+            ),
             bound_only=True,
         ),
     )
@@ -473,6 +511,8 @@ class Reading(NamedTuple):
         """In a few digits: without the output, with it, and the gain, rounded conservatively."""
         up = self.rounds_up == (self.value >= self.baseline)
         gain = fixed(self.gain, up) if self.gain else "0"
+        if self.baseline >= _PLAIN and 0 < self.gain < float(_LAST_DIGIT):
+            gain = f"< {_LAST_DIGIT}"
         return self._blind, self.shown, gain
 
     @property

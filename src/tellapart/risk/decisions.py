@@ -197,7 +197,7 @@ def f_score_attack(
     (0.7311, 0.2689)
     """
     check_curve(curve=curve)
-    b2 = check_weight(weight) ** 2
+    b2 = check_weight(weight=weight) ** 2
     before = _checks.probabilities(prior=prior)
     certain = (before == 0) | (before == 1)
     with np.errstate(all="ignore"):
@@ -280,11 +280,12 @@ def _near(steps: Array, like: Array) -> Array:
     return steps.reshape(-1, *(1 for _ in like.shape))
 
 
-def check_weight(weight: float) -> float:
+def check_weight(**named: float) -> float:
     """A weight of the F-score, whose square must be a double."""
-    b = _checks.finite_above_zero(weight=weight)
+    ((name, weight),) = named.items()
+    b = _checks.finite_above_zero(**named)
     if not 1e-150 <= b <= 1e150:
-        _checks.refuse("weight", "lie between 1e-150 and 1e150", weight)
+        _checks.refuse(name, "lie between 1e-150 and 1e150", weight)
     return b
 
 

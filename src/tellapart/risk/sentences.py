@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 from tellapart import _checks
-from tellapart._numeric.text import to_digits
+from tellapart._numeric.text import fixed, to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.errors import NotCertified
 from tellapart.risk.decisions import ppv, steepest
 from tellapart.risk.rates import advantage
 
 # Odds beyond 1e300 to 1 are as good as certain, and as far as doubles go.
 _CERTAIN = 300 * math.log(10)
 _LEAST_PRIOR = 1e-300
+# By how much fewer people an attacker flags who wants to be surer; and the least FPR told of.
+_FEWER, _LEAST_FPR = 100, 1e-12
 # From here on counts are given by their order of magnitude, and no population is chosen larger.
 _HUGE = 1e15
 
@@ -31,7 +35,7 @@ def words(
     >>> for sentence in words(ta.guarantee(epsilon=1), prior=0.01).splitlines()[:3:2]:
     ...     print(sentence)
     Of 10,000 people, 100 are members.
-    Of 100 people flagged, at most 2.68 are members; without the output, 1.
+    Of 100 people flagged at this FPR, at most 2.68 are members; without the output, 1.
     """
     check_curve(curve=curve)
     before = _checks.inside_unit(prior=prior)
@@ -49,7 +53,7 @@ def words(
     crowd, members, caught = _plain(people), _plain(count), risk(float(curve.tpr(size)) * count)
     if _value(caught) > _value(members):  # rounded up, no more than all of them are flagged
         members = caught = _number(count, up=True, digits=4)
-    right = risk(100 * float(ppv(curve, fpr=size, prior=before)), 3)
+    right = _of_hundred(curve, size, before)
     lead = risk(100 * float(advantage(curve)))
     return "\n".join(
         [
@@ -58,13 +62,46 @@ def words(
             f"At FPR {size:g} ({_plain(size * rest)} of {_plain(rest)} non-members flagged), "
             f"{limit} {caught} of the {members} {_noun(members, 'member', 'members')} "
             f"{_noun(caught, 'is', 'are')} flagged; without the output, {_plain(size * count)}.",
-            f"Of 100 people flagged, {limit} {right} {_noun(right, 'is a member', 'are members')}; "
-            f"without the output, {_plain(100 * before)}.",
+            f"Of 100 people flagged at this FPR, {limit} {right} "
+            f"{_noun(right, 'is a member', 'are members')}; without the output, "
+            f"{_plain(100 * before)}.{'' if shown else _surer(curve, size, before, right)}",
             _odds(curve, before, shown),
             f"At {'some' if shown else 'every'} FPR, members are flagged {limit} {lead} percentage "
             f"{_noun(lead, 'point', 'points')} more often than non-members.",
         ]
     )
+
+
+def rare_outputs(curve: TradeoffCurve, *, prior: float = 0.5) -> str:
+    """That some outputs as good as prove membership; empty where none does.
+
+    A limit on a PPV at one FPR does not rule them out.
+    """
+    if math.log(prior) - math.log1p(-prior) + steepest(curve) <= _CERTAIN:
+        return ""
+    # A promise only allows such outputs; a mechanism that keeps it need not have any.
+    verb = "may make" if curve.bound is Bound.LOWER else "make"
+    return f"Some outputs, however rare, {verb} membership as good as certain."
+
+
+def _of_hundred(curve: TradeoffCurve, fpr: float, prior: float) -> str:
+    """The members among 100 people flagged, in the digits that tables show of the PPV."""
+    share = float(ppv(curve, fpr=fpr, prior=prior))
+    return f"{100 * float(fixed(share, up=curve.bound is not Bound.UPPER)):.6g}"
+
+
+def _surer(curve: TradeoffCurve, fpr: float, prior: float, right: str) -> str:
+    """How sure an attacker can be who flags fewer people; empty where no surer."""
+    fewer = fpr / _FEWER
+    if fewer < _LEAST_FPR:
+        return ""
+    with suppress(NotCertified):  # a curve may have no digits that far down
+        if (surer := _of_hundred(curve, fewer, prior)) != right:
+            return (
+                " An attacker who flags fewer people can be surer: "
+                f"at FPR {fewer:g}, at most {surer} of 100."
+            )
+    return ""
 
 
 def _people(prior: float, fpr: float) -> int:
@@ -79,11 +116,9 @@ def _people(prior: float, fpr: float) -> int:
 def _odds(curve: TradeoffCurve, prior: float, shown: bool) -> str:
     """The largest loss added to the log-odds before: a belief near 1 has no digits for its odds."""
     before = math.log(prior) - math.log1p(-prior)
+    if certain := rare_outputs(curve, prior=prior):
+        return certain
     after = before + steepest(curve)
-    if after > _CERTAIN:
-        # A promise only allows such outputs; a mechanism that keeps it need not have any.
-        verb = "may make" if curve.bound is Bound.LOWER else "make"
-        return f"Some outputs, however rare, {verb} membership as good as certain."
     start = f"the odds of membership from {_against(before, up=not shown)}"
     end = _against(after, up=not shown)
     if shown:

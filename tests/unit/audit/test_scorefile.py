@@ -323,7 +323,7 @@ def refusal(path, **asked):
         ),
         (
             "score,member\n1,1\n2,1\n",
-            "f.csv must have rows of others (member = 0), got 0 of 2 rows",
+            "f.csv must have rows of non-members (member = 0), got 0 of 2 rows",
         ),
         ("score,member\n", "score files must have rows, got none in f.csv"),
         ("loss,member\n1,1\n", "f.csv must have a column 'score', has 'loss', 'member'"),
@@ -431,7 +431,7 @@ def test_bad_archives_are_named(tmp_path):
         "f.npz must have an array 'score' (or 'members' and 'non_members'), has 'members'"
     )
     np.savez(path, score=[1.0, 2.0], member=[1])
-    assert refusal(path) == "member must say of 2 scores who is in, got 1 in f.npz"
+    assert refusal(path) == "member must have one label for each of 2 scores, got 1 in f.npz"
 
 
 def test_files_that_are_not_there(tmp_path):

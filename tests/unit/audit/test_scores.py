@@ -202,7 +202,7 @@ def test_any_table_will_do(frame):
 
 
 def test_members_may_be_marked_with_one_and_zero(frame):
-    scores = Scores.from_table(frame(TABLE | {"member": [0, 1, 0, 1]}))
+    scores = Scores.from_table(frame(TABLE | {"member": [0, 1, 0, 1]}), run="run")
     assert scores.members.ascending([1, 2]).tolist() == [1.0, 2.0]
 
 
@@ -246,8 +246,14 @@ def test_missing_values_in_a_table_are_named(frame):
 )
 def test_a_bad_table_is_refused_alike_everywhere(frame, change, message):
     with pytest.raises(BadScores) as refused:
-        Scores.from_table(frame(TABLE | change))
+        Scores.from_table(frame(TABLE | change), run="run")
     assert str(refused.value) == message
+
+
+def test_a_table_with_an_unread_column_of_runs_is_refused_as_a_file_is(frame):
+    with pytest.raises(BadScores, match=r"^table must not have a column 'run' that is not read:"):
+        Scores.from_table(frame(TABLE))
+    assert Scores.from_table(frame(TABLE), group="run").members.count == 2
 
 
 def test_a_missing_column_says_which_are_there(frame):

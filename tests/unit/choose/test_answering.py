@@ -6,17 +6,20 @@ from tellapart import choose, risk
 from tellapart.choose import named_limits
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import named_family
-from tellapart.risk.catalogue import limited
+from tellapart.risk.catalogue import arguments, limited
 
-ATTACKER = {"prior": 0.1, "fpr": 0.01, "recall": 0.5, "weight": 2.0, "delta": 1e-5}
+USUAL = {key: argument.default for key, argument in arguments().items()}
+ATTACKER = {**USUAL, "prior": 0.1, "weight": 2.0}
 
 
 def test_every_limit_is_about_the_attacker_asked_for():
     bounds = dict.fromkeys(limited(), 0.5)
     limits = named_limits.accepted(bounds, ATTACKER)
     assert [limit.measure for limit in limits if limit.least] == [risk.bayes_error]
-    assert len(limits) == 10
+    assert len(limits) == len(limited()) >= 14
     assert choose.at_most(0.5, risk.f_score, weight=2.0, prior=0.1) in limits
+    assert choose.at_most(0.5, risk.singling_out, weight=1e-6, people=1000) in limits
+    assert choose.at_most(0.5, risk.gdp, at_least=1e-6) in limits
     assert choose.at_least(0.5, risk.bayes_error, prior=0.1) in limits
 
 
@@ -24,6 +27,15 @@ def test_a_bound_that_is_no_probability_is_refused_by_its_name():
     with pytest.raises(InvalidArgument, match=r"^--max_auc must"):
         named_limits.accepted({"max_auc": 1.5}, ATTACKER, "--{}".format)
     assert named_limits.accepted({"max_epsilon": 1.5}, ATTACKER)[0].bound == 1.5
+
+
+def test_a_limit_says_what_it_must_come_with():
+    for need in ("predicate_weight", "people"):
+        given = {key: value for key, value in ATTACKER.items() if key != need}
+        with pytest.raises(InvalidArgument, match=f"^max_singling_out must come with {need}"):
+            named_limits.accepted({"max_singling_out": 0.1}, given)
+    with pytest.raises(InvalidArgument, match=r"^people must be a whole number, got 2.5"):
+        named_limits.accepted({"max_singling_out": 0.1}, {**ATTACKER, "people": 2.5})
 
 
 def test_the_cost_leaves_out_what_the_family_does_not_have():

@@ -105,7 +105,8 @@ def test_who_leaks_more_in_words():
     assert words[1] == "promise allows at least as much as Laplace leaks, at every FPR"
     assert re.fullmatch(
         r"the curves of promise and Gaussian cross at FPR 0\.\d+ and 0\.\d+: below the first, "
-        "Gaussian leaks more; between them, promise; above the second, Gaussian",
+        "Gaussian leaks more; between them, promise; above the second, Gaussian. promise is a "
+        "guarantee: the crossings are of what is guaranteed, not of the mechanisms",
         words[2],
     )
     assert words[3] == "response leaks at least as much as Laplace, at every FPR"
@@ -119,11 +120,36 @@ def test_who_leaks_more_in_words():
     assert found.pairs[1].gap_back == pytest.approx(back)
 
 
+def test_crossings_at_error_rates_that_nobody_could_count_are_not_told():
+    """The far tail of a curve on the guarantee's side is slack, which crosses anything."""
+    poisson = ta.dp_sgd(1.0, 0.1, 10)
+    slack = ta.Gaussian(1.0).allocated(10)
+    assert min(crossings(poisson.curve(), slack.curve()))[0] < 1e-12
+    (pair,) = choose.compare({"Poisson": poisson, "allocated": slack}).pairs
+    assert pair.crossings
+    assert min(min(crossing) for crossing in pair.crossings) >= 1e-12
+    assert len(pair.leaders) == len(pair.crossings) + 1
+    assert str(pair).endswith(
+        ". allocated is a guarantee: the crossings are of what is guaranteed, not of the mechanisms"
+    )
+
+
+def test_of_two_that_cross_only_there_one_leaks_more():
+    (pair,) = choose.compare({"a": ta.guarantee(60, 0), "b": ta.guarantee(50, 1e-30)}).pairs
+    assert (pair.crossings, pair.leaders) == ((), ("a",))
+    assert str(pair) == "a allows more than b, at every FPR and FNR from 1e-12 on"
+
+
+def test_two_guarantees_that_cross_are_named():
+    (pair,) = choose.compare({"a": ta.guarantee(1), "b": ta.guarantee(0.5, 1e-2)}).pairs
+    assert ". a and b are guarantees: the crossings are" in str(pair)
+
+
 def test_the_table_has_every_risk_with_its_side():
     subjects = {"promise": ta.guarantee(1), "Laplace": LAPLACE}
     found = choose.compare(subjects, prior=0.01)
     cells = found.cells()
-    assert cells[0] == ("", "baseline", "promise", "Laplace")
+    assert cells[0] == ("", "without the output", "promise", "Laplace")
     assert ("membership advantage", "0", "≤ 0.4622", "≈ 0.3935") in cells
     assert ("accuracy", "0.9900", "≤ 0.9900", "= 0.9900") in cells
     assert len(cells) == 1 + len(risk.summary(ta.guarantee(1)))

@@ -115,6 +115,21 @@ def test_the_end_of_a_mechanism_is_said(run):
     assert "Binding constraint: none; the mechanism is not defined beyond this value." in out
 
 
+def test_a_limit_at_one_fpr_says_what_fewer_flags_allow(run):
+    words = ("choose", "gaussian", "--max-ppv", "0.05", "--prior", "0.002")
+    out = " ".join(run(*words)[1].split())
+    assert "The limit is at FPR 0.01 (default); an attacker who flags fewer people can be" in out
+    assert "surer: PPV 0.1395 at FPR 0.001, 0.2990 at FPR 0.0001." in out
+    assert "Some outputs, however rare, make membership as good as certain." in out
+    assert "The limit is at FPR 0.01; an" in " ".join(run(*words, "--fpr", "0.01")[1].split())
+
+
+def test_a_fixed_epsilon_is_answered_by_the_noise_to_configure(run):
+    _, out, _ = run("choose", "gaussian", "--epsilon", "1", "--max-advantage", "0.1")
+    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-06; ε at ")
+    assert "--epsilon fixes ε; to limit it, use --max-epsilon." in out
+
+
 # -- risk ---------------------------------------------------------------------------------------
 
 
@@ -130,6 +145,27 @@ def test_what_does_epsilon_one_mean(run):
     assert re.search(r"^  accuracy +0\.9900 +≤ 0\.9900 +0$", out, re.M)
     assert "Of 10,000 people, 100 are members." in out
     assert "Bayes error" not in out
+
+
+def test_a_training_names_its_sampling_and_neighbours(run):
+    _, out, _ = run("risk", "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=10")
+    assert (
+        "Assumes Poisson-sampled batches, neighbours that add or remove one record, and an "
+        "attacker who sees every step; shuffled batches can leak far more (docs/sharp-edges.md)."
+    ) in " ".join(out.split())
+
+
+def test_rare_outputs_that_prove_membership_are_told_without_being_asked(run):
+    certain = "Some outputs, however rare, make membership as good as certain."
+    assert certain in run("risk", "gaussian:sigma=1")[1]
+    assert certain not in run("risk", "laplace:scale=1")[1]
+
+
+def test_promises_compose_as_promises(run):
+    _, out, _ = run("risk", "any:epsilon=1,repeated=12")
+    assert "These numbers are valid for any 12 mechanisms with this guarantee each." in out
+    _, out, _ = run("risk", "any:epsilon=1+laplace:epsilon=1")
+    assert "These numbers are specific to this mechanism" in out
 
 
 def test_a_detail_that_is_asked_about_is_shown(run):
@@ -181,8 +217,8 @@ def test_a_long_name_is_broken_where_its_parts_end_and_can_be_typed_again(run, m
     _, out, _ = run("compare", "laplace:epsilon=1", long, "staircase:epsilon=1", "any:epsilon=1")
     heads = out.partition("Risks ")[2].splitlines()[1:3]
     assert [row.split() for row in heads] == [
-        ["laplace:", "staircase:", "any:"],
-        ["baseline", "epsilon=1", "gaussian", "epsilon=1", "epsilon=1"],
+        ["without", "the", "laplace:", "staircase:", "any:"],
+        ["output", "epsilon=1", "gaussian", "epsilon=1", "epsilon=1"],
     ]
     assert f"\n  - gaussian: {long}\n" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -336,8 +372,9 @@ def test_every_command_draws(run, tmp_path, command):
         ),
         (
             "choose gaussian --max-posterior 0.9",
-            "infeasible: even the most private one tried, with parameter 4.49e+307, has "
-            "max_posterior(prior=0.5) = 1, and max_posterior(prior=0.5) ≤ 0.9 is asked",
+            "infeasible: no parameter keeps max_posterior(prior=0.5) ≤ 0.9: some outputs, however "
+            "rare, make membership as good as certain, as with Gaussian noise or any δ > 0; use "
+            "laplace or discrete-laplace, or limit the PPV at an FPR (--max-ppv)",
         ),
         (
             "choose gaussian --max-ppv 0.5 --prior 0.5",
@@ -396,6 +433,25 @@ def test_every_command_draws(run, tmp_path, command):
         (
             "region --epsilon 1 --epsilon 2 --epsilon 3 --delta 0 --delta 0.1",
             "--delta must be given once or as often as epsilon (3 times), got (0.0, 0.1)",
+        ),
+        (
+            "risk gaussian:sigma=1 --people 100",
+            "--people must come with --predicate-weight (for the population in sentences: ",
+        ),
+        (
+            "choose gaussian --max-advantage 0.1 --baseline 0.01",
+            "--baseline must come with --max-reconstruction or --max-attribute-inference",
+        ),
+        (
+            "risk gaussian:sigma=1 --repeated 12",
+            "risk has no option --repeated; write it into the mechanism: "
+            "gaussian:sigma=2,repeated=12 (see",
+        ),
+        ("risk --epsilon 1 --prior 1/500", "--prior must be a number, got '1/500'; write 0.002 ("),
+        (
+            "choose dpsgd --max-epsilon 1",
+            "mechanism must have sampling_rate and steps (or epochs and batch_size and data_size), "
+            "too; noise_multiplier is then chosen, got 'dpsgd'",
         ),
         ("nothing", f"command must be one of {ALL}, got 'nothing' (see tellapart --help)"),
         ("explain 2", f"command must be one of {ALL}, got 'explain'; did you mean risk? ("),
@@ -475,7 +531,7 @@ def test_readings_have_stable_keys(parsed):
     found = parsed("risk", "laplace:epsilon=1", "--fpr", "0.05")
     assert [one["key"] for one in found["readings"]] == [
         "advantage", "tpr", "ppv", "precision", "max_posterior",
-        "f_score", "success", "bayes_error", "auc", "epsilon",
+        "f_score", "success", "bayes_error", "auc", "gdp", "epsilon",
     ]  # fmt: skip
 
 

@@ -260,7 +260,7 @@ def test_an_audit_shows_epsilon_at_the_delta_given(claim, scores, call):
 
 def test_an_audit_without_a_delta_says_which_it_took(scores, call):
     said = call(f"audit {scores} --design many-runs --mu 2")
-    assert "at δ = 1e-5 (default)." in " ".join(said.split())
+    assert "at δ = 1e-5 (default) (95 %" in " ".join(said.split())
 
 
 def test_without_a_claim_epsilon_is_told_where_it_is_asked_for(scores, capsys):

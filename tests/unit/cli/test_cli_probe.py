@@ -98,7 +98,9 @@ PROBE = f"probe mycode.release:noisy_count {INPUTS} --samples 5000"
 def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
     code, out, err = run(f"{PROBE} --epsilon 1")
     assert (code, err) == (1, "")
-    assert out.startswith("REFUTED: the claim ε = 1, δ = 0, at 95 % confidence\n  Where: output ")
+    assert out.startswith(
+        "REFUTED: the claim ε = 1, δ = 0, at 95 % confidence\n  Lower bound: ε ≥ "
+    )
     parts = [
         "Lower bound: ε ≥",
         "p-value: p ≤",
@@ -237,7 +239,7 @@ def test_a_program_stops_when_decided(parsed):
 # -- what is wrong -------------------------------------------------------------------------------
 
 ANY = f"{INPUTS} --epsilon 1"
-ONE = "one thing to probe must be given: package.module:function, path/to/file.py:function, or "
+ONE = "one function or program must be given: path/to/file.py:function, package.module:function, "
 CLAIM = "a claim must be given, such as --epsilon 1"
 UNJUDGED = ("calls are not independent", "until_decided tests", "no verdict")
 
@@ -275,7 +277,7 @@ UNJUDGED = ("calls are not independent", "until_decided tests", "no verdict")
             f"probe leaves.py:f {ANY}",
             "no verdict: when it was imported, the code ended its own process (SystemExit: 3",
         ),
-        ("probe", "one thing to probe must be given: package.module:function, path/to/file.py:"),
+        ("probe", "one function or program must be given: path/to/file.py:function, "),
         ("probe release.py:coin", "--d0 and --d1 must be given: two neighbouring inputs as JSON"),
         ("probe release.py:coin --epsilon 1", "--d0 and --d1 must be given: two neighbouring inp"),
         (f"probe release.py:coin {INPUTS}", CLAIM),
@@ -287,7 +289,7 @@ UNJUDGED = ("calls are not independent", "until_decided tests", "no verdict")
         (
             """probe release.py:coin --d0 '{"a":1,"a":2}' --d1 1 --epsilon 1""",
             """--d0 must be JSON, such as '[3, 1]', '"text"' or @file.json, got {"a":1,"a":2} """
-            "(the key 'a' stands there twice)",
+            "(the key 'a' occurs twice)",
         ),
         ("probe release.py:coin --d0 @no.json --d1 1 --epsilon 1", "No such file or directory: no"),
         (
@@ -395,7 +397,7 @@ def test_a_picture_is_drawn(run, folder):
     code, out, _ = run(f"{PROBE} --epsilon 1 --plot out.svg")
     assert code == 1
     assert "Picture: out.svg" in out
-    assert "outputs on d1 recognised (TPR)" in (folder / "out.svg").read_text(encoding="utf-8")
+    assert "TPR: outputs on d1 recognised" in (folder / "out.svg").read_text(encoding="utf-8")
 
 
 def test_an_old_report_survives_one_that_fails(run, folder, monkeypatch):

@@ -449,6 +449,36 @@ def test_what_reveals_nothing_has_a_bracket_of_nothing():
     assert (found.lower.bound, found.upper.bound) == (ta.Bound.LOWER, ta.Bound.UPPER)
 
 
+def test_a_bracket_says_where_no_attacker_is_known():
+    fixed = ta.dp_sgd(1.0, 0.01, 100, scheme=ta.Sampling.WITHOUT_REPLACEMENT)
+    alone = fixed.bracket(gap=1e-2)
+    assert alone.one_sided
+    assert repr(alone).endswith("upper: no attacker is known (steps known by a guarantee alone))")
+    lower, upper = alone
+    assert (upper.epsilon(1e-5), upper.neighbours) == (0.0, ta.Neighbours.REPLACE)
+    assert lower.epsilon(1e-5) >= fixed.curve().epsilon(1e-5) - 1e-8
+    # Noise so loud that no attack is found within the gap is known from both sides all the same.
+    for known in (ta.Gaussian(1e9).repeated(3), ta.Gaussian(1).sampled(0).repeated(2)):
+        assert not known.bracket().one_sided
+
+
+@pytest.mark.parametrize("at_least", [1e-9, 1e-6, 1e-2])
+def test_mu_has_a_bracket(at_least):
+    training = ta.dp_sgd(1.0, 0.01, 1_000)
+    bracket = training.bracket()
+    low, high = bracket.gdp(at_least)
+    assert low < training.curve().gdp(at_least).mu < high == bracket.lower.gdp(at_least).mu
+    if at_least > 1e-9:
+        assert high - low < 1e-3
+    with pytest.raises(ta.Unsupported, match=r"bracket\.lower\.gdp\(\)"):
+        bracket.upper.gdp(at_least)
+
+
+def test_no_attacker_of_gaussian_noise_needs_more_than_its_mu():
+    low, high = ta.Gaussian(2).repeated(4).bracket().gdp(1e-4)
+    assert low <= 1 <= high
+
+
 def test_sampling_all_records_changes_nothing():
     whole = ta.Gaussian(2).sampled(1).repeated(4).bracket()
     assert ends(whole, 1e-5) == ends(ta.Gaussian(2).repeated(4).bracket(), 1e-5)

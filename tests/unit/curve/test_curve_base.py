@@ -176,12 +176,12 @@ def test_sides_are_three():
     ("make", "shown"),
     [
         (lambda: ta.Laplace(2).curve(), "<curve of Laplace(scale=2.0), exact>"),
-        (lambda: ta.guarantee(mu=2), "<curve of guarantee(mu=2), lower bound>"),
-        (lambda: ta.guarantee(1), "<curve of guarantee(epsilon=1.0), lower bound>"),
+        (lambda: ta.guarantee(mu=2), "<curve of guarantee(mu=2), guarantee (f from below)>"),
+        (lambda: ta.guarantee(1), "<curve of guarantee(epsilon=1.0), guarantee (f from below)>"),
         (lambda: ta.from_pmfs([0.5, 0.5], [0.2, 0.8]), "<curve of 2 atoms, exact>"),
         (
             lambda: ta.attack(points=[(0.1, 0.6)]),
-            "<curve of attack(points=[(0.1, 0.6)]), upper bound>",
+            "<curve of attack(points=[(0.1, 0.6)]), attack (f from above)>",
         ),
         (lambda: GaussianCurve(1.0), "<curve of GaussianCurve(mu=1.0), exact>"),
     ],

@@ -55,3 +55,30 @@ def test_extremes_have_curves():
     assert quiet.upper.epsilon(1e-5) <= quiet.lower.epsilon(1e-5) < 1e-2
     many = ta.Gaussian(1).allocated(10**6).bracket(1e-5)
     assert 0 <= many.lower.epsilon(1e-5) < 5e-3
+
+
+EPOCH = ta.Gaussian(1.0).allocated(10)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        EPOCH,
+        EPOCH.repeated(3),
+        EPOCH.sampled(0.5).then(ta.Gaussian(2)),
+        EPOCH.for_group(2),
+        EPOCH.then(ta.Gaussian(2)).sampled(0.5),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "moments",
+    [ta.central_limit, ta.renyi, ta.concentrated, lambda m: ta.renyi_divergence(m, order=2)],
+)
+def test_its_slack_is_told_from_revealing_all(mechanism, moments):
+    with pytest.raises(Unsupported, match="computed with a slack of about 1e-20 in δ, so moments"):
+        moments(mechanism)
+
+
+def test_an_epoch_of_one_step_has_the_moments_of_its_noise():
+    assert ta.renyi_divergence(ta.Gaussian(1.0).allocated(1), order=2) == pytest.approx(1.0)

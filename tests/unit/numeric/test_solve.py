@@ -65,6 +65,23 @@ def test_infinite_values_are_no_obstacle():
     assert np.all(neighbours(low, high))
 
 
+@pytest.mark.parametrize("root", [-1e80, -3.0, 0.3, 2e9, 1e200])
+def test_ends_far_beyond_the_root_are_no_obstacle(root):
+    def f(x):
+        return np.where(x < root, 1.0, -1.0)
+
+    for ends in ((-1e299, 1e299), (-1e299, 2 * abs(root) + 1), (-2 * abs(root) - 1, 1e299)):
+        low, high = solve.falling_root(f, *(np.full(1, end) for end in ends))
+        assert low[0] < root <= high[0]
+        assert np.all(neighbours(low, high))
+
+
+def test_a_bracket_that_stays_wide_is_no_answer(monkeypatch):
+    monkeypatch.setattr(solve, "_ROUNDS", 3)
+    with pytest.raises(ta.NotCertified, match="did not settle"):
+        solve.falling_root(lambda x: np.where(x < 0.3, 1.0, -1.0), np.zeros(1), np.ones(1))
+
+
 def test_a_root_at_the_upper_end_is_kept():
     low, high = solve.falling_root(lambda x: 1 - x, np.zeros(1), np.ones(1))
     assert high[0] == 1

@@ -50,7 +50,7 @@ def test_a_claim_is_told_with_what_it_means():
     assert told.neighbours == "add or remove one record (unbounded)"
     assert told.meaning.words == tuple(risk.words(curve, prior=0.001, fpr=0.05).splitlines())
     readings = {one.name: one for one in risk.summary(curve, prior=0.001, fpr=0.05)}
-    assert len(told.meaning.risks) == 9
+    assert len(told.meaning.risks) == 10
     assert all(readings[one.what].value == one.value for one in told.meaning.risks)
     for one in told.meaning.risks:
         blind, shown, gain = readings[one.what].columns

@@ -115,7 +115,14 @@ def test_posterior_moves_with_the_output():
 
 def test_a_summary_asks_each_measure_with_its_own_arguments():
     lopsided = ta.from_pmfs([0.5, 0.3, 0.19, 0.01], [0.1, 0.2, 0.6, 0.1])
-    known = {"prior": 0.03, "fpr": 0.07, "recall": 0.8, "weight": 0.4, "delta": 0.15}
+    known = {
+        "prior": 0.03,
+        "fpr": 0.07,
+        "recall": 0.8,
+        "weight": 0.4,
+        "delta": 0.15,
+        "at_least": 0.25,
+    }
     p = known["prior"]
     wanted = {
         "advantage": risk.advantage(lopsided),
@@ -128,6 +135,7 @@ def test_a_summary_asks_each_measure_with_its_own_arguments():
         "bayes_error": risk.bayes_error(lopsided, prior=p),
         "auc": risk.auc(lopsided),
         "epsilon": lopsided.epsilon(0.15),
+        "gdp": lopsided.gdp(0.25).mu,
     }
     assert {one.key: one.value for one in risk.summary(lopsided, **known)} == wanted
     assert wanted["auc"] > 0.5
@@ -139,6 +147,7 @@ def test_a_summary_asks_each_measure_with_its_own_arguments():
         "recall": {"precision"},
         "weight": {"f_score"},
         "delta": {"epsilon"},
+        "at_least": {"gdp"},
     }
     for name, keys in depends.items():
         told = risk.summary(lopsided, **{name: known[name]})
@@ -182,6 +191,7 @@ def test_a_baseline_is_what_an_attacker_has_without_the_output(prior, rate):
         "bayes_error": min(prior, 1 - prior),
         "auc": 0.5,
         "epsilon": 0,
+        "gdp": 0,
     }
     about = {"prior": prior, "fpr": rate, "recall": rate, "weight": 0.5}
     for curve in (ta.guarantee(epsilon=1), ta.Gaussian(sigma=2).curve()):

@@ -22,7 +22,7 @@ def test_a_promise_in_words():
         "Of 10,000 people, 100 are members.",
         "At FPR 0.01 (99 of 9,900 non-members flagged), at most 2.8 of the 100 members are "
         "flagged; without the output, 1.",
-        "Of 100 people flagged, at most 2.68 are members; without the output, 1.",
+        "Of 100 people flagged at this FPR, at most 2.68 are members; without the output, 1.",
         "No output raises the odds of membership from 1 to 99 to more than 1 to 36.4.",
         "At every FPR, members are flagged at most 46.3 percentage points more often than "
         "non-members.",
@@ -75,6 +75,43 @@ def test_a_promise_only_allows_what_a_mechanism_need_not_have():
     assert told[3] == "Some outputs, however rare, may make membership as good as certain."
 
 
+def test_who_flags_fewer_people_can_be_surer():
+    sentence = risk.words(ta.Gaussian(0.5914).curve(), prior=0.002).splitlines()[2]
+    assert sentence == (
+        "Of 100 people flagged at this FPR, at most 5 are members; without the output, 0.2. "
+        "An attacker who flags fewer people can be surer: at FPR 0.0001, at most 29.9 of 100."
+    )
+
+
+@given(st.floats(0.05, 8), st.floats(1e-4, 0.9), st.floats(1e-6, 0.5))
+def test_a_ppv_at_a_smaller_fpr_is_told_wherever_it_is_larger(sigma, prior, fpr):
+    curve = ta.Gaussian(sigma).curve()
+    sentence = risk.words(curve, prior=prior, fpr=fpr).splitlines()[2]
+    here, fewer = (risk.ppv(curve, fpr=rate, prior=prior) for rate in (fpr, fpr / 100))
+    surer = told_numbers("at FPR .*, at most # of 100", sentence)
+    if surer is None:
+        assert fewer - here < 1e-4
+    else:
+        assert surer[0] / 100 >= fewer * (1 - 1e-12)
+
+
+def test_a_pure_guarantee_makes_no_attacker_surer_than_its_epsilon():
+    assert "surer" not in risk.words(ta.guarantee(epsilon=1))
+
+
+def test_what_an_attack_has_shown_says_nothing_of_other_rates():
+    assert "surer" not in risk.words(ta.attack(points=[(0.01, 0.2)]))
+
+
+@pytest.mark.parametrize("prior", [0.001, 0.37])
+@pytest.mark.parametrize("epsilon", [0.1, 1.3, 4.0])
+def test_the_sentence_has_the_digits_of_the_table(prior, epsilon):
+    curve = ta.guarantee(epsilon)
+    (members,) = told_numbers("at this FPR, at most #", risk.words(curve, prior=prior))
+    reading = next(each for each in risk.summary(curve, prior=prior) if each.key == "ppv")
+    assert members == pytest.approx(100 * float(reading.shown.split()[1]), rel=1e-9)
+
+
 def test_small_leaks_are_told_apart():
     said = [risk.words(ta.guarantee(e)).splitlines()[3] for e in (0.001, 0.01, 0.09)]
     ends = [one.rsplit("more than ", 1)[1] for one in said]
@@ -102,7 +139,7 @@ def test_no_number_overstates_privacy(epsilon, prior, fpr):
         told = risk.words(curve, prior=prior, out_of=1000, fpr=fpr)
         said = [
             *told_numbers(rf"flagged\), {limit} # of the", told),
-            *told_numbers(rf"people flagged, {limit} #", told),
+            *told_numbers(rf"people flagged at this FPR, {limit} #", told),
             *told_numbers(rf"members are flagged {limit} # percentage", told),
         ]
         truth = [
@@ -175,7 +212,7 @@ def test_no_more_members_than_there_are_and_one_is_singular(epsilon, prior, peop
             ", # (is a member|are members)",
             "of the # (members?) (?:is|are) flagged",
             r"flagged\), at (?:most|least) # of the .* (is|are) flagged",
-            "people flagged, at (?:most|least) # (is a member|are members)",
+            "people flagged at this FPR, at (?:most|least) # (is a member|are members)",
             "members are flagged at (?:most|least) # percentage (points?) more",
         ):
             number, noun = re.search(pattern.replace("#", NUMBER), told).groups()

@@ -38,6 +38,26 @@ def drawn(rng, others):
     return Independent(laws, values)
 
 
+@pytest.mark.parametrize("noise", [ta.Laplace, ta.Gaussian])
+@pytest.mark.parametrize("seed", range(3))
+def test_less_noise_never_makes_a_guess_harder_or_is_refused(noise, seed):
+    """Data processing, down to noise far below the last digit of the answers."""
+    rng = np.random.default_rng(seed)
+    laws = [rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3))]
+    model = Independent(laws)
+    joint = np.outer(*laws)[::-1]  # answers are its diagonals
+    exact = sum(np.diagonal(joint, k).max() for k in range(-2, 3))
+    success = []
+    for scale in (1, 0.1, 1e-2, 1e-5, 1e-9, 1e-13, 1e-16, 1e-17, 1e-30, 1e-160, 1e-299):
+        try:
+            success.append(best_guess(model, Sum(), noise(scale)).success)
+        except ta.NotCertified:
+            assert noise is ta.Gaussian
+            assert scale < 1e-11
+    assert np.diff(success).min() >= -1e-12
+    assert success[-1] == pytest.approx(exact, rel=1e-11)
+
+
 @pytest.mark.parametrize(("release", "noise"), NOISES)
 @pytest.mark.parametrize("others", [0, 1, 2])
 def test_the_envelope_as_a_fine_sum_has_it_and_the_rule_reaches_it(release, noise, others):

@@ -32,6 +32,7 @@ from tellapart.curve.certified.tilts import Guide
 from tellapart.curve.composition.compose import Losses, together, total_finite_mass
 from tellapart.curve.composition.infinite_loss import with_infinite_loss
 from tellapart.curve.composition.loss_laws import AtomicLoss, LossLaw, Swapped
+from tellapart.curve.gdp import least_mu
 from tellapart.curve.guarantees import from_profile, nothing
 from tellapart.errors import NotCertified
 
@@ -55,11 +56,48 @@ _DIGITS = 1e-13
 class Bracket(NamedTuple):
     """What the best attacker can surely do, and what no attacker can do: the truth is between.
 
-    ε lies between ``upper.epsilon(delta)`` and ``lower.epsilon(delta)``, as do all other numbers.
+    ε lies between ``upper.epsilon(delta)`` and ``lower.epsilon(delta)``, as do all other numbers:
+    ``lower`` and ``upper`` are sides of the curve, and the lower the curve, the more it leaks.
     """
 
     lower: TradeoffCurve
     upper: TradeoffCurve
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether no attacker is known, so that ``upper`` says nothing: steps are a guarantee."""
+        return False
+
+    def gdp(self, at_least: float = 1e-6) -> tuple[float, float]:
+        """Between which two numbers the μ of Gaussian DP surely lies, from a least FPR and FNR on.
+
+        The larger is that of ``lower.gdp(at_least)``, which is what to claim.
+
+        >>> import tellapart as ta
+        >>> low, high = ta.dp_sgd(1.0, 0.01, 1_000).bracket().gdp(at_least=1e-3)
+        >>> round(low, 4), round(high, 4)
+        (0.4437, 0.4439)
+        """
+        most = self.lower.gdp(at_least).mu
+        return least_mu(self.upper, at_least), most
+
+
+class OneSided(Bracket):
+    """What no attacker can do, by a guarantee of the steps; that any attacker does it, none says.
+
+    ``upper`` is the curve of no leak at all.
+    """
+
+    __slots__ = ()
+
+    @property
+    def one_sided(self) -> bool:
+        """Always: no attacker is known."""
+        return True
+
+    def __repr__(self) -> str:
+        nobody = "no attacker is known (steps known by a guarantee alone)"
+        return f"Bracket(lower={self.lower!r}, upper: {nobody})"
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,15 @@ from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Around, FourRates
 from tellapart.errors import NotCertified
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
+from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_noise, in_rows
 from tellapart.worlds.pairs.normal_mixtures import EPS, REACH, Bells, posterior
 
 # A ratio that moves by less over a stretch does not move: rounding makes as much.
 _STILL = 1e-14
 _MOST_CELLS = 1 << 16
 _MOST_AWAY = 2.0**70
+# Squares of outputs must be doubles too.
+_LONGEST = 1e150
 
 
 def never_turns(bells: Bells) -> bool:
@@ -392,4 +394,4 @@ class GaussianPair(MixturePair):
 def gaussian_pair(present: FiniteLaw, absent: FiniteLaw, sigma: float) -> GaussianPair:
     """The curve of two laws of a true answer to which normal noise of this deviation is added."""
     values, logs_1, logs_0 = present.beside(absent)
-    return GaussianPair(values / sigma, logs_0, logs_1)
+    return GaussianPair(in_noise(values, sigma, _LONGEST), logs_0, logs_1)

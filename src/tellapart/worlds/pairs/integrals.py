@@ -159,7 +159,7 @@ def _under_laplace(laws: list[FiniteLaw], scale: float, order: float) -> Array:
         deadline.check()
         law = log_pieces(gaps, row)
         away = outputs - atoms[cell] if outputs.size else outputs
-        inner = np.logaddexp(law.falling[cell] - away, law.rising[cell] + away)
+        inner = np.logaddexp(law.falling[cell] - away, law.rising[cell] - (gaps[cell] - away))
         rows.append(np.concatenate([inner - math.log(2) + weights, [law.below, law.above]]))
     return np.array(rows)
 

@@ -1,9 +1,11 @@
 """Trade-off curve of two mixtures of Laplace laws: level sets in closed form.
 
-Between two neighbouring atoms a mixture has the density (A·e^−t + B·e^t)/2, t being the distance
-from the left one, so a ratio of two is a Moebius function of e^2t: it rises or falls all the way
-and meets every level once at most. Beyond the outermost atoms it is constant. Rates are sums over
-the pieces so found, of terms none of which is negative; logarithms are kept throughout.
+Between two neighbouring atoms a mixture has the density (A·e^−t + B·e^−s)/2, t being the distance
+from the left one and s = gap − t that from the right one, so a ratio of two is a Moebius function
+of e^2t: it rises or falls all the way and meets every level once at most. Beyond the outermost
+atoms it is constant. Rates are sums over the pieces so found, of terms none of which is negative;
+logarithms are kept throughout, A seen from the left and B from the right, as a gap much longer
+than the noise would swallow their digits.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from tellapart._checks import Array
 from tellapart._numeric import hull
 from tellapart.curve.base import FourRates, at_ends
 from tellapart.worlds.models.laws import FiniteLaw
-from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_rows
+from tellapart.worlds.pairs.level_sets import HELD, Index, Mask, MixturePair, in_noise, in_rows
 
 # A ratio that moves by less over an interval does not move: rounding makes as much.
 _STILL = 1e-13
+# Whoever has a log-ratio beyond this has no mass left in doubles under one of the two laws.
+_FAR = 745.0
 
 
 class LaplacePieces(NamedTuple):
@@ -50,7 +54,7 @@ class LaplacePair(MixturePair):
 
     @cached_property
     def _losses(self) -> Array:
-        return _at_atoms(self._h1) - _at_atoms(self._h0)
+        return _at_atoms(self._h1, self._gaps) - _at_atoms(self._h0, self._gaps)
 
     # -- what is extreme -----------------------------------------------------------------------
 
@@ -83,9 +87,11 @@ class LaplacePair(MixturePair):
             above, below = (
                 np.where(held, masses, 0.0).sum(axis=1) for held in (whole, ~(whole | cut.met))
             )
-            np.add.at(above, cut.row, _mass(law, cut.column, cut.start, cut.end))
-            np.add.at(below, cut.row, _mass(law, cut.column, 0 * cut.start, cut.start))
-            np.add.at(below, cut.row, _mass(law, cut.column, cut.end, self._gaps[cut.column]))
+            gaps = self._gaps[cut.column]
+            piece = gaps, law.falling[cut.column], law.rising[cut.column]
+            np.add.at(above, cut.row, mass_between(*piece, cut.start, cut.end))
+            np.add.at(below, cut.row, mass_between(*piece, 0 * cut.start, cut.start))
+            np.add.at(below, cut.row, mass_between(*piece, cut.end, gaps))
             rates.append(above + math.exp(law.below) * left + math.exp(law.above) * right)
             rates.append(below + math.exp(law.below) * ~left + math.exp(law.above) * ~right)
         fpr, tnr, tpr, fnr = rates
@@ -95,21 +101,23 @@ class LaplacePair(MixturePair):
         return np.zeros(column.shape), self._gaps[column]
 
     def _crossing(self, column: Index, level: Array, falls: Mask) -> Array:
-        """Solve for the distance t from the left: e^2t = (λ·A0 − A1)/(B1 − λ·B0)."""
+        """Solve for the distance t from the left: e^(2t − gap) = (λ·A0 − A1)/(B1 − λ·B0)."""
         down = _log_gap(self._h0.falling[column] + level, self._h1.falling[column])
         up = _log_gap(self._h1.rising[column], self._h0.rising[column] + level)
         gaps = self._gaps[column]
         with np.errstate(invalid="ignore"):
-            away = (down - up) / 2
-        # Noise so small that logarithms lose the weights: no mass is left near the middle.
+            away = (gaps + (down - up)) / 2
+        # A ratio that moves by rounding alone meets the level anywhere.
         return np.clip(np.where(np.isnan(away), gaps / 2, away), 0.0, gaps)
 
     @cached_property
     def _masses(self) -> tuple[Array, Array]:
         """What either law has between each two neighbouring atoms."""
-        every = np.arange(self._gaps.size)
-        none = np.zeros(self._gaps.size)
-        h0, h1 = (_mass(law, every, none, self._gaps) for law in (self._h0, self._h1))
+        gaps = self._gaps
+        h0, h1 = (
+            mass_between(gaps, law.falling, law.rising, 0 * gaps, gaps)
+            for law in (self._h0, self._h1)
+        )
         return h0, h1
 
     def _delta(self, epsilon: Array) -> Array:
@@ -123,7 +131,7 @@ class LaplacePair(MixturePair):
         atom that is p·(1 − λ/ratio), which is 0 where the ratio meets the level.
         """
         whole, cut = self._split(level)
-        log_p = _at_atoms(self._h1)
+        log_p = _at_atoms(self._h1, self._gaps)
         excess = np.exp(log_p) * np.maximum(-np.expm1(level[:, None] - self._losses), 0.0)
         ends = excess[:, :-1] + excess[:, 1:]
         delta = np.where(whole, np.tanh(self._gaps / 2) * ends, 0.0).sum(axis=-1)
@@ -142,8 +150,11 @@ class LaplacePair(MixturePair):
             return self._overturned()
         # The error falls with the square of the points, of which large mixtures have fewer.
         points = max(1 << 10, min(self._area_points, (1 << 24) // self.atoms.size))
-        losses = np.linspace(self._largest_loss(), self._smallest_loss(), points)
-        losses[-1] = np.nextafter(losses[-1], -np.inf)
+        inner = np.clip(self._losses, -_FAR, _FAR)
+        losses = np.linspace(inner.max(), inner.min(), points)
+        # Where noise is small, nearly all outputs have the ratio of some atom.
+        steep = inner if inner.size < points else inner.min(keepdims=True)
+        losses = np.unique(np.concatenate([losses, steep, np.nextafter(steep, -np.inf)]))[::-1]
         fpr, _, fnr, _ = self._rates(losses)
         return hull.area_under_tangents(fpr, fnr, -np.exp(losses))
 
@@ -165,7 +176,7 @@ class LaplacePair(MixturePair):
 def laplace_pair(present: FiniteLaw, absent: FiniteLaw, scale: float) -> LaplacePair:
     """The curve of two laws of a true answer to which Laplace noise of this scale is added."""
     values, logs_1, logs_0 = present.beside(absent)
-    return LaplacePair(values / scale, logs_0, logs_1)
+    return LaplacePair(in_noise(values, scale), logs_0, logs_1)
 
 
 def log_pieces(gaps: Array, log_weights: Array) -> LaplacePieces:
@@ -173,7 +184,7 @@ def log_pieces(gaps: Array, log_weights: Array) -> LaplacePieces:
     left = _decayed(log_weights, gaps)
     right = _decayed(log_weights[::-1], gaps[::-1])[::-1]
     half = math.log(2)
-    return LaplacePieces(left[:-1], right[1:] - gaps, right[0] - half, left[-1] - half)
+    return LaplacePieces(left[:-1], right[1:], right[0] - half, left[-1] - half)
 
 
 def _decayed(log_weights: Array, gaps: Array) -> Array:
@@ -187,16 +198,15 @@ def _decayed(log_weights: Array, gaps: Array) -> Array:
     return np.array(logs)
 
 
-def _at_atoms(law: LaplacePieces) -> Array:
+def _at_atoms(law: LaplacePieces, gaps: Array) -> Array:
     """Log-densities at every atom; a ratio is the same at the last one and beyond it."""
-    inner = np.logaddexp(law.falling, law.rising) - math.log(2)
+    inner = np.logaddexp(law.falling, law.rising - gaps) - math.log(2)
     return np.append(inner, law.above)
 
 
-def _mass(law: LaplacePieces, interval: Index, start: Array, end: Array) -> Array:
-    """What a law has between two places of an interval: exact for sums of e^t and e^−t."""
-    falling, rising = law.falling[interval], law.rising[interval]
-    ends = [np.exp(np.logaddexp(falling - t, rising + t)) / 2 for t in (start, end)]
+def mass_between(gaps: Array, falling: Array, rising: Array, start: Array, end: Array) -> Array:
+    """What a law has between two places of a gap: exact for sums of e^t and e^−t."""
+    ends = [np.exp(np.logaddexp(falling - t, rising - (gaps - t))) / 2 for t in (start, end)]
     return np.asarray(np.tanh((end - start) / 2) * (ends[0] + ends[1]))
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.errors import NotCertified
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -35,6 +36,18 @@ def blocks(size: int, atoms: int, held: int = HELD) -> Iterator[slice]:
 def in_rows(function: Callable[[Array], Array], rows: Array, atoms: int, held: int = HELD) -> Array:
     """What a function says of each row, in columns, few at a time where there are many atoms."""
     return np.concatenate([function(rows[some]) for some in blocks(len(rows), atoms, held)], axis=1)
+
+
+def in_noise(values: Array, deviation: float, most: float = 1e307) -> Array:
+    """Answers in units of the noise; refused where they are beyond what doubles hold."""
+    with np.errstate(over="ignore"):
+        atoms = values / deviation
+    if np.abs(atoms).max() > most:
+        raise NotCertified(
+            f"noise of {deviation:g} is too small beside answers as large as "
+            f"{np.abs(values).max():g} for rates in doubles; it hides next to nothing"
+        )
+    return np.asarray(atoms)
 
 
 class Crossings(NamedTuple):

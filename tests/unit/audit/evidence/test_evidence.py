@@ -207,8 +207,8 @@ def test_numbers_read_off_one_run_say_which_claims_are_free():
         audit.one_run(_normal(200, 200), method=method).ledger.free[0]
         for method in (audit.Guessing(20, 20), audit.Split())
     )
-    assert "any number of ε, δ, μ or curves" in fixed
-    assert chosen.startswith("claims at one δ")
+    assert "no correction is needed for testing several claims" in fixed
+    assert "several ε at one δ" in chosen
 
 
 def _counted(accused, n=30):
@@ -250,11 +250,11 @@ def test_beliefs_read_together_are_no_proof():
     assert not beliefs.can_refute
     assert beliefs.epsilon_lower().basis is Basis.BAYESIAN
     said = str(audit.judge(ta.guarantee(epsilon=0.0), beliefs))
-    assert said.startswith("NO VERDICT: the claim ε = 0, δ = 0, as a Bayesian bound can refute")
+    assert said.startswith("NO VERDICT: the claim ε = 0, δ = 0, as a Bayesian bound cannot refute")
     assert "Power" not in said
     one, other = audit.many_runs(scores, method=method), audit.many_runs(scores)
     assert audit.together({"a": other, "b": other}).can_refute
-    with pytest.raises(ta.InvalidArgument, match="all be proof or all be beliefs"):
+    with pytest.raises(ta.InvalidArgument, match="all be tests or all be Bayesian bounds"):
         audit.together({"belief": one, "proof": other})
 
 

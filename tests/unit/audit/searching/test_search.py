@@ -151,7 +151,7 @@ def test_the_certificate_sees_no_call_of_the_search():
 def test_what_was_tried_is_said_and_costs_nothing():
     found = small(noisy_sum, Numbers(0.0, 3.0))
     ledger = found.verdict.evidence.ledger
-    assert f"the search for inputs ({len(found.tried)} pairs)" in ledger.free[-1]
+    assert f"the search ({len(found.tried)} pairs)" in ledger.free[-1]
     assert sum(entry.spent for entry in ledger.entries) == pytest.approx(0.05)
     best = found.tried[0]
     assert (best.d0, best.d1) == (found.d0, found.d1)
@@ -159,7 +159,7 @@ def test_what_was_tried_is_said_and_costs_nothing():
     said = str(found)
     assert said.startswith("REFUTED: the claim ε = 1")
     assert f"Inputs: d0 = {found.d0}, d1 = {found.d1}." in said
-    assert f"Sought: {len(found.tried)} pairs of inputs, with {found.calls:,} calls" in said
+    assert f"Search: {len(found.tried)} pairs of inputs, with {found.calls:,} calls" in said
     assert repr(found).startswith("Search(REFUTED")
 
 

@@ -174,6 +174,70 @@ def test_a_threshold_on_the_output_is_a_threshold_on_the_ratio(seed):
             np.testing.assert_allclose(pair._interpolated_fpr(asked[:3]), back, rtol=1e-9)
 
 
+FADING = [1.0, 0.1, 1e-2, 1e-4, 1e-9, 1e-13, 1e-16, 1e-17, 1e-30, 1e-150, 1e-299]
+ALPHAS = np.array([0.01, 0.1, 0.3, 0.5, 0.7, 0.9])
+
+
+def small_noise_limit(present, absent):
+    """TPRs of the answers themselves, without noise: the most that any noise leaves."""
+    values = sorted({*present, *absent})
+    p, q = (np.array([law.get(v, 0.0) for v in values]) for law in (present, absent))
+    order = np.argsort(-p / np.maximum(q, 1e-300), kind="stable")
+    fpr, tpr = (np.append(0.0, np.cumsum(law[order])) for law in (q, p))
+    last = {rate: i for i, rate in enumerate(fpr)}  # flagging what absent never answers is free
+    kept = sorted(last.values())
+    return np.interp(ALPHAS, fpr[kept], tpr[kept])
+
+
+ANSWERS = [
+    ({0: 0.5, 1: 0.5}, {0: 0.2, 1: 0.8}),
+    ({0: 0.5, 1: 0.3, 2: 0.2}, {0: 0.2, 1: 0.5, 2: 0.3}),
+    ({0: 0.5, 2: 0.5}, {1: 0.6, 2: 0.4}),
+    ({0: 0.4, 3: 0.6}, {1: 0.5, 2: 0.5}),
+    ({0: 0.5, 0.1: 1e-12, 0.7: 0.5 - 1e-12}, {0: 0.3, 0.1: 0.4, 0.7: 0.3}),
+    ({-0.3: 0.1, 0: 0.6, 0.2: 0.3}, {-0.3: 0.4, 0: 0.1, 0.2: 0.4, 5: 0.1}),
+]
+
+
+@pytest.mark.parametrize(("present", "absent"), ANSWERS)
+def test_less_noise_never_helps_to_hide(present, absent):
+    """Data processing, down to noise far below the last digit of the answers."""
+    laws = FiniteLaw.of(present), FiniteLaw.of(absent)
+    pairs = [laplace_pair(*laws, scale) for scale in FADING]
+    tpr = np.array([pair.tpr(ALPHAS) for pair in pairs])
+    assert np.diff(tpr, axis=0).min() >= -1e-13
+    np.testing.assert_allclose(tpr[-1], small_noise_limit(present, absent), rtol=1e-12)
+    back = np.array([pair.mirrored().tpr(ALPHAS) for pair in pairs])
+    assert np.diff(back, axis=0).min() >= -1e-13
+    np.testing.assert_allclose(back[-1], small_noise_limit(absent, present), rtol=1e-12)
+    delta = np.array([pair.delta([0.0, 0.4, 1.0]) for pair in pairs])
+    assert np.diff(delta, axis=0).min() >= -1e-13
+    areas = [pair.area() for pair in pairs]
+    assert np.diff(areas).max() <= 1e-13
+
+
+@pytest.mark.parametrize(("present", "absent"), ANSWERS)
+def test_less_normal_noise_never_helps_to_hide_or_is_refused(present, absent):
+    laws = FiniteLaw.of(present), FiniteLaw.of(absent)
+    most = np.zeros_like(ALPHAS)
+    for sigma in FADING:
+        try:
+            pair = gaussian_pair(*laws, sigma)
+            tpr, area = pair.tpr(ALPHAS), pair.area()
+        except NotCertified:
+            continue
+        assert np.all(tpr >= most - 1e-13)
+        assert 0 <= area <= 0.5
+        most = np.maximum(most, tpr)
+    assert np.all(most <= small_noise_limit(present, absent) + 1e-12)
+
+
+@pytest.mark.parametrize("pair", [laplace_pair, gaussian_pair])
+def test_noise_that_doubles_cannot_hold_beside_the_answers_is_refused(pair):
+    with pytest.raises(NotCertified, match="hides next to nothing"):
+        pair(FiniteLaw.of({1e10: 1}), FiniteLaw.of({0: 1}), 1e-300)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pair_survives_pickling(kind):
     pair = some_pair(kind, 3)
