@@ -14,6 +14,7 @@ from tellapart.choose.limit import Limit, at_least, at_most
 from tellapart.choose.search import LEAST, MOST
 from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
+from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, NamedFamily
 from tellapart.mechanisms.combine import Combined, Repeated, Sampled
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -95,7 +96,7 @@ def configured(family: NamedFamily, value: float) -> Setting:
     off, both numbers are shown as they are, since more noise below the same cut-off reveals more.
     """
     step: object = family.make(value)
-    while isinstance(step, Repeated | Sampled):
+    while isinstance(step, Repeated | Sampled | Allocated):
         step = step.base
     noise = {
         key: float(getattr(step, key))

@@ -32,6 +32,7 @@ from tellapart.cli.options import (
     refuse_half_asked,
 )
 from tellapart.cli.risk import Mechanism, reading_record
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
 from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import Subject
@@ -271,6 +272,11 @@ def compare(
             console.print()
         for entry in legend:
             terminal.item(console, entry)
+        for label, subject in subjects.items():
+            if isinstance(subject, GuaranteeCurve) and subject.claimed_delta > deltas.first:
+                own = f"{subject.claimed_delta:g}".replace("e-0", "e-")
+                said = f"{label}: the guarantee has δ = {own} and says nothing at a smaller δ."
+                terminal.item(console, said)
         if not verbose:
             terminal.hint(console, "--verbose: every risk, every pair, and the Δ-divergence")
             return

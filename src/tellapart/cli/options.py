@@ -19,7 +19,7 @@ from tellapart import _checks
 from tellapart._numeric.text import as_json
 from tellapart.cli import terminal
 from tellapart.errors import InvalidArgument, visible
-from tellapart.mechanisms.catalogue import KINDS, PARAMETERS
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, WORD_PARAMETERS, WordParameter
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, MEASURES, PEOPLE, PRIOR, arguments, limited
 
@@ -68,9 +68,9 @@ def option_of(key: str) -> str:
 
 
 class NumberOptions:
-    """Options that are numbers, one for each record of a catalogue."""
+    """Options that are numbers (some are words), one for each record of a catalogue."""
 
-    def given(self) -> dict[str, float]:
+    def given(self) -> dict[str, Any]:
         """Those that were given, or that have a usual value."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
@@ -81,12 +81,13 @@ def numbers(
     options: Mapping[str, tuple[str, float | None]],
     group: Group | None,
     hidden: Collection[str] = (),
+    words_of: Collection[WordParameter] = (),
 ) -> type[NumberOptions]:
     """A record of such options: each by its help text and its default, if it has one.
 
-    Those that are ``hidden`` are taken, and left out of help.
+    Those that are ``hidden`` are taken, and left out of help; ``words_of`` are one of some words.
     """
-    fields = [
+    fields: list[Any] = [
         (
             key,
             Annotated[
@@ -96,6 +97,10 @@ def numbers(
         )
         for key, (text, usual) in options.items()
     ]
+    for each in words_of:
+        told = Parameter(help=each.option, show=each.key not in hidden, show_default=False)
+        word = Literal[tuple(each.words)]  # type: ignore[valid-type]
+        fields.append((each.key, Annotated[word | None, told], None))
     made = make_dataclass(
         name,
         fields,
@@ -114,6 +119,7 @@ def _values(hidden: Collection[str] = ()) -> type[NumberOptions]:
         {each.key: (each.option, None) for each in PARAMETERS.values() if each.option},
         MECHANISM,
         hidden,
+        WORD_PARAMETERS.values(),
     )
 
 
@@ -278,7 +284,7 @@ def for_help(command: FunctionType, words: Sequence[str]) -> FunctionType:
     named = sorted(parts & KINDS.keys()) or _USUAL
     shown = {"delta", *(key for name in named for key in KINDS[name].parameters)}
     short: dict[str, type] = {
-        "Values": _values(PARAMETERS.keys() - shown),
+        "Values": _values({*PARAMETERS, *WORD_PARAMETERS} - shown),
         "Knowledge": _ShortKnowledge,
     }
     made = FunctionType(

@@ -18,7 +18,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.mechanisms.catalogue import PARAMETERS, labelled, named
+from tellapart.mechanisms.catalogue import PARAMETERS, WORD_PARAMETERS, labelled, named
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import FPR
 
@@ -37,6 +37,7 @@ else:
             if each.option and each.key not in ("epsilon", "delta")
         },
         MECHANISM,
+        words_of=WORD_PARAMETERS.values(),
     )
 _NO_VALUES = RegionValues()
 CAVEAT = "Rates measured on samples need confidence limits to refute a claim: use an audit."

@@ -35,6 +35,9 @@ def report(
     ] = None,
     /,
     *,
+    name: Annotated[
+        str, Parameter(help="What people call the release, for the title.", show_default=False)
+    ] = "",
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
     fpr: Fpr = FPR.default,
@@ -55,6 +58,7 @@ def report(
     For example:
 
         tellapart report gaussian out.html --sigma 2 \
+            --name 'Cardiology counts' \
             --unit 'one patient' --prior 0.001
         tellapart report out.html --epsilon 1 --delta 1e-6
         tellapart report dpsgd out.html --noise-multiplier 1 \
@@ -71,7 +75,8 @@ def report(
         )
     place = None if page is None else writing.target(page)
     subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
-    name = "" if isinstance(subject, GuaranteeCurve) else called
+    if not name and not isinstance(subject, GuaranteeCurve):
+        name = called
     with terminal.working("reading every risk off the curve"):
         filed = reporting.of(
             subject,

@@ -1,7 +1,7 @@
 """The catalogue of mechanisms and their parameters, by name: ``laplace:epsilon=1``.
 
-A mechanism is one `Kind`, a number that mechanisms are made from one `Parameter`: options, dials
-and tables all derive from these records.
+A mechanism is one `Kind`, a number that mechanisms are made from one `Parameter`, and one of
+several words a `WordParameter`: options, dials and tables all derive from these records.
 
 A name may be made in several ways, each from its own parameters; the parameters that are given
 decide which is meant. ``any`` stands for every mechanism that keeps a promise. Every mechanism
@@ -23,7 +23,7 @@ from tellapart import _checks
 from tellapart._numeric.text import Scale
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
-from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     PermuteAndFlip,
@@ -229,6 +229,55 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 @dataclass(frozen=True)
+class WordParameter:
+    """A parameter that is one of several words, the first of which goes without saying.
+
+    ``words`` has what each stands for, and its name for people.
+    """
+
+    key: str
+    label: str
+    words: Mapping[str, tuple[object, str]]
+    option: str
+
+    @property
+    def usual(self) -> str:
+        """What is meant where it is not given."""
+        return next(iter(self.words))
+
+    def check(self, word: object) -> str:
+        """The word, if it is one of them."""
+        if not isinstance(word, str) or word not in self.words:
+            _checks.refuse(self.key, f"be one of {', '.join(self.words)}", word)
+        return word
+
+
+WORD_PARAMETERS: dict[str, WordParameter] = {
+    parameter.key: parameter
+    for parameter in (
+        WordParameter(
+            "scheme",
+            "sampling scheme",
+            {
+                "poisson": (Sampling.POISSON, "Poisson: each record independently"),
+                "fixed-size": (
+                    Sampling.WITHOUT_REPLACEMENT,
+                    "Fixed size: a random batch (replace-one)",
+                ),
+                "random-allocation": (
+                    Sampling.RANDOM_ALLOCATION,
+                    "Random allocation: one step of every epoch",
+                ),
+            },
+            option="How batches are drawn. poisson: each record independently (default); "
+            "fixed-size: batches of one size, for neighbours that replace a record; "
+            "random-allocation: each record in one random step of every epoch.",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
 class Way:
     """One way to make a subject: from these parameters, the latter of which may be left out."""
 
@@ -238,6 +287,14 @@ class Way:
 
     def __str__(self) -> str:
         return ",".join([f"{key}=…" for key in self.needs] + [f"[{key}=…]" for key in self.takes])
+
+    def made(self, values: Mapping[str, Any]) -> Subject:
+        """The subject with these values, words among them as what they stand for."""
+        meant = {
+            key: WORD_PARAMETERS[key].words[value][0] if key in WORD_PARAMETERS else value
+            for key, value in values.items()
+        }
+        return self.make(**meant)
 
     def fits(self, given: Collection[str]) -> bool:
         """Whether these parameters make it."""
@@ -287,12 +344,14 @@ class Kind:
         numbers = {
             key: start
             for key in (*way.needs, *way.takes)
-            if key != parameter and (start := PARAMETERS[key].start) is not None
+            if key in PARAMETERS and key != parameter
+            if (start := PARAMETERS[key].start) is not None
         }
         return str(Term(self.name, numbers))
 
 
 _SCALED = ("sensitivity",)
+_DRAWN = ("scheme",)
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -392,10 +451,14 @@ KINDS: dict[str, Kind] = {
         Kind(
             "dpsgd",
             (
-                Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps")),
-                Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size")),
-                Way(dp_sgd_with_epsilon, ("epsilon", "delta", "sampling_rate", "steps")),
-                Way(dp_sgd_with_epsilon, ("epsilon", "delta", "epochs", "batch_size", "data_size")),
+                Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps"), _DRAWN),
+                Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size"), _DRAWN),
+                Way(dp_sgd_with_epsilon, ("epsilon", "delta", "sampling_rate", "steps"), _DRAWN),
+                Way(
+                    dp_sgd_with_epsilon,
+                    ("epsilon", "delta", "epochs", "batch_size", "data_size"),
+                    _DRAWN,
+                ),
             ),
             "noise_multiplier=1,sampling_rate=0.01,steps=1000",
             ("noise_multiplier", "steps", "sampling_rate"),
@@ -416,7 +479,7 @@ class NamedFamily:
 
     name: str
     parameter: str
-    fixed: Mapping[str, float]
+    fixed: Mapping[str, Any]
     make: Callable[[float], Subject]
 
     @property
@@ -442,10 +505,10 @@ class NamedFamily:
 
 @dataclass(frozen=True)
 class Term:
-    """One mechanism of a text, as it was typed: its name and its numbers."""
+    """One mechanism of a text, as it was typed: its name and its numbers (or words)."""
 
     name: str
-    values: Mapping[str, float]
+    values: Mapping[str, Any]
 
     def __str__(self) -> str:
         numbers = ",".join(f"{key}={_short(value)}" for key, value in self.values.items())
@@ -461,20 +524,22 @@ def terms(text: str) -> tuple[Term, ...]:
     return tuple(Term(*_parsed(part, {})) for part in _terms(text))
 
 
-def _short(value: float) -> str:
-    """The shortest text that reads back as the same number."""
+def _short(value: float | str) -> str:
+    """The shortest text that reads back as the same number; a word as it is."""
+    if isinstance(value, str):
+        return value
     whole = abs(value) < 1e6 and value == int(value)
     return str(int(value)) if whole else repr(float(value))
 
 
-def parse(text: str, **given: float) -> Subject:
+def parse(text: str, **given: float | str) -> Subject:
     """The mechanism, or the (ε, δ) promise, that a short text stands for, as on the command line.
 
     ``name:key=number,key=number``; the keys say how the mechanism is made: ``gaussian:sigma=2`` or
     ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, and
     ``+`` puts another after it. ``any`` is every mechanism that keeps a promise: a curve, not one
-    mechanism. Numbers may also be ``given`` by keyword. Names and keys are those of
-    ``tellapart risk --help``.
+    mechanism. Numbers may also be ``given`` by keyword. ``dpsgd`` also takes a sampling ``scheme``:
+    poisson, fixed-size or random-allocation. Names and keys are those of ``tellapart risk --help``.
 
     >>> parse("laplace:epsilon=1")
     Laplace(scale=1.0)
@@ -502,11 +567,11 @@ def _terms(text: str) -> list[str]:
     return [part.strip() for part in _THEN.split(text)]
 
 
-def _made(text: str, given: Mapping[str, float]) -> Subject:
+def _made(text: str, given: Mapping[str, Any]) -> Subject:
     name, values, often = _apart(text, given)
     for way in KINDS[name].ways:
         if way.fits(values):
-            return _taken(way.make(**values), often, text)
+            return _taken(way.made(values), often, text)
     return _refuse(name, values)
 
 
@@ -532,7 +597,7 @@ def _step(subject: Subject, text: str) -> Mechanism:
     return _checks.refuse("mechanism", rule, text)
 
 
-def named_family(text: str, parameter: str | None = None, **given: float) -> NamedFamily:
+def named_family(text: str, parameter: str | None = None, **given: float | str) -> NamedFamily:
     """The family that a short text leaves open in one parameter: in ε wherever it can be.
 
     >>> named_family("laplace").parameter, named_family("gaussian").parameter
@@ -558,12 +623,12 @@ def named_family(text: str, parameter: str | None = None, **given: float) -> Nam
     free = "epsilon" if "epsilon" in ways else next(iter(ways))
 
     def make(value: float) -> Subject:
-        return _taken(ways[free].make(**{free: value}, **values), often, text)
+        return _taken(ways[free].made({free: value, **values}), often, text)
 
     return NamedFamily(name, free, {**values, **often}, make)
 
 
-def _refuse_several_open(name: str, values: Mapping[str, float], text: str) -> None:
+def _refuse_several_open(name: str, values: Mapping[str, Any], text: str) -> None:
     """Say what else to give where more than what is usually chosen is left open."""
     kind = KINDS[name]
     aim = (kind.choosable or kind.ways[0].needs)[0]
@@ -580,7 +645,7 @@ def _refuse_several_open(name: str, values: Mapping[str, float], text: str) -> N
     _checks.refuse("mechanism", rule, text)
 
 
-def open_parameters(text: str, **given: float) -> tuple[str, ...]:
+def open_parameters(text: str, **given: float | str) -> tuple[str, ...]:
     """What one mechanism leaves to be chosen: each of these alone would complete it.
 
     >>> open_parameters("gaussian"), open_parameters("gaussian", delta=1e-6)
@@ -590,7 +655,7 @@ def open_parameters(text: str, **given: float) -> tuple[str, ...]:
     return tuple(_left_open(name, values))
 
 
-def takes_delta(text: str, **given: float) -> bool:
+def takes_delta(text: str, **given: float | str) -> bool:
     """Whether a δ among these, and not in the text, completes the first mechanism.
 
     >>> takes_delta("gaussian", epsilon=1, delta=1e-6), takes_delta("gaussian", sigma=2, delta=1e-6)
@@ -618,27 +683,34 @@ def is_composed(text: str) -> bool:
     return bool(later) or any(key in first.values for key in REPETITION)
 
 
-def labelled(text: str, given: Mapping[str, float]) -> str:
+def labelled(text: str, given: Mapping[str, Any]) -> str:
     """A text with numbers that were given beside it, which are those of its first mechanism.
 
     >>> labelled("gaussian+laplace:epsilon=1", {"sigma": 2})
     'gaussian:sigma=2+laplace:epsilon=1'
     """
     first, *later = _terms(text)
-    numbers = ",".join(f"{key}={value:g}" for key, value in given.items())
+    numbers = _listed(given)
     if numbers:
         first = f"{first}{',' if ':' in first else ':'}{numbers}"
     return "+".join([first, *later]) if numbers else text
 
 
-def _apart(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any], dict[str, float]]:
+def _listed(values: Mapping[str, Any]) -> str:
+    return ",".join(
+        f"{key}={value if isinstance(value, str) else f'{value:g}'}"
+        for key, value in values.items()
+    )
+
+
+def _apart(text: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, float]]:
     """A name, its own numbers, and on what sample and how often."""
     name, values = _parsed(text, given)
     often = {key: values.pop(key) for key in REPETITION if key in values}
     return name, values, often
 
 
-def _left_open(name: str, values: Mapping[str, float]) -> dict[str, Way]:
+def _left_open(name: str, values: Mapping[str, Any]) -> dict[str, Way]:
     """The parameters of which one alone is missing, and the way that it completes."""
     completed_by: dict[str, Way] = {}
     for way in KINDS[name].ways:
@@ -648,18 +720,24 @@ def _left_open(name: str, values: Mapping[str, float]) -> dict[str, Way]:
     return completed_by
 
 
-def _parsed(text: str, given: Mapping[str, float]) -> tuple[str, dict[str, Any]]:
+def _parsed(text: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     name, _, rest = text.strip().partition(":")
     if name not in KINDS:
         near = get_close_matches(name.lower(), KINDS, n=1)
         perhaps = f" (did you mean {near[0]}?)" if near else ""
         _checks.refuse("mechanism", f"be one of {', '.join(KINDS)}{perhaps}", text)
-    values = {key: _checks.number(**{key: value}) for key, value in given.items()}
+    values = {
+        key: WORD_PARAMETERS[key].check(value)
+        if key in WORD_PARAMETERS
+        else _checks.number(**{key: value})
+        for key, value in given.items()
+    }
     for item in rest.split(",") if rest else []:
         key, _, value = (part.strip() for part in item.partition("="))
         if key in values:
             _checks.refuse("mechanism", f"give {key} only once", text)
-        values[key] = _number(key, value, text)
+        word = WORD_PARAMETERS.get(key)
+        values[key] = word.check(value) if word else _number(key, value, text)
     return name, values
 
 
@@ -680,8 +758,8 @@ def _ways(name: str) -> str:
     return " or ".join(f"{name}:{way}" for way in KINDS[name].ways)
 
 
-def _refuse(name: str, values: Mapping[str, float]) -> Subject:
-    got = ",".join(f"{key}={value:g}" for key, value in values.items())
+def _refuse(name: str, values: Mapping[str, Any]) -> Subject:
+    got = _listed(values)
     shown = f"{name}:{got}" if got else name
     lacking = [
         [key for key in way.needs if key not in values]

@@ -116,8 +116,10 @@ def _samples(subject: Subject) -> list[tuple[Sampling, float | None]]:
     """The scheme of every step on a part of the data, and its rate where it has one."""
     samples: list[tuple[Sampling, float | None]] = []
     for step, _ in subject.steps() if isinstance(subject, Combined) else ((subject, 1),):
-        if isinstance(step, Sampled) and step.rate < 1:
+        # An epoch of random allocation that is cut short is one, too.
+        inner = step.base if isinstance(step, Sampled) else step
+        if isinstance(step, Sampled) and step.rate < 1 and not isinstance(inner, Allocated):
             samples.append((step.scheme, step.rate))
-        elif isinstance(step, Allocated):
+        elif isinstance(inner, Allocated):
             samples.append((Sampling.RANDOM_ALLOCATION, None))
     return samples

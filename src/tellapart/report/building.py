@@ -29,7 +29,7 @@ from tellapart.risk.catalogue import FPR, PRIOR
 
 _NO_EVIDENCE = (
     "This report says what is claimed and what that means. It holds no evidence that any code "
-    "keeps the claim: `tellapart audit` and `tellapart probe` test it."
+    "keeps the claim: tellapart audit and tellapart probe test it."
 )
 
 

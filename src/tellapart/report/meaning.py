@@ -60,12 +60,15 @@ def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
     """
     if not unit or _RECORD.fullmatch(unit):
         return ()
-    differ = f"the one record in which neighbours differ ({neighbours})"
-    if neighbours is None:
+    if neighbours is not None:
+        relation = neighbours.removesuffix(" (unbounded)").removesuffix(" (bounded)")
+        differ = f"the one record in which neighbours differ ({relation})"
+    else:
         differ = "what neighbouring data differ in, which the claim does not say"
     mend = (
         "if it has up to k records, all numbers here are too small for it: use "
-        "mechanism.for_group(k), or the sensitivity of all its records together"
+        "mechanism.for_group(k) in Python, or the sensitivity of all its records together (without "
+        "subsampling: gaussian:sigma=2,sensitivity=k)"
     )
     if _SEVERAL.search(unit):
         return (f"WARNING: the unit of privacy, {unit!r}, may be more than {differ}; {mend}.",)

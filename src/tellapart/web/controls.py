@@ -16,6 +16,7 @@ from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,
     REPETITION,
+    WORD_PARAMETERS,
     NamedFamily,
     PrivateSide,
     Term,
@@ -156,6 +157,20 @@ def parameter_dial(field_name: str, key: str, value: float) -> Dial:
     )
 
 
+def word_selects(field_name: str, term: Term) -> list[Select]:
+    """Lists for the parameters of a mechanism that are one of several words."""
+    asked = [WORD_PARAMETERS[key] for key in KINDS[term.name].parameters if key in WORD_PARAMETERS]
+    return [
+        Select(
+            f"{field_name}.{each.key}",
+            each.label.capitalize(),
+            str(term.values.get(each.key, each.usual)),
+            [(word, people) for word, (_, people) in each.words.items()],
+        )
+        for each in asked
+    ]
+
+
 def attacker_dial(argument: Argument, value: float) -> Dial:
     """The dial for what measures ask about the attacker."""
     return Dial(
@@ -163,8 +178,10 @@ def attacker_dial(argument: Argument, value: float) -> Dial:
     )
 
 
-def unsaid(name: str, key: str) -> float | None:
+def unsaid(name: str, key: str) -> float | str | None:
     """What goes without saying: once, on all records, and that a guarantee's δ is 0."""
+    if key in WORD_PARAMETERS:
+        return WORD_PARAMETERS[key].usual
     if (name, key) == ("any", "delta"):
         return 0.0
     return 1.0 if key in REPETITION else None
@@ -172,9 +189,10 @@ def unsaid(name: str, key: str) -> float | None:
 
 def own_numbers(term: Term) -> dict[str, float]:
     """What a mechanism's dials show: a guarantee of ε alone has a δ, too."""
-    if term.name == "any" and "epsilon" in term.values:
-        return {"epsilon": term.values["epsilon"], "delta": 0.0, **term.values}
-    return dict(term.values)
+    numbers = {key: value for key, value in term.values.items() if key not in WORD_PARAMETERS}
+    if term.name == "any" and "epsilon" in numbers:
+        return {"epsilon": numbers["epsilon"], "delta": 0.0, **numbers}
+    return numbers
 
 
 def delta_dial(label: str, value: float) -> Dial:
@@ -201,7 +219,8 @@ def at_delta_option(text: str, at_delta: float) -> str:
 def known_terms(text: str) -> tuple[Term, ...]:
     """What a text is made of; refused as the library does where it has a dial for none of it."""
     parts = terms(text)
-    if any(key not in PARAMETERS for term in parts for key in term.values):
+    known = {*PARAMETERS, *WORD_PARAMETERS}
+    if any(key not in known for term in parts for key in term.values):
         parse(text)
     return parts
 
@@ -224,7 +243,8 @@ def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Con
         ]
         words = KINDS[term.name].words
         title = f"{place + 1}. {words}" if several else words
-        groups.append(ControlGroup(title, tuple(own)))
+        words_of = word_selects(f"{field_name}.{place}", term)
+        groups.append(ControlGroup(title, (*own, *words_of)))
         groups.append(ControlGroup("Composition and subsampling", tuple(often), folded=True))
     chosen = next((start for start, _ in names if start.split(":")[0] == parts[0].name), "")
     which = Select(field_name, label, chosen, names)
@@ -275,7 +295,8 @@ def _leaving_open(text: str, parameter: str) -> str:
     if start is None:
         return text
     (fixed,) = terms(start)
-    kept = {key: x for key, x in now.values.items() if key in fixed.values or key in REPETITION}
+    stay = {*fixed.values, *REPETITION, *WORD_PARAMETERS}
+    kept = {key: x for key, x in now.values.items() if key in stay}
     return str(Term(now.name, {**fixed.values, **kept}))
 
 
@@ -283,7 +304,8 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
     """Which mechanism, what to choose of it, and dials for all that stays fixed."""
     asked = family(text, parameter).parameter
     (term,) = terms(text)
-    name, numbers = term.name, term.values
+    name = term.name
+    numbers = {key: value for key, value in term.values.items() if key not in WORD_PARAMETERS}
     starts = {kind.name: next(iter(kind.families().values())) for kind in KINDS.values()}
     which = Select(
         "mechanism",
@@ -307,7 +329,8 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
         for key in REPETITION
         if key != asked
     ]
-    fixed = [ControlGroup("Fixed", tuple(own))] if own else []
+    held: tuple[Dial | Select, ...] = (*own, *word_selects("mechanism.0", term))
+    fixed = [ControlGroup("Fixed", held)] if held else []
     many = [ControlGroup("Composition and subsampling", tuple(often), folded=True)]
     if KINDS[name].composition:
         many = []

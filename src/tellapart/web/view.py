@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
-from tellapart.mechanisms.catalogue import Term, terms
+from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, unsaid
@@ -161,7 +161,8 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
         for name, given in values.items():
             key = name.removeprefix(f"{field}.{place}.")
             if key != name:
-                numbers[key] = _number(name, given, whole=False)
+                word = WORD_PARAMETERS.get(key)
+                numbers[key] = word.check(given) if word else _number(name, given, whole=False)
         said = {key: number for key, number in numbers.items() if number != unsaid(term.name, key)}
         mechanisms.append(Term(term.name, said))
     if changed == f"{field}.add" and values.get(changed):

@@ -250,6 +250,12 @@ def test_long_mechanisms_of_one_kind_are_numbered(run):
     assert f"  - gaussian: {first}\n  - gaussian 2: {second}\n" in out
 
 
+def test_an_infinite_epsilon_of_a_guarantee_is_explained(run):
+    _, out, _ = run("compare", "A=any:epsilon=4,delta=1e-6", "B=any:epsilon=3,delta=1e-4")
+    assert "B: the guarantee has δ = 0.0001 and says nothing at a smaller δ." in out
+    assert "A: the guarantee has" not in out
+
+
 def test_compare_says_who_leaks_more(run, parsed):
     names = ("any:epsilon=1", "laplace:epsilon=1", "gaussian:epsilon=1,delta=1e-5")
     _, out, _ = run("compare", *names)
@@ -671,3 +677,19 @@ def test_help_all_shows_every_option(run):
 def test_what_help_leaves_out_is_taken(parsed):
     found = parsed("risk", "laplace", "--epsilon", "1", "--rho-p", "0.2")
     assert found["prior"] == pytest.approx(1 / 1.8)
+
+
+def test_a_sampling_scheme_is_an_option_of_training(run, parsed):
+    options = ("--noise-multiplier", "1", "--sampling-rate", "0.1", "--steps", "10")
+    for word, scheme in (
+        ("fixed-size", ta.Sampling.WITHOUT_REPLACEMENT),
+        ("random-allocation", ta.Sampling.RANDOM_ALLOCATION),
+    ):
+        told = parsed("risk", "dpsgd", *options, "--scheme", word)
+        training = ta.dp_sgd(1, 0.1, 10, scheme=scheme)
+        (epsilon,) = (each for each in told["readings"] if each["key"] == "epsilon")
+        assert epsilon["value"] == training.curve().epsilon(1e-5)
+        assert told["mechanism"].endswith(f",scheme={word}")
+    code, _, err = run("risk", "dpsgd", *options, "--scheme", "shuffled")
+    assert code == 2
+    assert '"poisson", "fixed-size", "random-allocation"' in err

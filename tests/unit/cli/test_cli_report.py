@@ -62,8 +62,8 @@ def test_json_needs_no_page_and_writes_none(parsed, folder):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("report", "a page to write must be given, as in tellapart report laplace out.html"),
-        ("report laplace --epsilon 1", "a page to write must be given"),
+        ("report", "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"),
+        ("report laplace --epsilon 1", "PAGE must be given"),
         ("report laplace out.txt --epsilon 1", "path must end in .html, got 'out.txt'"),
         ("report laplace no/out.html --epsilon 1", "No such file or directory: no/out.html"),
         ("report laplce out.html --epsilon 1", "mechanism must be one of any, laplace"),
@@ -107,3 +107,14 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     examples = re.findall(r"^ +tellapart (report [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
     assert len(examples) == 4
     assert [run(one)[::2] for one in examples] == [(0, "")] * 4
+
+
+def test_a_report_has_the_name_that_people_use(run, folder):
+    line = "report gaussian:sigma=2 out.html --name 'Cardiology counts'"
+    _, out, _ = run(f"{line} --unit 'all visits of a patient'")
+    assert out.startswith("CLAIM: Cardiology counts, with no evidence")
+    written = (folder / "out.html").read_text()
+    assert "<h1>CLAIM: Cardiology counts" in written
+    assert "Gaussian(sigma=2.0)" in written
+    assert '<p class="warning">WARNING' in written
+    assert "(side:" not in written

@@ -9,7 +9,8 @@ import pytest
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.mechanisms.catalogue import KINDS, named_family, parse
+from tellapart.mechanisms.catalogue import KINDS, labelled, named_family, parse, terms
+from tellapart.mechanisms.subject import sampling_assumption
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,34 @@ def test_training_by_name_and_what_it_leaves_open():
 )
 def test_compositions_by_text(text, made):
     assert parse(text) == made
+
+
+DPSGD = "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000"
+
+
+@pytest.mark.parametrize(
+    ("word", "scheme"),
+    [
+        ("poisson", ta.Sampling.POISSON),
+        ("fixed-size", ta.Sampling.WITHOUT_REPLACEMENT),
+        ("random-allocation", ta.Sampling.RANDOM_ALLOCATION),
+    ],
+)
+def test_a_sampling_scheme_by_its_word(word, scheme):
+    training = ta.dp_sgd(1, 0.01, 1000, scheme=scheme)
+    assert parse(f"{DPSGD},scheme={word}") == parse(DPSGD, scheme=word) == training
+    (term,) = terms(f"{DPSGD},scheme={word}")
+    assert str(term) == f"{DPSGD},scheme={word}" == labelled(DPSGD, {"scheme": word})
+    family = named_family("dpsgd", sampling_rate=0.01, steps=1000, scheme=word)
+    assert family.parameter == "noise_multiplier"
+    assert family.make(1.0) == training
+
+
+def test_an_epoch_cut_short_is_random_allocation_still():
+    cut = ta.dp_sgd(1, 0.01, 1050, scheme=ta.Sampling.RANDOM_ALLOCATION)
+    said = sampling_assumption(cut)
+    assert "random allocation" in said
+    assert "Poisson" not in said
 
 
 def test_a_family_may_be_that_of_a_step():
@@ -192,3 +221,12 @@ def test_what_is_chosen_is_safe_and_the_next_double_is_not(name):
         at = family.make(rounded)
         curve = at.curve() if isinstance(at, ta.Mechanism) else at
         assert limit.excess(curve) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: parse(f"{DPSGD},scheme=shuffled"), lambda: parse(DPSGD, scheme="shuffled")]
+)
+def test_an_unknown_scheme_is_refused_with_those_that_are_known(call):
+    message = "scheme must be one of poisson, fixed-size, random-allocation, got 'shuffled'"
+    with pytest.raises(ta.InvalidArgument, match=f"^{message}$"):
+        call()

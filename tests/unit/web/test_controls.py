@@ -4,6 +4,7 @@ import pytest
 
 from tellapart import pictures
 from tellapart.drawing.record import Mark
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, PrivateSide
 from tellapart.web import controls
 from tellapart.web.controls import ControlGroup, Dial
@@ -114,3 +115,27 @@ def test_no_picture_cuts_the_corner_of_a_promise(kind):
     corner = 1 / (1 + 2.718281828459045**3)
     wanted = 1 - corner if kind == "precision" else corner
     assert min(abs(x - wanted) for x in drawing.traces[1].x) < 1e-12
+
+
+@pytest.mark.parametrize("path", ["/", "/choose"])
+def test_a_sampling_scheme_is_a_list_that_keeps_what_was_chosen(path):
+    view = VIEWS[path]
+    noise = "noise_multiplier=1," if path == "/" else ""
+    text = f"dpsgd:{noise}sampling_rate=0.01,steps=1000"
+    (offered,) = (
+        item
+        for item in flat(view.controls(view.read({"mechanism": text})))
+        if item.field == "mechanism.0.scheme"
+    )
+    assert isinstance(offered, controls.Select)
+    assert offered.value == "poisson"
+    assert [word for word, _ in offered.options] == ["poisson", "fixed-size", "random-allocation"]
+    turned = {"mechanism": text, "mechanism.0.scheme": "fixed-size"}
+    assert view.read(turned, "mechanism.0.scheme").mechanism == f"{text},scheme=fixed-size"
+    back = {"mechanism": f"{text},scheme=fixed-size", "mechanism.0.scheme": "poisson"}
+    assert view.read(back, "mechanism.0.scheme").mechanism == text
+
+
+def test_an_unknown_sampling_scheme_is_refused_by_name():
+    with pytest.raises(InvalidArgument, match=r"^scheme must be one of poisson, fixed-size"):
+        VIEWS["/"].read({"mechanism": "dpsgd:steps=1", "mechanism.0.scheme": "shuffled"})
