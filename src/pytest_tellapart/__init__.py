@@ -129,6 +129,10 @@ class _Session:
         shown = [probe for probe in self.probed if not (quiet and probe[1]["could_refute"])]
         for line in _lines(shown):
             terminalreporter.write_line(line)
+        hidden = len(self.probed) - len(shown)
+        if hidden:
+            what = "1 probe is" if hidden == 1 else f"{hidden:,} probes are"
+            terminalreporter.write_line(f"{what} not listed: leave out -q to see all")
         terminalreporter.write_line(_together([probe for _, probe in self.probed]))
 
 

@@ -14,9 +14,9 @@ from html import escape
 import numpy as np
 
 from tellapart import deadline
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.base import Design, Evidence
 from tellapart.audit.verdict import Verdict
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.comparison import Comparison
@@ -223,19 +223,17 @@ def _(verdict: Verdict) -> Card:
     if finding is not None:
         if finding.at is not None:
             fpr, tpr = finding.at
-            spots = (Spot(f"observed: FPR {fpr:.4g}, TPR {tpr:.4g}", fpr, tpr, Ink.EVIDENCE),)
-            allowed = fixed(float(claimed.tpr(fpr)), up=True)
-            rows.append(("FPR observed", Cell(f"{fpr:.4g}", strong=True)))
-            rows.append(("TPR observed", Cell(f"{tpr:.4g}", strong=True)))
-            rows.append(("TPR allowed there", Cell(f"≤ {allowed}", strong=True)))
-        chance = f"threshold after correction: {finding.level:.2g}"
-        rows.append(
-            (
-                "p-value",
-                Cell(f"≤ {finding.chance:g}", strong=True),
-                Cell(chance, quiet=True, left=True),
-            )
-        )
+            rates = tuple(zip(finding.rates, (short(rate, 4) for rate in finding.at), strict=True))
+            label = ", ".join(f"{name} {rate}" for name, rate in rates)
+            spots = (Spot(label, fpr, tpr, Ink.EVIDENCE),)
+            rows += [(name, Cell(rate, strong=True)) for name, rate in rates]
+            targets = verdict.evidence.design is Design.TARGETS
+            allowed = (claimed.symmetrised() if targets else claimed).tpr(fpr)
+            what = "success allowed there" if targets else "TPR allowed there"
+            rows.append((what, Cell(f"≤ {fixed(float(allowed), up=True)}", strong=True)))
+        said = f"≤ {short(finding.chance)}" if finding.computed else "below the level"
+        whose = finding.threshold if finding.computed else f"{short(finding.level, 2)}"
+        rows.append(("p-value", Cell(said, strong=True), Cell(whose, quiet=True, left=True)))
     rows.append((f"ε shown at δ = {verdict.delta:g}", *_bound(verdict.epsilon_lower())))
     lines += _evidence_lines(verdict.evidence)
     not_covered = "a leak that this attack does not see is not covered"
@@ -257,9 +255,8 @@ def _evidence_lines(evidence: Evidence) -> list[Trace]:
 
 def _bound(bound: LowerBound) -> tuple[Cell, Cell]:
     words = f"{100 * bound.confidence:.6g} % confidence, {bound.basis.value}"
-    return Cell(f"≥ {fixed(bound.value, up=False)}", strong=True), Cell(
-        words, quiet=True, left=True
-    )
+    words = words if bound.value else "nothing shown"
+    return Cell(bound.words, strong=True), Cell(words, quiet=True, left=True)
 
 
 @card.register

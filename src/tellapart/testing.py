@@ -12,9 +12,11 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.audit import Verdict, probe
 from tellapart.audit.verdict import describe
 from tellapart.curve.guarantees import guarantee
@@ -85,6 +87,11 @@ def assert_private(
         raise type(why)(f"{name}: {why}") from why.__cause__
     _record(about, begin, 2 * count, verdict)
     if verdict.refuted:
+        shared = (
+            f"Confidence: of the false alarm of {short(alarm)} the tests of independence have "
+            f"{short(_MISJUDGED)}, and this test the rest."
+        )
+        verdict = replace(verdict, remarks=(*verdict.remarks, shared))
         raise AssertionError(
             f"{name} is not private as claimed ({count:,} calls on each input).\n{verdict}\n"
             f"To see it again: {_again(key, count)}"

@@ -20,7 +20,7 @@ from tellapart.drawing.svg import svg, ticks
 from tellapart.worlds.frameworks import compare_frameworks
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'x'"
-SCORES = audit.Scores(members=range(50, 150), others=range(100))
+SCORES = audit.Scores(members=range(50, 150), non_members=range(100))
 EVIDENCE = audit.many_runs(SCORES)
 LIMITS = [choose.at_most(0.1, risk.advantage), choose.at_most(0.05, risk.tpr, fpr=0.01)]
 

@@ -68,7 +68,7 @@ def _one_sided(eps, record_max, cut):
 
 
 def _counts(fp, n_h0, tp, n_h1):
-    return Counts(accused_members=tp, members=n_h1, accused_others=fp, others=n_h0)
+    return Counts(true_positives=tp, members=n_h1, false_positives=fp, non_members=n_h0)
 
 
 def _success(curve, p):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -43,6 +44,15 @@ def fixed(value: float, up: bool) -> str:
     if abs(nearest - value) > 1e-12 * abs(value):
         nearest = to_decimals(value, 4, up) if plain else to_digits(value, 4, up)
     return f"{nearest:.4f}" if plain else f"{nearest:.3e}"
+
+
+def short(value: float, digits: int = 6) -> str:
+    """A number in at most so many digits, with no zeros before its exponent.
+
+    >>> short(1e-5), short(0.25), short(1 / 3, 2)
+    ('1e-5', '0.25', '0.33')
+    """
+    return re.sub(r"e([+-])0+", r"e\1", f"{value:.{digits}g}")
 
 
 _EXACT = 10**6

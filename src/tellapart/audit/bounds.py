@@ -89,10 +89,15 @@ class LowerBound:
     def __hash__(self) -> int:
         return hash(self.value)
 
+    @property
+    def words(self) -> str:
+        """The bound by itself, rounded down; 0 is no bound, and has no digits."""
+        return f"≥ {fixed(self.value, up=False)}" if self.value else "≥ 0"
+
     def __str__(self) -> str:
         kind = "credible" if self.basis is Basis.BAYESIAN else "confidence"
-        said = f"≥ {fixed(self.value, up=False)} ({percent(self.confidence)} {kind}, "
-        said += f"{self.basis.value}, {self.method}"
+        said = f"{self.words} ({'' if self.value else 'nothing shown, '}"
+        said += f"{percent(self.confidence)} {kind}, {self.basis.value}, {self.method}"
         if self.false_claims is not None:
             said += f", overclaims in {100 * self.false_claims:.2g} % of audits"
         return said + ")"

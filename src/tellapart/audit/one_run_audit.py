@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.solve import falling_root, first_whole
 from tellapart.audit.bounds import Basis, percent
+from tellapart.audit.counts.clopper_pearson import least_levels
 from tellapart.audit.counts.one_run_guesses import (
     MOST_CANARIES,
     Guesses,
@@ -24,7 +26,7 @@ from tellapart.audit.ledger import Entry, Ledger
 from tellapart.audit.methods import Guessing, Split
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import Unsupported
 
 # Every test of one number of guesses refutes from some number of right ones upwards.
@@ -170,14 +172,24 @@ def _finding(guessed: ChosenGuesses, claim: TradeoffCurve) -> Finding:
         f"{guessed.guesses_out:,} out, of {guessed.guesses.canaries:,} canaries)"
     )
     limit = f"up to {most:,} would not have refuted the claim"
-    return Finding(where, right / made, most / made, _at_most(guessed, claim), guessed.level, limit)
+    p, known = _at_most(guessed, claim), isinstance(claim, GuaranteeCurve | GaussianCurve)
+    shown, allowed = right / made, most / made
+    return Finding(where, shown, allowed, p, guessed.level, limit, computed=known)
 
 
 def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> float:
     """How likely so many right guesses are at most, for a claim that they refute."""
-    if isinstance(claim, GuaranteeCurve) and not guessed.read_off:
-        return p_value(guessed.guesses, claim.claimed_epsilon, claim.claimed_delta)
-    return guessed.level
+    if isinstance(claim, GuaranteeCurve):
+        return _p_value(guessed, claim.claimed_epsilon, claim.claimed_delta)
+
+    if not isinstance(claim, GaussianCurve):  # each level takes as long as the test itself
+        return guessed.level
+
+    # Every level that refutes exceeds the chance of so many right guesses: any of them will do.
+    def refutes(levels: Array) -> NDArray[np.bool_]:
+        return np.asarray(replace(guessed, level=float(levels)).refutes(claim))
+
+    return float(least_levels(refutes, np.array(guessed.level)))
 
 
 def _delta(guessed: ChosenGuesses, epsilon: float) -> float:

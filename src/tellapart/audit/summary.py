@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tellapart._numeric.text import fixed
 from tellapart.audit.attack_metrics import ABOUT_PPV, Metrics, attacked, why_no_epsilon
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence
@@ -298,7 +297,7 @@ def _row(what: str, bound: LowerBound) -> Shown:
     basis = bound.basis.value
     if bound.false_claims is not None:
         basis += f", overclaims in {100 * bound.false_claims:.2g} % of audits"
-    return Shown(what, bound.value, f"≥ {fixed(bound.value, up=False)}", basis)
+    return Shown(what, bound.value, bound.words, basis if bound.value else "nothing shown")
 
 
 def _against(scores: Scores | None) -> tuple[str, ...]:

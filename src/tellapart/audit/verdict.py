@@ -106,6 +106,8 @@ def _quieter(value: Any, factor: float) -> Any:
 REFUTES_NOTHING = "A Bayesian bound holds under its prior and cannot refute a claim."
 # Where the ε of a claim that names no δ is told, unless it has one at 0.
 _DEFAULT = 1e-5
+NOTHING_TESTED = "Nothing was tested."
+NOT_REFUTED = "Not refuted does not mean that the claim is true."
 # What counts as "would have been found".
 _SURE = 0.9
 # How surely samples must speak against a claim before more of them are promised anything: the
@@ -309,8 +311,9 @@ class Verdict(Plotted):
             lines.append(f"Strongest event: {telling}.")
         if self.evidence.about:
             lines.append(self.evidence.about)
-        if self.finding is None and not self.allows_all:
-            lines.append("Not refuted does not mean that the claim is true.")
+        if self.finding is None:
+            tested = self.could_refute and not self.allows_all
+            lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
         if not self.evidence.can_refute or self.allows_all:
@@ -334,9 +337,15 @@ class Verdict(Plotted):
         except (Unsupported, NotCertified) as error:
             return f"More samples: {error}."
         if needed is None:
-            return (
+            said = (
                 "More samples: these give no reason to expect a refutation from more; they do not "
                 f"refute the claim at {percent(1 - _HINT)} confidence either."
+            )
+            return f"{said} {self.evidence.more_calls}".rstrip()
+        if math.isinf(needed) and self.evidence.more_calls:
+            return (
+                "More samples: at the rates of the event chosen, more calls would not refute the "
+                f"claim. {self.evidence.more_calls}"
             )
         if math.isinf(needed):
             return (

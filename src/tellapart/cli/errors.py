@@ -33,8 +33,6 @@ _IN_TEXT = {
     "--repeated": "repeated=12",
     "--compositions": "repeated=12",
     "--sampled": "sampled=0.01",
-    "--group": "group=2",
-    "--group-size": "group=2",
 }
 _ARGUMENT = re.compile(r"^\w+(?= must )")
 _BUG = (

@@ -50,7 +50,8 @@ class AtomicCurve(TradeoffCurve):
             column.flags.writeable = False
 
     def _words(self) -> str:
-        return f"{len(self.losses)} atoms"
+        atoms = len(self.losses)
+        return f"{atoms} atom{'s' if atoms > 1 else ''}"
 
     def _mirrored(self) -> AtomicCurve:
         losses, absent, present = -self.losses[::-1], self.present[::-1], self.absent[::-1]

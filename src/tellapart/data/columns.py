@@ -231,9 +231,8 @@ def refuse_unread(
     """Refuse a column of runs that nobody asked for: it may say that scores are not independent."""
     if _RUN in there and _RUN not in wanted:
         raise BadScores(
-            f"{where} must not have {_a(what)} {_RUN!r} that is not read: name it as the column of "
-            f"runs ({_RUN}={_RUN!r}, or --{_RUN}-column {_RUN}), or rename it if it holds other "
-            "things"
+            f"{where} has {_a(what)} {_RUN!r}. If these are run ids, add --{_RUN}-column {_RUN}, "
+            f"in Python {_RUN}={_RUN!r} (independence is then checked); otherwise rename it"
         )
 
 

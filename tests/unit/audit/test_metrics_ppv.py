@@ -16,7 +16,7 @@ def ppv(tpr, fpr, prior):
 
 
 def test_at_a_settled_threshold_it_is_that_of_two_exact_intervals():
-    scores = audit.Scores(members=[1] * 60 + [0] * 40, others=[1] * 10 + [0] * 90)
+    scores = audit.Scores(members=[1] * 60 + [0] * 40, non_members=[1] * 10 + [0] * 90)
     seen = audit.metrics(scores, prior=0.01, threshold=0.5)
     low, high = (audit.intervals.clopper_pearson(k, 100, confidence=0.975) for k in (60, 10))
     told = seen.at_threshold.ppv
@@ -31,7 +31,9 @@ def test_coverage_at_a_settled_threshold_by_enumeration():
     bounds = np.empty((n + 1, m + 1, 2))
     for k in range(n + 1):
         for j in range(m + 1):
-            scores = audit.Scores(members=[1] * k + [0] * (n - k), others=[1] * j + [0] * (m - j))
+            scores = audit.Scores(
+                members=[1] * k + [0] * (n - k), non_members=[1] * j + [0] * (m - j)
+            )
             told = audit.metrics(scores, prior=prior, threshold=0.5, confidence=1 - level)
             bounds[k, j] = told.at_threshold.ppv.low, told.at_threshold.ppv.high
     for tpr, fpr in ((0.5, 0.1), (0.2, 0.2), (0.9, 0.01), (0.05, 0.6)):

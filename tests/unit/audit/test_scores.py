@@ -383,7 +383,8 @@ def test_members_spelt_like_truths_that_are_none_say_what_is_missing(member):
 def test_the_old_names_of_non_members_are_accepted(tmp_path):
     labels = {"member_runs": [1, 2], "member_groups": ["x", "y"]}
     new = Scores([1, 2], [0], non_member_runs=[3], non_member_groups=["x"], **labels)
-    old = Scores(members=[1, 2], others=[0], other_runs=[3], other_groups=["x"], **labels)
+    with pytest.warns(DeprecationWarning, match="= is non_member.*= since"):
+        old = Scores(members=[1, 2], others=[0], other_runs=[3], other_groups=["x"], **labels)
     assert repr(old) == repr(new)
     assert old.others is old.non_members
     assert old.other_runs is old.non_member_runs
@@ -398,10 +399,13 @@ def test_the_old_names_of_non_members_are_accepted(tmp_path):
 
 
 def test_the_old_names_of_counts_are_accepted():
-    old = Counts(accused_members=9, members=10, accused_others=1, others=20)
+    with pytest.warns(
+        DeprecationWarning, match="= is (true_positives|false_positives|non_members)= since"
+    ):
+        old = Counts(accused_members=9, members=10, accused_others=1, others=20)
     assert old == Counts(true_positives=9, members=10, false_positives=1, non_members=20)
     assert (old.accused_members, old.accused_others, old.others) == (9, 1, 20)
     published = {"precision": 0.9, "recall": 0.45, "members": 1000}
-    assert Counts.from_precision_recall(**published, others=1000) == (
-        Counts.from_precision_recall(**published, non_members=1000)
-    )
+    with pytest.warns(DeprecationWarning, match="others= is non_members= since"):
+        old = Counts.from_precision_recall(**published, others=1000)
+    assert old == Counts.from_precision_recall(**published, non_members=1000)

@@ -163,7 +163,8 @@ def test_a_threshold_that_was_fixed_beforehand(run):
         "audit few.npz --design many-runs --method fixed --threshold 9 --epsilon 0.1 -v"
     )
     assert code == 1
-    assert "  Where: score > 9: 66.7 % of members (20 of 30) against 0 % of non-members;" in out
+    assert "  Where: score > 9: 66.7 % of members (20 of 30) against 0 of 30 non-members" in out
+    assert "(0 %, observed); at an FPR of 1 in 30 the claim allows" in " ".join(out.split())
     assert "  - the event score > 9: 0.0375\n" in out
 
 

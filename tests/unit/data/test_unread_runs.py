@@ -8,7 +8,7 @@ from tellapart.audit import Scores
 from tellapart.cli import main
 
 ROWS = {"score": [0.5, -1.25, 2.0, 0.5], "member": [1, 0, 1, 0], "run": [0, 0, 1, 1]}
-UNREAD = "'run' that is not read: name it as the column of runs"
+UNREAD = r"'run'\. If these are run ids, add --run-column run, in Python run='run' "
 
 
 def written(kind, folder):

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 import tellapart as ta
 from tellapart import audit, choose, risk
 
-SCORES = audit.Scores(members=range(50, 150), others=range(100))
+SCORES = audit.Scores(members=range(50, 150), non_members=range(100))
 OBJECTS = {
     "curve": lambda: ta.Laplace(1).curve(),
     "mechanism": lambda: ta.Laplace(1),

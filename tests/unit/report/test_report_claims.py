@@ -19,7 +19,7 @@ from tellapart.report.checklist import Known, items
 from tellapart.report.model import Input
 
 DRAW = np.random.default_rng(8)
-SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), others=DRAW.normal(0, 1, 300))
+SCORES = audit.Scores(members=DRAW.normal(2, 1, 300), non_members=DRAW.normal(0, 1, 300))
 EVIDENCE = audit.many_runs(SCORES)
 REFUTED = audit.judge(ta.guarantee(0.5), EVIDENCE)
 STANDING = audit.judge(ta.Gaussian(0.4), EVIDENCE)

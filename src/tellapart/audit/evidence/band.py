@@ -33,7 +33,7 @@ class BandEvidence(CurveEvidence):
     method = Band.name
     design = Design.MANY_RUNS
 
-    def curve(self) -> AtomicCurve:
+    def _curve(self) -> AtomicCurve:
         return self.shown
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
@@ -49,7 +49,8 @@ class BandEvidence(CurveEvidence):
             f"and at most {100 * float(fpr[worst]):.3g} % of non-members"
         )
         level, at = self.ledger.level, (float(fpr[worst]), shown)
-        return Finding(where, shown, allowed, level, level, at=at)
+        names = ("FPR from above", "TPR from below")
+        return Finding(where, shown, allowed, level, level, at=at, rates=names, computed=False)
 
     def at_best(self) -> BandEvidence:
         """One threshold that flags every member and no non-member."""

@@ -6,7 +6,6 @@ claims, holds together with the confidence it states.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from scipy.special import ndtri
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.text import to_digits
+from tellapart._numeric.text import short, to_digits
 from tellapart._shown import Displayed
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
@@ -33,6 +32,8 @@ from tellapart.mechanisms.subject import Subject, curve_of
 Power = Callable[[TradeoffCurve], float]
 
 
+# How often an event happened, of how many, and of whom.
+Side = tuple[int, int, str]
 # A level of 0.05 is a rounding away from it, and should not be shown as 0.051.
 _ROUNDING = 1 - 1e-9
 
@@ -63,6 +64,9 @@ class Finding:
     level: float
     limit: str = ""  # what is allowed, where other words than a share say it
     at: tuple[float, float] | None = None  # (FPR, TPR) as observed, where the test has such rates
+    rates: tuple[str, str] = ("FPR observed", "TPR observed")  # what those two are
+    tests: int = 1  # how many tests the p-value and its level are of, together
+    computed: bool = True  # else the p-value is known to be below the level, and no more
 
     @property
     def chance(self) -> float:
@@ -81,8 +85,36 @@ class Finding:
     @property
     def significance(self) -> str:
         """The p-value beside its threshold, in words."""
-        exponent = re.sub(r"e([+-])0*", r"e\1", f"{self.chance:g}")
-        return f"p ≤ {exponent} (threshold after correction: {self.level:.2g})"
+        if not self.computed:
+            return f"p below the level {short(self.level, 2)} (not computed for this test)"
+        return f"p ≤ {short(self.chance)} ({self.threshold})"
+
+    @property
+    def threshold(self) -> str:
+        """The level that the p-value is held against, and whose it is."""
+        if self.tests > 1:
+            return f"of {self.tests} tests together, which share the level {short(self.level, 2)}"
+        return f"threshold after correction: {short(self.level, 2)}"
+
+
+def event_in_words(event: str, tested: Side, reference: Side, most: str = "") -> str:
+    """How often an event happened on either side; nothing here is a confidence limit."""
+    some, n, who = tested
+    few, m, whom = reference
+    return (
+        f"{event}: {_percent(some / n)} of {who} ({some:,} of {n:,}) "
+        f"against {most}{few:,} of {m:,} {whom} ({_percent(few / m)}, observed)"
+    )
+
+
+def limit_in_words(allowed: float, few: int, m: int, rate: str) -> str:
+    """What a claim allows at the observed rate; where nothing was observed, at one in so many."""
+    said = f"the claim allows {_percent(allowed)}"
+    return f"at exactly this {rate} {said}" if few else f"at an {rate} of 1 in {m:,} {said}"
+
+
+def _percent(share: float) -> str:
+    return f"{short(100 * share, 3)} %"
 
 
 def shown_corners(
@@ -135,6 +167,23 @@ class Evidence(Displayed, ABC):
     calls: int | None = None  # on each input, all of them; None where nothing was called
 
     @property
+    def held_out(self) -> int | None:
+        """How many calls on each input served to choose the event; None where none did."""
+        return None
+
+    @property
+    def more_calls(self) -> str:
+        """What more calls may do beside what they do to rates; nothing where none were made."""
+        if self.calls is None:
+            return ""
+        said = "With more calls the probe may choose another, rarer event"
+        if self.held_out is not None and self.held_out > 0:
+            said += (
+                f": events rarer than about 1 in {self.held_out:,} calls could not be chosen here"
+            )
+        return f"{said}."
+
+    @property
     def confidence(self) -> float:
         """The family-wise confidence: no true claim is refuted with at least this probability."""
         return 1 - self.ledger.level
@@ -171,7 +220,14 @@ class Evidence(Displayed, ABC):
         return self._finding(_promise(claim))
 
     def curve(self) -> TradeoffCurve:
-        """The attack shown: with this confidence the true curve lies nowhere above it."""
+        """The attack shown: with this confidence the true curve lies nowhere above it.
+
+        All its points hold at once, which costs each of them: of one ε `epsilon_lower` shows more.
+        """
+        sure = f"{self.design.value} at {percent(self.confidence)} confidence"
+        return self._curve().made_by(f"the attack shown by {sure}")
+
+    def _curve(self) -> TradeoffCurve:
         raise Unsupported(f"this evidence ({self.method}) shows no curve; use epsilon_lower")
 
     def telling(self, delta: float = 0.0) -> str:
@@ -240,19 +296,19 @@ class CurveEvidence(Evidence):
     """What is known is a curve from above; every answer is read off it."""
 
     @abstractmethod
-    def curve(self) -> AtomicCurve: ...
+    def _curve(self) -> AtomicCurve: ...
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        shown = self.curve()
+        shown = self._curve()
         return max(curve.epsilon(delta) for curve in (shown, shown.mirrored())), Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
-        shown = self.curve()
+        shown = self._curve()
         return max(curve.delta(epsilon) for curve in (shown, shown.mirrored())), Basis.EXACT
 
     def _mu(self) -> tuple[float, Basis]:
         # A convex curve first crosses a polygon at a corner.
-        fpr, fnr = self.curve().vertices()
+        fpr, fnr = self._curve().vertices()
         inside = (fpr > 0) & (fnr > 0) & (fpr < 1) & (fnr < 1)
         mus = -ndtri(fnr[inside]) - ndtri(fpr[inside])
         return max(float(np.max(mus, initial=0.0)), 0.0), Basis.EXACT

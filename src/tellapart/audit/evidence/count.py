@@ -25,7 +25,15 @@ from tellapart.audit.counts.clopper_pearson import (
 )
 from tellapart.audit.counts.credible import jeffreys_epsilon, joint_beta_epsilon
 from tellapart.audit.counts.exact_tails import Claim
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, shown_corners
+from tellapart.audit.evidence.base import (
+    Design,
+    Evidence,
+    Finding,
+    Power,
+    event_in_words,
+    limit_in_words,
+    shown_corners,
+)
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.thresholds import directions
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
@@ -57,6 +65,10 @@ class CountEvidence(Evidence):
     design: Design = Design.MANY_RUNS
     calls: int | None = None
     about: str = ""
+
+    @property
+    def held_out(self) -> int | None:
+        return None if self.calls is None else self.calls - self.counts.members
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
@@ -109,7 +121,9 @@ class CountEvidence(Evidence):
         allowed = float(roc(max(observed.fpr, 1 / observed.non_members)))
         p_value = min(p / (1 - CORNER), self._corner_p_value(claim))
         at, level = (self.counts.fpr, self.counts.tpr), self.ledger.level
-        return Finding(self.telling(), observed.tpr, allowed, p_value, level, at=at)
+        rate = "FNR" if self.clears else "FPR"
+        limit = limit_in_words(allowed, observed.false_positives, observed.non_members, rate)
+        return Finding(self.telling(), observed.tpr, allowed, p_value, level, limit, at, tests=2)
 
     def _corner_p_value(self, claim: TradeoffCurve) -> float:
         """The least level of which a share buys a corner outside the claim, up to the ledger's.
@@ -137,13 +151,10 @@ class CountEvidence(Evidence):
 
     def telling(self, delta: float = 0.0) -> str:
         observed = self._observed
-        return (
-            f"{self.event}: {100 * observed.tpr:.3g} % of {self.sides[0]} "
-            f"({observed.true_positives:,} of {observed.members:,}) "
-            f"against {100 * observed.fpr:.3g} % of {self.sides[1]}"
-        )
+        some, n, few, m = astuple(observed)
+        return event_in_words(self.event, (some, n, self.sides[0]), (few, m, self.sides[1]))
 
-    def curve(self) -> AtomicCurve:
+    def _curve(self) -> AtomicCurve:
         """One corner, its FPR from above and its TPR from below, with a share of the level."""
         fpr, tpr = (np.array(rate) for rate in self._corner(self.ledger.level))
         return shown_corners(tpr, fpr)

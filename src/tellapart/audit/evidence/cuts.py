@@ -18,7 +18,15 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit.counts.clopper_pearson import least_levels
-from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
+from tellapart.audit.evidence.base import (
+    CurveEvidence,
+    Design,
+    Finding,
+    Power,
+    event_in_words,
+    limit_in_words,
+    shown_corners,
+)
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve
@@ -53,10 +61,10 @@ class EventCounts:
 
     def __str__(self) -> str:
         who, whom = ("d1", "d0") if self.end is End.FLAG else ("d0", "d1")
-        share, other = self.happened / self.tested, self.against / self.reference
-        return (
-            f"{self.words}: {100 * share:.3g} % of outputs on {who} ({self.happened:,} of "
-            f"{self.tested:,}) against {100 * other:.3g} % of outputs on {whom}"
+        return event_in_words(
+            self.words,
+            (self.happened, self.tested, f"outputs on {who}"),
+            (self.against, self.reference, f"outputs on {whom}"),
         )
 
 
@@ -70,6 +78,10 @@ class CutEvidence(CurveEvidence):
     about: str = ""
     method = "thresholds fixed on held-out calls"
     design = Design.CALLS
+
+    @property
+    def held_out(self) -> int | None:
+        return None if self.calls is None else self.calls - self.cuts[0].tested
 
     @cached_property
     def _rates(self) -> tuple[Array, Array]:
@@ -85,7 +97,7 @@ class CutEvidence(CurveEvidence):
         )
         return shown, rate
 
-    def curve(self) -> AtomicCurve:
+    def _curve(self) -> AtomicCurve:
         return self._shown
 
     @cached_property
@@ -93,8 +105,8 @@ class CutEvidence(CurveEvidence):
         return shown_corners(*self._rates, np.array([cut.end is End.CLEAR for cut in self.cuts]))
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        share, rate = self._rates
-        allowed = self._allowed(claim, rate)
+        share, above = self._rates
+        allowed = self._allowed(claim, above)
         refuting = np.flatnonzero(share > allowed * (1 + _ROUNDING))
         if not refuting.size:
             return None
@@ -103,7 +115,9 @@ class CutEvidence(CurveEvidence):
         cut = self.cuts[worst]
         there = float(self._allowed(claim, self._observed)[worst])
         shown = cut.happened / cut.tested
-        return Finding(str(cut), shown, there, float(p[worst]), cut.level, at=cut.rates)
+        rate = "FPR" if cut.end is End.FLAG else "FNR"
+        limit = limit_in_words(there, cut.against, cut.reference, rate)
+        return Finding(str(cut), shown, there, float(p[worst]), cut.level, limit, cut.rates)
 
     def telling(self, delta: float = 0.0) -> str:
         share, rate = self._rates

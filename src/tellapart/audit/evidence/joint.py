@@ -44,8 +44,8 @@ class JointEvidence(Evidence):
             if (finding := part._finding(claim)) is not None
         )
 
-    def curve(self) -> AtomicCurve:
-        corners = [part.curve() for part in self.parts.values()]
+    def _curve(self) -> AtomicCurve:
+        corners = [part._curve() for part in self.parts.values()]
         if not all(isinstance(corner, AtomicCurve) for corner in corners):
             raise Unsupported("these audits show no common curve; ask each of them")
         each = [corner.vertices() for corner in corners if isinstance(corner, AtomicCurve)]

@@ -14,7 +14,14 @@ from tellapart._checks import Array
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import rank_test
 from tellapart.audit.counts.rank_test import ClaimFamily, RankCounts, RateCells, upper_p_values
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, shown_corners
+from tellapart.audit.evidence.base import (
+    Design,
+    Evidence,
+    Finding,
+    Power,
+    limit_in_words,
+    shown_corners,
+)
 from tellapart.audit.evidence.thresholds import TIES, End, Look, columns
 from tellapart.audit.ledger import Ledger
 from tellapart.curve.atomic import AtomicCurve
@@ -35,6 +42,10 @@ class RankEvidence(Evidence):
     design: Design = Design.MANY_RUNS
     calls: int | None = None
     about: str = ""
+
+    @property
+    def held_out(self) -> int | None:
+        return None if self.calls is None else self.calls - self.looks[0].tested
 
     @cached_property
     def _columns(self) -> RankCounts:
@@ -66,7 +77,8 @@ class RankEvidence(Evidence):
         shown = look.beyond / look.tested
         # What ties cost is in the p-value, so that the level is the ledger's.
         p_value, level = min(float(p[worst]) / (1 - TIES), 1.0), look.level / (1 - TIES)
-        return Finding(str(look), shown, allowed, p_value, level, at=look.rates)
+        limit = limit_in_words(allowed, look.rank, look.reference, look.rate)
+        return Finding(str(look), shown, allowed, p_value, level, limit, look.rates)
 
     def telling(self, delta: float = 0.0) -> str:
         _, best = rank_test.largest_refuted(
@@ -90,7 +102,7 @@ class RankEvidence(Evidence):
                 p_values[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
         return p_values
 
-    def curve(self) -> AtomicCurve:
+    def _curve(self) -> AtomicCurve:
         """The hull of one corner per look and share: FPR from above, TPR from below.
 
         Both limits of a corner fail with at most the look's level, and a look whose exact test

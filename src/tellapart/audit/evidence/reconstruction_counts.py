@@ -96,7 +96,7 @@ class ReconstructionEvidence(CurveEvidence):
             blind = f"{self.control[0]:,} of {self.control[1]:,} by the blind control"
         return f"{self.successes:,} of {self.trials:,} targets guessed right, against {blind}"
 
-    def curve(self) -> AtomicCurve:
+    def _curve(self) -> AtomicCurve:
         """One corner: the baseline from above in place of the FPR, the success from below."""
         level = self.ledger.level
         return shown_corners(np.array(self._success(level)), np.array(self._blind(level)))
@@ -134,7 +134,11 @@ class ReconstructionEvidence(CurveEvidence):
         blind, shown = self.baseline_upper, self.successes / self.trials
         allowed = float(roc.tpr(blind))
         limit = f"the claim allows a success of {100 * allowed:.3g} % at that baseline"
-        return Finding(self.telling(), shown, allowed, p, self.ledger.level, limit, (blind, shown))
+        names = ("baseline (given)", "success observed")
+        if self.control is not None:
+            names = ("baseline from above, by the control", names[1])
+        at, level = (blind, shown), self.ledger.level
+        return Finding(self.telling(), shown, allowed, p, level, limit, at, names)
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """For the best attack that a truth allows at this baseline, the control as observed."""

@@ -78,7 +78,8 @@ class WagerEvidence(Evidence):
             return None
         share = self.wager.seen.with_only / self.wager.seen.total
         limit = f"the e-value against the claim exceeds {1 / self.ledger.level:.3g}"
-        return Finding(self.telling(), share, 0.0, self.ledger.level, self.ledger.level, limit)
+        level = self.ledger.level
+        return Finding(self.telling(), share, 0.0, level, level, limit, computed=False)
 
     def telling(self, delta: float = 0.0) -> str:
         won, lost = self.wager.seen.with_only, self.wager.seen.without_only

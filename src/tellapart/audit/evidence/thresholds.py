@@ -15,6 +15,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.solve import first_wholes
 from tellapart.audit.counts.rank_test import RankCounts, epsilons, p_values
+from tellapart.audit.evidence.base import event_in_words
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.data.ranked import Ranked, Whole
 
@@ -65,15 +66,15 @@ class Look:
     def __str__(self) -> str:
         event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
         who, whom = self.sides if self.end is End.FLAG else self.sides[::-1]
-        share, against = self.beyond / self.tested, self.rank / self.reference
-        return (
-            f"{event}: {_percent(share)} of {who} "
-            f"({self.beyond:,} of {self.tested:,}) against at most {_percent(against)} of {whom}"
+        # The one whose score is the threshold does not lie beyond it, and is counted all the same.
+        return event_in_words(
+            event, (self.beyond, self.tested, who), (self.rank, self.reference, whom), "at most "
         )
 
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    @property
+    def rate(self) -> str:
+        """The name of the rate of the reference side."""
+        return "FPR" if self.end is End.FLAG else "FNR"
 
 
 def geometric_ranks(count: int) -> list[int]:

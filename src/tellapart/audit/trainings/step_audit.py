@@ -19,7 +19,7 @@ from tellapart.audit.evidence.joint import together
 from tellapart.audit.probing.calling.caller import asked_for
 from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.trainings.step_pairs import StepPair, StepSetting, family
-from tellapart.audit.verdict import Verdict, describe
+from tellapart.audit.verdict import NOT_REFUTED, NOTHING_TESTED, Verdict, describe
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -80,7 +80,8 @@ class StepAudit:
         if self.verdict.finding is not None:
             lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
         else:
-            lines.append("Not refuted does not mean that the claim is true.")
+            tested = self.verdict.could_refute and not self.verdict.allows_all
+            lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
         return "\n".join(lines)
 
 
