@@ -32,8 +32,9 @@ def test_one_that_breaks_it_fails_and_says_how():
     said = str(failure.value)
     assert said.startswith(
         "noisy_count.<locals>.count is not private as claimed (20,000 calls on each input).\n"
-        "REFUTED: the claim ε = 1, δ = 0, at 99.999902 % confidence\nWhere: output "
+        "REFUTED: the claim ε = 1, δ = 0, at 99.999902 % confidence\nLower bound: ε ≥ "
     )
+    assert "\nWhere: output " in said
     assert "seed=3" in said.splitlines()[-1]
     assert "samples=20000" in said.splitlines()[-1]
 

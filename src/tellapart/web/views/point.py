@@ -345,7 +345,7 @@ def _limits(sample: Sample, shown: LowerBound, delta: float) -> list[tuple[str, 
 
 VIEW = View(
     "/point",
-    "Point",
+    "Check an attack",
     "Is this attack possible, if the claim is true?",
     "An attack flags a share of the members (TPR) and a share of the non-members (FPR). A claim of "
     "privacy allows only some pairs of these rates: one outside proves it broken.",
