@@ -172,18 +172,20 @@ def _finding(guessed: ChosenGuesses, claim: TradeoffCurve) -> Finding:
         f"{guessed.guesses_out:,} out, of {guessed.guesses.canaries:,} canaries)"
     )
     limit = f"up to {most:,} would not have refuted the claim"
-    p, known = _at_most(guessed, claim), isinstance(claim, GuaranteeCurve | GaussianCurve)
+    known = isinstance(claim, GuaranteeCurve | GaussianCurve) and not guessed.read_off
+    p = _at_most(guessed, claim) if known else guessed.level
     shown, allowed = right / made, most / made
     return Finding(where, shown, allowed, p, guessed.level, limit, computed=known)
 
 
 def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> float:
-    """How likely so many right guesses are at most, for a claim that they refute."""
-    if isinstance(claim, GuaranteeCurve):
-        return _p_value(guessed, claim.claimed_epsilon, claim.claimed_delta)
+    """How likely so many right guesses are at most, for a claim that they refute.
 
-    if not isinstance(claim, GaussianCurve):  # each level takes as long as the test itself
-        return guessed.level
+    Not for other curves, where each level takes as long as the test itself, nor for a number of
+    guesses that was read off the output, which has no smaller p-value than its level.
+    """
+    if isinstance(claim, GuaranteeCurve):
+        return p_value(guessed.guesses, claim.claimed_epsilon, claim.claimed_delta)
 
     # Every level that refutes exceeds the chance of so many right guesses: any of them will do.
     def refutes(levels: Array) -> NDArray[np.bool_]:

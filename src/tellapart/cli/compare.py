@@ -162,7 +162,7 @@ def _table(console: Console, rows: Sequence[Gain]) -> None:
         first = "deployment" if level == depth - 1 else ""
         console.print(Text(_beside(first, room, parts, widths), style="bold"))
     blind = [each.columns[0] for each in rows[0].readings]
-    console.print(Text(_beside("baseline: without any output", room, blind, widths)))
+    console.print(Text(_beside("without the output", room, blind, widths)))
     for row, values in zip(rows, cells, strict=True):
         first, *rest = textwrap.wrap(row.name, room) or [""]
         console.print(Text(_beside(first, room, values, widths), style="bold"))

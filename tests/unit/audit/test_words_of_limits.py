@@ -57,7 +57,7 @@ def test_a_p_value_that_is_not_computed_says_so():
 def test_a_curve_of_evidence_says_at_which_confidence_it_holds():
     curve = audit.many_runs(SCORES, confidence=0.9).curve()
     words = "the attack shown by many runs at 90 % confidence"
-    assert repr(curve) == f"<curve of {words}, upper bound>"
+    assert repr(curve) == f"<curve of {words}, attack (f from above)>"
     assert words in curve.mirrored().label
     assert words in card(curve).title
 

@@ -32,7 +32,7 @@ def test_named_deployments_with_their_units_curators_and_caveats(run):
     code, out, err = run("compare --deployments emojis broadband --prior 0.1")
     assert (code, err) == (0, "")
     assert out.startswith("Risk for one unit of privacy  prior 0.1, from least to most\n")
-    assert "baseline: without any output 0 0.0100 0.1000" in unwrapped(out)
+    assert "without the output 0 0.0100 0.1000" in unwrapped(out)
     first, second = out.index("Broadband Coverage"), out.index("Popular Emojis")
     assert first < second
     assert "    Apple 2017: ε = 4 for one event; local; Pending\n" in out

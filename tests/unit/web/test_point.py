@@ -205,7 +205,7 @@ def test_every_picture_has_the_point_where_it_can_be_dragged() -> None:
     for picture in ("roc", "roc-log"):
         drawing = shown(picture=picture).drawing
         assert drawing is not None
-        assert drawing.y.label == "members found (TPR)"
+        assert drawing.y.label == "true-positive rate (TPR)"
         assert drawing.spots[0].drags == ("fpr", "tpr")
         assert drawing.x.log == (picture == "roc-log")
 

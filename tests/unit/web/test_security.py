@@ -464,7 +464,7 @@ def test_a_bug_in_a_view_is_told_in_a_line_and_logged_once(client, monkeypatch, 
     said = ask(client, {"view": "/audit", "values": {}})
     assert (said.status_code, len(said.text.splitlines())) == (500, 1)
     assert "secret" not in said.text
-    assert "bug of ours" in said.text
+    assert "a bug in tellapart" in said.text
     (logged,) = caplog.records
     assert "secret" in str(logged.exc_info)
 

@@ -114,7 +114,7 @@ def test_turned_scores_with_the_other_direction_are_the_same_audit(method):
 
 @each_but_split
 def test_looking_both_ways_costs_as_much_as_half_the_level(method):
-    """Nothing is to be seen the wrong way, so that both ways show what one does for half."""
+    """Nothing is to be seen the wrong way, so that both directions show what one does for half."""
     both, one = _audit(method, EITHER), _audit(method, confidence=0.975)
     assert both.confidence == pytest.approx(0.95)
     assert both.epsilon_lower().value == pytest.approx(one.epsilon_lower().value, rel=1e-6)
@@ -136,5 +136,5 @@ def test_a_belief_looks_the_way_it_is_told(prior, orientation):
     for delta in (0.0, 0.05):
         assert found.epsilon_lower(delta) == bound(counts, delta=delta, confidence=0.9)
         assert found.epsilon_lower(delta).basis is Basis.BAYESIAN
-    with pytest.raises(ta.Unsupported, match="both ways"):
+    with pytest.raises(ta.Unsupported, match="both directions"):
         audit.many_runs(audit.Scores(members, others, EITHER), method=audit.Credible(-1.0, prior))

@@ -63,7 +63,7 @@ def test_it_says_what_more_models_would_show():
     line = next(one for one in verdict.reasons() if one.startswith("More models would show"))
     assert f"4 times as many (1,600) about {more:.3g}" in line
     assert line in str(verdict)
-    assert "a second look" in line
+    assert "a further test" in line
 
 
 def test_a_prior_that_is_not_a_half_is_sound_too():
