@@ -250,7 +250,7 @@ def test_a_warning_that_is_an_error_here_is_named():
         warnings.warn("look out", stacklevel=1)
         return len(data)
 
-    with pytest.raises(ta.InvalidArgument, match="the first one raises UserWarning: look out"):
+    with pytest.raises(ta.InvalidArgument, match="raised on every call: UserWarning: look out"):
         assert_private(warns, WITHOUT, WITH, epsilon=1, samples=40)
 
 

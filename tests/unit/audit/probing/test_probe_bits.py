@@ -97,7 +97,7 @@ def test_a_sampler_may_explain_one_input_alone():
     found = bits(one.mechanism, *one.pairs[0], claim=one.claim, centres=(0.0, 1.0), scale=1.0)
     assert found.refuted
     assert found.epsilon_lower().value > 4
-    assert "around 0, taken as the answer on d0" in found.finding.where
+    assert "around 0, the answer assumed on d0" in found.finding.where
 
 
 def test_noise_divided_by_epsilon_is_caught():

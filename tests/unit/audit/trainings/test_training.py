@@ -219,7 +219,7 @@ def test_the_target_that_leaks_is_found_on_models_that_are_not_counted():
     assert "About example 6, one of 10 targets: chosen on the first 120 models" in found.about
     assert found.refutes(CLAIM)
     assert all(look.reference + look.tested == 280 for look in found.looks)
-    assert any("chosen on 120 models that are not counted" in one for one in found.ledger.free)
+    assert any("120 held-out models" in one for one in found.ledger.free)
     assert found.ledger.level == pytest.approx(0.05)
 
 
