@@ -49,7 +49,7 @@ def test_units_head_their_groups_and_promises_stand_beside_their_marks():
 
 def test_the_picture_says_at_most():
     figure = plot.deployments(ROWS)
-    assert figure.axes[0].get_xlabel().endswith("at most")
+    assert figure.axes[0].get_xlabel().startswith("membership advantage, max (TPR − FPR)")
     assert "local model: at most this" in legend(figure)
     assert "central model: at most this" not in legend(figure)  # none is drawn
 

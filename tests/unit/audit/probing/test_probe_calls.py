@@ -295,4 +295,4 @@ def test_ranks_of_calls_say_what_they_are_about():
     scores = audit.Scores(members=range(5, 95), non_members=range(90))
     found = of_calls(at_ranks(scores, 0.05), 100, "A word.")
     assert (found.about, found.calls) == ("A word.", 100)
-    assert any("made on 10 calls on each input" in one for one in found.ledger.free)
+    assert any("chosen on 10 held-out calls on each input" in one for one in found.ledger.free)

@@ -109,7 +109,7 @@ def test_counts_are_those_of_the_outputs(monkeypatch):
             for one in (absent, present)
         ]
         happened = [np.count_nonzero(one == (words == cut.words)) for one in there]
-        tested, against = happened[::-1] if cut.end is End.ACCUSE else happened
+        tested, against = happened[::-1] if cut.end is End.FLAG else happened
         # Words round their threshold to six digits.
         assert (cut.happened, cut.against) == pytest.approx((tested, against), abs=2)
         assert cut.tested == cut.reference == SAMPLES - aside

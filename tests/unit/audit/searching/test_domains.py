@@ -88,7 +88,7 @@ def test_one_answer_is_a_number():
     assert {min(one, two) for one, two in pairs} >= {0, 29}
 
 
-@pytest.mark.parametrize("neighbours", list(ta.Neighbours))
+@pytest.mark.parametrize("neighbours", [ta.Neighbours.ADD_REMOVE, REPLACE])
 @pytest.mark.parametrize("rows", [(0, 4), (1, 5), (3, 9)])
 def test_lists_differ_in_one_record(neighbours, rows):
     domain = Numbers(-1.0, 2.0, rows=rows, neighbours=neighbours)
