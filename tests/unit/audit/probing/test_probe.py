@@ -317,7 +317,9 @@ def test_a_true_claim_is_given_up_early_and_seldom_refuted():
 
 def test_bets_speak_of_their_own_claim_alone():
     verdict = probe(laplace(0.5), until_decided=True)
-    with pytest.raises(ta.Unsupported, match=r"^this sequential test was of the claim ε = 1, δ = 0 alone"):
+    with pytest.raises(
+        ta.Unsupported, match=r"^this sequential test was of the claim ε = 1, δ = 0 alone"
+    ):
         verdict.evidence.refutes(ta.guarantee(epsilon=2))
     with pytest.raises(ta.Unsupported, match=r"^this sequential test bounds ε at δ = 0 alone"):
         verdict.epsilon_lower(delta=0.1)
