@@ -41,7 +41,7 @@ def test_a_file_is_judged_once_its_design_is_said_and_its_code_says_the_same(
     screen = visit().open("/audit")
     assert screen.headline == "No scores yet"
     drop(screen, "mine.csv", GOOD)
-    assert screen.headline == "NO VERDICT: say how the scores were made"
+    assert screen.headline == "NO VERDICT: choose the experimental design"
     assert (screen.url, screen.page.locator("#answer .take").count()) == ("/audit", 0)
     assert "REFUTED" not in screen.said
     assert Axe().run(screen.page).response["violations"] == []

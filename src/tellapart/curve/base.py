@@ -118,7 +118,7 @@ class TradeoffCurve(Plotted, ABC):
         """The same curve, said to bound every attack on such neighbours; without an order, in both.
 
         >>> import tellapart as ta
-        >>> pair = ta.from_pmfs(absent=[0.9, 0.1], present=[0.8, 0.2])
+        >>> pair = ta.from_pmfs([0.9, 0.1], [0.8, 0.2])
         >>> known = pair.stated(ta.Neighbours.ADD_REMOVE, ta.Order.PRESENT)
         >>> known.order, known.mirrored().order
         (<Order.PRESENT: 'present'>, <Order.ABSENT: 'absent'>)
@@ -279,7 +279,7 @@ class TradeoffCurve(Plotted, ABC):
 
         >>> import tellapart as ta
         >>> print(ta.Laplace.with_epsilon(1).curve().gdp())
-        μ = 1.0301 for FPR and FNR from 1e-06 on, regret 0.0003
+        μ = 1.0301 for FPR and FNR from 1e-06 on, regret 0.0371
         """
         # Imported here: what it promises is itself a curve, built on this class.
         from tellapart.curve.gdp import summarise

@@ -59,7 +59,7 @@ def to_json(curve: TradeoffCurve) -> str:
     """A curve as text that `from_json` turns back into the same curve, bit for bit.
 
     >>> from_json(to_json(LaplaceCurve(1.0)))
-    LaplaceCurve(shift=1.0, bound=<Bound.EXACT: 'exact'>)
+    <curve of LaplaceCurve(shift=1.0), exact>
     """
     check_curve(curve=curve)
     return json.dumps({"tellapart_curve": _FORMAT, **_pack(curve)}, allow_nan=False)
