@@ -174,7 +174,7 @@ def test_all_pictures_and_what_a_pointer_reads_off_them(visit):
         assert asked(screen).get("picture", "roc") == kind
         drawn.add(tuple(screen.lines.values()))
         legend = screen.page.locator("#picture .legend li")
-        spot = [] if kind == "precision" else ["this attacker, at FPR 0.01"]
+        spot = [] if kind == "precision" else ["this attack, at FPR 0.01"]
         assert legend.all_inner_texts() == ["guessing", "gaussian:sigma=1", *spot]
         box = screen.page.locator("#picture svg[role=img]").bounding_box()
         screen.page.mouse.move(box["x"] + 0.43 * box["width"], box["y"] + box["height"] / 2)
@@ -186,7 +186,7 @@ def test_all_pictures_and_what_a_pointer_reads_off_them(visit):
         # Two numbers of three digits, on the line as it is drawn.
         assert value == pytest.approx(float(truths[kind](place)), rel=0.01)
         screen.page.mouse.move(box["x"], box["y"] - 5)
-        spot = [] if kind == "precision" else ["this attacker, at FPR 0.01"]
+        spot = [] if kind == "precision" else ["this attack, at FPR 0.01"]
         assert legend.all_inner_texts() == ["guessing", "gaussian:sigma=1", *spot]
     assert len(drawn) == len(KINDS)
 
