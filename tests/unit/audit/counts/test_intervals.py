@@ -58,8 +58,8 @@ FPR = np.concatenate([[0, 1e-6, 1e-4], np.linspace(0.002, 1, 500)])
         (partial(berger_boos_epsilon, ranking=Ranking.BOX), 6, 4, 0.05, 0.9),
     ],
 )
-def test_exact_methods_keep_their_level(method, members, others, delta, confidence):
-    bounds = _all(method, members, others, delta=delta, confidence=confidence)
+def test_exact_methods_keep_their_level(method, members, non_members, delta, confidence):
+    bounds = _all(method, members, non_members, delta=delta, confidence=confidence)
     assert bounds.max() > 0.2
     worst = 0.0
     for truth in _truths(bounds):
