@@ -40,13 +40,14 @@ from tellapart.cli.options import (
     option_of,
     refuse_half_asked,
 )
-from tellapart.cli.risk import Mechanism, reading_record
+from tellapart.cli.risk import Mechanism, attack_words, reading_record
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import (
     Subject,
     answer_error,
+    attacked,
     curve_of,
     sampling_assumption,
     scope,
@@ -136,6 +137,8 @@ def choose(
         others = risk.summary(curve_of(subject), delta=deltas.every, **about)
         spent = cost(family, asked, [value * factor for factor in AROUND])
         anyone = for_any_mechanism(family, asked, promised)
+        attack = attacked(subject, deltas.first)
+        reached = () if attack is None else risk.summary(attack, delta=deltas.every, **about)
     setting = configured(family, value)
     readings = deltas.marked(others)
 
@@ -148,6 +151,8 @@ def choose(
             terminal.line(console, sentence)
         if sampling := sampling_assumption(subject):
             terminal.line(console, sampling)
+        if reached:
+            terminal.line(console, attack_words(deltas, reached))
         at = [row.parameter for row in spent.rows].index(value)
         if (off := spent.rows[at]).margin is not None:
             terminal.line(console, _accuracy(off))
@@ -186,6 +191,7 @@ def choose(
         ],
         "prior": prior,
         "readings": [reading_record(reading) for reading in others],
+        **({"attack": [reading_record(reading) for reading in reached]} if reached else {}),
         "frontier": [
             {
                 "value": row.parameter,
