@@ -395,8 +395,11 @@ class Feasibility:
 
     def __str__(self) -> str:
         if self.kept and self.furthest is not None:
-            low, high = sorted((self.choice.parameter, self.furthest))
-            return f"feasible from {to_digits(low, 6, True):.6g} to {to_digits(high, 6, False):.6g}"
+            down = self.choice.rounds_down
+            # The far end is known to nine digits: what misses a short number by less is that.
+            far = self.furthest * (1 + 2 * (-_RESOLVED if down else _RESOLVED))
+            ends = to_digits(self.choice.parameter, 6, not down), to_digits(far, 6, down)
+            return f"feasible from {min(ends):.6g} to {max(ends):.6g}"
         said = "; ".join(f"{risk} clashes with {utility}" for risk, utility in self.clashes)
         return f"infeasible: {said}"
 
