@@ -336,6 +336,7 @@ def audit(
     answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
     stated = any(value is not None for value in asdict(knowledge).values())
     prior = knowledge.prior_inside() if stated else None
+    result: AuditResult
     if design is None:
         with terminal.working("testing"):
             result = _held_against(claim, name, counts.evidence(looking.confidence))
