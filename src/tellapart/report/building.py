@@ -164,6 +164,7 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
 def _judged(summary: AuditSummary, verdict: Verdict, made: Made, filed: _Filed) -> Report:
     reading, unread = _read(verdict.claim, filed.options)
     curve = curve_of(verdict.claim) if reading is None else reading.curve
+    curve = verdict.evidence.held_against(curve)
     report = replace(
         _short(summary.adding(*unread), made),
         curves=curve_points.traced(verdict.evidence, None if unread else curve),

@@ -151,6 +151,11 @@ class Report(Displayed):
         return self.summary is not None and self.summary.bayesian
 
     @property
+    def samples(self) -> str:
+        """What an audit looked at: scores, outputs or guesses."""
+        return "scores" if self.summary is None else self.summary.samples
+
+    @property
     def counted(self) -> str:
         """How many samples there were, in words; nothing where nobody said."""
         return "" if self.summary is None else self.summary.counted
