@@ -194,7 +194,7 @@ def guess(curve: TradeoffCurve, *, values: int) -> SuccessBound:
     0.232
     """
     k = _checks.whole(2, values=values)
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     if curve.neighbours is not Neighbours.REPLACE:
         known = "of unknown neighbours" if curve.neighbours is None else f"of {curve.neighbours}"
         raise Unsupported(
@@ -265,7 +265,7 @@ def singling_out(curve: TradeoffCurve, *, weight: float, people: int) -> Success
     """
     w = _checks.inside_unit(weight=weight)
     n = _checks.whole(1, 10**15, people=people)
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     with np.errstate(all="ignore"):
         each = float(_raised(reference._tpr(np.asarray(w)), np.asarray(w)))
     words = (
@@ -299,7 +299,7 @@ def extra_cost(
     for chance, price in zip(chances, prices, strict=True):
         _checks.inside_unit(**{"chance in costs": chance})
         _checks.finite_at_least_zero(**{"cost in costs": price})
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     with np.errstate(all="ignore"):
         # Where the curve has slope −1, TPR − FPR is largest: the advantage.
         peak = float(reference._rates(np.zeros(()))[0])
@@ -393,8 +393,17 @@ def blind_singling_out(*, weight: float, people: int) -> float:
 # -- the bound ------------------------------------------------------------------------------
 
 
-def _reference(curve: TradeoffCurve) -> TradeoffCurve:
-    """The curve of a law that does not depend on the record against any that does."""
+def reference_curve(curve: TradeoffCurve) -> TradeoffCurve:
+    """The curve that bounds guesses about a record: h0 cannot depend on it, h1 may.
+
+    With neighbours of which one lacks the record (or has it zeroed out) that is h0 = absent; else
+    what holds for both orders.
+
+    >>> import tellapart as ta
+    >>> trained = ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=10)
+    >>> reference_curve(trained.curve()).order
+    <Order.PRESENT: 'present'>
+    """
     check_curve(curve=curve)
     if curve.bound is Bound.UPPER:
         raise Unsupported(
@@ -412,7 +421,7 @@ def _reference(curve: TradeoffCurve) -> TradeoffCurve:
 
 
 def _inferred(curve: TradeoffCurve, baseline: Array, words: str) -> SuccessBound | Array:
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     with np.errstate(all="ignore"):
         bound = shaped(_raised(reference._tpr(baseline), baseline), baseline)
     if isinstance(bound, float):
