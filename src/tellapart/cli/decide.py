@@ -180,7 +180,7 @@ def _protected(answer: Answer) -> str:
 
 
 def _limit_cells(answer: Answer) -> list[tuple[str, ...]]:
-    head = ("risk", "without the output", "with it", "limit", f"{answer.parameter} if alone", "")
+    head = ("risk", "without the output", "with it", "limit", f"{answer.parameter} if alone")
     return [head, *(_limit_row(limit) for limit in answer.limits)]
 
 
@@ -191,13 +191,12 @@ def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
         blind,
         achieved,
         f"{'≥' if limit.asked.least else '≤'} {limit.asked.bound:g}",
-        "any" if limit.alone is None else f"{limit.alone:.10g}",
-        "binding" * limit.binding,
+        ("any" if limit.alone is None else f"{limit.alone:.10g}") + " (binding)" * limit.binding,
     )
 
 
 def _nearby_cells(answer: Answer) -> list[tuple[str, ...]]:
-    head = (answer.parameter, "ε", *(f"{x.attacker}: {x.asked.label}" for x in answer.limits), "")
+    head = (answer.parameter, "ε", *(f"limit[{limit.place}]" for limit in answer.limits), "")
     rows = [
         (
             f"{near.value:.6g}",

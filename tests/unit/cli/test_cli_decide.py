@@ -41,7 +41,7 @@ def test_a_file_is_begun_answered_and_checked(run, folder):
     assert first == "sigma = 2.6186  for gaussian:sensitivity=1; ε at δ = 6.94444e-9 ≤ 2.0534"
     assert "  Binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02." in rest
     row = next(line for line in rest if line.startswith("  an insurer: PPV at FPR 0.001"))
-    assert row.split()[-6:] == ["≈", "0.0200", "≤", "0.02", "2.6186", "binding"]
+    assert row.split()[-6:] == ["≈", "0.0200", "≤", "0.02", "2.6186", "(binding)"]
     assert "0.0060" in row
     code, out, err = run("decide --check --today 2027-11-17")
     assert (code, err) == (0, "")
