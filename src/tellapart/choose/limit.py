@@ -82,8 +82,12 @@ class Limit:
         known = next((m for m in MEASURES.values() if m.function is self.measure), None)
         if known is None:
             return self.name
-        usual = {argument.key: argument.default for argument in known.arguments}
-        return known.name.format(**(usual | dict(self.arguments)))
+        given = dict(self.arguments)  # by the function's keywords, which may not be the keys
+        about = {
+            argument.key: given.get(argument.keyword or argument.key, argument.default)
+            for argument in known.arguments
+        }
+        return known.name.format(**about)
 
     def beside(self, value: float) -> tuple[str, str]:
         """A value of the risk and the limit, in as many digits as tell them apart."""

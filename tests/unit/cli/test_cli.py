@@ -20,7 +20,10 @@ from tellapart.cli import main
 from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
 
-ALL = "risk, choose, compare, region, audit, probe, report, frameworks, noise, explore, reproduce"
+ALL = (
+    "risk, choose, decide, compare, region, audit, probe, report, frameworks, noise, explore, "
+    "reproduce"
+)
 
 
 @pytest.fixture
