@@ -35,7 +35,8 @@ class View(Generic[State]):
 
     ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
     ``settle`` makes values agree that depend on each other, given which of them changed. A view
-    that ``takes_file`` is given what was dropped, or None, beside its state.
+    that ``takes_file`` is given what was dropped, or None, beside its state; one that can ``load``
+    a file has values from it, and forgets it.
     """
 
     path: str
@@ -48,6 +49,7 @@ class View(Generic[State]):
     report: Callable[..., Report] | None = None
     mechanisms: tuple[str, ...] = ()
     takes_file: bool = False
+    load: Callable[[Dropped], Mapping[str, Any]] | None = None
     settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
 
     def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
@@ -66,6 +68,13 @@ class View(Generic[State]):
 
 # Nobody types more into a field than this; a URL that does is no view of ours.
 _LONGEST = 2_000
+
+
+class Packed(str):
+    """A text that a page packs, and that may be longer than what people type."""
+
+    __slots__ = ()
+    longest = 40_000
 
 
 def from_query(query: str) -> dict[str, str]:
@@ -111,12 +120,12 @@ def _text(value: Any) -> str:
 
 def _value(name: str, given: Any, wanted: Any) -> Any:
     if isinstance(given, str):
-        _typed(name, given)
+        _typed(name, given, Packed.longest if wanted is Packed else _LONGEST)
     if wanted is bool:
         if given not in (True, False, "yes", "no"):
             _checks.refuse(name, "be yes or no", given)
         return given is True or given == "yes"
-    if wanted is str:
+    if wanted in (str, Packed):
         return str(given)
     if wanted in (int, float):
         return _number(name, given, whole=wanted is int)
@@ -125,9 +134,9 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     return tuple(line for line in str(given).split("\n") if line)
 
 
-def _typed(name: str, given: str) -> None:
-    if len(given) > _LONGEST:
-        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+def _typed(name: str, given: str, longest: int) -> None:
+    if len(given) > longest:
+        _checks.refuse(name, f"have at most {longest:,} letters", f"{given[:40]}…")
     try:
         given.encode()
     except UnicodeEncodeError:  # half of a letter, which no URL can hold
