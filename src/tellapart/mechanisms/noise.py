@@ -21,6 +21,7 @@ from tellapart.mechanisms.laws import (
     LaplaceLaw,
     NoiseLaw,
     TruncatedLaplaceLaw,
+    missed,
 )
 from tellapart.mechanisms.neyman_pearson import (
     LaplaceVectorTest,
@@ -54,13 +55,15 @@ class AdditiveNoise(EpsilonAtDelta):
         """How far the noisy answer usually lies from the true one (standard deviation)."""
         return self.noise.deviation()
 
-    def margin(self, coverage: float = 0.95) -> float:
+    def margin(self, coverage: float = 0.95, cells: int = 1) -> float:
         """How far the noisy answer lies from the true one at most, this share of the time.
+
+        Of so many ``cells`` with independent noise, how far the one lies that is furthest off.
 
         >>> round(Laplace.with_epsilon(1).margin(0.95), 4)
         2.9957
         """
-        tail = (1 - _checks.inside_unit(coverage=coverage)) / 2
+        tail = missed(coverage, cells) / 2
         if math.isinf(self.deviation()):
             return math.inf
         with np.errstate(all="ignore"):

@@ -28,15 +28,8 @@ class NoisyAnswer(Protocol):
     def deviation(self) -> float:
         """How far the noisy answer usually lies from the true one (standard deviation)."""
 
-    def margin(self, coverage: float = 0.95) -> float:
-        """How far the noisy answer lies from the true one at most, this share of the time."""
-
-
-def answer_error(subject: object) -> tuple[float | None, float | None]:
-    """How far off an answer is: its deviation, and ± what 95 % lie within; None for no number."""
-    if isinstance(subject, NoisyAnswer):
-        return subject.deviation(), subject.margin(0.95)
-    return None, None
+    def margin(self, coverage: float = 0.95, cells: int = 1) -> float:
+        """How far the furthest of so many noisy answers is off at most, this share of the time."""
 
 
 def curve_of(subject: Subject, name: str = "subject") -> TradeoffCurve:
