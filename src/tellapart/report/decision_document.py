@@ -12,20 +12,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tellapart import _checks, deployments
 from tellapart import decision as decisions
 from tellapart._numeric.text import as_json, fixed, short
+from tellapart.choose.utility import AnswerError, answer_error, noise_error
 from tellapart.data import sources
 from tellapart.decision.consistency import questions
 from tellapart.decision.solving import AlternativeAnswer, Answer, LimitAnswer
 from tellapart.drawing.icons import IconArray
 from tellapart.drawing.record import Ink
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
-from tellapart.mechanisms.subject import answer_error
 from tellapart.report.building import versions
 from tellapart.report.meaning import assumptions, beside_baseline, certified
 from tellapart.report.model import Made, Risk
@@ -35,7 +35,7 @@ from tellapart.risk.sentences import CountedRisk, counted, rare_outputs
 # Of more people than this a dot stands for several.
 _DOTS = 1_000
 # As many published deployments as a reader compares.
-_MOST, _FEW = 6, 4
+_MOST = 6
 _MONTHS = [
     "January",
     "February",
@@ -104,12 +104,12 @@ class DeploymentRow:
 
 @dataclass(frozen=True)
 class Comparable:
-    """Published deployments about the same unit of privacy, and apart from them a few others."""
+    """Published deployments about the same kind of unit of privacy, and apart from them others."""
 
     unit: str
     fpr: float
     same: tuple[DeploymentRow, ...]
-    other: tuple[DeploymentRow, ...]
+    other: tuple[str, ...]
     source: str
     caveats: tuple[str, ...]
 
@@ -195,8 +195,6 @@ class DecisionDocument:
     picture: PeoplePicture | None
     noise: str
     setting: str
-    binding: str
-    binding_reason: str
     utility: tuple[str, ...]
     decided_by: str
     decided_on: str
@@ -254,12 +252,11 @@ def of_decision(
         _evidence(place, entry, Path(folder)) for place, entry in enumerate(decision.evidence, 1)
     )
     release, privacy, decided = decision.release, decision.privacy, decision.decided
-    binding = known.binding
-    noise = _noise(known)
+    noise, useful = _noise(known), _usefulness(known)
     return DecisionDocument(
         headline=f"{decision.title}: {known.setting}",
         title=decision.title,
-        alerts=_alerts(known, evidence, today),
+        alerts=(*_alerts(known, evidence, today), *filter(None, [useful.too_far])),
         released=release.what,
         data_from=release.data,
         people=release.people,
@@ -272,9 +269,7 @@ def of_decision(
         picture=_picture(known),
         noise=noise,
         setting=str(known.setting),
-        binding="" if binding is None else str(binding),
-        binding_reason="" if binding is None else binding.limit.reason,
-        utility=_utility(known),
+        utility=useful.sentences,
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
@@ -306,7 +301,11 @@ def _alerts(
     answer: Answer, evidence: Sequence[EvidenceRow], today: datetime.date | None
 ) -> tuple[str, ...]:
     """What nobody may sign without having read it."""
-    refuted = [f"{each.headline} ({each.file})." for each in evidence if each.refuted]
+    refuted = [
+        f"A test speaks against the code: {each.headline} ({each.file})."
+        for each in evidence
+        if each.refuted
+    ]
     check = answer.check(today or answer.decision.decided.date)
     kept = check.reasons if check.kept is False or check.overdue else ()
     if answer.decision.mechanism.configured is None:
@@ -375,17 +374,40 @@ def _picture(answer: Answer) -> PeoplePicture | None:
     return None
 
 
-def _utility(answer: Answer) -> tuple[str, ...]:
-    """What the answer is good for, and how far off the noise makes it."""
-    wanted = answer.decision.utility
-    said = [] if wanted is None else [f"What counts: {wanted.what}."]
-    deviation, margin = answer_error(answer.decision.family().make(answer.value))
-    if deviation is not None and margin is not None:
-        said.append(
-            f"The noise has standard deviation {fixed(deviation, up=True)}; 95 % of answers lie "
-            f"within ±{fixed(margin, up=True)} of the truth."
-        )
-    return tuple(said)
+class _Usefulness(NamedTuple):
+    """What the noise does to the answer, in words, and whether that is more than is accepted."""
+
+    sentences: tuple[str, ...]
+    too_far: str
+
+
+def _usefulness(answer: Answer) -> _Usefulness:
+    wanted, mechanism = answer.decision.utility, answer.decision.family().make(answer.value)
+    said = [] if wanted is None else [f"What counts: {wanted.what.rstrip('.')}."]
+    if wanted is None or wanted.statistic is None:
+        if (error := noise_error(mechanism)) is not None:
+            said.append(_error_words(error))
+        return _Usefulness(tuple(said), "")
+    keys = ("cells", "candidates", "batch_size", "clipping_norm")
+    about = {key: getattr(wanted, key) for key in keys if getattr(wanted, key) is not None}
+    batch = answer.decision.mechanism.fixed.get("batch_size")
+    if "batch_size" not in about and batch is not None:
+        about["batch_size"] = batch
+    about["people"] = answer.decision.release.people
+    try:
+        error = answer_error(mechanism, wanted.statistic, **about)
+    except (Unsupported, InvalidArgument) as unknown:
+        said.append(f"How far off it is was not computed: {unknown}.")
+        return _Usefulness(tuple(said), "")
+    said.append(_error_words(error))
+    far = ""
+    if wanted.at_most is not None and error.margin > wanted.at_most:
+        far = f"The answer is less accurate than wanted: ± {short(wanted.at_most)} was to be kept."
+    return _Usefulness(tuple(said), far)
+
+
+def _error_words(error: AnswerError) -> str:
+    return f"{str(error).capitalize()} of the truth."
 
 
 # -- limits, alternatives, deployments -------------------------------------------------------
@@ -417,20 +439,24 @@ def _nearby(answer: Answer) -> list[NearbyRow]:
 
 def _alternative(other: AlternativeAnswer) -> AlternativeRow:
     known = other.alternative
+    named = text_in_words(known.mechanism)
     if other.problem or other.epsilon is None:
-        return AlternativeRow(known.mechanism, "none", "", other.problem, known.why_not)
+        return AlternativeRow(named, "no answer", "", other.problem, known.why_not)
     kept = "keeps every limit" if other.kept else "breaks a limit"
     epsilon = f"≤ {fixed(other.epsilon, up=True)}"
-    return AlternativeRow(known.mechanism, other.setting, epsilon, kept, known.why_not)
+    setting = "as it is" if other.setting == known.mechanism else other.setting
+    return AlternativeRow(named, setting, epsilon, kept, known.why_not)
 
 
+_PERSON, _RECORD = "one person", "one record"
+_ALL = re.compile(r"\b(all|any|every|each|whole|history|their|his|her)\b", re.IGNORECASE)
 # What a unit of privacy is about, by words in it; the first that fits.
 _UNITS = {
     "one person for some time": r"day|week|month|quarter|year",
     "one account or device": r"account|device",
-    "one record": r"event|tuple|trip|birth|record|row|visit|message|photo|image|example|answer"
+    _RECORD: r"event|tuple|trip|birth|record|row|visit|message|photo|image|example|answer"
     r"|response|transaction|purchase|query|measurement|test",
-    "one person": r"user|person|people|patient|customer|client|individual|participant|resident"
+    _PERSON: r"user|person|people|patient|customer|client|individual|participant|resident"
     r"|citizen|inhabitant|employee|student|child|respondent|donor|subscriber|voter",
     "one household": r"house|famil",
     "one business": r"business|compan|establishment",
@@ -440,42 +466,42 @@ _UNITS = {
 def unit_kind(unit: str) -> str:
     """What kind of unit words speak of; empty where they name none.
 
-    >>> unit_kind("one patient"), unit_kind("User-day-level"), unit_kind("Event-level")
+    >>> unit_kind("one patient, all visits"), unit_kind("User-day-level"), unit_kind("Event-level")
     ('one person', 'one person for some time', 'one record')
     """
-    fits = (kind for kind, words in _UNITS.items() if re.search(words, unit, re.IGNORECASE))
-    return next(fits, "")
+    fits = [kind for kind, words in _UNITS.items() if re.search(words, unit, re.IGNORECASE)]
+    if _PERSON in fits and fits[0] == _RECORD and _ALL.search(unit):
+        return _PERSON
+    return fits[0] if fits else ""
 
 
 def _comparable(answer: Answer) -> Comparable:
-    """Published deployments about the same kind of unit, and apart from them the nearest others."""
-    decision = answer.decision
-    whose = decision.attackers[0] if answer.binding is None else None
-    attacker = whose or decision.attacker(answer.binding.attacker)  # type: ignore[union-attr]
-    fpr = attacker.about.get(FPR.key, FPR.default)
-    prior = attacker.about.get(PRIOR.key, PRIOR.default)
+    """Published deployments about the same kind of unit; of others, how many and one of each."""
+    decision, bound = answer.decision, answer.binding
+    attacker = decision.attackers[0] if bound is None else decision.attacker(bound.attacker)
+    about = {each.key: attacker.about.get(each.key, each.default) for each in (FPR, PRIOR)}
     kind = unit_kind(decision.privacy.unit)
-    gains = deployments.gains(beside={"this release": answer.subject}, fpr=fpr, prior=prior)
+    kinds = {each: unit_kind(each.unit) for each in deployments.DEPLOYMENTS}
+    same = [each for each, known in kinds.items() if kind and known == kind]
+    gains = deployments.gains(same, beside={"this release": answer.subject}, **about)
     (own,) = (gain for gain in gains if gain.deployment is None)
-
-    def near(listed: Sequence[deployments.Gain], number: int) -> list[deployments.Gain]:
-        return sorted(listed, key=lambda gain: abs(gain.advantage - own.advantage))[:number]
-
-    others = [gain for gain in gains if gain is not own]
-    same = [gain for gain in others if kind and kind == _kind(gain)]
-    apart = [gain for gain in others if gain not in same]
+    nearest = sorted(gains, key=lambda gain: abs(gain.advantage - own.advantage))[: _MOST + 1]
+    rows = tuple(_row(answer, gain) for gain in gains if gain in nearest)
     return Comparable(
         kind,
-        fpr,
-        tuple(_row(answer, gain) for gain in gains if gain is own or gain in near(same, _MOST)),
-        tuple(_row(answer, gain) for gain in gains if gain in near(apart, _FEW)),
+        about[FPR.key],
+        rows if same else (),
+        tuple(_apart(kinds, other) for other in sorted(set(kinds.values()) - {kind})),
         deployments.SOURCE,
         deployments.CAVEATS,
     )
 
 
-def _kind(gain: deployments.Gain) -> str:
-    return "" if gain.deployment is None else unit_kind(gain.deployment.unit)
+def _apart(kinds: Mapping[deployments.Deployment, str], kind: str) -> str:
+    """How many deployments are about another kind of unit, and the latest of them."""
+    listed = [each for each, known in kinds.items() if known == kind]
+    latest = max(listed, key=lambda each: each.published)
+    return f"{kind or 'other or unspecified'}: {len(listed)}, such as {latest}"
 
 
 def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:

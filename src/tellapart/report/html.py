@@ -103,6 +103,7 @@ def _template(name: str) -> Template:
     )
     made.filters["percent"] = percent
     made.filters["digits"] = lambda value: f"{value:.3g}"
+    made.filters["stop"] = lambda text: text.rstrip().removesuffix(".")
     made.filters["count_of"] = lambda value: f"{value:,.10g}"
     made.filters["count"] = lambda value: f"{value:,}"
     return made.get_template(name)

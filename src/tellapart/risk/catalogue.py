@@ -494,7 +494,9 @@ MEASURES: dict[str, Measure] = {
             bound_only=True,
             detail=True,
             counted=Counted(
-                "people in the data", "has the attribute guessed", "have the attribute guessed"
+                "people in the data",
+                "has the attribute guessed rightly",
+                "have the attribute guessed rightly",
             ),
             harm="an attribute of the person that was to stay secret",
         ),

@@ -111,7 +111,7 @@ def counted(
         people *= 10
     up, words = reading.rounds_up, measure.counted
     count = _whole(people * reading.value, up)
-    without = to_digits(_unless_whole(people * reading.baseline), 3, not up)
+    without = _value(_number(people * reading.baseline, up=not up, digits=3))
     shares = {key: f"{100 * value:.3g} %" for key, value in about.items() if value < 1}
     shares[PREDICATE_WEIGHT.key] = f"{about.get(PREDICATE_WEIGHT.key, 0):.3g}"
     where = f" ({words.where.format(**shares)})" if words.where else ""
