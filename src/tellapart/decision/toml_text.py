@@ -25,8 +25,8 @@ _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "privacy": {"records_per_unit": 1, "delta_rule": "1/n^2"},
     "mechanism": {"sensitivity": 1, "configured": 4.0},
     "attacker": {"prior": 0.006, "fpr": 0.001},
-    "limit": {"at_most": 0.05},
-    "utility": {"error": "margin", "at_most": 20},
+    "limit": {"at_most": 0.02},
+    "utility": {"statistic": "histogram", "cells": 40, "at_most": 20},
     "alternative": {},
 }
 

@@ -18,6 +18,7 @@ from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import (
     Subject,
+    attacked,
     curve_of,
     poisson_rates,
     sampling_assumption,
@@ -198,9 +199,11 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
 
 def certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | None:
     """Where numbers are not formulas: what is certain of ε, every error counted."""
-    if not isinstance(subject, Mechanism) or curve_of(subject)._accuracy <= FORMULAS:
+    if not isinstance(subject, Mechanism):
         return None
     at = delta if 0 < delta < 1 else DELTA.default
+    if curve_of(subject)._accuracy <= FORMULAS and attacked(subject, at) is None:
+        return None
     try:
         bracket = subject.bracket(at)
     except (NotCertified, Unsupported):
