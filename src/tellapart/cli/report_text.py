@@ -21,7 +21,7 @@ from tellapart.cli import exits, terminal
 from tellapart.cli.deltas import Deltas
 from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, ends_in
 from tellapart.mechanisms.catalogue import KINDS
-from tellapart.report import QUESTIONS, Report, writing
+from tellapart.report import QUESTIONS, DecisionDocument, Report, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
 
@@ -156,7 +156,7 @@ def _picture(result: AuditResult) -> Any:
     return None if isinstance(result, Metrics) else plot.audit(result)
 
 
-def written(report: Report, page: Path | None, output: Output) -> None:
+def written(report: Report | DecisionDocument, page: Path | None, output: Output) -> None:
     """Write the page if one was asked for, and say where it is."""
     if page is None:
         return
