@@ -12,18 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tellapart import _checks, deployments
 from tellapart import decision as decisions
 from tellapart._numeric.text import as_json, fixed, short
-from tellapart.choose.utility import AnswerError, answer_error, noise_error
 from tellapart.data import sources
 from tellapart.decision.consistency import questions
-from tellapart.decision.solving import AlternativeAnswer, Answer, LimitAnswer
+from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
 from tellapart.drawing.icons import IconArray
 from tellapart.drawing.record import Ink
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
@@ -196,6 +195,7 @@ class DecisionDocument:
     noise: str
     setting: str
     utility: tuple[str, ...]
+    in_use: str
     decided_by: str
     decided_on: str
     review_on: str
@@ -252,11 +252,11 @@ def of_decision(
         _evidence(place, entry, Path(folder)) for place, entry in enumerate(decision.evidence, 1)
     )
     release, privacy, decided = decision.release, decision.privacy, decision.decided
-    noise, useful = _noise(known), _usefulness(known)
+    noise, check = _noise(known), known.check(today or decided.date)
     return DecisionDocument(
         headline=f"{decision.title}: {known.setting}",
         title=decision.title,
-        alerts=(*_alerts(known, evidence, today), *filter(None, [useful.too_far])),
+        alerts=_alerts(known, evidence, check),
         released=release.what,
         data_from=release.data,
         people=release.people,
@@ -269,7 +269,8 @@ def of_decision(
         picture=_picture(known),
         noise=noise,
         setting=str(known.setting),
-        utility=useful.sentences,
+        utility=_utility(known),
+        in_use=_in_use(known, check),
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
@@ -297,20 +298,22 @@ def of_decision(
 # -- page one --------------------------------------------------------------------------------
 
 
-def _alerts(
-    answer: Answer, evidence: Sequence[EvidenceRow], today: datetime.date | None
-) -> tuple[str, ...]:
+def _alerts(answer: Answer, evidence: Sequence[EvidenceRow], check: Check) -> tuple[str, ...]:
     """What nobody may sign without having read it."""
     refuted = [
         f"A test speaks against the code: {each.headline} ({each.file})."
         for each in evidence
         if each.refuted
     ]
-    check = answer.check(today or answer.decision.decided.date)
-    kept = check.reasons if check.kept is False or check.overdue else ()
-    if answer.decision.mechanism.configured is None:
-        kept = tuple(reason for reason in kept if "configured" not in reason)
-    return (*refuted, *(f"{reason[0].upper()}{reason[1:]}." for reason in kept))
+    clash = []
+    if answer.clashes:
+        limits = "; ".join(map(str, answer.clashes))
+        clash = [
+            f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
+        ]
+    # That a review is overdue comes first; that nothing is configured is no alert.
+    reasons = check.reasons if check.kept is False else check.reasons[: int(check.overdue)]
+    return (*refuted, *clash, *(f"{reason[0].upper()}{reason[1:]}." for reason in reasons))
 
 
 def _day(day: datetime.date) -> str:
@@ -374,40 +377,22 @@ def _picture(answer: Answer) -> PeoplePicture | None:
     return None
 
 
-class _Usefulness(NamedTuple):
-    """What the noise does to the answer, in words, and whether that is more than is accepted."""
-
-    sentences: tuple[str, ...]
-    too_far: str
-
-
-def _usefulness(answer: Answer) -> _Usefulness:
-    wanted, mechanism = answer.decision.utility, answer.decision.family().make(answer.value)
+def _utility(answer: Answer) -> tuple[str, ...]:
+    """What the answer is good for, and how far off the noise makes it."""
+    wanted, error = answer.decision.utility, answer.error
     said = [] if wanted is None else [f"What counts: {wanted.what.rstrip('.')}."]
-    if wanted is None or wanted.statistic is None:
-        if (error := noise_error(mechanism)) is not None:
-            said.append(_error_words(error))
-        return _Usefulness(tuple(said), "")
-    keys = ("cells", "candidates", "batch_size", "clipping_norm")
-    about = {key: getattr(wanted, key) for key in keys if getattr(wanted, key) is not None}
-    batch = answer.decision.mechanism.fixed.get("batch_size")
-    if "batch_size" not in about and batch is not None:
-        about["batch_size"] = batch
-    about["people"] = answer.decision.release.people
-    try:
-        error = answer_error(mechanism, wanted.statistic, **about)
-    except (Unsupported, InvalidArgument) as unknown:
-        said.append(f"How far off it is was not computed: {unknown}.")
-        return _Usefulness(tuple(said), "")
-    said.append(_error_words(error))
-    far = ""
-    if wanted.at_most is not None and error.margin > wanted.at_most:
-        far = f"The answer is less accurate than wanted: ± {short(wanted.at_most)} was to be kept."
-    return _Usefulness(tuple(said), far)
+    if error is not None:
+        said.append(f"{str(error).capitalize()} of the truth.")
+    return tuple(said)
 
 
-def _error_words(error: AnswerError) -> str:
-    return f"{str(error).capitalize()} of the truth."
+def _in_use(answer: Answer, check: Check) -> str:
+    """What is configured now, where it is known and known to keep the limits."""
+    value = answer.decision.mechanism.configured
+    if value is None or not check.kept:
+        return ""
+    same = "" if value == answer.value else "; the risks above are those of the value chosen"
+    return f"In use now: {answer.parameter} = {short(value)}, which keeps every limit{same}."
 
 
 # -- limits, alternatives, deployments -------------------------------------------------------

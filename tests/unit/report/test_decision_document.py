@@ -217,14 +217,20 @@ def test_an_overdue_review_and_a_broken_limit_are_alerts():
     weak = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=1.0))
     told = report.of_decision(weak)
     assert "is broken" in told.alerts[0]
+    assert "In use now" not in first_page(report.page(told))
+    used = first_page(report.page(first()))
+    assert "In use now: sigma = 4, which keeps every limit" in used
     silent = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=None))
     assert report.of_decision(silent).alerts == ()
+    later = report.of_decision(silent, today=datetime.date(2027, 11, 18)).alerts
+    assert [alert.partition(" is overdue")[1] for alert in later] == [" is overdue"]
 
 
 def test_an_answer_that_is_too_far_off_is_an_alert():
     told = report.of_decision(replace(FIRST, utility=replace(FIRST.utility, at_most=3)))
-    assert told.alerts == ("The answer is less accurate than wanted: ± 3 was to be kept.",)
-    assert "± 3 was to be kept" in first_page(report.page(told))
+    (alert,) = [one for one in told.alerts if one.startswith("The answer is less accurate")]
+    assert "95 % interval of a histogram ≤ 3 clashes with an insurer" in alert
+    assert alert in first_page(report.page(told))
 
 
 # -- the rest ------------------------------------------------------------------------------------
