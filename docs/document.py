@@ -37,7 +37,12 @@ def main() -> int:
         page.add_style_tag(content=f"body {{ padding: {RIM}px; }}")
         first = page.locator(".first").bounding_box()
         assert first is not None  # noqa: S101
-        clip = {"x": 0, "y": 0, "width": WIDTH + 2 * RIM, "height": first["y"] + first["height"] + 4}
+        clip = {
+            "x": 0,
+            "y": 0,
+            "width": WIDTH + 2 * RIM,
+            "height": first["y"] + first["height"] + 4,
+        }
         page.screenshot(path=path, clip=clip, full_page=True)
         browser.close()
     with Image.open(path) as seen:  # few colours, and a quarter of the bytes

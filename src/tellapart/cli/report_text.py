@@ -21,9 +21,10 @@ from tellapart.cli import exits, terminal
 from tellapart.cli.deltas import Deltas
 from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, ends_in
 from tellapart.mechanisms.catalogue import KINDS
-from tellapart.report import QUESTIONS, DecisionDocument, Report, writing
+from tellapart.report import QUESTIONS, Report, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
+from tellapart.report.decision_document import DecisionDocument
 
 # More lines of a ledger than these are summed up.
 _LINES = 12

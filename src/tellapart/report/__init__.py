@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from tellapart import _moved
 from tellapart.report.building import of
 from tellapart.report.checklist import QUESTIONS
-from tellapart.report.decision_document import DecisionDocument, of_decision
+from tellapart.report.decision_document import of_decision
 from tellapart.report.model import Report
 from tellapart.report.writing import page, write
 
 __all__ = [
     "QUESTIONS",
-    "DecisionDocument",
     "Report",
     "of",
     "of_decision",
