@@ -11,13 +11,12 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Fpr, Knowledge, OutOf, Output, Values
+from tellapart.cli.options import Attacker, Knowledge, OutOf, Output, Values, refuse_half_asked
 from tellapart.cli.report_text import ReportAnswers
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import Report, writing
-from tellapart.risk.catalogue import FPR
 
 
 def report(
@@ -40,7 +39,7 @@ def report(
     ] = "",
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = FPR.default,
+    attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
     out_of: OutOf = None,
     filing: ReportAnswers = ReportAnswers(),
@@ -65,6 +64,7 @@ def report(
             --sampling-rate 0.01 --steps 1000 \
             --unit 'one photo' \
             --answer access='The registry; nobody else.'
+        tellapart report laplace out.html --epsilon 1 --baseline 0.01
         tellapart report laplace --epsilon 1 --json
     """
     if page is None and mechanism is not None and _is_page(mechanism):
@@ -74,6 +74,7 @@ def report(
             "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"
         )
     place = None if page is None else writing.target(page)
+    refuse_half_asked(attacker.given())
     subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
     if not name and not isinstance(subject, GuaranteeCurve):
         name = called
@@ -83,11 +84,11 @@ def report(
             name=name,
             unit=filing.unit,
             prior=knowledge.prior_inside(),
-            fpr=fpr,
             delta=deltas.asked,
             out_of=out_of,  # type: ignore[arg-type] # checked there
             answers=filing.answers(),
             command=terminal.command_line(),
+            **attacker.given(),
         )
     output.say(filed.data(), lambda console: _text(console, filed))
     report_text.written(filed, place, output)

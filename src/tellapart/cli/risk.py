@@ -28,7 +28,7 @@ from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
-from tellapart.risk.catalogue import SENSELESS, Reading, essential
+from tellapart.risk.catalogue import SENSELESS, Reading, essential, in_words
 from tellapart.risk.sentences import rare_outputs
 
 Mechanism = Annotated[
@@ -89,6 +89,7 @@ def risk(
         readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
         fpr = asked_of["fpr"]
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
+        bounds = in_words(readings)
 
     def text(console: Console) -> None:
         marked = deltas.marked(readings)
@@ -108,7 +109,8 @@ def risk(
         terminal.readings(console, shown, meanings=verbose)
         console.print()
         certain = rare_outputs(curve, prior=prior)
-        for sentence in sentences if verbose else (*sentences[:3], *filter(None, [certain])):
+        short = [*sentences[:3], *filter(None, [certain])]
+        for sentence in (*(sentences if verbose else short), *bounds):
             terminal.line(console, sentence)
         if not verbose:
             terminal.hint(console, "--verbose: every risk, and what each means")
@@ -124,7 +126,7 @@ def risk(
         "prior": prior,
         **deltas.data(),
         "readings": [reading_record(reading) for reading in readings],
-        "words": sentences,
+        "words": [*sentences, *bounds],
     }
     output.give(data, text, picture)
 
