@@ -95,13 +95,13 @@ def _of_curve(curve: TradeoffCurve, title: str, *notes: str) -> Card:
     chart = roc((_line(curve, title, ink),), (point,))
     return Card(
         title,
-        (_HEAD, *map(_row, readings(curve))),
+        (HEAD, *map(_row, readings(curve))),
         chart,
         (" · ".join(filter(None, (side, *notes))),),
     )
 
 
-_HEAD = (
+HEAD = (
     Cell(""),
     Cell("with the output", quiet=True),
     Cell("without it", quiet=True),
