@@ -41,13 +41,14 @@ from tellapart.cli.options import (
     option_of,
     refuse_half_asked,
 )
-from tellapart.cli.risk import Mechanism, reading_record
+from tellapart.cli.risk import Mechanism, attack_words, reading_record
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.base import Sampling
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, NamedFamily, labelled, terms
 from tellapart.mechanisms.subject import (
     Subject,
+    attacked,
     curve_of,
     sampling_assumption,
     scope,
@@ -163,6 +164,8 @@ def choose(
         others = risk.summary(curve_of(subject), delta=deltas.every, **about)
         spent = cost(family, asked, [value * factor for factor in AROUND])
         anyone = for_any_mechanism(family, asked, promised)
+        attack = attacked(subject, deltas.first)
+        reached = () if attack is None else risk.summary(attack, delta=deltas.every, **about)
     setting, error = configured(family, value), noise_error(subject)
     readings = deltas.marked(others)
 
@@ -175,6 +178,8 @@ def choose(
             terminal.line(console, sentence)
         if sampling := sampling_assumption(subject):
             terminal.line(console, sampling)
+        if reached:
+            terminal.line(console, attack_words(deltas, reached))
         if error is not None:
             terminal.line(console, f"{str(error).capitalize()}.")
         for sentence in _fewer_flagged(curve_of(subject), asked, about):
@@ -213,6 +218,7 @@ def choose(
         ],
         "prior": prior,
         "readings": [reading_record(reading) for reading in others],
+        **({"attack": [reading_record(reading) for reading in reached]} if reached else {}),
         "error_of": None if error is None else error.of,
         "frontier": [
             {

@@ -33,6 +33,7 @@ from tellapart.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from tellapart.mechanisms.batches.random_allocation import Allocated
+    from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
 
 
 class AdditiveNoise(EpsilonAtDelta):
@@ -172,6 +173,17 @@ class Gaussian(AdditiveNoise):
         from tellapart.mechanisms.batches.random_allocation import Allocated
 
         return Allocated(self, steps)
+
+    def shuffled_batches(self, steps: int, last: float = 0.0, used: float = 1.0) -> ShuffledEpoch:
+        """An epoch of so many steps with this noise, on batches cut from a random order.
+
+        ``last`` is the size of a smaller batch after them, as a share of a full one, and ``used``
+        the share of the records that an epoch uses, less than 1 where it drops the last ones.
+        """
+        # Imported here: an epoch is made of Gaussian steps, and is a mechanism itself.
+        from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
+
+        return ShuffledEpoch(self, steps, last, used)
 
     @classmethod
     def classic(
