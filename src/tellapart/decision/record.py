@@ -151,6 +151,7 @@ _SCHEMES = {
     "poisson": ("add-remove", "zero-out"),
     "fixed-size": ("replace",),
     "random-allocation": ("add-remove",),
+    "shuffled": ("zero-out",),
 }
 # Mechanisms that each person runs on their own value, by name.
 _LOCAL = {

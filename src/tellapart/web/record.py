@@ -31,6 +31,7 @@ TODO = "TODO: "
 UNSET = date(1970, 1, 1)
 # Tables of which every key can be set on a page, beside the title.
 EDITED = ("release", "privacy", "decided")
+_TITLE = TODO + "what people call the release"
 
 
 # -- a link and a file ------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def begun(
     asked = {each.key for key in bounds for each in limited()[key][0].arguments}
     needed = {PRIOR.key, FPR.key} | asked - {DELTA.key, PEOPLE.key}
     tables: dict[str, Any] = {
-        TITLE.key: TODO + "what people call the release",
+        TITLE.key: _TITLE,
         "release": {
             **_to_do("release"),
             PEOPLE.key: int(about.get(PEOPLE.key, PEOPLE.default)),
@@ -145,6 +146,13 @@ def _limit(key: str, bound: float, attacker: str) -> dict[str, Any]:
     side = "at_least" if measure.smaller_is_worse else "at_most"
     reason = TODO + _lower("Why this much.")
     return {"attacker": attacker, "risk": measure.key, side: bound, "reason": reason}
+
+
+def unsaid_texts() -> dict[str, str]:
+    """What every record begins with, whatever is set: the texts and days that are still to do."""
+    begun = {f"{name}.{key}": x for name in EDITED for key, x in _to_do(name).items()}
+    del begun["privacy.neighbours"]
+    return {TITLE.key: _TITLE, **{path: _written(x) for path, x in begun.items()}}
 
 
 def unfilled(record: Decision) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, NewType, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
+from tellapart.report.decision_document import DecisionDocument
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, unsaid
 
@@ -46,7 +47,7 @@ class View(Generic[State]):
     state: type[State]
     controls: Callable[[State], Sequence[Control]]
     answer: Callable[..., Answer]
-    report: Callable[..., Report] | None = None
+    report: Callable[..., Report | DecisionDocument] | None = None
     mechanisms: tuple[str, ...] = ()
     takes_file: bool = False
     load: Callable[[Dropped], Mapping[str, Any]] | None = None
@@ -68,13 +69,9 @@ class View(Generic[State]):
 
 # Nobody types more into a field than this; a URL that does is no view of ours.
 _LONGEST = 2_000
-
-
-class Packed(str):
-    """A text that a page packs, and that may be longer than what people type."""
-
-    __slots__ = ()
-    longest = 40_000
+# A text that a page packs, and that may be longer than what people type.
+Packed = NewType("Packed", str)
+_LONGEST_PACKED = 40_000
 
 
 def from_query(query: str) -> dict[str, str]:
@@ -120,7 +117,7 @@ def _text(value: Any) -> str:
 
 def _value(name: str, given: Any, wanted: Any) -> Any:
     if isinstance(given, str):
-        _typed(name, given, Packed.longest if wanted is Packed else _LONGEST)
+        _typed(name, given, _LONGEST_PACKED if wanted is Packed else _LONGEST)
     if wanted is bool:
         if given not in (True, False, "yes", "no"):
             _checks.refuse(name, "be yes or no", given)

@@ -138,12 +138,14 @@ def text_file(given: Decision) -> TextFile:
     return TextFile(FILE, decision.dumps(given), f"Save it, then run: {COMMAND}")
 
 
-def answer_of(
-    given: Decision, certified: bool, drawn: Any = None
-) -> Answer:
+def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
     """What to configure so that no attacker exceeds a limit; or why nothing does."""
     slow = given.family().slow
-    exported: dict[str, Any] = {"command": COMMAND, "python": _PYTHON, "files": (text_file(given),)}
+    exported: dict[str, Any] = {
+        "command": COMMAND,
+        "python": _PYTHON,
+        "files": (text_file(given),),
+    }
     try:
         answer = solved(record.packed(given), certified or not slow)
     except (Infeasible, NotCertified, InvalidArgument, Unsupported) as why:
@@ -167,6 +169,7 @@ def answer_of(
             *_asked(decision.questions(given, answer)),
             *_said_beside(given),
         ),
+        reports=True,
         **exported,
     )
 
