@@ -231,7 +231,7 @@ def _controls_left(view: View[Any], question: PageQuestion) -> Sequence[Control]
 
 def _state(view: View[Any], question: PageQuestion) -> Any:
     """What is asked about: the values that came along, or those of a file that sets them."""
-    if view.load is not None and question.file is not None:
+    if question.file is not None and view.load is not None:
         return view.read(view.load(_opened(question.file)))
     return view.read(question.values, question.changed)
 

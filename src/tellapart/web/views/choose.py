@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -432,7 +433,8 @@ def _report(state: ChooseState) -> DecisionDocument:
         )
     answer = decided.solved(record.packed(given), True)
     command = f"{decided.COMMAND} --report decision.html"
-    return reporting.of_decision(given, command=command, answer=answer)
+    today = date.today()  # a review may be overdue
+    return reporting.of_decision(given, today=today, command=command, answer=answer)
 
 
 @lru_cache(maxsize=64)

@@ -27,7 +27,7 @@ FILE = "decision.toml"
 COMMAND = f"tellapart decide {FILE}"
 # The choice of a list of attackers that makes one more.
 NEW = "new"
-_MEGABYTES = f"{record.LARGEST_FILE // 1024} KB"
+_LARGEST = f"{record.LARGEST_FILE // 1024} KB"
 # Shown, kept and written again, but nothing here sets them.
 _KEPT = ("utility", "alternative", "evidence")
 
@@ -41,9 +41,9 @@ def controls_of(given: Decision, who: int, certified: bool) -> list[Control]:
     shown: list[Control] = [
         Kept("record", packed),
         _attacker_list(given, who),
+        _attacker_controls(given, values, who),
         _limit_controls(values, who),
         *controls.family_controls(values["mechanism"], values["parameter"]),
-        _attacker_controls(given, values, who),
     ]
     if given.family().slow:
         shown.append(Tick("certified", "Certify (takes seconds)", certified))
@@ -60,7 +60,7 @@ def file_control() -> ControlGroup:
                 "Open: pick a decision file, or drop it here",
                 ".toml",
                 record.LARGEST_FILE,
-                f"As tellapart decide reads it, up to {_MEGABYTES}. It is read in memory on this "
+                f"As tellapart decide reads it, up to {_LARGEST}. It is read in memory on this "
                 "machine; all that it says goes into the address of this page, but for comments.",
                 once=True,
             ),
@@ -85,7 +85,7 @@ def text_controls(values: dict[str, Any]) -> ControlGroup:
 
 def _attacker_list(given: Decision, who: int) -> Select:
     names = [(str(k), each.name) for k, each in enumerate(given.attackers, 1)]
-    label = "Attacker whose limits are shown below"
+    label = "Attacker"
     return Select("who", label, str(who), [*names, (NEW, "another attacker: add one")])
 
 
@@ -99,7 +99,7 @@ def _limit_controls(values: dict[str, Any], who: int) -> ControlGroup:
             reason = f"a{who}.reason_{key}"
             name = measure.limit.label.partition(":")[0] if measure.limit else key
             shown.append(Line(reason, f"{name}: why this much", values[reason]))
-    return ControlGroup("Limits", tuple(shown))
+    return ControlGroup("Limits on this attacker", tuple(shown))
 
 
 def limit_dial(field: str, key: str, value: float) -> Dial:
@@ -121,7 +121,7 @@ def _attacker_controls(given: Decision, values: dict[str, Any], who: int) -> Con
     ]
     help_of = {each.key: each.help.rstrip(".") for each in TABLES["attacker"].fields}
     lines = [Line(own + key, help_of[key], values[own + key]) for key in ("name", "knows")]
-    return ControlGroup("Attacker", (*lines, *dials))
+    return ControlGroup(f"Attacker {who} of {len(given.attackers)}", (*lines, *dials))
 
 
 # -- the answer -------------------------------------------------------------------------------
