@@ -35,8 +35,9 @@ NAMES = {
         words
     """,
     "tellapart.choose": """
-        FROM_MODEL Infeasible answer_error at_least at_most by_cost compare error_at_most feasible
-        frontier largest least noise noise_table training_map utility_at_least
+        FROM_MODEL Infeasible answer_error at_least at_most by_cost cheapest compare
+        error_at_most feasible frontier largest least noise noise_table training_map
+        utility_at_least
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
@@ -87,7 +88,7 @@ NAMES = {
         audit compare deployments f_score frontier leakage noise panels people precision_recall
         profile region_point regions roc save standings style styled tradeoff training_map
     """,
-    "tellapart.report": "QUESTIONS Report of page write",
+    "tellapart.report": "QUESTIONS Report of of_decision page write",
     "tellapart.reproduce": "run table_one verdicts",
     "tellapart.reproduce.framework_orderings": "COUNTEREXAMPLES orderings",
     "tellapart.web": "address example free_port serve",
