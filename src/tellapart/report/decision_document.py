@@ -106,7 +106,7 @@ def of_decision(
         review_on=_day(decided.review),
         attackers=tuple(_attacker(known, place) for place in range(len(known.attackers))),
         epsilon=f"≤ {fixed(known.epsilon, up=True)}",
-        delta=short(known.delta, 4),
+        delta=short(known.delta),
         delta_rule=privacy.delta_rule or "",
         scope=known.scope,
         certified=certified(known.subject, known.curve, known.delta),
@@ -323,7 +323,7 @@ def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
     advantage, tpr = (reading.shown for reading in gain.readings[:2])
     published = gain.deployment
     if published is None:
-        promise = f"ε ≤ {fixed(answer.epsilon, up=True)}, δ = {short(answer.delta, 4)}"
+        promise = f"ε ≤ {fixed(answer.epsilon, up=True)}, δ = {short(answer.delta)}"
         unit = answer.decision.privacy.unit
         return DeploymentRow(gain.name, promise, unit, advantage, tpr, ours=True)
     name = f"{published.name} ({published.curator}, {published.published[:4]})"
@@ -373,7 +373,7 @@ def _registry(answer: Answer, noise: str) -> dict[str, str]:
         "privacy_loss.privacy_unit_details": f"{decision.privacy.relation.value}; "
         f"{_records(decision.privacy.group)}",
         "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
-        "privacy_loss.privacy_parameters.delta": short(answer.delta, 4),
+        "privacy_loss.privacy_parameters.delta": short(answer.delta),
         "implementation.mechanisms": noise,
         "implementation.justification": "; ".join(
             f"{limit}: {limit.limit.reason}" for limit in answer.limits
