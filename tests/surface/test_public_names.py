@@ -35,9 +35,11 @@ NAMES = {
         words
     """,
     "tellapart.choose": """
-        FROM_MODEL Infeasible answer_error at_least at_most by_cost compare error_at_most feasible
-        frontier largest least noise noise_table utility_at_least
+        FROM_MODEL Infeasible answer_error at_least at_most by_cost cheapest compare
+        error_at_most feasible frontier largest least noise noise_table training_map
+        utility_at_least
     """,
+    "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
         Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool
         Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries
@@ -84,9 +86,9 @@ NAMES = {
     "tellapart.accountants.opacus": "CurveAccountant accountant",
     "tellapart.plot": """
         audit compare deployments f_score frontier leakage noise panels people precision_recall
-        profile region_point regions roc save standings style styled tradeoff
+        profile region_point regions roc save standings style styled tradeoff training_map
     """,
-    "tellapart.report": "QUESTIONS Report of page write",
+    "tellapart.report": "QUESTIONS Report of of_decision page write",
     "tellapart.reproduce": "run table_one verdicts",
     "tellapart.reproduce.framework_orderings": "COUNTEREXAMPLES orderings",
     "tellapart.web": "address example free_port serve",

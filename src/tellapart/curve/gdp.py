@@ -31,7 +31,7 @@ from tellapart.errors import InvalidArgument, Unsupported
 # Tangents at first, where an interval is cut that may hold more, and how often.
 _START, _ROUNDS, _MOST = 48, 12, 1_500
 _SHARES = np.array([0.25, 0.5, 0.75])
-# μ is at most so much too large, relatively, unless it is more by rounding.
+# Tangents are added until μ is at most so much too large, or about that, relatively.
 _PRECISION = 1e-7
 # Room for the rounding of one number, and of a quantile.
 _ULPS, _QUANTILE = 1e-15, 2e-14
@@ -64,6 +64,8 @@ class GaussianSummary:
         The largest difference of Bayes errors, `ta.gap` to the Gaussian curve (the Δ-divergence of
         Kaissis et al. 2024), rounded up: 0 where μ says all that the curve says.
         """
+        if self.source == gaussian(self.mu):
+            return 0.0
         apart = gap(self.source, gaussian(self.mu))
         return min(apart + self.source._accuracy, 1.0) if apart else 0.0
 
@@ -127,8 +129,8 @@ def _why_none(curve: TradeoffCurve, start: float) -> str:
             why = f"with probability {sure:.3g} an output gives a member away, which no μ allows"
         else:
             why = (
-                "its likelihood ratio is unbounded and μ a limit that no attack comes near (for "
-                "DP-SGD √steps / noise multiplier)"
+                "its likelihood ratio is unbounded, and μ may be a limit that no attack comes near "
+                "(for DP-SGD √steps / noise multiplier)"
             )
         return (
             f"at_least must be greater than 0 for this curve, got 0: {why}; say from which FPR on "

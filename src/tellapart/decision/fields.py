@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tellapart import _checks
+from tellapart.choose.utility import Statistic
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import (
     KINDS,
@@ -32,8 +33,6 @@ NEIGHBOURS: dict[str, Neighbours] = {
     "replace": Neighbours.REPLACE,
     "zero-out": Neighbours.ZERO_OUT,
 }
-# The error of an answer that is limited: its standard deviation, or what 95 % lie within.
-ERRORS = {"deviation": "standard deviation", "margin": "half-width of the 95 % interval"}
 _RULE = re.compile(
     r"\s*(?P<top>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*/\s*n\s*(?:\^\s*(?P<power>\d(?:\.\d*)?))?\s*"
 )
@@ -289,7 +288,7 @@ TABLES: dict[str, Table] = {
                     "ppv",
                     _risk,
                 ),
-                Field("at_most", "The most that is accepted.", 0.05, _checks.finite, False),
+                Field("at_most", "The most that is accepted.", 0.02, _checks.finite, False),
                 Field(
                     "at_least",
                     "Instead of at_most, for errors of an attacker: the least that is accepted.",
@@ -300,7 +299,7 @@ TABLES: dict[str, Table] = {
                 Field(
                     "reason",
                     "Why this much.",
-                    "nobody acts on a list of which 1 in 20 is right",
+                    "nobody acts on a list of which 1 in 50 is right",
                     text,
                 ),
             ),
@@ -312,16 +311,46 @@ TABLES: dict[str, Table] = {
             (
                 Field("what", "What counts.", "planning of clinics needs counts within 20", text),
                 Field(
-                    "error",
-                    "The error that is limited: "
-                    + ", ".join(f"{key} ({words})" for key, words in ERRORS.items())
-                    + ".",
-                    "margin",
-                    partial(one_of, ERRORS),
+                    "statistic",
+                    f"What is computed: {', '.join(Statistic)}.",
+                    "histogram",
+                    partial(one_of, list(Statistic)),
                     required=False,
                 ),
                 Field(
-                    "at_most", "The most that error may be.", 20, _checks.finite_above_zero, False
+                    "at_most",
+                    "How far off it may be: 95 % of answers lie within ± this much.",
+                    20,
+                    _checks.finite_above_zero,
+                    required=False,
+                ),
+                Field(
+                    "cells",
+                    "How many cells a histogram has; all of them are to lie within.",
+                    40,
+                    partial(_checks.whole, 1),
+                    required=False,
+                ),
+                Field(
+                    "candidates",
+                    "How many values a quantile is picked from.",
+                    100,
+                    partial(_checks.whole, 2),
+                    required=False,
+                ),
+                Field(
+                    "batch_size",
+                    "Records in a batch, for a gradient, where the mechanism does not say.",
+                    256,
+                    _checks.finite_above_zero,
+                    required=False,
+                ),
+                Field(
+                    "clipping_norm",
+                    "What gradients are clipped to; 1 unless given.",
+                    1,
+                    _checks.finite_above_zero,
+                    required=False,
                 ),
             ),
             required=False,

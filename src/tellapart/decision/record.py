@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
 from tellapart.choose.limit import Limit
@@ -22,9 +22,14 @@ from tellapart.decision.fields import (
     unknown,
 )
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import NamedFamily, Term, named_family, open_parameters
+from tellapart.mechanisms.base import LocalMechanism
+from tellapart.mechanisms.catalogue import KINDS, NamedFamily, Term, named_family, open_parameters
+from tellapart.mechanisms.catalogue import parse as parse_mechanism
 from tellapart.neighbours import Neighbours
 from tellapart.risk.catalogue import DELTA, MEASURES, PEOPLE, Measure
+
+if TYPE_CHECKING:
+    from tellapart.decision.solving import Answer
 
 
 @dataclass(frozen=True)
@@ -108,8 +113,12 @@ class Utility:
     """What the answer is good for, and how far off it may be."""
 
     what: str
-    error: str | None = None
+    statistic: str | None = None
     at_most: float | None = None
+    cells: int | None = None
+    candidates: int | None = None
+    batch_size: float | None = None
+    clipping_norm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,18 @@ class Decided:
     review: datetime.date
 
 
+# The relations that each sampling scheme is accounted for, as `dp_sgd` is.
+_SCHEMES = {
+    "poisson": ("add-remove", "zero-out"),
+    "fixed-size": ("replace",),
+    "random-allocation": ("add-remove",),
+}
+# Mechanisms that each person runs on their own value, by name.
+_LOCAL = {
+    kind.name
+    for kind in KINDS.values()
+    if isinstance(parse_mechanism(kind.first_text), LocalMechanism)
+}
 # Which record, and which part of a decision, each table becomes.
 RECORDS: dict[str, tuple[str, type[Any]]] = {
     "release": ("release", Release),
@@ -162,6 +183,8 @@ class Decision:
     >>> record = decision.parse(decision.template())
     >>> record.privacy.unit, record.delta
     ('one patient', 6.944444444444444e-09)
+    >>> print(record.answer())
+    sigma = 2.6186 (binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02)
     """
 
     title: str
@@ -193,6 +216,7 @@ class Decision:
                 checked = _made(table, kind, name, entries_of(value))
             object.__setattr__(self, part, checked)
         self._refuse_contradictions()
+        refuse_relation(self, Term(self.mechanism.name, self.mechanism.fixed))
         self.family()
         self.asked()
 
@@ -212,7 +236,7 @@ class Decision:
         chosen, fixed = self.mechanism, dict(self.mechanism.fixed)
         # A mechanism made by ε and δ together has the δ of the decision.
         promise = chosen.name == "any" and chosen.choose == "epsilon"
-        with _naming("mechanism", fixed):
+        with naming("mechanism", fixed):
             lacking = chosen.choose not in open_parameters(chosen.name, **fixed)
             if (lacking or promise) and "delta" not in fixed and chosen.choose != DELTA.key:
                 with_delta = {**fixed, DELTA.key: self.delta}
@@ -227,6 +251,12 @@ class Decision:
     def about(self, attacker: Attacker) -> dict[str, Any]:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
+
+    def answer(self) -> Answer:
+        """The noise that keeps every limit, the binding one, and what each would ask alone."""
+        from tellapart.decision.solving import answer
+
+        return answer(self)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""
@@ -282,13 +312,23 @@ class Decision:
                 near = meant(limit.attacker, names)
                 _checks.refuse(f"limit[{k}].attacker", f"{rule}{near}", limit.attacker)
             _refuse_side(k, limit)
-        if self.utility is not None and (self.utility.error is None) != (
-            self.utility.at_most is None
-        ):
+        if self.utility is not None and self.utility.at_most and not self.utility.statistic:
             raise InvalidArgument(
-                "utility.error and utility.at_most must be given together, such as "
-                'error = "margin" and at_most = 20'
+                'utility.statistic must be given with utility.at_most, such as statistic = "count"'
             )
+
+
+def refuse_relation(decision: Decision, term: Term) -> None:
+    """A relation that a mechanism is not accounted for would give the numbers of another."""
+    scheme = term.values.get("scheme", "poisson")
+    allowed, of = tuple(NEIGHBOURS), term.name
+    if term.name == "dpsgd":
+        allowed, of = _SCHEMES[scheme], f"dpsgd with scheme = {shown(scheme)}"
+    elif term.name in _LOCAL:
+        allowed, of = ("replace",), f"{term.name}, which each person runs on their own value"
+    if decision.privacy.neighbours not in allowed:
+        rule = f"be {' or '.join(map(shown, allowed))} for {of}"
+        _checks.refuse("privacy.neighbours", rule, decision.privacy.neighbours)
 
 
 def _refuse_side(k: int, limit: RiskLimit) -> None:
@@ -378,12 +418,14 @@ def shown(value: Any) -> str:
 
 
 @contextmanager
-def _naming(table: str, keys: Mapping[str, Any]) -> Iterator[None]:
+def naming(table: str, keys: Mapping[str, Any]) -> Iterator[None]:
     """Errors inside name the table and, where it is one of these, the key."""
     try:
         yield
     except InvalidArgument as error:
         said = str(error)
+        if re.match(r"\w+(\[\d+\])?\.\w|\[", said):  # named already
+            raise
         start = re.match(r"\w*", said)
         word = start.group() if start else ""
         if word in keys:

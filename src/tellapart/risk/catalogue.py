@@ -167,6 +167,19 @@ class LimitRange:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """A risk as a count: of so many such people or attempts, so many are this (``one``, ``many``).
+
+    ``where`` is what else must be said for the count to have a meaning.
+    """
+
+    of: str
+    one: str
+    many: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class Measure:
     """A risk that is read off a curve, declared once for tables, limits, commands and page.
 
@@ -175,7 +188,8 @@ class Measure:
     ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
     every curve, it is proved to be larger for a larger prior. A ``detail`` is left out of short
     tables, unless someone asks about its arguments. ``bound_only``: even of an exact curve it is
-    a bound, and has no meaning for what an attack has shown.
+    a bound, and has no meaning for what an attack has shown. ``counted`` says it as a count, where
+    it is a share of something, and ``harm`` what somebody could find out about a person.
     """
 
     key: str
@@ -188,6 +202,8 @@ class Measure:
     limit: LimitRange | None = None
     detail: bool = False
     bound_only: bool = False
+    counted: Counted | None = None
+    harm: str = "that the person is in the data"
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -211,7 +227,8 @@ class Measure:
 
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve beside its baseline, and on which side the truth lies."""
-        value = float(self.function(curve, **self.called_with(arguments)))
+        result = self.function(curve, **self.called_with(arguments))
+        value = float(result)
         meaning = (
             self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
         )
@@ -219,7 +236,8 @@ class Measure:
         exact = curve.bound is Bound.EXACT and not self.bound_only
         relation = "=" if exact else "≤" if up else "≥"
         name, baseline = self.name.format(**arguments), self.baseline(**arguments)
-        return Reading(self.key, name, value, relation, meaning, up, baseline)
+        sentence = getattr(result, "sentence", "")
+        return Reading(self.key, name, value, relation, meaning, up, baseline, sentence)
 
 
 @lru_cache(maxsize=1024)  # a summary asks for the same ones again and again
@@ -245,6 +263,8 @@ def _error_meaning(value: float, *, prior: float) -> str:
     return f"error rate of the best attack; guessing blindly gives {blind}"
 
 
+_AT_FPR = "{fpr} of the people who are not in the data are flagged by mistake"
+
 MEASURES: dict[str, Measure] = {
     measure.key: measure
     for measure in (
@@ -260,6 +280,11 @@ MEASURES: dict[str, Measure] = {
                 1e-3,
                 1,
             ),
+            counted=Counted(
+                "people in the data",
+                "more is flagged than of as many people who are not in it",
+                "more are flagged than of as many people who are not in it",
+            ),
         ),
         Measure(
             "tpr",
@@ -270,6 +295,7 @@ MEASURES: dict[str, Measure] = {
             limit=LimitRange(
                 "TPR at --fpr: share of members flagged.", "TPR at the FPR below", 0.02, 1e-3, 1
             ),
+            counted=Counted("people in the data", "is flagged", "are flagged", _AT_FPR),
         ),
         Measure(
             "ppv",
@@ -284,6 +310,9 @@ MEASURES: dict[str, Measure] = {
                 0.6,
                 1e-3,
                 1,
+            ),
+            counted=Counted(
+                "people whom the attacker flags", "is in the data", "are in the data", _AT_FPR
             ),
         ),
         Measure(
@@ -301,6 +330,12 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             detail=True,
+            counted=Counted(
+                "people whom the attacker flags",
+                "is in the data",
+                "are in the data",
+                "{recall} of the people in the data are flagged",
+            ),
         ),
         Measure(
             "max_posterior",
@@ -316,6 +351,11 @@ MEASURES: dict[str, Measure] = {
                 0.01,
                 1,
                 Scale.LINEAR,
+            ),
+            counted=Counted(
+                "people about whom the release tells the most it can",
+                "is in the data",
+                "are in the data",
             ),
         ),
         Measure(
@@ -349,6 +389,11 @@ MEASURES: dict[str, Measure] = {
                 1,
                 Scale.LINEAR,
             ),
+            counted=Counted(
+                "people",
+                "is rightly said to be in the data or not",
+                "are rightly said to be in the data or not",
+            ),
         ),
         Measure(
             "bayes_error",
@@ -366,6 +411,11 @@ MEASURES: dict[str, Measure] = {
                 Scale.LINEAR,
             ),
             detail=True,
+            counted=Counted(
+                "people",
+                "is wrongly said to be in the data or not",
+                "are wrongly said to be in the data or not",
+            ),
         ),
         Measure(
             "auc",
@@ -381,6 +431,11 @@ MEASURES: dict[str, Measure] = {
                 Scale.LINEAR,
             ),
             detail=True,
+            counted=Counted(
+                "pairs of a person in the data and one who is not",
+                "is put in the right order",
+                "are put in the right order",
+            ),
         ),
         Measure(
             "gdp",
@@ -420,6 +475,10 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             bound_only=True,
+            counted=Counted(
+                "people in the data", "has their record guessed", "have their record guessed"
+            ),
+            harm="what the person's record says",
         ),
         Measure(
             "attribute_inference",
@@ -436,6 +495,12 @@ MEASURES: dict[str, Measure] = {
             ),
             bound_only=True,
             detail=True,
+            counted=Counted(
+                "people in the data",
+                "has the attribute guessed rightly",
+                "have the attribute guessed rightly",
+            ),
+            harm="an attribute of the person that was to stay secret",
         ),
         Measure(
             "singling_out",
@@ -452,6 +517,12 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             bound_only=True,
+            counted=Counted(
+                "descriptions, each of which fits a person with probability {predicate_weight}",
+                "fits exactly one person in the data",
+                "fit exactly one person in the data",
+            ),
+            harm="a description that fits this person and nobody else in the data",
         ),
     )
 }
@@ -494,6 +565,7 @@ class Reading(NamedTuple):
     meaning: str
     rounds_up: bool
     baseline: float = 0.0
+    sentence: str = ""  # what it says to those who decide, where it has one of its own
 
     @property
     def shown(self) -> str:
@@ -530,6 +602,11 @@ class Reading(NamedTuple):
         return f"{self.name} {self.shown}{blind}"
 
 
+def in_words(readings: Sequence[Reading]) -> tuple[str, ...]:
+    """What readings say to those who decide, where they have a sentence of their own."""
+    return tuple(dict.fromkeys(reading.sentence for reading in readings if reading.sentence))
+
+
 def essential(readings: Sequence[Reading], asked: Mapping[str, float]) -> tuple[Reading, ...]:
     """The readings of a short table: details only where someone asked about their arguments."""
     known = arguments()
@@ -556,7 +633,8 @@ def summary(
 ) -> tuple[Reading, ...]:
     """Every risk beside its baseline, one reading each; ε at each ``delta`` of several.
 
-    ``others`` are what measures that were added to `MEASURES` ask for.
+    ``others`` are what measures that were added to `MEASURES` ask for. What bounds guesses about a
+    record is left out for what an attack on membership has shown, which says nothing of it.
 
     >>> import tellapart as ta
     >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
@@ -590,8 +668,9 @@ def summary(
     }
     further = [_checks.probability(delta=at) for at in more]
     readings: list[Reading] = []
+    shown = curve.bound is Bound.UPPER
     for measure in MEASURES.values():
-        if not checked.keys() >= set(measure.needs):
+        if not checked.keys() >= set(measure.needs) or (measure.bound_only and shown):
             continue
         asked = {argument.key: checked[argument.key] for argument in measure.arguments}
         readings.append(measure.reading(curve, **asked))

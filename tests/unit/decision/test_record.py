@@ -56,7 +56,7 @@ def test_every_commented_line_of_the_template_is_valid_where_its_hash_is_taken_a
             text = re.sub(r"^delta_rule = .*$", "", text, flags=re.M)
         if key == "at_least":
             text = text.replace('risk = "ppv"', 'risk = "bayes_error"')
-            text = re.sub(r"^at_most = 0.05$", "", text, flags=re.M)
+            text = re.sub(r"^at_most = 0.02$", "", text, flags=re.M)
         decision.parse(text)
     at = TEMPLATE.index("#[[evidence]]")
     more = re.sub(r"^#(?=\w|\[)", "", TEMPLATE[at:], flags=re.M)
@@ -129,8 +129,8 @@ REFUSED = [
     ({"limit__1__at_most": 1.5}, "limit[1].at_most must lie in [0, 1], got 1.5"),
     ({"limit__1__reason": None}, "limit[1].reason must be given, such as reason = "),
     ({"limit__1__risk": "bayes_error"}, "limit[1].at_least must be given for bayes_error"),
-    ({"utility__error": None}, "utility.error and utility.at_most must be given together"),
-    ({"utility__error": "bias"}, "utility.error must be one of deviation, margin"),
+    ({"utility__statistic": None}, "utility.statistic must be given with utility.at_most"),
+    ({"utility__statistic": "bias"}, "utility.statistic must be one of count, sum, mean"),
     ({"alternative__1__mechanism": "laplce"}, "alternative[1].mechanism must be one of any"),
     ({"alternative__1__mechanism": "dpsgd"}, "alternative[1].mechanism must have sampling_rate"),
     ({"alternative__1__why_not": 3}, "alternative[1].why_not must be a text in quotes"),
