@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlencode
 from tellapart import _checks
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
-from tellapart.report.decision_document import DecisionDocument
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, unsaid
 

@@ -24,7 +24,7 @@ from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily
 from tellapart.mechanisms.subject import curve_of
-from tellapart.report.decision_document import DecisionDocument
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
 from tellapart.web import controls, record
 from tellapart.web.answer import Answer, Table, Words, risks_table
