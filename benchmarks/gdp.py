@@ -64,7 +64,7 @@ def main() -> int:
     """Print the table; 1 if we are slower than the target."""
     peer = installed("gdpnum")
     print(f"{versions('tellapart', *(['gdpnum', 'dp-accounting'] if peer else []))}\n")
-    print("tellapart, both error rates at least    1e-06           1e-10          √T/σ")
+    print("tellapart, both error rates at least    1e-6           1e-10          √T/σ")
     print("(σ, q, T)                            μ    regret     μ    regret   (all rates)")
     for training in TRAININGS:
         near, far = (ours(*training, at_least) for at_least in (1e-6, AT_LEAST))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from tellapart._numeric.text import aligned, fixed
+from tellapart._numeric.text import aligned, fixed, short
 from tellapart._shown import Plotted
 from tellapart.curve.algebra import Crossing, crossings, dominates, gap, leads
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -84,8 +84,8 @@ class Pair:
 
 
 def _rate(crossing: Crossing) -> str:
-    near = f"{crossing.fpr:.4g}"
-    return f"1 − {crossing.fnr:.2g}" if near == "1" else near
+    near = short(crossing.fpr, 4)
+    return f"1 − {short(crossing.fnr, 2)}" if near == "1" else near
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from rich.text import Text
 from tellapart import choose
 from tellapart import deployments as published
 from tellapart._checks import refuse
+from tellapart._numeric.text import short
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
@@ -59,7 +60,7 @@ def compare_deployments(
 
     def text(console: Console) -> None:
         title = "Risk for one unit of privacy"
-        terminal.title(console, title, f"prior {prior:g}, from least to most")
+        terminal.title(console, title, f"prior {short(prior)}, from least to most")
         console.print()
         _table(console, rows)
         if pairs:
@@ -265,7 +266,7 @@ def compare(
         marked = map(deltas.marked, comparison.readings)
         shown = (each if verbose else essential(each, about) for each in marked)
         cells = replace(comparison, readings=tuple(shown)).cells()
-        terminal.title(console, "Risks", f"prior probability of membership {prior:g}")
+        terminal.title(console, "Risks", f"prior probability of membership {short(prior)}")
         terminal.columns(console, cells, keep=2)
         legend = [f"{label}: {spec}" for label, spec in specs.items() if label != spec]
         if legend:
@@ -274,7 +275,7 @@ def compare(
             terminal.item(console, entry)
         for label, subject in subjects.items():
             if isinstance(subject, GuaranteeCurve) and subject.claimed_delta > deltas.first:
-                own = f"{subject.claimed_delta:g}".replace("e-0", "e-")
+                own = short(subject.claimed_delta)
                 said = f"{label}: the guarantee has δ = {own} and says nothing at a smaller δ."
                 terminal.item(console, said)
         if not verbose:

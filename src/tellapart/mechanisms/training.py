@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import NotCertified
@@ -137,7 +138,7 @@ def dp_sgd_with_epsilon(
     # Without any noise a record is seen whenever it takes part.
     most = -math.expm1(sum(map(_log_unseen, training(1.0).steps())))
     if delta >= most:
-        _checks.refuse("delta", f"be less than the {most:.4g} leaked without noise", delta)
+        _checks.refuse("delta", f"be less than the {short(most, 4)} leaked without noise", delta)
     high = solve.climb(excess, np.zeros(1), 0.5)
     low = solve.climb(excess, high - 0.5, -0.5)
     _, log_noise = solve.falling_root(excess, low, high, _RESOLVED)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks, risk
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.choose.frontiers import Frontier, FrontierRow
 from tellapart.choose.limit import Limit
 from tellapart.curve.algebra import joint_bound
@@ -63,7 +64,7 @@ def f_score(
     floor = (1 + count**2) / (1 + count**2 + (1 - before) / before)
     page.axes.set(
         xlabel="privacy parameter (ε)",
-        ylabel=f"largest F-score of any attack (weight {count:.4g})",
+        ylabel=f"largest F-score of any attack (weight {short(count, 4)})",
         xscale="log" if log else "linear",
         xlim=(grid[0], grid[-1]),
     )
@@ -76,7 +77,7 @@ def f_score(
         scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
         lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
-    entries = [*draw(page.axes, lines), LegendEntry(base, f"flagging everybody: {floor:.4g}")]
+    entries = [*draw(page.axes, lines), LegendEntry(base, f"flagging everybody: {short(floor, 4)}")]
     return page.finished(entries, shape=0.85)
 
 

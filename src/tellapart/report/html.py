@@ -23,7 +23,7 @@ except ImportError as missing:
     raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
 from tellapart import plot
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
@@ -59,7 +59,7 @@ def _template() -> Template:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_visible
     )
     made.filters["percent"] = percent
-    made.filters["digits"] = lambda value: f"{value:.3g}"
+    made.filters["digits"] = lambda value: short(value, 3)
     made.filters["count"] = lambda value: f"{value:,}"
     return made.from_string(text)
 
@@ -75,7 +75,7 @@ def _rates(curves: Mapping[str, Traced]) -> list[tuple[str, list[str]]]:
     if any(rate not in points for points, _ in held for rate in TOLD):
         return []
     return [
-        (f"{rate:g}", [fixed(points[rate], up=side != "upper") for points, side in held])
+        (short(rate), [fixed(points[rate], up=side != "upper") for points, side in held])
         for rate in TOLD
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tellapart import _checks, risk
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, related, short
 from tellapart.audit.summary import Shown
 from tellapart.audit.verdict import describe
 from tellapart.choose.limit import FORMULAS
@@ -105,7 +105,7 @@ class ReportOptions:
     def words(self, curve: TradeoffCurve) -> str:
         """That δ, and whether anyone asked for it."""
         nobody = not self.deltas and not isinstance(curve, GuaranteeCurve)
-        return "δ = 1e-5 (default)" if nobody else f"δ = {self.delta_of(curve):g}"
+        return "δ = 1e-5 (default)" if nobody else f"δ = {short(self.delta_of(curve))}"
 
 
 class ClaimReading(NamedTuple):
@@ -190,10 +190,10 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
     rows: list[Shown] = []
     for at_delta in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(at_delta))
-        shown = Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
+        shown = related(relation, epsilon)
         new = epsilon < _MOST and shown not in [row.words for row in rows]
         if at_delta == delta or at_delta in options.deltas or new:
-            at = options.words(curve) if at_delta == delta else f"δ = {at_delta:g}"
+            at = options.words(curve) if at_delta == delta else f"δ = {short(at_delta)}"
             rows.append(Shown(f"ε at {at}", epsilon, shown, "read off the curve"))
     return tuple(rows)
 
@@ -209,7 +209,10 @@ def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | No
         return None
     most, least = float(bracket.lower.epsilon(at)), float(bracket.upper.epsilon(at))
     low = "" if bracket.one_sided else f" and at least {fixed(least, up=False)}"
-    return f"ε at δ = {at:g} is at most {fixed(most, up=True)}{low}, every numerical error counted"
+    return (
+        f"ε at δ = {short(at)} is at most {fixed(most, up=True)}{low}, every numerical error "
+        "counted"
+    )
 
 
 def _assumptions(subject: Subject) -> tuple[str, ...]:
@@ -220,7 +223,7 @@ def _assumptions(subject: Subject) -> tuple[str, ...]:
     sampled: tuple[str, ...] = ()
     if sampling := sampling_assumption(subject):
         poisson = (
-            f"Each record is in a batch independently with probability {rate:g} (Poisson)."
+            f"Each record is in a batch independently with probability {short(rate)} (Poisson)."
             for rate in poisson_rates(subject)
         )
         sampled = (sampling, *poisson, _SAMPLES)

@@ -298,7 +298,7 @@ def test_a_summary_reads_what_the_measures_say():
     assert found["PPV at FPR 0.05"] == risk.ppv(curve, fpr=0.05, prior=0.01)
     assert found["F-score, weight 2"] == risk.f_score(curve, weight=2, prior=0.01)
     assert found["Bayes error"] == risk.bayes_error(curve, prior=0.01)
-    assert found["ε at δ = 1e-05"] == curve.epsilon(1e-5)
+    assert found["ε at δ = 1e-5"] == curve.epsilon(1e-5)
 
 
 @pytest.mark.parametrize(

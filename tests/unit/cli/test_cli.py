@@ -126,7 +126,7 @@ def test_a_limit_at_one_fpr_says_what_fewer_flags_allow(run):
 
 def test_a_fixed_epsilon_is_answered_by_the_noise_to_configure(run):
     _, out, _ = run("choose", "gaussian", "--epsilon", "1", "--max-advantage", "0.1")
-    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-06; ε at ")
+    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-6; ε at ")
     assert "--epsilon fixes ε; to limit it, use --max-epsilon." in out
 
 
@@ -556,7 +556,7 @@ def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
     )
     assert done.stderr == b""
     if extra == ["--json"]:
-        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-05"
+        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-5"
 
 
 def test_debug_shows_the_traceback_and_keeps_the_code(run):

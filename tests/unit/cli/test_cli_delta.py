@@ -153,7 +153,7 @@ def test_further_deltas_are_told_besides(case, call):
     assert all(agrees(printed, curve.epsilon(at)) for at, printed in found)
     filed = json.loads(call(f"report {case} --delta 1e-6 --at-delta 1e-4 --json"))
     first = [one["what"] for one in filed["meaning"]["budgets"]][:2]
-    assert first == ["ε at δ = 1e-06", "ε at δ = 0.0001"]
+    assert first == ["ε at δ = 1e-6", "ε at δ = 0.0001"]
 
 
 def test_several_mechanisms_are_told_at_one_delta(call):
@@ -285,7 +285,7 @@ def test_a_probe_shows_epsilon_at_the_delta_given(tmp_path, call, monkeypatch):
 
 OF_STEPS = (
     "--delta must stand beside steps whose own δ is written into them, such as "
-    "any:epsilon=1,delta=0,repeated=9: it is the δ of all steps together, got 1e-05"
+    "any:epsilon=1,delta=0,repeated=9: it is the δ of all steps together, got 1e-5"
 )
 
 
@@ -294,8 +294,8 @@ OF_STEPS = (
     [
         (
             "risk gaussian:epsilon=1,delta=1e-6 --delta 1e-5",
-            "--delta must be the δ of gaussian:epsilon=1,delta=1e-6 (1e-06), or be left out; "
-            "--at-delta reports ε at another δ, got 1e-05",
+            "--delta must be the δ of gaussian:epsilon=1,delta=1e-6 (1e-6), or be left out; "
+            "--at-delta reports ε at another δ, got 1e-5",
         ),
         ("risk any:epsilon=0.1,repeated=50 --delta 1e-5", OF_STEPS),
         ("risk gaussian:epsilon=1+laplace:epsilon=1 --delta 1e-5", OF_STEPS),
@@ -306,7 +306,7 @@ OF_STEPS = (
         (
             "choose uniform --parameter delta --delta 1e-5 --max-advantage 0.1",
             "--delta must be left out where delta is what is chosen; choose another --parameter, "
-            "got 1e-05",
+            "got 1e-5",
         ),
         (
             "choose gaussian --max-epsilon 1 --at-delta 1e-5 --at-delta 1e-6",

@@ -43,7 +43,7 @@ def test_a_page_and_its_data_are_written_and_named(run, folder):
 def test_without_a_mechanism_it_is_a_promise(run, folder):
     code, out, err = run("report out.html --epsilon 1 --delta 1e-6 --plot out.svg")
     assert (code, err) == (0, "")
-    assert out.startswith("CLAIM: ε = 1, δ = 1e-06, with no evidence for or against it\n")
+    assert out.startswith("CLAIM: ε = 1, δ = 1e-6, with no evidence for or against it\n")
     assert "  These numbers are valid for every mechanism with this guarantee.\n" in out
     assert {one.name for one in folder.iterdir()} >= {"out.html", "out.json", "out.svg"}
 

@@ -976,7 +976,7 @@ PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon
         ),
         (
             lambda: plot.profile(LAPLACE, delta=1e-9, least=1e-6),
-            "delta must be at least the smallest δ shown, least = 1e-06, got 1e-09",
+            "delta must be at least the smallest δ shown, least = 1e-6, got 1e-9",
         ),
         (lambda: plot.profile(3), "subjects must be a mechanism or a curve, got 3"),
         (lambda: plot.people(3), "subject must be a mechanism or a curve, got 3"),

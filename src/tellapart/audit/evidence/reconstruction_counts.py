@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.clopper_pearson import least_levels
 from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
@@ -83,7 +83,7 @@ class ReconstructionEvidence(CurveEvidence):
         return self._bound(max(gain, 0.0), Basis.EXACT)
 
     def __str__(self) -> str:
-        without = f"{self.baseline_upper:.4g}" + ("" if self.control is None else " at most")
+        without = short(self.baseline_upper, 4) + ("" if self.control is None else " at most")
         return (
             f"{self.telling()}: success {self.success_lower}; without the output {without}; "
             f"gain ≥ {fixed(self.gain_lower.value, up=False)}"
@@ -91,7 +91,7 @@ class ReconstructionEvidence(CurveEvidence):
 
     def telling(self, delta: float = 0.0) -> str:
         if self.control is None:
-            blind = f"a baseline of {100 * self.baseline_upper:.3g} %"
+            blind = f"a baseline of {short(100 * self.baseline_upper, 3)} %"
         else:
             blind = f"{self.control[0]:,} of {self.control[1]:,} by the blind control"
         return f"{self.successes:,} of {self.trials:,} targets guessed right, against {blind}"
@@ -133,7 +133,7 @@ class ReconstructionEvidence(CurveEvidence):
         p = float(least_levels(refutes, np.array(self.ledger.level)))
         blind, shown = self.baseline_upper, self.successes / self.trials
         allowed = float(roc.tpr(blind))
-        limit = f"the claim allows a success of {100 * allowed:.3g} % at that baseline"
+        limit = f"the claim allows a success of {short(100 * allowed, 3)} % at that baseline"
         names = ("baseline (given)", "success observed")
         if self.control is not None:
             names = ("baseline from above, by the control", names[1])

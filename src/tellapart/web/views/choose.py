@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tellapart import _checks, pictures, risk
+from tellapart._numeric.text import short
 from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
 from tellapart.choose.calibrate import Choice
@@ -171,7 +172,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
     for at, row in placed:
         if row.parameter == chosen:
             reached = max(shares(limit, x) for limit, x in zip(limits, row.risks, strict=True))
-            name = f"chosen: {around.parameter} = {chosen:.10g}"
+            name = f"chosen: {around.parameter} = {short(chosen, 10)}"
             spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
     words = (
         "Each risk as a share of its limit: above the dashed line the limit is exceeded. "

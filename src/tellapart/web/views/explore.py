@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from tellapart import _checks, pictures, report, risk
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.record import Ink, Spot
 from tellapart.mechanisms.catalogue import parse
@@ -76,7 +77,7 @@ def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
     """The attacker that the numbers are about."""
     tpr = float(curve.tpr(state.fpr))
     height = tpr if state.picture.startswith("roc") else 1 - tpr
-    return Spot(f"this attack, at FPR {state.fpr:g}", state.fpr, height, Ink.FIRST)
+    return Spot(f"this attack, at FPR {short(state.fpr)}", state.fpr, height, Ink.FIRST)
 
 
 def _python(state: ExploreState) -> str:

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from tellapart import _checks, audit, pictures, risk
-from tellapart._numeric.text import Scale, fixed
+from tellapart._numeric.text import Scale, fixed, short
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.counts.intervals import clopper_pearson
 from tellapart.audit.evidence.count import CORNER
@@ -317,13 +317,13 @@ def _numbers(
     needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
     most = fixed(float(curve.tpr(attack.fpr)), True)
     rows = [
-        ("FPR", f"{attack.fpr:.6g}", "share of non-members flagged"),
-        ("TPR", f"{attack.tpr:.6g}", "share of members flagged"),
+        ("FPR", short(attack.fpr), "share of non-members flagged"),
+        ("TPR", short(attack.tpr), "share of members flagged"),
         ("largest TPR allowed", f"≤ {most}", "at this FPR, if the claim is true"),
         (
             "least ε that allows it",
             f"≥ {fixed(needs, False)}",
-            f"of any mechanism, at δ = {delta:g}",
+            f"of any mechanism, at δ = {short(delta)}",
         ),
     ]
     note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
@@ -335,7 +335,10 @@ def _numbers(
 
 def _limits(sample: Sample, shown: LowerBound, delta: float) -> list[tuple[str, str, str]]:
     left, right, low, high = sample.box
-    sure = f"at δ = {delta:g}, by the test of the verdict, {percent(sample.confidence)} confidence"
+    sure = (
+        f"at δ = {short(delta)}, by the test of the verdict, {percent(sample.confidence)} "
+        "confidence"
+    )
     return [
         ("true FPR", f"{fixed(left, False)} to {fixed(right, True)}", _SURE),
         ("true TPR", f"{fixed(low, False)} to {fixed(high, True)}", _SURE),
