@@ -24,13 +24,13 @@ def refuse(name: str, rule: str, value: object) -> NoReturn:
     """Raise the one error message that all checks share."""
     value = value.item() if isinstance(value, np.generic) else value
     shown = " ".join(repr(value).split())
-    shown = plain_exponent(shown) if isinstance(value, float) else shown
+    shown = shown if set(shown) & {"'", '"'} else plain_exponent(shown)  # texts stay as typed
     raise InvalidArgument(f"{name} must {rule}, got {shortened(shown)}")
 
 
-def plain_exponent(number: str) -> str:
-    """A number's text with its exponent as people write it: 1e-5 for 1e-05, 1e6 for 1e+06."""
-    return re.sub(r"(?<=\d)e\+?(-?)0*(?=\d)", r"e\1", number)
+def plain_exponent(text: str) -> str:
+    """A text with exponents of its numbers as people write them: 1e-5 for 1e-05, 1e6 for 1e+06."""
+    return re.sub(r"(?<![\w.])(\d[\d.]*)e\+?(-?)0*(?=\d)", r"\1e\2", text)
 
 
 def shortened(text: str, longest: int = 80) -> str:

@@ -124,7 +124,10 @@ def test_without_a_claim_there_are_bounds_and_no_verdict(run, parsed):
     evidence = audit.many_runs(read())
     shown = {one["what"]: one["value"] for one in found["shown"]}
     assert shown == {
-        **{f"ε at δ = {d:g}": evidence.epsilon_lower(d).value for d in (0, 1e-6, 1e-5, 1e-3)},
+        **{
+            f"ε at δ = {d}": evidence.epsilon_lower(float(d)).value
+            for d in ("0", "1e-6", "1e-5", "0.001")
+        },
         "μ of Gaussian DP": evidence.mu_lower().value,
     }
 

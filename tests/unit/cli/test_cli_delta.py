@@ -10,6 +10,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
+from tellapart._numeric.text import short
 from tellapart.choose.named_limits import configured
 from tellapart.cli import main
 from tellapart.cli.deltas import asked
@@ -118,7 +119,7 @@ def test_risk_and_report_tell_epsilon_at_delta(case, call):
         assert found["readings"][-1]["value"] == truth
     filed = json.loads(call(f"report {case} --delta {delta} --json"))
     budgets = filed["meaning"]["budgets"]
-    assert budgets[0]["what"] == f"ε at δ = {delta:g}"
+    assert budgets[0]["what"] == f"ε at δ = {short(delta)}"
     for one in budgets:
         at = float(re.search(r"δ = (\S+)", one["what"])[1])
         assert agrees(shown(f"{one['what']} {one['words']}")[0][1], curve.epsilon(at))
@@ -184,13 +185,13 @@ def test_what_is_chosen_keeps_its_limit_at_the_delta_given(case, call):
     epsilon = made(name, values, delta).epsilon(delta)
     assert limit * 0.99 < epsilon <= limit * (1 + 1e-12)
     assert found["epsilon"] == pytest.approx(epsilon, rel=1e-12)
-    assert found["limits"][0]["limit"] == f"epsilon(delta={delta:g}) ≤ {limit:g}"
+    assert found["limits"][0]["limit"] == f"epsilon(delta={short(delta)}) ≤ {limit:g}"
     if name == "dpsgd":  # takes seconds, and is told as others are
         return
     out = call(words)
     first, rest = out.split(" for ", 1)
     assert re.findall(r"(\w+) = [\d.]+", first) == list(found["configured"])
-    assert f"; ε at δ = {delta:g} " in " ".join(rest.partition("Binding")[0].split())
+    assert f"; ε at δ = {short(delta)} " in " ".join(rest.partition("Binding")[0].split())
     assert all(at == delta and agrees(one, epsilon) for at, one in shown(out))
 
 
