@@ -15,6 +15,7 @@ from _timing import cpu_seconds, medians, versions
 from scipy.special import ndtr, ndtri
 
 import tellapart as ta
+from tellapart._checks import plain_exponent
 
 # σ, q, T
 TRAININGS = [
@@ -57,7 +58,8 @@ def refutation(sigma: float, rate: float, steps: int, mu: float) -> str:
     if not refuting.size:
         return "none found"
     k = refuting[-1]
-    return f"FPR {RATES[k]:.0e}: TPR ≥ {tpr[k]:.4e}, μ allows {allowed[k]:.4e}"
+    said = f"FPR {RATES[k]:.0e}: TPR ≥ {tpr[k]:.4e}, μ allows {allowed[k]:.4e}"
+    return plain_exponent(said)
 
 
 def main() -> int:
