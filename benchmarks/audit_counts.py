@@ -120,7 +120,8 @@ def joint() -> bool:
     missed = told(
         f"ours takes 1/{FASTER:g} of the time; least {min(ratios):,.0f}", min(ratios) >= FASTER
     )
-    said = f"within {short(CLOSE)} of the plain computation; worst {plain_exponent(f'{max(errors):.0e}')}"
+    said = f"within {short(CLOSE)} of the plain computation; worst "
+    said += plain_exponent(f"{max(errors):.0e}")
     return missed | told(said, max(errors) <= CLOSE)
 
 

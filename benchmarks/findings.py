@@ -139,7 +139,8 @@ def main() -> int:
             shown = verdict.epsilon_lower().value
             said = verdict.headline.partition(",")[0] if verdict.refuted else verdict.headline
             print(
-                f"  {said}, δ = {short(verdict.delta, 3)}; shown ε ≥ {np.floor(100 * shown) / 100:g}"
+                f"  {said}, δ = {short(verdict.delta, 3)}; shown "
+                f"ε ≥ {np.floor(100 * shown) / 100:g}"
             )
         print()
     return min(missed, 1)
