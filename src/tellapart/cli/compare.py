@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import textwrap
 from collections import Counter
@@ -35,7 +34,7 @@ from tellapart.cli.options import (
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import KINDS, parse
+from tellapart.mechanisms.catalogue import KINDS, parse, terms
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, essential
 
@@ -315,25 +314,43 @@ _SHORT = 20
 
 
 def _labelled(mechanisms: Sequence[str]) -> dict[str, str]:
-    """Mechanisms by what to call them: the name given, or else their text where it is short."""
+    """Mechanisms by what to call them: the name given, or else their text where it is short.
+
+    A long one is called by its kind, with the parameters in which it differs from others of it.
+    """
     given = [_NAMED.fullmatch(text) for text in mechanisms]
     taken = Counter(match[1].strip() for match in given if match)
     if twice := [name for name, count in taken.items() if count > 1]:
         refuse("names", "be different", twice[0])
     labels: dict[str, str] = {}
-    for text, match in zip(mechanisms, given, strict=True):
+    both = list(zip(mechanisms, given, strict=True))
+    for text, match in both:
         if match:
             labels[match[1].strip()] = match[2]
         elif len(text) <= _SHORT:
             labels.setdefault(text, text)
         elif text not in labels.values():
-            kind = text.partition(":")[0].partition("+")[0]
-            numbered = (f"{kind} {number}" for number in itertools.count(2))
-            known = {*labels, *taken}
-            labels[
-                next(name for name in itertools.chain([kind], numbered) if name not in known)
-            ] = text
+            label = _apart(text, [match[2] if match else text for text, match in both])
+            labels[text if label in {*labels, *taken} else label] = text
     return labels
+
+
+def _apart(text: str, mechanisms: Sequence[str]) -> str:
+    """The kind of a mechanism, and of its parameters those that others of its kind have not."""
+    (first, *later), kind = terms(text), _kind(text)
+    alike = [terms(other)[0] for other in mechanisms if other != text and _kind(other) == kind]
+    if not alike:
+        return kind
+    own = {
+        key: value
+        for key, value in first.values.items()
+        if any(other.values.get(key) != value for other in alike)
+    }
+    return text if later or not own else str(replace(first, values=own))
+
+
+def _kind(text: str) -> str:
+    return "+".join(term.name for term in terms(text))
 
 
 def _refuse_unused(given: dict[str, object]) -> None:

@@ -243,11 +243,17 @@ def test_mechanisms_are_called_by_the_names_they_are_given(run, parsed):
     assert (code, err) == (2, "tellapart: names must be different, got 'a'\n")
 
 
-def test_long_mechanisms_of_one_kind_are_numbered(run):
+def test_long_mechanisms_of_one_kind_are_called_by_where_they_differ(run, parsed):
     first, second = "gaussian:epsilon=1,delta=1e-5", "gaussian:epsilon=1,delta=1e-6"
-    _, out, _ = run("compare", first, second)
-    assert out.startswith("gaussian leaks at least as much as gaussian 2, at every FPR.\n")
-    assert f"  - gaussian: {first}\n  - gaussian 2: {second}\n" in out
+    _, out, _ = run("compare", second, first)
+    assert " ".join(out.split()).startswith(
+        "gaussian:delta=1e-5 leaks at least as much as gaussian:delta=1e-6, at every FPR."
+    )
+    assert f"  - gaussian:delta=1e-6: {second}\n  - gaussian:delta=1e-5: {first}\n" in out
+    both = f"{first}+laplace:epsilon=1"
+    found = parsed("compare", both, first, "laplace:epsilon=1")["mechanisms"]
+    names = ["gaussian+laplace", "gaussian", "laplace:epsilon=1"]
+    assert [each["name"] for each in found] == names
 
 
 def test_an_infinite_epsilon_of_a_guarantee_is_explained(run):
