@@ -82,11 +82,10 @@ def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
 
 def _python(state: ExploreState) -> str:
     return f"""\
+import tellapart as ta
 from tellapart import risk
-from tellapart.mechanisms.catalogue import parse
-from tellapart.mechanisms.subject import curve_of
 
-curve = curve_of(parse({state.mechanism!r}))
+curve = {controls.typed_curve(state.mechanism)}
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
     print(one.name, *one.columns)
 print(risk.words(curve, prior={state.prior!r}, fpr={state.fpr!r}))
