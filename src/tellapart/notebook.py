@@ -95,13 +95,13 @@ def _of_curve(curve: TradeoffCurve, title: str, *notes: str) -> Card:
     chart = roc((_line(curve, title, ink),), (point,))
     return Card(
         title,
-        (_HEAD, *map(_row, readings(curve))),
+        (HEAD, *map(_row, readings(curve))),
         chart,
         (" · ".join(filter(None, (side, *notes))),),
     )
 
 
-_HEAD = (
+HEAD = (
     Cell(""),
     Cell("with the output", quiet=True),
     Cell("without it", quiet=True),
@@ -215,7 +215,7 @@ def _side_by_side(row: Sequence[Reading]) -> list[Cell]:
 @card.register
 def _(verdict: Verdict) -> Card:
     outcome, how = verdict.outcome
-    claimed = curve_of(verdict.claim, "claim")
+    claimed = verdict.evidence.held_against(curve_of(verdict.claim, "claim"))
     lines = [_line(claimed, f"the claim allows: {verdict.name}", Ink.PROMISE)]
     rows: list[tuple[str | Cell | Bar, ...]] = []
     spots: tuple[Spot, ...] = ()
@@ -228,12 +228,12 @@ def _(verdict: Verdict) -> Card:
             spots = (Spot(label, fpr, tpr, Ink.EVIDENCE),)
             rows += [(name, Cell(rate, strong=True)) for name, rate in rates]
             targets = verdict.evidence.design is Design.TARGETS
-            allowed = (claimed.symmetrised() if targets else claimed).tpr(fpr)
             what = "success allowed there" if targets else "TPR allowed there"
-            rows.append((what, Cell(f"≤ {fixed(float(allowed), up=True)}", strong=True)))
+            rows.append((what, Cell(f"≤ {fixed(float(claimed.tpr(fpr)), up=True)}", strong=True)))
         said = f"≤ {short(finding.chance)}" if finding.computed else "below the level"
         whose = finding.threshold if finding.computed else short(finding.level, 2)
         rows.append(("p-value", Cell(said, strong=True), Cell(whose, quiet=True, left=True)))
+    rows += [(what, *_bound(own)) for what, own in verdict.evidence.own_bounds()]
     rows.append((f"ε shown at δ = {short(verdict.delta)}", *_bound(verdict.epsilon_lower())))
     lines += _evidence_lines(verdict.evidence)
     not_covered = "a leak that this attack does not see is not covered"

@@ -120,3 +120,104 @@ def test_epochs_compose_with_anything():
     # Beside a step that is known by a promise alone nobody can say what is leaked.
     promised = epoch.then(ta.Promise(0.5, 1e-7)).bracket(1e-5, gap=2e-3)
     assert promised.upper.epsilon(1e-5) == 0 < promised.lower.epsilon(1e-5)
+
+
+# -- shuffled batches ------------------------------------------------------------------------
+
+ZEROED = ta.Neighbours.ZERO_OUT
+RELATIONS = [ZEROED, ta.Neighbours.REPLACE]
+
+
+def _shuffled(sigma, steps, neighbours=ZEROED, **parts):
+    reach = 2.0 if neighbours is ta.Neighbours.REPLACE else 1.0
+    return ta.Gaussian(sigma, reach, neighbours=neighbours).shuffled_batches(steps, **parts)
+
+
+@pytest.mark.parametrize("order", [None, *ORDERS])
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@settings(max_examples=10, deadline=None)
+@given(
+    sigma=sigmas,
+    steps=st.integers(1, 300),
+    delta=deltas,
+    last=st.floats(0, 0.99),
+    used=st.floats(0.01, 1),
+)
+def test_no_attack_on_shuffled_batches_beats_the_promise(
+    order, neighbours, sigma, steps, delta, last, used
+):
+    epoch = _shuffled(sigma, steps, neighbours, last=last, used=used)
+    lower, upper = epoch.bracket(delta, order=order)
+    assert (lower.bound, upper.bound) == (ta.Bound.LOWER, ta.Bound.UPPER)
+    assert upper.epsilon(delta) <= lower.epsilon(delta) * (1 + 1e-9) + 1e-12
+    assert np.all(upper.beta(RATES) >= lower.beta(RATES) - 1e-9)
+    assert epoch.curve(order).epsilon(delta) <= lower.epsilon(delta) * (1 + 1e-6) + 1e-9
+    whole = ta.Gaussian(sigma, epoch.base.sensitivity).curve()
+    assert lower.epsilon(delta) <= whole.epsilon(delta) * (1 + 1e-6) + 1e-9
+
+
+@settings(max_examples=15, deadline=None)
+@given(sigma=sigmas, delta=deltas)
+def test_one_batch_an_epoch_is_the_gaussian_from_both_sides(sigma, delta):
+    lower, upper = _shuffled(sigma, 1).bracket(delta)
+    exact = ta.Gaussian(sigma).curve().epsilon(delta)
+    assert lower.epsilon(delta) == pytest.approx(exact, rel=1e-12)
+    assert upper.epsilon(delta) <= exact * (1 + 1e-12)
+    assert upper.epsilon(delta) == pytest.approx(exact, rel=2e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("sigma", "steps", "seen"), [(1.0, 5, 1.0), (0.7, 20, 1.0), (1.0, 5, 0.6)])
+def test_the_attack_on_shuffled_batches_is_that_of_a_simulation(sigma, steps, seen, order):
+    """Drawn from one world and flagged by the other's likelihood ratio: the best test there is."""
+    rng = np.random.default_rng(11)
+    mu, draws = 1 / sigma, 200_000
+    x = rng.standard_normal((draws, steps))
+    taken = rng.random(draws) < seen
+    x[taken, 0] += 2 * mu if order is ta.Order.PRESENT else mu
+    weights = seen / steps
+    there = weights * np.exp(2 * mu * x - 2 * mu**2).sum(axis=1) + 1 - seen
+    blank = weights * np.exp(mu * x - mu**2 / 2).sum(axis=1) + 1 - seen
+    ratio = there / blank if order is ta.Order.PRESENT else blank / there
+    epoch = _shuffled(sigma, steps, used=seen)
+    for epsilon in (0.1, 0.5, 1.5):
+        terms = np.maximum(1 - math.exp(epsilon) / ratio, 0.0)
+        mean, error = terms.mean(), terms.std() / math.sqrt(draws)
+        delta = max(float(mean), 1e-4)
+        attack = epoch.bracket(delta, order=order).upper.delta(epsilon)
+        assert mean - 5 * error - 2e-3 * mean - 1e-5 <= attack <= mean + 5 * error
+
+
+def test_the_attack_on_a_replaced_record_is_that_on_random_allocation():
+    epoch = _shuffled(1.0, 20, ta.Neighbours.REPLACE)
+    attack = epoch.bracket(1e-5, order=ta.Order.PRESENT).upper
+    # Others and the other value point the other way: one batch moves by twice the norm.
+    pair = ta.Gaussian(0.5).allocated(20).bracket(1e-5, 1e-3, ta.Order.PRESENT)
+    assert attack.epsilon(1e-5) == pytest.approx(pair.upper.epsilon(1e-5), rel=2e-3)
+    assert epoch.curve().epsilon(1e-5) == ta.Gaussian(0.5).curve().epsilon(1e-5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(sigma=st.floats(0.5, 3), steps=st.integers(2, 50), cut=st.integers(1, 49))
+def test_epochs_cut_short_leak_between_none_and_a_whole_one(sigma, steps, cut):
+    cut = min(cut, steps - 1)
+    scheme = ta.Sampling.SHUFFLED
+    whole = ta.dp_sgd(sigma, 1 / steps, 2 * steps, scheme=scheme)
+    more = ta.dp_sgd(sigma, 1 / steps, 2 * steps + cut, scheme=scheme)
+    three = ta.dp_sgd(sigma, 1 / steps, 3 * steps, scheme=scheme)
+    epsilons = [each.bracket(1e-5).lower.epsilon(1e-5) for each in (whole, more, three)]
+    assert epsilons == sorted(epsilons)
+    assert more.bracket(1e-5).upper.epsilon(1e-5) <= epsilons[1]
+
+
+def test_shuffled_batches_compose_with_anything():
+    epoch = _shuffled(1.0, 20)
+    noise = ta.Laplace(scale=4, neighbours=ZEROED)
+    mixed = epoch.repeated(3).then(noise).then(ta.Gaussian(2, neighbours=ZEROED).sampled(0.1))
+    lower, upper = mixed.bracket(1e-5)
+    assert epoch.repeated(3).bracket(1e-5).upper.epsilon(1e-5) < upper.epsilon(1e-5)
+    assert upper.epsilon(1e-5) < lower.epsilon(1e-5)
+    assert lower.epsilon(1e-5) > epoch.repeated(3).curve().epsilon(1e-5)
+    assert mixed.curve().bound is ta.Bound.LOWER
+    promised = epoch.then(ta.Promise(0.5, 1e-7, neighbours=ZEROED)).bracket(1e-5)
+    assert promised.one_sided

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from examples import examples
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
@@ -205,3 +205,14 @@ def test_a_loss_is_as_dense_as_its_output_over_the_slope(mu, weights):
     want = -(output**2) / 2 - np.log(2 * np.pi) / 2 - np.log(slope)
     density = law.log_density_above_least(law.above_least(output))
     np.testing.assert_allclose(density, want, rtol=1e-9)
+
+
+@given(st.floats(0.05, 20), st.floats(1e-6, 1, exclude_max=True), st.floats(1e-9, 1 - 1e-9))
+@example(0.2953, 0.1, 0.01)  # its largest loss was an ulp below that of the threshold behind it
+@settings(max_examples=300)
+def test_a_sampled_step_answers_at_every_rate(scale, rate, fpr):
+    step = ta.Laplace(scale).sampled(rate)
+    both = step.curve().tpr(fpr)
+    each = [step.curve(order=order).tpr(fpr) for order in ta.Order]
+    assert max(each) - 1e-12 <= both <= 1
+    assert both >= fpr

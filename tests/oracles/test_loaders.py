@@ -10,6 +10,7 @@ import tellapart as ta
 RECORDS = json.loads(Path(__file__).with_name("loaders.json").read_text(encoding="utf-8"))
 ORDERS = {"remove": ta.Order.PRESENT, "add": ta.Order.ABSENT}
 ALLOCATIONS = [record for record in RECORDS if record["id"].startswith("alloc")]
+SHUFFLED = [record for record in RECORDS if record["id"].startswith("shuffle")]
 POISSON = [record for record in RECORDS if record["id"].startswith("poisson")]
 
 
@@ -34,6 +35,45 @@ def test_a_bracket_of_random_allocation_holds_the_stored_value(record):
     curve = epoch.repeated(asked["epochs"]).curve(order)
     assert curve.bound is ta.Bound.LOWER
     assert curve.epsilon(delta) >= low - rounding
+
+
+@pytest.mark.parametrize("record", SHUFFLED, ids=_names(SHUFFLED))
+def test_a_bracket_of_shuffled_batches_has_the_stored_attack_and_the_gaussian(record):
+    asked = record["inputs"]
+    epochs = asked.get("epochs", 1)
+    training = ta.dp_sgd(
+        asked["sigma"], 1 / asked["t"], asked["t"] * epochs, scheme=ta.Sampling.SHUFFLED
+    )
+    bracket = training.bracket(asked["delta"], order=ORDERS[asked["order"]])
+    attack = bracket.upper.epsilon(asked["delta"])
+    # Stored with each lower bound: an attacker finds at least this, and at most the upper.
+    assert record["value"] - 2e-3 <= attack <= record["upper"]
+    assert bracket.lower.epsilon(asked["delta"]) == pytest.approx(record["upper"], rel=1e-10)
+    assert training.curve().epsilon(asked["delta"]) == pytest.approx(record["upper"], rel=1e-10)
+
+
+# Both ends of ε at δ = 1e-5 in the worse order: σ, steps an epoch, epochs, least, most.
+SHUFFLED_EPOCHS = [
+    (1, 100, 10, 9.45, 17.86),
+    (2, 100, 50, 2.50, 20.68),
+    (0.5, 1000, 3, 19.97, 20.13),
+]
+
+
+@pytest.mark.parametrize(("sigma", "steps", "epochs", "least", "most"), SHUFFLED_EPOCHS)
+def test_epochs_of_shuffled_batches(sigma, steps, epochs, least, most):
+    training = ta.dp_sgd(sigma, 1 / steps, steps * epochs, scheme=ta.Sampling.SHUFFLED)
+    lower, upper = training.bracket(1e-5)
+    assert upper.epsilon(1e-5) == pytest.approx(least, abs=0.01)
+    assert lower.epsilon(1e-5) == pytest.approx(most, abs=0.005)
+
+
+def test_an_epoch_that_drops_records_is_no_affine_mixture():
+    """One batch that takes half of the records: exactly 4.208, where 3.534 was thought."""
+    step = ta.Gaussian(1, neighbours=ta.Neighbours.ZERO_OUT)
+    lower, upper = step.shuffled_batches(steps=1, used=0.5).bracket(1e-5)
+    assert upper.epsilon(1e-5) == pytest.approx(4.208, abs=1e-3)
+    assert lower.epsilon(1e-5) == pytest.approx(4.212, abs=1e-3)
 
 
 @pytest.mark.parametrize("record", POISSON, ids=_names(POISSON))

@@ -35,8 +35,8 @@ NAMES = {
         words
     """,
     "tellapart.choose": """
-        FROM_MODEL Infeasible at_least at_most by_cost compare frontier largest least noise
-        noise_table
+        FROM_MODEL Infeasible answer_error at_least at_most by_cost compare error_at_most feasible
+        frontier largest least noise noise_table utility_at_least
     """,
     "tellapart.audit": """
         Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool

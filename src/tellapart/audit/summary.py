@@ -85,6 +85,7 @@ _TARGETS = DesignWords(
     (),
 )
 
+_SAMPLES = {Design.CALLS: "outputs", Design.TARGETS: "guesses"}
 _NAMES = {
     Design.MANY_RUNS: "many-runs",
     Design.ONE_RUN: "one-run",
@@ -150,6 +151,11 @@ class AuditSummary:
         return None if self.evidence is None else self.evidence.calls
 
     @property
+    def samples(self) -> str:
+        """What the audit looked at: scores, outputs or guesses."""
+        return "scores" if self.evidence is None else _SAMPLES.get(self.evidence.design, "scores")
+
+    @property
     def counted(self) -> str:
         """How many samples there were, in words; nothing where nobody said."""
         if self.calls is not None:
@@ -171,7 +177,8 @@ class AuditSummary:
         """Lower bounds on ε and μ, or the rates of one attack."""
         if isinstance(self.result, Metrics):
             return _rates(self.result)
-        rows = [_row(what, bound) for what, bound in self.epsilons]
+        own = () if self.evidence is None else self.evidence.own_bounds()
+        rows = [_row(what, bound) for what, bound in (*own, *self.epsilons)]
         with suppress(Unsupported):  # some evidence speaks of (ε, δ) alone
             if self.evidence is not None:
                 rows.append(_row("μ of Gaussian DP", self.evidence.mu_lower()))
@@ -201,8 +208,7 @@ def summarise(
     reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
     if not result.can_refute:
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
-    samples = {Design.CALLS: "outputs", Design.TARGETS: "guesses"}.get(result.design, "scores")
-    headline = f"NO CLAIM: what the {samples} show, {sure}"
+    headline = f"NO CLAIM: what the {_SAMPLES.get(result.design, 'scores')} show, {sure}"
     return _tested(result, headline, (*reasons, *_against(scores)), scores, deltas)
 
 

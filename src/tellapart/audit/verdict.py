@@ -13,7 +13,7 @@ from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart._shown import Plotted
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.evidence.base import Evidence, Finding
+from tellapart.audit.evidence.base import Design, Evidence, Finding
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
@@ -246,17 +246,20 @@ class Verdict(Plotted):
         """The power of the test: which leak an optimal attack would have shown."""
         detected, strength = self._strength
         truth = alternative(self.claim).words(strength)
+        best = f"an optimal attack on {truth}"
+        if self.evidence.design is Design.TARGETS:  # what the curve bounds, few guesses reach
+            best = f"the largest success that is possible against {truth}"
         if not detected:
             why = "there are too few samples for this claim"
             if self.could_refute:
                 why += ", or the chosen event separates the two sides badly"
             return (
-                f"Power: with these sample sizes not even an optimal attack on {truth} refutes the "
-                f"claim with 90 % probability: {why}."
+                f"Power: with these sample sizes not even {best} refutes the claim with 90 % "
+                f"probability: {why}."
             )
         return (
-            f"Power: with these sample sizes an optimal attack on {truth} refutes the claim with "
-            "90 % probability. A leak that the attack used here misses is not covered."
+            f"Power: with these sample sizes {best} refutes the claim with 90 % probability. "
+            "A leak that the attack used here misses is not covered."
         )
 
     @cached_property
@@ -309,13 +312,16 @@ class Verdict(Plotted):
 
     def _grounds(self) -> list[str]:
         bound = str(self.epsilon_lower()).replace(" (", f" at {self._at} (", 1)
-        lines = [f"Lower bound: ε {bound}."]
+        lines = [f"Lower bound: {what} {own}." for what, own in self.evidence.own_bounds()]
+        lines.append(f"Lower bound: ε {bound}.")
         if self.finding is not None:
             lines.append(f"p-value: {self.finding.significance}.")
             lines.append(f"Where: {self.finding.place}.")
         telling = self.evidence.telling(self.delta) if self.evidence.calls else ""
         if self.finding is None and telling:
             lines.append(f"Strongest event: {telling}.")
+        if self.finding is None and self.evidence.design is Design.TARGETS:
+            lines.append(f"Observed: {self.evidence.telling()}.")
         if self.evidence.about:
             lines.append(self.evidence.about)
         if self.finding is None:

@@ -2,6 +2,7 @@
 
 - `limit`, `named_limits`: how much of a risk is accepted, by its function or by its name;
 - `calibrate`, `search`: the least noise or the largest ε that keeps all limits;
+- `utility`: how far off a noisy answer is, limits on that, and whether they clash with risks;
 - `frontiers`: what each parameter costs; `comparison`: who leaks more, and by how much;
 - `noise_choice`, `noise_tables`: noise for correlated records, and methods side by side.
 """
@@ -15,20 +16,25 @@ from tellapart.choose.frontiers import frontier
 from tellapart.choose.limit import FROM_MODEL, at_least, at_most, by_cost
 from tellapart.choose.noise_choice import noise
 from tellapart.choose.noise_tables import noise_table
+from tellapart.choose.utility import answer_error, error_at_most, feasible, utility_at_least
 from tellapart.errors import Infeasible
 
 __all__ = [
     "FROM_MODEL",
     "Infeasible",
+    "answer_error",
     "at_least",
     "at_most",
     "by_cost",
     "compare",
+    "error_at_most",
+    "feasible",
     "frontier",
     "largest",
     "least",
     "noise",
     "noise_table",
+    "utility_at_least",
 ]
 
 if not TYPE_CHECKING:  # a checker would take every name for one that exists

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from tellapart import _checks
 from tellapart._numeric.text import aligned, fixed, short
 from tellapart.choose.search import Family
+from tellapart.choose.utility import noise_error
 from tellapart.curve.algebra import joint_bound
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
-from tellapart.mechanisms.subject import answer_error, curve_of, scope
+from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk import advantage, success, tpr
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR
 
@@ -45,7 +46,8 @@ class Frontier:
     """A parameter against risks and against the error of the answer, row by row.
 
     ``rises`` says of each measure whether it grows as privacy is lost; ``scope`` for whom the
-    numbers hold, ``bound`` on which side they lie.
+    numbers hold, ``bound`` on which side they lie; ``error_of`` what the errors are those of, such
+    as each of several releases.
     """
 
     parameter: str
@@ -54,6 +56,7 @@ class Frontier:
     rises: tuple[bool, ...]
     scope: str
     bound: Bound
+    error_of: str = "the answer"
 
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """The table as text, its head first; no number makes the answer or privacy look better."""
@@ -67,7 +70,8 @@ class Frontier:
         return (short(row.parameter), *errors, *risks)
 
     def __str__(self) -> str:
-        return f"{aligned(self.cells())}\n{self.scope}"
+        errors = "" if self.error_of == "the answer" else f"errors are those of {self.error_of}\n"
+        return f"{aligned(self.cells())}\n{errors}{self.scope}"
 
 
 def frontier(
@@ -107,9 +111,15 @@ def frontier(
     ]
     # Whether a measure grows as privacy is lost, it shows at the two ends of all curves.
     rises = [_number(x, f, everything()) >= _number(x, f, nothing()) for x, f in asked.items()]
+    errors = [noise_error(subject) for subject in subjects]
     rows = [
-        FrontierRow(float(value), *answer_error(subject), risks)
-        for value, subject, risks in zip(values, subjects, risks_of_each, strict=True)
+        FrontierRow(
+            float(value),
+            None if error is None else error.deviation,
+            None if error is None else error.margin,
+            risks,
+        )
+        for value, error, risks in zip(values, errors, risks_of_each, strict=True)
     ]
     return Frontier(
         parameter=name or next(iter(inspect.signature(family).parameters)),
@@ -118,6 +128,7 @@ def frontier(
         rises=tuple(rises),
         scope=scope(subjects[0]),
         bound=joint_bound(curves),
+        error_of=next((error.of for error in errors if error is not None), "the answer"),
     )
 
 

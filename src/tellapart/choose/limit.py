@@ -83,8 +83,12 @@ class Limit:
         known = next((m for m in MEASURES.values() if m.function is self.measure), None)
         if known is None:
             return self.name
-        usual = {argument.key: argument.default for argument in known.arguments}
-        return known.named(**(usual | dict(self.arguments)))
+        given = dict(self.arguments)  # by the function's keywords, which may not be the keys
+        about = {
+            argument.key: given.get(argument.keyword or argument.key, argument.default)
+            for argument in known.arguments
+        }
+        return known.named(**about)
 
     def beside(self, value: float) -> tuple[str, str]:
         """A value of the risk and the limit, in as many digits as tell them apart."""
@@ -127,12 +131,14 @@ def at_least(bound: float, measure: Measure, **arguments: Any) -> Limit:
     return _limit(bound, measure, arguments, least=True)
 
 
-def by_cost(*, costs: Mapping[float, float], allowed: float) -> Limit:
+def by_cost(
+    *, costs: Mapping[float, float] | Sequence[tuple[float, float]], allowed: float
+) -> Limit:
     """How much a person may be expected to lose by being in the data, as a limit.
 
-    ``costs`` has what each event costs, by its chance without the output, and ``allowed`` is the
-    extra cost that each person accepts or is paid; a budget for all is divided by their number
-    (Hsu et al. 2014).
+    ``costs`` has what each event costs, by its chance if the release were made without this person
+    (pairs, where two events have one chance), and ``allowed`` is the extra cost that each person
+    accepts or is paid; a budget for all is divided by their number (Hsu et al. 2014).
 
     >>> import tellapart as ta
     >>> from tellapart import choose
@@ -140,10 +146,12 @@ def by_cost(*, costs: Mapping[float, float], allowed: float) -> Limit:
     >>> choose.largest(lambda epsilon: ta.guarantee(epsilon), [limit]).rounded(4)
     0.4054
     """
-    _checks.instance(Mapping, "a mapping from chances to costs, as {0.01: 1000}", costs=costs)
+    rule = "a mapping from chances to costs, as {0.01: 1000}, or pairs of them"
+    _checks.instance((Mapping, Sequence), rule, costs=costs)
     extra_cost(nothing(), costs=costs)  # refused here rather than in a search
     most = _checks.finite_above_zero(allowed=allowed)
-    return _limit(most, extra_cost, {"costs": tuple(costs.items())}, least=False)
+    listed = tuple(costs.items() if isinstance(costs, Mapping) else map(tuple, costs))
+    return _limit(most, extra_cost, {"costs": listed}, least=False)
 
 
 def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: bool) -> Limit:

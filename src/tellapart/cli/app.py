@@ -23,6 +23,7 @@ from tellapart.cli import errors, exits, limits, terminal
 COMMANDS = {
     "risk": "risk",
     "choose": "choose",
+    "decide": "decide",
     "compare": "compare",
     "region": "region",
     "audit": "audit",
@@ -44,6 +45,8 @@ _EXAMPLES = """For example:
     tellapart choose gaussian --max-advantage 0.05
     tellapart choose dpsgd --steps 1000 \\
         --sampling-rate 0.01 --max-advantage 0.1
+    tellapart decide --init decision.toml
+    tellapart decide decision.toml --check
     tellapart compare laplace:epsilon=1 \\
         gaussian:epsilon=1,delta=1e-5
     tellapart audit scores.csv --design many-runs \\

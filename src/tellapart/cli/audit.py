@@ -20,17 +20,19 @@ from tellapart.audit import (
     Ranks,
     Scores,
     Split,
+    Verdict,
     judge,
     many_runs,
     metrics,
     one_run,
+    reconstruction,
 )
 from tellapart.audit.attack_metrics import why_no_epsilon
 from tellapart.audit.methods import Method
 from tellapart.audit.summary import DESIGNS, AuditResult
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
-from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose, Whole
+from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose, Whole, option_of
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
@@ -171,6 +173,96 @@ class MethodOptions:
                 refuse(option, f"be left out with --design {design}", value)
 
 
+@Parameter(
+    name="*",
+    group=Group("Counts of a reconstruction or attribute attack, instead of files", sort_key=3),
+)
+@dataclass(frozen=True)
+class CountOptions:
+    """How many targets an attack guessed right, and how many a blind guess would."""
+
+    successes: Annotated[
+        Whole | None,
+        Parameter(help="How many targets the attack guessed right.", show_default=False),
+    ] = None
+    trials: Annotated[
+        Whole | None, Parameter(help="How many targets there were.", show_default=False)
+    ] = None
+    baseline: Annotated[
+        Option,
+        Parameter(
+            help="How often the best blind guess is right, by someone who knows all other records: "
+            "1/10 for a secret drawn from ten."
+        ),
+    ] = None
+    control_successes: Annotated[
+        Whole | None,
+        Parameter(
+            help="Instead of --baseline: how many targets that blind guess had right.",
+            show_default=False,
+        ),
+    ] = None
+    control_trials: Annotated[
+        Whole | None, Parameter(help="Of how many targets it guessed.", show_default=False)
+    ] = None
+    shared_model: Annotated[
+        bool,
+        Parameter(
+            help="All targets are in one model (or release), not each in its own: then only far "
+            "more successes refute (Markov's inequality).",
+            negative="",
+            show_default=False,
+        ),
+    ] = False
+
+    @property
+    def given(self) -> bool:
+        """Whether any of them was."""
+        return self != CountOptions()
+
+    def refuse_scores(
+        self, files: Sequence[str], design: str | None, columns: Columns, looking: MethodOptions
+    ) -> None:
+        """Refuse what speaks of scores: targets are only counted."""
+        rule = "be left out with counts of targets, such as --successes"
+        if files:
+            refuse("a score file", rule, " ".join(files))
+        given = asdict(looking) | asdict(columns) | {"design": design}
+        usual = asdict(MethodOptions(looking.confidence)) | asdict(Columns()) | {"design": None}
+        for name, value in given.items():
+            if value != usual[name]:
+                refuse(option_of(name), rule, value)
+
+    def evidence(self, confidence: float) -> Evidence:
+        """What the counts show."""
+        for option, other in (("successes", "trials"), ("control_successes", "control_trials")):
+            this, that = getattr(self, option), getattr(self, other)
+            if (this is None) != (that is None):
+                both = f"{option_of(option)} and {option_of(other)}"
+                raise InvalidArgument(f"{both} must be given together")
+        if self.successes is None or self.trials is None:
+            raise InvalidArgument(
+                "--successes and --trials must be given, as in: tellapart audit --successes 31 "
+                "--trials 100 --baseline 0.1 --epsilon 1"
+            )
+        control = None
+        if self.control_successes is not None and self.control_trials is not None:
+            control = self.control_successes, self.control_trials
+        if (self.baseline is None) == (control is None):
+            raise InvalidArgument(
+                "--baseline must be given, or --control-successes and --control-trials of a blind "
+                "guess; one of the two"
+            )
+        return reconstruction(
+            successes=self.successes,
+            trials=self.trials,
+            baseline=self.baseline,
+            control=control,
+            independent=not self.shared_model,
+            confidence=confidence,
+        )
+
+
 def audit(
     *files: Annotated[
         str,
@@ -181,13 +273,14 @@ def audit(
     ],
     design: Annotated[
         Literal["many-runs", "one-run", "one-model"] | None,
-        Parameter(help="Experimental design of the scores; required.", show_default=False),
+        Parameter(help="Experimental design of scores; required with files.", show_default=False),
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
     at_delta: AtDelta = (),
     columns: Columns = Columns(),
     looking: MethodOptions = MethodOptions(),
+    counts: CountOptions = CountOptions(),
     knowledge: Knowledge = Knowledge(),
     filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
@@ -219,21 +312,35 @@ def audit(
             --epsilon 8 --delta 1e-5
         tellapart audit losses.csv --design one-model \
             --orientation lower --prior 0.01
+
+    Or give counts: how many targets an attack reconstructed (or guessed an attribute of), each in
+    a model of its own, beside how often a blind guess is right. The lower bound on its gain, and
+    the verdict, are exact:
+
+        tellapart audit --successes 31 --trials 100 \
+            --baseline 0.1 --epsilon 1
     """
-    if not files:
+    if counts.given:
+        counts.refuse_scores(files, design, columns, looking)
+    elif not files:
         raise InvalidArgument(
             "a score file must be given, such as: tellapart audit scores.csv --design many-runs"
         )
-    if design is None:
+    elif design is None:
         known = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
         raise InvalidArgument(f"--design must be given: {known}")
     claim, name, deltas = _claim(mechanism, values, at_delta, design)
-    if output.plot is not None and design != "many-runs":
+    if output.plot is not None and design in ("one-run", "one-model"):
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
     answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
     stated = any(value is not None for value in asdict(knowledge).values())
     prior = knowledge.prior_inside() if stated else None
+    result: AuditResult
+    if design is None:
+        with terminal.working("testing"):
+            result = _held_against(claim, name, counts.evidence(looking.confidence))
+        return answer.give(result)
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)
     with terminal.working("testing"):
@@ -247,7 +354,7 @@ def audit(
 
 
 def _claim(
-    mechanism: str | None, values: Values, more: tuple[float, ...], design: str
+    mechanism: str | None, values: Values, more: tuple[float, ...], design: str | None
 ) -> tuple[Subject | None, str, Deltas]:
     """The claim, what to call it, and where ε is told."""
     given = values.given()
@@ -283,6 +390,10 @@ def _judged(
     else:
         method = looking.for_many_runs(delta)
         evidence = many_runs(scores, looking.confidence, method, each_group=grouped)
+    return _held_against(claim, name, evidence)
+
+
+def _held_against(claim: Subject | None, name: str, evidence: Evidence) -> Verdict | Evidence:
     if claim is None:
         return evidence
     plain = isinstance(claim, GuaranteeCurve | GaussianCurve)

@@ -13,7 +13,6 @@ from rich.console import Console
 from tellapart import risk
 from tellapart._checks import refuse
 from tellapart._numeric.text import fixed, short
-from tellapart.choose.frontiers import FrontierRow
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import (
     AROUND,
@@ -27,6 +26,7 @@ from tellapart.choose.named_limits import (
     limit_cells,
     unbound,
 )
+from tellapart.choose.utility import noise_error
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked_family
 from tellapart.cli.options import (
@@ -40,13 +40,13 @@ from tellapart.cli.options import (
     option_of,
     refuse_half_asked,
 )
-from tellapart.cli.risk import Mechanism, reading_record
+from tellapart.cli.risk import Mechanism, attack_words, reading_record
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import (
     Subject,
-    answer_error,
+    attacked,
     curve_of,
     sampling_assumption,
     scope,
@@ -136,7 +136,9 @@ def choose(
         others = risk.summary(curve_of(subject), delta=deltas.every, **about)
         spent = cost(family, asked, [value * factor for factor in AROUND])
         anyone = for_any_mechanism(family, asked, promised)
-    setting = configured(family, value)
+        attack = attacked(subject, deltas.first)
+        reached = () if attack is None else risk.summary(attack, delta=deltas.every, **about)
+    setting, error = configured(family, value), noise_error(subject)
     readings = deltas.marked(others)
 
     def text(console: Console) -> None:
@@ -148,9 +150,10 @@ def choose(
             terminal.line(console, sentence)
         if sampling := sampling_assumption(subject):
             terminal.line(console, sampling)
-        at = [row.parameter for row in spent.rows].index(value)
-        if (off := spent.rows[at]).margin is not None:
-            terminal.line(console, _accuracy(off))
+        if reached:
+            terminal.line(console, attack_words(deltas, reached))
+        if error is not None:
+            terminal.line(console, f"{str(error).capitalize()}.")
         for sentence in _fewer_flagged(curve_of(subject), asked, about):
             terminal.line(console, sentence)
         console.print()
@@ -163,6 +166,7 @@ def choose(
         terminal.readings(console, readings)
         console.print()
         terminal.title(console, "Sensitivity analysis", f"at other values of {family.parameter}")
+        at = [row.parameter for row in spent.rows].index(value)
         terminal.table(console, cost_cells(spent), marked=at)
 
     def picture() -> Any:
@@ -186,6 +190,8 @@ def choose(
         ],
         "prior": prior,
         "readings": [reading_record(reading) for reading in others],
+        **({"attack": [reading_record(reading) for reading in reached]} if reached else {}),
+        "error_of": None if error is None else error.of,
         "frontier": [
             {
                 "value": row.parameter,
@@ -224,12 +230,6 @@ def _fewer_flagged(
     return said
 
 
-def _accuracy(row: FrontierRow) -> str:
-    """How far the noisy answer is off."""
-    deviation, margin = fixed(row.deviation or 0.0, up=True), fixed(row.margin or 0.0, up=True)
-    return f"Error of the answer: standard deviation {deviation}; 95 % within ± {margin}."
-
-
 def _unbound(family: NamedFamily, mechanism: str, limits: list[Limit], output: Output) -> None:
     """Every parameter keeps the limits: there is nothing to choose."""
     said = f"no binding constraint: every {family.parameter} of {mechanism} keeps the limits"
@@ -245,7 +245,7 @@ def _picture(name: str, subject: Subject, family: NamedFamily, value: float, lim
     from tellapart import plot
 
     # Answers that are numbers are cheap to ask for; trainings are asked nearer to what was chosen.
-    octaves = 4 if answer_error(subject)[1] else 2
+    octaves = 4 if noise_error(subject) else 2
     values = [value * 2 ** (step / 4) for step in range(-4 * octaves, 4 * octaves + 1)]
     if family.whole:
         values = sorted({max(1, round(each)) for each in values} | {value})

@@ -27,6 +27,7 @@ from tellapart.cli.options import (
     Output,
     PictureKind,
     Verbose,
+    name_before,
     option_of,
     picture_of,
     refuse_half_asked,
@@ -308,8 +309,7 @@ def compare(
     output.give(data, text, picture)
 
 
-# What stands before a mechanism is its name; longer mechanisms are named by their kind.
-_NAMED = re.compile(r"([^:=+,]+)=(.+)")
+# Longer mechanisms are named by their kind.
 _SHORT = 20
 
 
@@ -318,19 +318,18 @@ def _labelled(mechanisms: Sequence[str]) -> dict[str, str]:
 
     A long one is called by its kind, with the parameters in which it differs from others of it.
     """
-    given = [_NAMED.fullmatch(text) for text in mechanisms]
-    taken = Counter(match[1].strip() for match in given if match)
+    given = [name_before(text) for text in mechanisms]
+    taken = Counter(name for name, _ in given if name)
     if twice := [name for name, count in taken.items() if count > 1]:
         refuse("names", "be different", twice[0])
     labels: dict[str, str] = {}
-    both = list(zip(mechanisms, given, strict=True))
-    for text, match in both:
-        if match:
-            labels[match[1].strip()] = match[2]
+    for text, (name, mechanism) in zip(mechanisms, given, strict=True):
+        if name:
+            labels[name] = mechanism
         elif len(text) <= _SHORT:
             labels.setdefault(text, text)
         elif text not in labels.values():
-            label = _apart(text, [match[2] if match else text for text, match in both])
+            label = _apart(text, [mechanism for _, mechanism in given])
             labels[text if label in {*labels, *taken} else label] = text
     return labels
 

@@ -62,6 +62,16 @@ def ends_in(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None
     return check
 
 
+# What stands before a mechanism is its name: those of mechanisms themselves have none of these.
+_NAMED = re.compile(r"([^:=+,]+)=(.+)", re.DOTALL)
+
+
+def name_before(text: str) -> tuple[str, str]:
+    """The name that was written before a mechanism, as name=mechanism, and the mechanism."""
+    named = _NAMED.fullmatch(text)
+    return (named[1].strip(), named[2].strip()) if named else ("", text)
+
+
 def option_of(key: str) -> str:
     """The option of a name, as it is typed."""
     return f"--{key.replace('_', '-')}"

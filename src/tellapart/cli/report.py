@@ -11,11 +11,11 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Fpr, Knowledge, OutOf, Output, Values
+from tellapart.cli.options import Fpr, Knowledge, OutOf, Output, Values, name_before
 from tellapart.cli.report_text import ReportAnswers
-from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
+from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report import Report, writing
 from tellapart.risk.catalogue import FPR
 
@@ -25,7 +25,8 @@ def report(
         str | None,
         Parameter(
             help=f"{', '.join(KINDS)}; or name:key=value,key=value. Without it the parameters "
-            "are a guarantee of any mechanism.",
+            "are a guarantee of any mechanism. What stands before it, as in "
+            "'Cardiology counts=gaussian', is the title.",
             show_default=False,
         ),
     ] = None,
@@ -36,7 +37,7 @@ def report(
     /,
     *,
     name: Annotated[
-        str, Parameter(help="What people call the release, for the title.", show_default=False)
+        str, Parameter(help="What people call the release: the title.", show_default=False)
     ] = "",
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
@@ -74,13 +75,12 @@ def report(
             "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"
         )
     place = None if page is None else writing.target(page)
-    subject, called, deltas = asked(mechanism or "any", values.given(), at_delta)
-    if not name and not isinstance(subject, GuaranteeCurve):
-        name = called
+    before, text = name_before(mechanism or "any")
+    subject, called, deltas = asked(text, values.given(), at_delta)
     with terminal.working("reading every risk off the curve"):
         filed = reporting.of(
             subject,
-            name=name,
+            name=name.strip() or before or text_in_words(called),
             unit=filing.unit,
             prior=knowledge.prior_inside(),
             fpr=fpr,

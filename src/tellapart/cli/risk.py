@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -12,7 +13,7 @@ from tellapart import _checks
 from tellapart import risk as measures
 from tellapart._numeric.text import short
 from tellapart.cli import terminal
-from tellapart.cli.deltas import AtDelta, asked
+from tellapart.cli.deltas import AtDelta, Deltas, asked
 from tellapart.cli.options import (
     Attacker,
     Knowledge,
@@ -28,7 +29,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
-from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
+from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import SENSELESS, Reading, essential
 from tellapart.risk.sentences import rare_outputs
 
@@ -90,6 +91,9 @@ def risk(
         readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
         fpr = asked_of["fpr"]
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
+        attack = attacked(subject, deltas.first)
+        about = {"prior": prior, "delta": deltas.every, **asked_of}
+        reached = [] if attack is None else measures.summary(attack, **about)
 
     def text(console: Console) -> None:
         marked = deltas.marked(readings)
@@ -104,6 +108,8 @@ def risk(
         terminal.line(console, f"The attacker's prior probability of membership is {short(prior)}.")
         if sampling := sampling_assumption(subject):
             terminal.line(console, sampling)
+        if reached:
+            terminal.line(console, attack_words(deltas, reached))
         console.print()
         shown = marked if verbose else essential(marked, asked_of)
         terminal.readings(console, shown, meanings=verbose)
@@ -125,9 +131,18 @@ def risk(
         "prior": prior,
         **deltas.data(),
         "readings": [reading_record(reading) for reading in readings],
+        **({"attack": [reading_record(reading) for reading in reached]} if reached else {}),
         "words": sentences,
     }
     output.give(data, text, picture)
+
+
+def attack_words(deltas: Deltas, reached: Sequence[Reading]) -> str:
+    """The other end: what some attack surely reaches, where no tight bound is known."""
+    marked = deltas.marked(reached)
+    advantage = next((each for each in marked if each.key == "advantage"), marked[0])
+    ends = "; ".join(str(each) for each in (*deltas.epsilons(marked), advantage))
+    return f"The other end, which some attack surely reaches: {ends}."
 
 
 def _described(subject: Subject) -> str:

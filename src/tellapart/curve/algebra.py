@@ -67,6 +67,12 @@ class WorstCase(TradeoffCurve):
     def _epsilon(self, delta: Array) -> Array:
         return np.asarray(np.max([curve._epsilon(delta) for curve in self.curves], axis=0))
 
+    def _threshold_range(self, excess: solve.Falling, like: Array) -> tuple[Array, Array]:
+        # Each knows how far the ends of its losses may be off by rounding.
+        ranges = [curve._threshold_range(excess, like) for curve in self.curves]
+        low, high = (np.stack(ends) for ends in zip(*ranges, strict=True))
+        return low.min(axis=0), high.max(axis=0)
+
     def _largest_loss(self) -> float:
         return max(curve._largest_loss() for curve in self.curves)
 

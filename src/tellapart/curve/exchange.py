@@ -105,7 +105,7 @@ def _known(provenance: Provenance) -> dict[str, Any]:
     return known
 
 
-def _provenance(content: dict[str, Any]) -> Provenance:
+def _provenance(content: dict[str, Any], bound: Bound) -> Provenance:
     named: dict[str, dict[str, Enum]] = {
         "neighbours": {relation.name.lower(): relation for relation in Neighbours},
         "order": {order.value: order for order in Order},
@@ -117,10 +117,14 @@ def _provenance(content: dict[str, Any]) -> Provenance:
                 _checks.refuse(f"{key} in text", f"be one of {', '.join(values)}", content[key])
             known[key] = values[content[key]]
     if "ordered" in content:
-        known["ordered"] = _unpack(content["ordered"])
-        if known["ordered"].order is not Order.PRESENT:
-            rule = "be a curve of order present"
-            _checks.refuse("ordered in text", rule, content["ordered"].get("order"))
+        ordered = known["ordered"] = _unpack(content["ordered"])
+        if (ordered.order, ordered.neighbours, ordered.bound) != (
+            Order.PRESENT,
+            known.get("neighbours"),
+            bound,
+        ):
+            rule = "be of order present, with the neighbours and the bound of the curve itself"
+            _checks.refuse("ordered in text", rule, content["ordered"])
     return Provenance(**known)
 
 
@@ -162,7 +166,7 @@ def _unpack(content: Any) -> TradeoffCurve:
     if isinstance(curve, WorstCase) and joint_bound(curve.curves) is not curve.bound:
         rule = f"be that of the curves, {joint_bound(curve.curves).value}"
         _checks.refuse("bound in text", rule, curve.bound.value)
-    return curve.with_provenance(_provenance(content))
+    return curve.with_provenance(_provenance(content, curve.bound))
 
 
 def _refuse_contradiction(curve: AtomicCurve) -> None:

@@ -31,7 +31,7 @@ from tellapart.errors import InvalidArgument, Unsupported
 # Tangents at first, where an interval is cut that may hold more, and how often.
 _START, _ROUNDS, _MOST = 48, 12, 1_500
 _SHARES = np.array([0.25, 0.5, 0.75])
-# μ is at most so much too large, relatively, unless it is more by rounding.
+# Tangents are added until μ is at most so much too large, or about that, relatively.
 _PRECISION = 1e-7
 # Room for the rounding of one number, and of a quantile.
 _ULPS, _QUANTILE = 1e-15, 2e-14
@@ -130,8 +130,8 @@ def _why_none(curve: TradeoffCurve, start: float) -> str:
             )
         else:
             why = (
-                "its likelihood ratio is unbounded and μ a limit that no attack comes near (for "
-                "DP-SGD √steps / noise multiplier)"
+                "its likelihood ratio is unbounded, and μ may be a limit that no attack comes near "
+                "(for DP-SGD √steps / noise multiplier)"
             )
         return (
             f"at_least must be greater than 0 for this curve, got 0: {why}; say from which FPR on "

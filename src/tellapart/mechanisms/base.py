@@ -27,12 +27,14 @@ class Sampling(Enum):
 
     `POISSON` samples are for neighbours that add or remove a record; `WITHOUT_REPLACEMENT` needs
     neighbours that replace one, as a batch of fixed size with one more has one other less.
-    `RANDOM_ALLOCATION` is for neighbours that add or remove a record, and for whole epochs.
+    `RANDOM_ALLOCATION` is for neighbours that add or remove a record, and for whole epochs, as is
+    `SHUFFLED`, what most data loaders do, for neighbours that zero out or replace a record.
     """
 
     POISSON = "each record with the same chance, independently"
     WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"
     RANDOM_ALLOCATION = "each record in one step of every epoch, drawn independently"
+    SHUFFLED = "one random order of all records in every epoch, cut into batches"
 
 
 # Longer lists are shown by their ends.

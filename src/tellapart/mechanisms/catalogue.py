@@ -268,10 +268,15 @@ WORD_PARAMETERS: dict[str, WordParameter] = {
                     Sampling.RANDOM_ALLOCATION,
                     "Random allocation: one step of every epoch",
                 ),
+                "shuffled": (
+                    Sampling.SHUFFLED,
+                    "Shuffled: one random order an epoch (zero-out)",
+                ),
             },
             option="How batches are drawn. poisson: each record independently (default); "
             "fixed-size: batches of one size, for neighbours that replace a record; "
-            "random-allocation: each record in one random step of every epoch.",
+            "random-allocation: each record in one random step of every epoch; shuffled: one "
+            "random order an epoch, cut into batches, for neighbours that zero out a record.",
         ),
     )
 }
@@ -539,7 +544,8 @@ def parse(text: str, **given: float | str) -> Subject:
     ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, and
     ``+`` puts another after it. ``any`` is every mechanism that keeps a promise: a curve, not one
     mechanism. Numbers may also be ``given`` by keyword. ``dpsgd`` also takes a sampling ``scheme``:
-    poisson, fixed-size or random-allocation. Names and keys are those of ``tellapart risk --help``.
+    poisson, fixed-size, random-allocation or shuffled. Names and keys are those of ``tellapart risk
+    --help``.
 
     >>> parse("laplace:epsilon=1")
     Laplace(scale=1.0)

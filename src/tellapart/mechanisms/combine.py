@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from tellapart import _checks, deadline
 from tellapart._numeric.text import short
@@ -26,7 +26,7 @@ from tellapart.curve.composition.compose import (
     subsampled_replacing,
 )
 from tellapart.curve.composition.infinite_loss import ALL_FINITE
-from tellapart.curve.composition.loss_laws import LossLaw
+from tellapart.curve.composition.loss_laws import GaussianLoss, LossLaw
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.provenance import Provenance
@@ -70,6 +70,7 @@ class Combined(EpsilonAtDelta):
         by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``. Of
         steps known by a guarantee alone (Bound.LOWER) nobody can say that they leak anything: the
         bracket is ``one_sided``. ``lower`` is as close to what they allow, ``upper`` is no leak.
+        Of shuffled batches no two sides are known that meet: the bracket is as wide as it is.
 
         >>> import tellapart as ta
         >>> found = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).bracket(delta=1e-5)
@@ -89,7 +90,8 @@ class Combined(EpsilonAtDelta):
             return _bracketed(*_privacy_losses(steps), delta, gap, order)
         # Steps that are known from both sides are asked for finer and finer ones.
         count = sum(times for _, times in steps)
-        fineness = Fineness(_FIRST_WIDTH, min(_TAIL * delta * gap, 1e-9) / count)
+        fineness = Fineness(_FIRST_WIDTH, min(_TAIL * delta * gap, 1e-9) / count, delta)
+        apart = not all(step.closes for step, _ in steps if isinstance(step, Enclosed))
         for _ in range(_ROUNDS):
             deadline.check()
             stronger, weaker = (
@@ -101,7 +103,7 @@ class Combined(EpsilonAtDelta):
             upper = _one_side(weaker[0], Bound.UPPER, delta, gap / 4, order)
             most, least = (float(curve.epsilon(delta)) for curve in (lower, upper))
             allowed = gap * max(1.0, least)
-            if most - least <= allowed:
+            if apart or most - least <= allowed:
                 return Bracket(lower, upper)
             # Errors are of second order; half of the gap may be the composition's own.
             share = 0.9 if count == 1 else 0.5
@@ -114,18 +116,24 @@ class Combined(EpsilonAtDelta):
 
 
 class Fineness(NamedTuple):
-    """How finely a step that is known from both sides is worked out: width of cells, and tails."""
+    """How finely a step that is known from both sides is worked out: width of cells, and tails.
+
+    It matters near this δ.
+    """
 
     width: float
     tail: float
+    delta: float = 1e-5
 
 
 # A step that is known from both sides is asked for one of them, and how finely.
 Asked = tuple[Fineness, Bound]
 
 
-class Enclosed(Mechanism):
-    """A step that has no formula, but curves on both sides, as close as one likes."""
+class Enclosed(EpsilonAtDelta):
+    """A step that has no formula, but curves on both sides, as close as one likes if it closes."""
+
+    closes: ClassVar[bool] = True
 
     @abstractmethod
     def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
@@ -142,7 +150,8 @@ def _one_side(
     losses: Losses, side: Bound, delta: float, gap: float, order: Order | None
 ) -> TradeoffCurve:
     """The curve on one side of steps that are themselves known from that side."""
-    if sum(count for _, count in losses) > 1:
+    gaussian = all(isinstance(loss.law, GaussianLoss) for loss, _ in losses)
+    if sum(count for _, count in losses) > 1 and not gaussian:
         bracket = _bracketed(losses, Bound.EXACT, delta, gap, order)
         return bracket.lower if side is Bound.LOWER else bracket.upper
     curve = composed_losses(losses, side)
@@ -192,6 +201,17 @@ class Ready(Combined):
         """The step, for a composition, on the side that is asked for where it has two."""
 
 
+# Schemes of whole epochs, and how they are written as a step.
+_OF_EPOCHS = {
+    Sampling.RANDOM_ALLOCATION: "random allocation picks",
+    Sampling.SHUFFLED: "a shuffled order picks",
+}
+_EPOCHS = {
+    Sampling.RANDOM_ALLOCATION: "ta.Gaussian(sigma).allocated(steps=...)",
+    Sampling.SHUFFLED: "ta.Gaussian(sigma, neighbours=...).shuffled_batches(steps=...)",
+}
+
+
 @dataclass(frozen=True, repr=False)
 class Sampled(Ready):
     """A step on a random part of the data, which the output does not name.
@@ -216,10 +236,10 @@ class Sampled(Ready):
     def __post_init__(self) -> None:
         _check_mechanism(base=self.base)
         _checks.member(Sampling, scheme=self.scheme)
-        if self.scheme is Sampling.RANDOM_ALLOCATION:
+        if whole := _OF_EPOCHS.get(self.scheme):
             raise Unsupported(
-                "random allocation picks a step of an epoch, not a sample for one step: "
-                "write ta.Gaussian(sigma).allocated(steps=...), or ta.dp_sgd(..., scheme=...)"
+                f"{whole} a step of an epoch, not a sample for one step: "
+                f"write {_EPOCHS[self.scheme]}, or ta.dp_sgd(..., scheme=...)"
             )
         fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
         if fixed and self.base.neighbours is Neighbours.ZERO_OUT:
@@ -366,8 +386,9 @@ def _losses_with_moments(mechanism: Mechanism) -> Losses:
         loss, _ = _privacy_loss(step)
         if loss.finite_mass != ALL_FINITE and _rests_on_enclosed(step):
             raise Unsupported(
-                "the curve of random allocation is computed with a slack of about 1e-20 in δ, so "
-                "moments (Rényi DP, zCDP, central limit) are not available: use mechanism.curve()"
+                "curves of random allocation, and of epochs cut short, are computed with a slack "
+                "of about 1e-20 in δ, so moments (Rényi DP, zCDP, central limit) are not "
+                "available: use mechanism.curve()"
             )
         losses.append((loss, count))
     return tuple(losses)

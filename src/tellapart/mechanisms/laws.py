@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammainc, ndtr, ndtri
 
+from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart.curve import discrete_gaussian
@@ -18,6 +19,17 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import LaplaceCurve
 from tellapart.curve.guarantees import everything, gaussian, nothing
 from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
+
+
+def missed(coverage: float, cells: int = 1) -> float:
+    """How often one answer may lie outside, where all of so many are to lie inside this often.
+
+    Exact for independent noise: 1 − coverage^(1/cells).
+    """
+    share = _checks.inside_unit(coverage=coverage)
+    if _checks.whole(1, cells=cells) == 1:
+        return 1 - share
+    return -math.expm1(math.log(share) / cells)
 
 
 class NoiseLaw(ABC):

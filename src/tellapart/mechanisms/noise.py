@@ -22,6 +22,7 @@ from tellapart.mechanisms.laws import (
     LaplaceLaw,
     NoiseLaw,
     TruncatedLaplaceLaw,
+    missed,
 )
 from tellapart.mechanisms.neyman_pearson import (
     LaplaceVectorTest,
@@ -33,6 +34,7 @@ from tellapart.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from tellapart.mechanisms.batches.random_allocation import Allocated
+    from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
 
 
 class AdditiveNoise(EpsilonAtDelta):
@@ -55,13 +57,15 @@ class AdditiveNoise(EpsilonAtDelta):
         """How far the noisy answer usually lies from the true one (standard deviation)."""
         return self.noise.deviation()
 
-    def margin(self, coverage: float = 0.95) -> float:
+    def margin(self, coverage: float = 0.95, cells: int = 1) -> float:
         """How far the noisy answer lies from the true one at most, this share of the time.
+
+        Of so many ``cells`` with independent noise, how far the one lies that is furthest off.
 
         >>> round(Laplace.with_epsilon(1).margin(0.95), 4)
         2.9957
         """
-        tail = (1 - _checks.inside_unit(coverage=coverage)) / 2
+        tail = missed(coverage, cells) / 2
         if math.isinf(self.deviation()):
             return math.inf
         with np.errstate(all="ignore"):
@@ -170,6 +174,17 @@ class Gaussian(AdditiveNoise):
         from tellapart.mechanisms.batches.random_allocation import Allocated
 
         return Allocated(self, steps)
+
+    def shuffled_batches(self, steps: int, last: float = 0.0, used: float = 1.0) -> ShuffledEpoch:
+        """An epoch of so many steps with this noise, on batches cut from a random order.
+
+        ``last`` is the size of a smaller batch after them, as a share of a full one, and ``used``
+        the share of the records that an epoch uses, less than 1 where it drops the last ones.
+        """
+        # Imported here: an epoch is made of Gaussian steps, and is a mechanism itself.
+        from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
+
+        return ShuffledEpoch(self, steps, last, used)
 
     @classmethod
     def classic(

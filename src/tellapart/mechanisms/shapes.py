@@ -17,6 +17,7 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.planar_laplace import FURTHEST, PlanarLaplaceCurve
 from tellapart.mechanisms.base import ADD_REMOVE, EpsilonAtDelta, LocalMechanism, Mechanism
+from tellapart.mechanisms.laws import missed
 from tellapart.neighbours import Neighbours
 
 
@@ -56,9 +57,12 @@ class Staircase(Mechanism):
         square = fall * (1 + fall) + gone * (2 * fall * within + gone * within_squared)
         return self.sensitivity * (math.sqrt(square) / gone)
 
-    def margin(self, coverage: float = 0.95) -> float:
-        """How far the noisy answer lies from the true one at most, this share of the time."""
-        log_tail = math.log1p(-_checks.inside_unit(coverage=coverage))
+    def margin(self, coverage: float = 0.95, cells: int = 1) -> float:
+        """How far the noisy answer lies from the true one at most, this share of the time.
+
+        Of so many ``cells`` with independent noise, how far the one lies that is furthest off.
+        """
+        log_tail = math.log(missed(coverage, cells))
         _, upper, wide = self._stair()
         reach = -log_tail / self.epsilon if self.epsilon else math.inf
         if math.isinf(reach):
@@ -147,10 +151,13 @@ class UniformNoise(EpsilonAtDelta):
         """How far the noisy answer usually lies from the true one (standard deviation)."""
         return math.sqrt((1 - self.atom) / 12) * self.width
 
-    def margin(self, coverage: float = 0.95) -> float:
-        """How far the noisy answer lies from the true one at most, this share of the time."""
-        missing = _checks.inside_unit(coverage=coverage) - self.atom
-        return 0.0 if missing <= 0 else missing / (1 - self.atom) * self.width / 2
+    def margin(self, coverage: float = 0.95, cells: int = 1) -> float:
+        """How far the noisy answer lies from the true one at most, this share of the time.
+
+        Of so many ``cells`` with independent noise, how far the one lies that is furthest off.
+        """
+        outside, noisy = missed(coverage, cells), 1 - self.atom
+        return 0.0 if outside >= noisy else (1 - outside / noisy) * self.width / 2
 
     def _grouped(self, size: int) -> Mechanism:
         return replace(self, sensitivity=size * self.sensitivity)

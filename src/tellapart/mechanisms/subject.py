@@ -7,9 +7,11 @@ from typing import Protocol, runtime_checkable
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.batches.random_allocation import Allocated
-from tellapart.mechanisms.combine import Combined, Sampled
+from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
+from tellapart.mechanisms.combine import Combined, Enclosed, Sampled, parts_of
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
@@ -18,7 +20,11 @@ _BATCHES = {
     Sampling.POISSON: "Poisson-sampled batches",
     Sampling.WITHOUT_REPLACEMENT: "batches of fixed size drawn afresh for each step",
     Sampling.RANDOM_ALLOCATION: "batches by random allocation (balls in bins)",
+    Sampling.SHUFFLED: "batches cut from a random order of the records, a new one each epoch",
 }
+_NEAR = 1e-5
+_MORE = "shuffled batches can leak far more (docs/sharp-edges.md)"
+_APART = "no amplification by the random order is claimed, as no tight bound is known"
 
 
 @runtime_checkable
@@ -28,15 +34,8 @@ class NoisyAnswer(Protocol):
     def deviation(self) -> float:
         """How far the noisy answer usually lies from the true one (standard deviation)."""
 
-    def margin(self, coverage: float = 0.95) -> float:
-        """How far the noisy answer lies from the true one at most, this share of the time."""
-
-
-def answer_error(subject: object) -> tuple[float | None, float | None]:
-    """How far off an answer is: its deviation, and ± what 95 % lie within; None for no number."""
-    if isinstance(subject, NoisyAnswer):
-        return subject.deviation(), subject.margin(0.95)
-    return None, None
+    def margin(self, coverage: float = 0.95, cells: int = 1) -> float:
+        """How far the furthest of so many noisy answers is off at most, this share of the time."""
 
 
 def curve_of(subject: Subject, name: str = "subject") -> TradeoffCurve:
@@ -100,10 +99,32 @@ def sampling_assumption(subject: Subject) -> str:
         return ""
     batches = " and ".join(_BATCHES[scheme] for scheme in schemes)
     change = subject.neighbours.value.partition(" (")[0]
+    rest = _APART if Sampling.SHUFFLED in schemes else _MORE
     return (
-        f"Assumes {batches}, neighbours that {change}, and an attacker who sees every step; "
-        "shuffled batches can leak far more (docs/sharp-edges.md)."
+        f"Assumes {batches}, neighbours that {change}, and an attacker who sees every step; {rest}."
     )
+
+
+def attacked(subject: Subject, delta: float) -> TradeoffCurve | None:
+    """What some attack surely reaches, near this δ, where that is not as good as the guarantee.
+
+    >>> import tellapart as ta
+    >>> attacked(ta.dp_sgd(1, 0.01, 100), delta=1e-5) is None
+    True
+    >>> shuffled = ta.dp_sgd(1, 0.01, 100, scheme=ta.Sampling.SHUFFLED)
+    >>> round(attacked(shuffled, delta=1e-5).epsilon(delta=1e-5), 2)
+    4.07
+    """
+    if not isinstance(subject, Mechanism):
+        return None
+    steps = (step for step, _ in parts_of(subject))
+    if all(step.closes for step in steps if isinstance(step, Enclosed)):
+        return None
+    try:
+        bracket = subject.bracket(delta if 0 < delta < 1 else _NEAR)
+    except NotCertified:
+        return None
+    return None if bracket.one_sided else bracket.upper
 
 
 def poisson_rates(subject: Subject) -> tuple[float, ...]:
@@ -122,4 +143,6 @@ def _samples(subject: Subject) -> list[tuple[Sampling, float | None]]:
             samples.append((step.scheme, step.rate))
         elif isinstance(inner, Allocated):
             samples.append((Sampling.RANDOM_ALLOCATION, None))
+        elif isinstance(step, ShuffledEpoch):
+            samples.append((Sampling.SHUFFLED, None))
     return samples

@@ -15,7 +15,7 @@ from tellapart._numeric import solve
 from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
-from tellapart.errors import NotCertified
+from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.combine import Asked, Ready, Repeated, Sampled, Step
 from tellapart.mechanisms.combine import Sequence as Composition
@@ -35,16 +35,25 @@ def dp_sgd(
     batch_size: float | None = None,
     data_size: int | None = None,
     scheme: Sampling = Sampling.POISSON,
+    neighbours: Neighbours | None = None,
 ) -> Repeated | Composition:
     """Training by noisy, clipped gradients on random samples (DP-SGD), all models seen.
 
     Give the sampling rate and the number of steps, or epochs, expected batch size and size of the
-    data set. ``noise_multiplier`` is the noise in units of the clipping norm. With Poisson samples
-    neighbours add or remove one record. Batches of fixed size (`Sampling.WITHOUT_REPLACEMENT`) are
-    for neighbours that replace one, which moves a sum by twice the norm. With
-    `Sampling.RANDOM_ALLOCATION` each record is in one step of every epoch, drawn independently
-    (balls in bins), and neighbours add or remove one; an epoch is 1/sampling_rate steps, a whole
-    number, and the last may be cut short. Batches in shuffled order are another mechanism.
+    data set. ``noise_multiplier`` is the noise in units of the clipping norm. ``neighbours`` are
+    those that belong to the scheme, unless you name others; replacing a record moves a sum by
+    twice the norm.
+
+    - `Sampling.POISSON`: add or remove one record (or zero one out, or replace one).
+    - `Sampling.WITHOUT_REPLACEMENT`, batches of fixed size drawn afresh: replace one.
+    - `Sampling.RANDOM_ALLOCATION`, each record in one step of every epoch, drawn independently
+      (balls in bins): add or remove one.
+    - `Sampling.SHUFFLED`, one random order an epoch, cut into batches, as most data loaders do:
+      zero one out (or replace one). No tight bound is known: the curve is a guarantee, without
+      amplification, and `bracket` has an attack beside it.
+
+    Of the last two an epoch is 1/sampling_rate steps, a whole number, and the last may be cut
+    short; by epochs, batch_size and data_size, shuffled epochs may end in a smaller batch.
 
     >>> training = dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
     >>> round(training.curve().epsilon(delta=1e-5), 6)
@@ -58,9 +67,9 @@ def dp_sgd(
     tellapart.accountants.opacus.CurveAccountant : the same for Opacus
     """
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
-    step = Gaussian(noise)
-    if _checks.member(Sampling, scheme=scheme) is Sampling.WITHOUT_REPLACEMENT:
-        step = Gaussian(noise, sensitivity=2.0, neighbours=Neighbours.REPLACE)
+    relation = _relation(_checks.member(Sampling, scheme=scheme), neighbours)
+    reach = 2.0 if relation is Neighbours.REPLACE else 1.0
+    step = Gaussian(noise, sensitivity=reach, neighbours=relation)
     by_steps = {"sampling_rate": sampling_rate, "steps": steps}
     counted = {"epochs": epochs, "batch_size": batch_size, "data_size": data_size}
     given = [name for name, value in (by_steps | counted).items() if value is not None]
@@ -74,25 +83,77 @@ def dp_sgd(
     batch = _checks.finite_above_zero(batch_size=batch_size)
     if batch > size:
         _checks.refuse("batch_size", f"be at most data_size ({size})", batch_size)
-    rounds = _checks.finite_above_zero(epochs=epochs) * size / batch
-    # A schedule that comes out whole but for rounding is whole.
-    count = round(rounds) if abs(rounds - round(rounds)) < 1e-9 * rounds else math.ceil(rounds)
-    return _scheduled(step, batch / size, max(count, 1), scheme)
+    passes = _checks.finite_above_zero(epochs=epochs)
+    if scheme is Sampling.SHUFFLED:
+        return _shuffled(step, passes, _checks.whole(1, batch_size=batch_size), size)
+    rounds = passes * size / batch
+    return _scheduled(step, batch / size, _whole_steps(rounds), scheme)
+
+
+# Which neighbours go with a scheme, first those that are meant where none are named.
+_NEIGHBOURS = {
+    Sampling.POISSON: (Neighbours.ADD_REMOVE, Neighbours.ZERO_OUT, Neighbours.REPLACE),
+    Sampling.WITHOUT_REPLACEMENT: (Neighbours.REPLACE,),
+    Sampling.RANDOM_ALLOCATION: (Neighbours.ADD_REMOVE,),
+    Sampling.SHUFFLED: (Neighbours.ZERO_OUT, Neighbours.REPLACE),
+}
+
+
+def _relation(scheme: Sampling, neighbours: Neighbours | None) -> Neighbours:
+    known = _NEIGHBOURS[scheme]
+    if neighbours is None:
+        return known[0]
+    if _checks.member(Neighbours, neighbours=neighbours) not in known:
+        listed = " or ".join(f"Neighbours.{each.name}" for each in known)
+        rule = f"be {listed} with Sampling.{scheme.name}: no theorem is known for others"
+        _checks.refuse("neighbours", rule, f"Neighbours.{neighbours.name}")
+    return neighbours
+
+
+def _whole_steps(rounds: float) -> int:
+    """At least one; a schedule that comes out whole but for rounding is whole."""
+    near = round(rounds)
+    return max(near if abs(rounds - near) < 1e-9 * rounds else math.ceil(rounds), 1)
 
 
 def _scheduled(step: Gaussian, rate: float, steps: int, scheme: Sampling) -> Repeated | Composition:
-    if scheme is not Sampling.RANDOM_ALLOCATION:
+    if scheme not in (Sampling.RANDOM_ALLOCATION, Sampling.SHUFFLED):
         return step.sampled(rate, scheme).repeated(steps)
     slots = round(1 / rate) if rate > 0 else 0
     if not slots or abs(slots * rate - 1) > 1e-9:
-        rule = "be 1 over a whole number of steps an epoch for random allocation"
-        _checks.refuse("the sampling rate (batch_size / data_size)", rule, rate)
+        batches = "shuffled batches" if scheme is Sampling.SHUFFLED else "random allocation"
+        last = "; by epochs, batch_size and data_size the last batch may be smaller"
+        raise InvalidArgument(
+            "the sampling rate (batch_size / data_size) must be 1 over a whole number of steps an "
+            f"epoch for {batches}, got {short(rate)}{last if scheme is Sampling.SHUFFLED else ''}"
+        )
     epochs, rest = divmod(steps, slots)
-    if not rest:
-        return step.allocated(slots).repeated(epochs)
+    if scheme is Sampling.SHUFFLED:
+        cut = step.shuffled_batches(rest, used=rest / slots) if rest else None
+        return _whole_and_cut(step.shuffled_batches(slots), epochs, cut)
     # An epoch cut after some of its steps: the record is in one of those, or was to come later.
-    cut = step.allocated(rest).sampled(rest / slots).repeated(1)
-    return step.allocated(slots).repeated(epochs).then(cut) if epochs else cut
+    some = step.allocated(rest).sampled(rest / slots) if rest else None
+    return _whole_and_cut(step.allocated(slots), epochs, some)
+
+
+def _shuffled(step: Gaussian, epochs: float, batch: int, size: int) -> Repeated | Composition:
+    """Epochs of shuffled batches, the last of which has what is left over."""
+    full, rest = divmod(size, batch)
+    whole = round(epochs) if abs(epochs - round(epochs)) < 1e-9 * epochs else math.floor(epochs)
+    cut = None
+    if epochs > whole:
+        steps = _whole_steps((epochs - whole) * size / batch)
+        if steps > full:  # as good as an epoch
+            whole += 1
+        else:
+            cut = step.shuffled_batches(steps, used=steps * batch / size)
+    return _whole_and_cut(step.shuffled_batches(full, rest / batch), whole, cut)
+
+
+def _whole_and_cut(epoch: Mechanism, epochs: int, cut: Mechanism | None) -> Repeated | Composition:
+    if cut is None:
+        return epoch.repeated(epochs)
+    return epoch.repeated(epochs).then(cut.repeated(1)) if epochs else cut.repeated(1)
 
 
 def dp_sgd_with_epsilon(
@@ -105,6 +166,7 @@ def dp_sgd_with_epsilon(
     batch_size: float | None = None,
     data_size: int | None = None,
     scheme: Sampling = Sampling.POISSON,
+    neighbours: Neighbours | None = None,
 ) -> Repeated | Composition:
     """DP-SGD with the least noise that keeps (ε, δ), the schedule told as in `dp_sgd`.
 
@@ -126,6 +188,7 @@ def dp_sgd_with_epsilon(
             batch_size=batch_size,
             data_size=data_size,
             scheme=scheme,
+            neighbours=neighbours,
         )
 
     def excess(log_noise: Array) -> Array:
@@ -149,7 +212,7 @@ def dp_sgd_with_epsilon(
 
 def _log_unseen(step: Step) -> float:
     """The logarithm of the chance that a record is in no such step."""
-    rate = step[0].rate if isinstance(step[0], Sampled) else 1.0
+    rate = step[0].rate if isinstance(step[0], Sampled) else getattr(step[0], "used", 1.0)
     return step[1] * math.log1p(-rate) if rate < 1 else -math.inf
 
 

@@ -19,6 +19,7 @@ from tellapart.audit.evidence.count import CountEvidence
 from tellapart.audit.evidence.cuts import CutEvidence
 from tellapart.audit.evidence.joint import JointEvidence
 from tellapart.audit.evidence.rank import RankEvidence
+from tellapart.audit.evidence.reconstruction_counts import ReconstructionEvidence
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -29,7 +30,12 @@ from tellapart.plot.styling import ATTACK_SEEN, BLACK, dress, panels, styled
 
 # The least rate a logarithmic axis may begin at, and the largest.
 _LOWEST, _HIGHEST = 1e-7, 1e-3
-_ON_CALLS = ("FPR: outputs on d0 taken for d1", "TPR: outputs on d1 recognised")
+_AXES = {
+    Design.CALLS: ("FPR: outputs on d0 taken for d1", "TPR: outputs on d1 recognised"),
+    Design.TARGETS: ("baseline: success of the best blind guess", "success with the output"),
+}
+_TESTED = "observed rates, at the tested thresholds"
+_ROC = ("false-positive rate (FPR)", "true-positive rate (TPR)")
 
 
 @styled
@@ -51,7 +57,8 @@ def audit(
     shown = evidence.curve()
     curves: dict[str, TradeoffCurve] = {}
     if verdict is not None:
-        curves[f"the claim: {verdict.name}"] = curve_of(verdict.claim, "claim")
+        claimed = evidence.held_against(curve_of(verdict.claim, "claim"))
+        curves[f"the claim: {verdict.name}"] = claimed
     curves[f"shown with {percent(evidence.confidence)} confidence"] = shown
     if exact is not None:
         curves["the mechanism itself"] = curve_of(exact, "exact")
@@ -59,8 +66,9 @@ def audit(
     least = _least(evidence)
     entries = _panel(dress(left), curves, verdict, evidence, None)
     _panel(dress(right), curves, verdict, evidence, least)
-    left.set_title("ROC, linear axes", fontsize=10)
-    right.set_title("ROC, logarithmic axes", fontsize=10)
+    what = "Guesses" if evidence.design is Design.TARGETS else "ROC"
+    left.set_title(f"{what}, linear axes", fontsize=10)
+    right.set_title(f"{what}, logarithmic axes", fontsize=10)
     if verdict is not None:
         figure.suptitle(" ".join(verdict.outcome), fontsize=11, fontweight="bold")
     legend_below(figure, entries)
@@ -93,9 +101,8 @@ def _panel(
 ) -> list[LegendEntry]:
     least = log_from or 0.0
     square(axes, least=log_from)
-    of_calls = evidence.design is Design.CALLS
-    axes.set(xlabel=_ON_CALLS[0] if of_calls else "false-positive rate (FPR)")
-    axes.set(ylabel=_ON_CALLS[1] if of_calls else "true-positive rate (TPR)")
+    across, up = _AXES.get(evidence.design, _ROC)
+    axes.set(xlabel=across, ylabel=up)
     middle = least**0.5 if log_from else 0.5
     guess(axes, [least, 1], [least, 1])
     along(axes, middle, middle, 45, "guessing")
@@ -146,7 +153,9 @@ def _dots(axes: Axes, evidence: Evidence, log_from: float | None) -> list[Legend
     if not points.size:
         return []
     (dots,) = axes.plot(*points.T, ls="none", zorder=4, **ATTACK_SEEN)
-    return [LegendEntry(dots, "observed rates, at the tested thresholds")]
+    targets = evidence.design is Design.TARGETS
+    what = "observed success, at the baseline" if targets else _TESTED
+    return [LegendEntry(dots, what)]
 
 
 def _looked(evidence: Evidence) -> Iterator[tuple[float, float]]:
@@ -160,3 +169,5 @@ def _looked(evidence: Evidence) -> Iterator[tuple[float, float]]:
         yield from (cut.rates for cut in evidence.cuts)
     elif isinstance(evidence, CountEvidence):
         yield evidence.counts.fpr, evidence.counts.tpr
+    elif isinstance(evidence, ReconstructionEvidence):
+        yield evidence.rates

@@ -20,6 +20,7 @@ from tellapart.audit.verdict import Verdict, describe
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.in_words import in_words
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.report import checklist, curve_points
 from tellapart.report.checklist import Known
@@ -27,7 +28,8 @@ from tellapart.report.meaning import ClaimReading, ReportOptions, promised, read
 from tellapart.report.model import Input, Made, Report, Traced
 from tellapart.risk.catalogue import FPR, PRIOR
 
-_NO_EVIDENCE = (
+NO_EVIDENCE = "a claim, with no evidence for or against it"
+_TEST_IT = (
     "This report says what is claimed and what that means. It holds no evidence that any code "
     "keeps the claim: tellapart audit and tellapart probe test it."
 )
@@ -61,10 +63,11 @@ def of(
     """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
     ``found`` is a verdict, or evidence or metrics without one; or a mechanism or a promise, of
-    which nothing but the claim is reported. ``name`` is what people call it; ``unit`` is the unit
-    of privacy, such as "one patient". ``prior`` is the attacker's prior probability of membership,
-    ``fpr`` the share of non-members flagged, ``delta`` where ε is reported, or several such δ, the
-    first one first, ``out_of`` the population in sentences, by default large enough for counts.
+    which nothing but the claim is reported. ``name`` is what people call it, its title;
+    ``unit`` is the unit of privacy, such as "one patient". ``prior`` is the attacker's prior
+    probability of membership, ``fpr`` the share of non-members flagged, ``delta`` where ε is
+    reported, or several such δ, the first one first, ``out_of`` the population in sentences, by
+    default large enough for counts.
     ``answers`` are a person's, by the keys of ``QUESTIONS``. What else is given is reported, too:
     the scores a verdict was made from, their files, the seed and the command line. ``brief``
     leaves out all that a verdict does not need: some of it takes long to compute.
@@ -72,7 +75,7 @@ def of(
     >>> import tellapart as ta
     >>> from tellapart import report
     >>> report.of(ta.Laplace(1), unit="one patient").headline
-    'CLAIM: Laplace(scale=1.0), with no evidence for or against it'
+    'Laplace, scale 1: a claim, with no evidence for or against it'
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)
@@ -89,10 +92,12 @@ def of(
     summary = summarise(found, scores, options.deltas)
     if not isinstance(summary.result, Verdict):
         report = replace(_short(summary, made), curves=_curves(summary.result), shown=summary.shown)
-        return _finished(report, None, Known(), filed)
-    if brief:
-        return _with_unit(_short(summary, made), _neighbours(summary.result.claim, filed), filed)
-    return _judged(summary, summary.result, made, filed)
+        report = _finished(report, None, Known(), filed)
+    elif brief:
+        report = _with_unit(_short(summary, made), _neighbours(summary.result.claim, filed), filed)
+    else:
+        report = _judged(summary, summary.result, made, filed)
+    return replace(report, title=name.strip())
 
 
 def summary_of(
@@ -131,23 +136,25 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
     if curve_of(subject).bound is Bound.UPPER:
         _checks.refuse("found", "be a claim, not what an attack has shown (Bound.UPPER)", subject)
     reading = read_claim(subject, filed.options)
-    called = name or describe(subject).removeprefix("of ")
+    claim = describe(subject).removeprefix("of ") if promised(subject) else in_words(subject)
+    title = name or in_words(subject)
     promise = reading.promise()
-    drawn = {called: reading.curve}
+    drawn = {title: reading.curve}
     if promise is not None:
         drawn[f"any mechanism with {describe(promise)}"] = promise
     report = Report(
-        headline=f"CLAIM: {called}, with no evidence for or against it",
+        headline=f"{title}: {NO_EVIDENCE}",
+        title=title,
         reasons=(
-            f"{'' if reading.budget == called else f'{reading.budget}. '}"
+            f"{'' if reading.budget == claim else f'{reading.budget}. '}"
             f"These numbers are {reading.meaning.holds}.",
-            _NO_EVIDENCE,
+            _TEST_IT,
         ),
         made=made,
         curves=curve_points.claimed(
             reading.curve, reading.meaning.errs, promise, describe(promise) if promise else ""
         ),
-        claim=called,
+        claim=claim,
         meaning=reading.meaning,
         traced=drawn,
     )
@@ -157,6 +164,7 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
 def _judged(summary: AuditSummary, verdict: Verdict, made: Made, filed: _Filed) -> Report:
     reading, unread = _read(verdict.claim, filed.options)
     curve = curve_of(verdict.claim) if reading is None else reading.curve
+    curve = verdict.evidence.held_against(curve)
     report = replace(
         _short(summary.adding(*unread), made),
         curves=curve_points.traced(verdict.evidence, None if unread else curve),

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from tellapart import _checks
 from tellapart._numeric.text import fixed
+from tellapart.choose.utility import noise_error
 from tellapart.mechanisms.base import LocalMechanism, Mechanism
 from tellapart.mechanisms.combine import Combined, parts_of
 from tellapart.mechanisms.shuffled import Shuffled
-from tellapart.mechanisms.subject import Subject, answer_error
+from tellapart.mechanisms.subject import Subject
 from tellapart.report.model import Item
 
 _GUARANTEE = "The guarantee"
@@ -137,12 +138,13 @@ def described(subject: Subject | None) -> dict[str, str]:
 
 def error_of(subject: Subject | None) -> dict[str, str]:
     """How far off an answer is, where noise is all that is added to it."""
-    deviation, margin = answer_error(subject)
-    if deviation is None or margin is None:
+    error = None if subject is None else noise_error(subject)
+    if error is None:
         return {}
     return {
-        "utility": f"The noise has standard deviation {fixed(deviation, up=True)}; 95 % of "
-        f"answers lie within ±{fixed(margin, up=True)} of the truth."
+        "utility": f"The noise on {error.of} has standard deviation "
+        f"{fixed(error.deviation or 0.0, up=True)}; 95 % of answers lie within "
+        f"±{fixed(error.margin, up=True)} of the truth."
     }
 
 

@@ -27,6 +27,7 @@ from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
+from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
 from tellapart.report.model import Item, Report, Traced
 
@@ -43,6 +44,7 @@ def page(report: Report) -> str:
     return _template().render(
         report=report,
         state={None: "none", True: "refuted", False: "standing"}[report.refuted],
+        status=_status(report),
         picture=picture(report),
         rates=_rates(report.curves),
         layers=_layers(report.checklist),
@@ -50,6 +52,13 @@ def page(report: Report) -> str:
         entries=entries,
         more=more,
     )
+
+
+def _status(report: Report) -> str:
+    """The headline beneath a title, which it need not repeat."""
+    if report.headline == f"{report.title}: {NO_EVIDENCE}":
+        return f"{NO_EVIDENCE.capitalize()}."
+    return f"{report.headline}."
 
 
 @cache

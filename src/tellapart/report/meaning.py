@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from tellapart import _checks, risk
 from tellapart._numeric.text import fixed, related, short
-from tellapart.audit.summary import Shown
 from tellapart.audit.verdict import describe
 from tellapart.choose.limit import FORMULAS
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -19,13 +18,14 @@ from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import (
     Subject,
+    attacked,
     curve_of,
     poisson_rates,
     sampling_assumption,
     scope,
 )
 from tellapart.report.curve_points import ERRS, RATES
-from tellapart.report.model import Meaning
+from tellapart.report.model import Budget, Meaning, Risk
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 
 # The δ at which ε is reported besides the one asked for, where it is finite.
@@ -105,7 +105,7 @@ class ReportOptions:
     def words(self, curve: TradeoffCurve) -> str:
         """That δ, and whether anyone asked for it."""
         nobody = not self.deltas and not isinstance(curve, GuaranteeCurve)
-        return "δ = 1e-5 (default)" if nobody else f"δ = {short(self.delta_of(curve))}"
+        return f"δ = {short(self.delta_of(curve))}{' (default)' if nobody else ''}"
 
 
 class ClaimReading(NamedTuple):
@@ -120,12 +120,11 @@ class ClaimReading(NamedTuple):
         """The guarantee itself, or ε at the δ of most interest, in words."""
         if isinstance(self.curve, GuaranteeCurve) and self.delta == self.curve.claimed_delta:
             return describe(self.curve)
-        first = self.meaning.budgets[0]
-        return f"{first.what}: {first.words}"
+        return f"{self.meaning.epsilon.what}: {self.meaning.epsilon.words}"
 
     def promise(self) -> GuaranteeCurve | None:
         """The (ε, δ) that the curve keeps at that δ; None where it is one itself, or has none."""
-        epsilon = self.meaning.budgets[0].value
+        epsilon = self.meaning.epsilon.value
         if isinstance(self.curve, GuaranteeCurve) or epsilon > _MOST:
             return None
         return GuaranteeCurve(float(fixed(epsilon, up=True)), self.delta)
@@ -162,20 +161,19 @@ def _meaning(
         errs=_errs(curve),
         certified=_certified(subject, curve, delta),
         prior=options.prior,
+        delta=delta,
         budgets=_budgets(curve, delta, options),
-        risks=tuple(
-            Shown(reading.name, reading.value, _beside_baseline(reading), reading.meaning)
-            for reading in readings
-            if reading.key != "epsilon"
-        ),
+        risks=tuple(_beside_baseline(each) for each in readings if each.key != "epsilon"),
         words=tuple(words.splitlines()),
         assumptions=_assumptions(subject),
     )
 
 
-def _beside_baseline(reading: Reading) -> str:
-    blind, shown, gain = reading.columns
-    return f"{shown} (without the output {blind}, gain {gain})"
+def _beside_baseline(reading: Reading) -> Risk:
+    without, shown, gain = reading.columns
+    return Risk(
+        reading.name, reading.value, shown, reading.meaning, reading.baseline, without, gain
+    )
 
 
 def _errs(curve: TradeoffCurve) -> str:
@@ -184,35 +182,35 @@ def _errs(curve: TradeoffCurve) -> str:
     return ERRS[curve.bound]
 
 
-def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tuple[Shown, ...]:
+def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tuple[Budget, ...]:
     """ε at the δ of most interest, where else it was asked for, and at others that have one."""
     relation = "=" if curve.bound is Bound.EXACT else "≤"
-    rows: list[Shown] = []
+    rows: list[Budget] = []
     for at_delta in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(at_delta))
         shown = related(relation, epsilon)
         new = epsilon < _MOST and shown not in [row.words for row in rows]
         if at_delta == delta or at_delta in options.deltas or new:
             at = options.words(curve) if at_delta == delta else f"δ = {short(at_delta)}"
-            rows.append(Shown(f"ε at {at}", epsilon, shown, "read off the curve"))
-    return tuple(rows)
+            rows.append(Budget(f"ε at {at}", epsilon, shown, "read off the curve", at_delta))
+    return tuple(sorted(rows, key=lambda row: row.delta))
 
 
 def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | None:
     """Where numbers are not formulas: what is certain of ε, every error counted."""
-    if not isinstance(subject, Mechanism) or curve_of(subject)._accuracy <= FORMULAS:
+    if not isinstance(subject, Mechanism):
         return None
     at = delta if 0 < delta < 1 else DELTA.default
+    if curve_of(subject)._accuracy <= FORMULAS and attacked(subject, at) is None:
+        return None
     try:
         bracket = subject.bracket(at)
     except (NotCertified, Unsupported):
         return None
     most, least = float(bracket.lower.epsilon(at)), float(bracket.upper.epsilon(at))
     low = "" if bracket.one_sided else f" and at least {fixed(least, up=False)}"
-    return (
-        f"ε at δ = {short(at)} is at most {fixed(most, up=True)}{low}, every numerical error "
-        "counted"
-    )
+    high = f"ε at δ = {short(at)} is at most {fixed(most, up=True)}"
+    return f"{high}{low}, every numerical error counted"
 
 
 def _assumptions(subject: Subject) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from tellapart.audit.evidence.base import Finding
 from tellapart.audit.ledger import Ledger
 from tellapart.audit.summary import AuditSummary, Shown
 from tellapart.curve.base import TradeoffCurve
-from tellapart.drawing.card import Card, Cell
+from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Mark
-from tellapart.notebook import card, roc_of
+from tellapart.notebook import HEAD, card, roc_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,22 @@ class Traced:
 
 
 @dataclass(frozen=True)
+class Budget(Shown):
+    """ε at one δ."""
+
+    delta: float
+
+
+@dataclass(frozen=True)
+class Risk(Shown):
+    """A risk with the output (``words``), beside the same without it, and the gain."""
+
+    baseline: float
+    without: str
+    gain: str
+
+
+@dataclass(frozen=True)
 class Meaning:
     """What a claim lets the best attacker do, for whom that holds, and which side it errs on."""
 
@@ -55,10 +71,16 @@ class Meaning:
     errs: str
     certified: str | None
     prior: float
-    budgets: tuple[Shown, ...]
-    risks: tuple[Shown, ...]
+    delta: float  # of most interest
+    budgets: tuple[Budget, ...]  # by δ, the smallest first
+    risks: tuple[Risk, ...]
     words: tuple[str, ...]
     assumptions: tuple[str, ...]
+
+    @property
+    def epsilon(self) -> Budget:
+        """ε at the δ of most interest."""
+        return next(budget for budget in self.budgets if budget.delta == self.delta)
 
 
 @dataclass(frozen=True)
@@ -81,6 +103,7 @@ class Item:
 class Report(Displayed):
     """What is claimed and what it means, what an audit says of it, and under which assumptions.
 
+    ``title`` is what people call it, or the mechanism in words; empty where an audit was not named.
     ``unit`` is what is protected and ``neighbours`` which data sets must look alike, where
     anybody said so. ``refuted`` is None where no claim was judged, or where no
     outcome could have refuted it; what belongs to evidence alone
@@ -94,6 +117,7 @@ class Report(Displayed):
     """
 
     headline: str
+    title: str = ""
     reasons: tuple[str, ...]
     refuted: bool | None = None
     claim: str | None = None
@@ -127,6 +151,11 @@ class Report(Displayed):
         return self.summary is not None and self.summary.bayesian
 
     @property
+    def samples(self) -> str:
+        """What an audit looked at: scores, outputs or guesses."""
+        return "scores" if self.summary is None else self.summary.samples
+
+    @property
     def counted(self) -> str:
         """How many samples there were, in words; nothing where nobody said."""
         return "" if self.summary is None else self.summary.counted
@@ -145,12 +174,17 @@ class Report(Displayed):
 _MOST = 6
 
 
+def _row(shown: Shown) -> tuple[str | Cell | Bar, ...]:
+    without = (Cell(shown.without, quiet=True),) if isinstance(shown, Risk) else ()
+    return shown.what, Cell(shown.words, strong=True), *without
+
+
 @card.register
 def _(report: Report) -> Card:
-    numbers = report.shown or (
-        () if report.meaning is None else (*report.meaning.budgets[:1], *report.meaning.risks)
-    )
-    rows = tuple((shown.what, Cell(shown.words, strong=True)) for shown in numbers[:_MOST])
+    meaning = report.meaning
+    numbers = report.shown or (() if meaning is None else (meaning.epsilon, *meaning.risks))
+    head = (HEAD,) if any(isinstance(shown, Risk) for shown in numbers) else ()
+    rows = (*head, *map(_row, numbers[:_MOST]))
     about = " · ".join(
         f"{name}: {value}"
         for name, value in (("unit", report.unit), ("neighbours", report.neighbours))

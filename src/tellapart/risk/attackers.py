@@ -8,16 +8,17 @@ often than 1 − f(κ), where f holds for every value the record may have.
 where Z = z; R one law with T(R, Q_z) ≥ f for every z; and B(g) the values for which a guess g
 counts as right. The attacker guesses A(y) from the output y and is right on
 E_z = {y : z ∈ B(A(y))}. As a test of R against Q_z, E_z has TPR at most 1 − f of its FPR:
-Q_z(E_z) ≤ 1 − f(R(E_z)). The mean over z is at most 1 − f(E_z R(E_z)), since 1 − f is concave
-(Jensen), and E_z R(E_z) = E_R π(B(A(Y))) ≤ max_g π(B(g)). One more mean, over the other records,
+Q_z(E_z) ≤ 1 − f(R(E_z)). The mean over z ~ π is at most 1 − f(Σ π(z)·R(E_z)), since 1 − f is
+concave (Jensen), and Σ π(z)·R(E_z) = E_R π(B(A(Y))) ≤ max_g π(B(g)). A mean over other records
 gives 1 − f(κ), as 1 − f is concave and does not fall. ∎ (For reconstruction compare Balle,
-Cherubin and Hayes 2022, and Kaissis et al. 2023.)
+Cherubin and Hayes 2022, Hayes, Mahloujifar and Balle 2023 and Kaissis et al. 2023; Kulynych et
+al. 2025 bound re-identification, attribute inference and reconstruction by one curve, too.)
 
 R must not depend on z. With neighbours that add or remove a record it is the output without it, so
-that f is the curve of h0 = absent; the bound is then reached. With neighbours that zero a record
-out it is the output with it blanked. With neighbours that replace a record it is the output with
-any fixed value in its place, and f must hold for both orders. Where the relation is unknown, the
-curve for both orders holds under all three.
+that f is the curve of h0 = absent; some mechanism with this curve then reaches the bound, for every
+f and κ. With neighbours that zero a record out it is the output with it blanked. With neighbours
+that replace a record it is the output with any fixed value in its place, and f must hold for both
+orders. Where the relation is unknown, the curve for both orders holds under all three.
 
 Assumptions: the curve bounds *every* pair of neighbours, and κ is given all other records.
 Ten copies of one bit let its nine copies tell it: κ is 1 then, or the ten are one group.
@@ -25,13 +26,14 @@ Ten copies of one bit let its nine copies tell it: κ is 1 then, or the ten are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tellapart import _checks
+from tellapart import _checks, deadline
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
 from tellapart._numeric.text import short, to_digits
@@ -61,6 +63,7 @@ class SuccessBound(float):
     relation = "≤"
     _curve: TradeoffCurve
     _words: str
+    _people: int
 
     def __new__(
         cls,
@@ -69,14 +72,16 @@ class SuccessBound(float):
         curve: TradeoffCurve,
         neighbours: Neighbours | None,
         words: str,
+        people: int = 1,
     ) -> Self:
         bound = super().__new__(cls, value)
         bound.baseline, bound.neighbours = baseline, neighbours
-        bound._curve, bound._words = curve, words
+        bound._curve, bound._words, bound._people = curve, words, people
         return bound
 
     def __getnewargs__(self) -> Any:
-        return float(self), self.baseline, self._curve, self.neighbours, self._words
+        known = (self.baseline, self._curve, self.neighbours, self._words, self._people)
+        return float(self), *known
 
     @property
     def order(self) -> Order | None:
@@ -85,9 +90,10 @@ class SuccessBound(float):
 
     @property
     def sentence(self) -> str:
-        """What it says to a person, rounded up."""
+        """What it says to a person: the bound rounded up, its baseline down."""
         told = self._words.format(
-            bound=short(to_digits(float(self), 3, up=True), 3), blind=short(self.baseline, 3)
+            bound=short(to_digits(float(self), 3, up=True), 3),
+            blind=short(to_digits(self.baseline, 3, up=False), 3),
         )
         return told + (_UNKNOWN if self.neighbours is None else "")
 
@@ -98,13 +104,22 @@ class SuccessBound(float):
 
     @property
     def largest_gain(self) -> float:
-        """The gain at the baseline that helps an attacker most: the membership advantage."""
+        """The gain at the baseline that helps an attacker most: the membership advantage.
+
+        It bounds guesses about one person; singling out, whose chance adds up over people, has no
+        such bound.
+        """
+        if self._people > 1:
+            raise Unsupported(
+                "largest_gain bounds guesses about one person, and singling out tries all of "
+                f"{self._people:,}: read gain at the weight that counts"
+            )
         return float(self._curve.delta(0.0))
 
 
 _UNKNOWN = (
     " The neighbouring relation is not known; this holds for a record added, removed, replaced or "
-    "zeroed out."
+    "zeroed out, if the curve bounds every such pair."
 )
 _INFERENCE = (
     "Whoever could guess this about a person with chance {blind}, knowing everyone else's data, "
@@ -162,7 +177,9 @@ def attribute_inference(
 def reidentification(curve: TradeoffCurve, *, candidates: int) -> SuccessBound:
     """How often an attacker picks the right person out of equally likely candidates, at most.
 
-    Linkability, in the words of the Article 29 Working Party.
+    Linkability, in the words of the Article 29 Working Party. Equally likely to someone who knows
+    all other records: where those say who it is not, the baseline is larger than 1/candidates, and
+    `reconstruction` takes it.
 
     >>> import tellapart as ta
     >>> bound = reidentification(ta.guarantee(epsilon=1), candidates=100)
@@ -194,7 +211,7 @@ def guess(curve: TradeoffCurve, *, values: int) -> SuccessBound:
     0.232
     """
     k = _checks.whole(2, values=values)
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     if curve.neighbours is not Neighbours.REPLACE:
         known = "of unknown neighbours" if curve.neighbours is None else f"of {curve.neighbours}"
         raise Unsupported(
@@ -229,7 +246,9 @@ def _among(curve: TradeoffCurve, k: int) -> float:
         bounds = (own + others * curve._delta(lines)) / (own + others)
         chance = np.min(np.where(np.isnan(bounds), 1.0, bounds))
         blind = np.asarray(1 / k)
-        return float(_raised(np.maximum(chance, blind), blind))
+        if curve._delta(np.zeros(())) == 0:
+            return float(blind)
+        return min(float(_up(np.maximum(chance, blind), blind, curve)), 1.0)
 
 
 def _tangents(curve: TradeoffCurve, excess: solve.Falling) -> Array:
@@ -265,17 +284,17 @@ def singling_out(curve: TradeoffCurve, *, weight: float, people: int) -> Success
     """
     w = _checks.inside_unit(weight=weight)
     n = _checks.whole(1, 10**15, people=people)
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     with np.errstate(all="ignore"):
-        each = float(_raised(reference._tpr(np.asarray(w)), np.asarray(w)))
+        each = float(_raised(reference, np.asarray(w)))
+    fits = math.ceil((1 - 1e-12) / w)  # but for the rounding of 1 / w
     words = (
-        f"Among {n:,} people, a description that fits one person in {1 / w:,.0f} singles someone "
+        f"Among {n:,} people, a description that fits one person in {fits:,} singles someone "
         "out with chance at most {bound} after the release; blindly, with {blind}."
     )
     value = min(1.0, float(np.nextafter(n * each, np.inf)))
-    return SuccessBound(
-        value, blind_singling_out(weight=w, people=n), reference, curve.neighbours, words
-    )
+    blind = blind_singling_out(weight=w, people=n)
+    return SuccessBound(value, blind, reference, curve.neighbours, words, n)
 
 
 def extra_cost(
@@ -283,11 +302,13 @@ def extra_cost(
 ) -> float:
     """What a person is expected to lose by being in the data, at most.
 
-    ``costs`` has what each event costs, by its chance without the output: {0.01: 1000} is an
-    event of chance 0.01 at most that costs 1000. A chance that a release could raise is a baseline
-    like any other, so that the extra cost is at most the sum of cost·(1 − f(κ) − κ), each at the
-    worst κ up to the one given (the gain first grows with κ and then falls). Hsu et al. (2014) have
-    (e^ε − 1)·κ·cost for a pure ε.
+    ``costs`` has what each event costs, by its chance if the release were made without this
+    person: {0.01: 1000} is an event of chance 0.01 at most that costs 1000. An event that depends
+    on the output has FPR κ then and TPR at most 1 − f(κ) with the person, so that the extra cost is
+    at most the sum of cost·(1 − f(κ) − κ), each at the worst κ up to the one given (the gain first
+    grows with κ and then falls). The chance where nothing is released at all may be far smaller,
+    and is no κ, but for guesses about this person by someone who knows all other records. Hsu et
+    al. (2014) have (e^ε − 1)·κ·cost for a pure ε.
 
     >>> import math
     >>> import tellapart as ta
@@ -299,12 +320,13 @@ def extra_cost(
     for chance, price in zip(chances, prices, strict=True):
         _checks.inside_unit(**{"chance in costs": chance})
         _checks.finite_at_least_zero(**{"cost in costs": price})
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     with np.errstate(all="ignore"):
         # Where the curve has slope −1, TPR − FPR is largest: the advantage.
         peak = float(reference._rates(np.zeros(()))[0])
         most = float(reference._delta(np.zeros(())))
-        rising = np.minimum(_raised(reference._tpr(chances), chances) - chances, most)
+        most = float(_up(most, 1.0))
+        rising = np.minimum(_raised(reference, chances) - chances, most)
         gains = np.where(chances < peak, rising, most)
     return float(np.nextafter(np.sum(prices * gains), np.inf)) if most > 0 else 0.0
 
@@ -318,7 +340,9 @@ def blind_guess(prior: Mapping[Any, float] | Sequence[float]) -> float:
     >>> blind_guess({"A": 0.4, "B": 0.1, "AB": 0.05, "O": 0.45})
     0.45
     """
-    return float(_law(prior).max())
+    given = list(prior.values()) if isinstance(prior, Mapping) else prior
+    # Chances that sum to a little more than 1 are not scaled down.
+    return float(min(max(_law(prior).max(), np.max(given)), 1.0))
 
 
 def predicate_weight(prior: Mapping[Any, float], fits: Callable[[Any], bool]) -> float:
@@ -346,8 +370,8 @@ class Distribution(Protocol):
 def blind_estimate(distribution: Distribution, *, tolerance: float) -> float:
     """How often the best estimate without an output lies within the tolerance of the truth.
 
-    The largest mass of any interval of twice the tolerance (Lévy's concentration function), rounded
-    up by 1 % at most: an interval about any point of a cell lies within that of the cell.
+    The largest mass of any closed interval of twice the tolerance (Lévy's concentration function),
+    rounded up by 1 % at most: an interval about any point of a cell lies within that of the cell.
 
     >>> from scipy.stats import norm
     >>> round(blind_estimate(norm(170, 10), tolerance=1), 4)
@@ -357,24 +381,46 @@ def blind_estimate(distribution: Distribution, *, tolerance: float) -> float:
         rule = "have cdf and ppf, as scipy.stats.norm(170, 10) has"
         _checks.refuse("distribution", rule, distribution)
     t = _checks.finite_above_zero(tolerance=tolerance)
-    cells = np.linspace(0.0, 1.0, 1025)
-    left, right = cells[:-1], cells[1:]
+    ends = np.unique(distribution.ppf(np.linspace(0.0, 1.0, 1025)))
+    low, high = (ends[:-1], ends[1:]) if ends.size > 1 else (ends, ends)
+
+    def mass(first: Array, last: Array) -> Array:
+        below = np.nextafter(first - t, -np.inf)  # the first end counts, too
+        return np.asarray(distribution.cdf(last + t) - distribution.cdf(below))
+
+    reached = 0.0
     while True:
-        low, high = np.asarray(distribution.ppf(left)), np.asarray(distribution.ppf(right))
-        ceilings = np.asarray(distribution.cdf(high + t) - distribution.cdf(low - t))
-        middle = np.asarray(distribution.ppf((left + right) / 2))
-        reached = float(np.max(distribution.cdf(middle + t) - distribution.cdf(middle - t)))
-        most = float(np.max(ceilings))
+        deadline.check()
+        split = _between(distribution, low, high)
+        reached = max(reached, *(float(np.max(mass(x, x))) for x in (low, split, high)))
+        ceilings = mass(low, high)
+        most = max(float(np.max(ceilings)), reached)
         if not 0 <= reached <= most <= 1:
             _checks.refuse("distribution", "have a cdf that rises from 0 to 1", distribution)
-        if most <= reached * (1 + _NARROW) or left.size > _MOST_CELLS:
+        # What no double cuts stays as it is, and counts with all that it may hold.
+        cut = (ceilings > reached * (1 + _NARROW)) & (low < split) & (split < high)
+        if not cut.any() or low.size > _MOST_CELLS:
             break
         kept = ceilings > reached
-        split = (left[kept] + right[kept]) / 2
-        left, right = np.append(left[kept], split), np.append(split, right[kept])
+        low, split, high, cut = low[kept], split[kept], high[kept], cut[kept]
+        low, high = (
+            np.concatenate([low, split[cut]]),
+            np.concatenate([np.where(cut, split, high), high[cut]]),
+        )
     if most > reached * (1 + _COARSE):
         _checks.refuse("tolerance", "be larger beside the spread: give the baseline itself", t)
     return most
+
+
+def _between(distribution: Distribution, low: Array, high: Array) -> Array:
+    """A point inside each cell: its middle, or where it has no end, the median of its mass."""
+    with np.errstate(invalid="ignore"):
+        middle = low + (high - low) / 2
+    open_ended = ~np.isfinite(middle)
+    if open_ended.any():
+        share = (distribution.cdf(low[open_ended]) + distribution.cdf(high[open_ended])) / 2
+        middle[open_ended] = distribution.ppf(share)
+    return middle
 
 
 def blind_singling_out(*, weight: float, people: int) -> float:
@@ -393,8 +439,17 @@ def blind_singling_out(*, weight: float, people: int) -> float:
 # -- the bound ------------------------------------------------------------------------------
 
 
-def _reference(curve: TradeoffCurve) -> TradeoffCurve:
-    """The curve of a law that does not depend on the record against any that does."""
+def reference_curve(curve: TradeoffCurve) -> TradeoffCurve:
+    """The curve that bounds guesses about a record: h0 cannot depend on it, h1 may.
+
+    With neighbours of which one lacks the record (or has it zeroed out) that is h0 = absent; else
+    what holds for both orders.
+
+    >>> import tellapart as ta
+    >>> trained = ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=10)
+    >>> reference_curve(trained.curve()).order
+    <Order.PRESENT: 'present'>
+    """
     check_curve(curve=curve)
     if curve.bound is Bound.UPPER:
         raise Unsupported(
@@ -412,17 +467,26 @@ def _reference(curve: TradeoffCurve) -> TradeoffCurve:
 
 
 def _inferred(curve: TradeoffCurve, baseline: Array, words: str) -> SuccessBound | Array:
-    reference = _reference(curve)
+    reference = reference_curve(curve)
     with np.errstate(all="ignore"):
-        bound = shaped(_raised(reference._tpr(baseline), baseline), baseline)
+        bound = shaped(_raised(reference, baseline), baseline)
     if isinstance(bound, float):
         return SuccessBound(bound, float(baseline), reference, curve.neighbours, words)
     return bound
 
 
-def _raised(tpr: Array, baseline: Array) -> Array:
-    """Two ulp up, so that rounding never promises more than the curve keeps."""
-    return np.where(tpr > baseline, np.minimum(tpr + 2 * np.spacing(tpr), 1.0), baseline)
+def _raised(curve: TradeoffCurve, baseline: Array) -> Array:
+    """The TPR at these FPRs, so far up that rounding never promises more than the curve keeps."""
+    if curve._delta(np.zeros(())) == 0:  # blind guesses are the best ones
+        return baseline
+    return np.minimum(_up(np.maximum(curve._tpr(baseline), baseline), baseline, curve), 1.0)
+
+
+def _up(value: Array | float, fpr: Array | float, curve: TradeoffCurve | None = None) -> Array:
+    """A number up by its rounding: a normal quantile Φ⁻¹(α) costs Φ⁻¹(α)² ≤ 2·log(1/α) ulp."""
+    accuracy = 0.0 if curve is None else curve._accuracy
+    room = np.finfo(float).eps * (16 - 4 * np.log(np.asarray(fpr))) + accuracy
+    return np.asarray(value * (1 + room))
 
 
 def _inside(**named: Any) -> Array:

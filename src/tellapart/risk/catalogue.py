@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from tellapart import _checks
@@ -211,8 +211,7 @@ class Measure:
 
     def baseline(self, **arguments: float) -> float:
         """What an attacker without the output has: the measure under perfect privacy."""
-        blind = self.function(nothing(), **self.called_with(arguments))
-        return float(getattr(blind, "baseline", blind))
+        return _blind(self.function, tuple(self.called_with(arguments).items()))
 
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve beside its baseline, and on which side the truth lies."""
@@ -225,6 +224,12 @@ class Measure:
         relation = "=" if exact else "≤" if up else "≥"
         name, baseline = self.named(**arguments), self.baseline(**arguments)
         return Reading(self.key, name, value, relation, meaning, baseline)
+
+
+@lru_cache(maxsize=1024)  # a summary asks for the same ones again and again
+def _blind(function: Callable[..., Any], arguments: tuple[tuple[str, float], ...]) -> float:
+    blind = function(nothing(), **dict(arguments))
+    return float(getattr(blind, "baseline", blind))
 
 
 def _epsilon_meaning(value: float, *, delta: float) -> str:

@@ -65,7 +65,7 @@ def test_a_training_run_is_chosen_by_its_own_order():
 @pytest.mark.parametrize(
     ("costs", "allowed", "message"),
     [
-        ([(0.01, 10)], 5, "costs must be a mapping from chances to costs, as {0.01: 1000}, got"),
+        (3, 5, "costs must be a mapping from chances to costs, as {0.01: 1000}, or pairs of"),
         ({}, 5, "costs must not be empty"),
         ({0: 10}, 5, "chance in costs must lie"),
         ({1.2: 10}, 5, "chance in costs must lie"),

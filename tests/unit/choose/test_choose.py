@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart.risk.catalogue import MEASURES
 
 SMALL = choose.at_most(0.1, risk.advantage)
 
@@ -394,3 +395,11 @@ def test_dp_sgd_from_epsilon_keeps_its_promise_and_no_more():
     training = ta.dp_sgd_with_epsilon(1.0, 1e-6, epochs=3, batch_size=50, data_size=1_000)
     assert training.curve().epsilon(1e-6) == pytest.approx(1.0, rel=1e-7)
     assert training.curve().epsilon(1e-6) <= 1.0
+
+
+@pytest.mark.parametrize("key", MEASURES)
+def test_the_label_of_a_limit_shows_its_own_arguments(key):
+    measure = MEASURES[key]
+    about = {argument.key: argument.default / 3 for argument in measure.arguments}
+    limit = choose.at_most(0.1, measure.function, **measure.called_with(about))
+    assert limit.label == measure.name.format(**about)

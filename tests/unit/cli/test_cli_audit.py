@@ -497,8 +497,75 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     duckdb.sql("copy (from 'runs/a.csv') to 'runs/a.parquet'")
     _, out, _ = run("audit --help")
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
-    assert len(examples) == 4
-    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (3, "")]
+    assert len(examples) == 5
+    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (3, ""), (0, "")]
+
+
+# -- counts of reconstruction and attribute attacks -----------------------------------------------
+
+TARGETS = "audit --successes 31 --trials 100"
+
+
+def test_counts_of_targets_bound_the_gain_and_refute_a_claim(run, parsed, tmp_path):
+    shown = audit.reconstruction(successes=31, trials=100, baseline=0.1)
+    code, out, err = run(f"{TARGETS} --baseline 0.1 --epsilon 0.5")
+    assert (code, err) == (1, "")
+    assert out.startswith("REFUTED: the claim ε = 0.5, δ = 0, at 95 % confidence\n")
+    said = " ".join(out.split())
+    assert "gain over the baseline (0.1) ≥ 0.1340 (95 % confidence, exact" in said
+    assert "31 of 100 targets guessed right, against a baseline of 10 %" in said
+    found = parsed(f"{TARGETS} --baseline 0.1 --epsilon 0.5 --report r.html", code=1)
+    numbers = {row["what"]: row["value"] for row in found["shown"]}
+    assert numbers["gain over the baseline (0.1)"] == pytest.approx(shown.gain_lower.value)
+    assert numbers["success"] == pytest.approx(shown.success_lower.value)
+    assert (found["refuted"], found["design"]) == (True, "targets")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "What the guesses show" in page
+    assert "at baseline" in page
+    assert run(f"{TARGETS} --baseline 0.1 --epsilon 1")[0] == 0
+    assert run(f"{TARGETS} --baseline 0.1")[0] == 3
+
+
+def test_counts_may_have_a_blind_control_or_one_model(run, parsed):
+    control = "--control-successes 12 --control-trials 120"
+    by_control = audit.reconstruction(successes=31, trials=100, control=(12, 120))
+    numbers = {row["what"]: row["value"] for row in parsed(f"{TARGETS} {control}", code=3)["shown"]}
+    gain = next(value for what, value in numbers.items() if what.startswith("gain over the blind"))
+    assert gain == pytest.approx(by_control.gain_lower.value)
+    code, out, _ = run("audit --successes 90 --trials 100 --baseline 0.01 --shared-model -v")
+    assert code == 3
+    assert "Markov's inequality" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "--baseline must be given, or --control-successes and --control-trials of a blind"),
+        ("--baseline 0.1 --control-successes 3 --control-trials 9", "one of the two"),
+        ("--control-trials 9", "--control-successes and --control-trials must be given together"),
+        ("--baseline 1", "--baseline must lie strictly between 0 and 1, got 1.0"),
+        ("--baseline 0.1 runs.npz", "a score file must be left out with counts of targets"),
+        ("--baseline 0.1 --design many-runs", "--design must be left out with counts of targets"),
+        ("--baseline 0.1 --run-column x", "--run-column must be left out with counts of targets"),
+        ("--baseline 0.1 --method band", "--method must be left out with counts of targets"),
+        ("--baseline 0.1 --seed 3", "--seed must be left out with counts of targets"),
+    ],
+)
+def test_what_counts_of_targets_refuse(run, options, message):
+    code, _, err = run(f"{TARGETS} {options}")
+    assert code == 2
+    assert message in err
+
+
+def test_targets_without_their_number_are_refused(run):
+    for options, message in (
+        ("--successes 3", "--successes and --trials must be given together"),
+        ("--baseline 0.1", "--successes and --trials must be given, as in: tellapart audit"),
+        ("--successes 3 --trials 2 --baseline 0.1", "--successes must be at most trials = 2"),
+    ):
+        code, _, err = run(f"audit {options}")
+        assert code == 2
+        assert message in err
 
 
 def test_one_model_has_a_ppv_under_a_prior(run):

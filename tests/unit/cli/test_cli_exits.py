@@ -15,7 +15,7 @@ import pytest
 from cyclopts import CycloptsError
 
 import tellapart as ta
-from tellapart import audit, choose, reproduce, web
+from tellapart import audit, choose, decision, reproduce, web
 from tellapart.cli import (
     app,
     compare,
@@ -42,6 +42,7 @@ PROBE = ["probe", f"{EXAMPLES / 'release.py'}:noisy_count", *INPUTS]
 COMMANDS = {
     "risk": (["risk", "--epsilon", "1"], risk, "asked"),
     "choose": (["choose", "laplace", "--max-auc", "0.6"], choosing, "asked_family"),
+    "decide": (["decide", str(EXAMPLES / "decisions" / "census.toml")], decision, "read"),
     "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], compare, "parse"),
     "region": (["region", "--epsilon", "1"], region, "PrivacyRegion"),
     "audit": (["audit", SCORES, "--design", "many-runs"], auditing, "many_runs"),

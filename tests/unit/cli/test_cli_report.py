@@ -21,16 +21,14 @@ def folder(tmp_path, monkeypatch):
 def test_a_page_and_its_data_are_written_and_named(run, folder):
     code, out, err = run(f"{GAUSSIAN} --answer access='The registry.' --answer 'bias=a=b'")
     assert (code, err) == (0, "")
-    assert out.startswith("CLAIM: gaussian:sigma=2, with no evidence for or against it\n")
+    assert out.startswith("Gaussian, σ = 2: a claim, with no evidence for or against it\n")
     assert "Report: out.html and out.json" in out
     assert "Checklist  12 of 19 questions are open" in out
     assert "trust: Who adds the noise" in out
     assert "access:" not in out
     data = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     answers = {"access": "The registry.", "bias": "a=b"}
-    told = report.of(
-        ta.Gaussian(2), name="gaussian:sigma=2", unit="one patient", prior=0.001, answers=answers
-    )
+    told = report.of(ta.Gaussian(2), unit="one patient", prior=0.001, answers=answers)
     assert data == {**told.data(), "made": data["made"]}
     assert data["made"]["command"] == (
         f"tellapart {GAUSSIAN} --answer 'access=The registry.' --answer bias=a=b"
@@ -43,7 +41,9 @@ def test_a_page_and_its_data_are_written_and_named(run, folder):
 def test_without_a_mechanism_it_is_a_promise(run, folder):
     code, out, err = run("report out.html --epsilon 1 --delta 1e-6 --plot out.svg")
     assert (code, err) == (0, "")
-    assert out.startswith("CLAIM: ε = 1, δ = 1e-6, with no evidence for or against it\n")
+    assert out.startswith(
+        "Any mechanism with ε = 1, δ = 1e-6: a claim, with no evidence for or against it\n"
+    )
     assert "  These numbers are valid for every mechanism with this guarantee.\n" in out
     assert {one.name for one in folder.iterdir()} >= {"out.html", "out.json", "out.svg"}
 
@@ -52,9 +52,9 @@ def test_json_needs_no_page_and_writes_none(parsed, folder):
     before = sorted(folder.iterdir())
     found = parsed("report laplace --epsilon 1 --at-delta 0.001 --fpr 0.1 --out-of 50 --gamma 9")
     assert sorted(folder.iterdir()) == before
-    assert found["claim"] == "laplace:epsilon=1"
+    assert (found["title"], found["claim"]) == ("Laplace, ε = 1", "Laplace, scale 1")
     assert found["meaning"]["prior"] == 0.1
-    assert found["meaning"]["budgets"][0]["what"] == "ε at δ = 0.001"
+    assert found["meaning"]["delta"] == 0.001
     assert found["meaning"]["words"][0] == "Of 50 people, 5 are members."
     assert [one["what"] for one in found["meaning"]["risks"]][1] == "TPR at FPR 0.1"
 
@@ -109,12 +109,19 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     assert [run(one)[::2] for one in examples] == [(0, "")] * 4
 
 
-def test_a_report_has_the_name_that_people_use(run, folder):
-    line = "report gaussian:sigma=2 out.html --name 'Cardiology counts'"
+@pytest.mark.parametrize(
+    "line",
+    [
+        "report gaussian:sigma=2 out.html --name 'Cardiology counts'",
+        "report 'Cardiology counts=gaussian:sigma=2' out.html",
+        "report 'Cardiology counts = gaussian' out.html --sigma 2",
+    ],
+)
+def test_a_report_has_the_name_that_people_use(run, folder, line):
     _, out, _ = run(f"{line} --unit 'all visits of a patient'")
-    assert out.startswith("CLAIM: Cardiology counts, with no evidence")
+    assert out.startswith("Cardiology counts: a claim, with no evidence")
     written = (folder / "out.html").read_text()
-    assert "<h1>CLAIM: Cardiology counts" in written
+    assert "<h1>Cardiology counts</h1>" in written
     assert "Gaussian(sigma=2.0)" in written
     assert '<p class="warning">WARNING' in written
     assert "(side:" not in written

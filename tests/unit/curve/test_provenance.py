@@ -144,6 +144,14 @@ def test_texts_that_nobody_wrote_are_refused(key, value, message):
         ta.from_json(json.dumps({**text, key: value}))
 
 
+@pytest.mark.parametrize("change", [{"bound": "upper"}, {"neighbours": "replace"}, {"order": None}])
+def test_an_ordered_curve_in_a_text_has_the_relation_and_the_side_of_its_whole(change):
+    text = json.loads(ta.to_json(FLIP.curve()))
+    changed = {k: v for k, v in {**text["ordered"], **change}.items() if v is not None}
+    with pytest.raises(ta.InvalidArgument, match=r"^ordered in text must be of order present"):
+        ta.from_json(json.dumps({**text, "ordered": changed}))
+
+
 @pytest.mark.parametrize("order", [None, *Order])
 def test_brackets_know_it(order):
     both = TRAINED.bracket(1e-5, 1e-2, order)

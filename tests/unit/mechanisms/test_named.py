@@ -91,6 +91,7 @@ DPSGD = "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000"
         ("poisson", ta.Sampling.POISSON),
         ("fixed-size", ta.Sampling.WITHOUT_REPLACEMENT),
         ("random-allocation", ta.Sampling.RANDOM_ALLOCATION),
+        ("shuffled", ta.Sampling.SHUFFLED),
     ],
 )
 def test_a_sampling_scheme_by_its_word(word, scheme):
@@ -224,9 +225,9 @@ def test_what_is_chosen_is_safe_and_the_next_double_is_not(name):
 
 
 @pytest.mark.parametrize(
-    "call", [lambda: parse(f"{DPSGD},scheme=shuffled"), lambda: parse(DPSGD, scheme="shuffled")]
+    "call", [lambda: parse(f"{DPSGD},scheme=sorted"), lambda: parse(DPSGD, scheme="sorted")]
 )
 def test_an_unknown_scheme_is_refused_with_those_that_are_known(call):
-    message = "scheme must be one of poisson, fixed-size, random-allocation, got 'shuffled'"
+    message = "scheme must be one of poisson, fixed-size, random-allocation, shuffled, got 'sorted'"
     with pytest.raises(ta.InvalidArgument, match=f"^{message}$"):
         call()

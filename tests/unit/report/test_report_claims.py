@@ -14,6 +14,7 @@ from parsed_page import Page
 
 import tellapart as ta
 from tellapart import audit, report, risk
+from tellapart._numeric.text import short
 from tellapart.report import QUESTIONS, building, html
 from tellapart.report.checklist import Known, items
 from tellapart.report.model import Input
@@ -44,7 +45,8 @@ def without_picture(told):
 def test_a_claim_is_told_with_what_it_means():
     told = report.of(ta.Gaussian(2), unit=" one patient ", prior=0.001, fpr=0.05, delta=1e-6)
     curve = ta.Gaussian(2).curve()
-    assert told.headline == ("CLAIM: Gaussian(sigma=2.0), with no evidence for or against it")
+    assert told.title == told.claim == "Gaussian, σ = 2"
+    assert told.headline == "Gaussian, σ = 2: a claim, with no evidence for or against it"
     assert (told.refuted, told.design, told.shown, told.ledger) == (None, None, (), None)
     assert told.unit == "one patient"
     assert told.neighbours == "add or remove one record (unbounded)"
@@ -53,12 +55,56 @@ def test_a_claim_is_told_with_what_it_means():
     assert len(told.meaning.risks) == 10
     assert all(readings[one.what].value == one.value for one in told.meaning.risks)
     for one in told.meaning.risks:
-        blind, shown, gain = readings[one.what].columns
-        assert one.words == f"{shown} (without the output {blind}, gain {gain})"
-    first = told.meaning.budgets[0]
+        assert (one.without, one.words, one.gain) == readings[one.what].columns
+        assert one.baseline == readings[one.what].baseline
+    first = told.meaning.epsilon
     assert (first.what, first.value) == ("ε at δ = 1e-6", curve.epsilon(1e-6))
     assert told.meaning.side == "exact"
     assert told.meaning.certified is None  # a formula needs no bracket
+
+
+def test_the_title_is_what_people_call_it():
+    told = report.of(ta.Gaussian(2), name=" Cardiology counts ")
+    assert (told.title, told.claim) == ("Cardiology counts", "Gaussian, σ = 2")
+    assert "CLAIM" not in without_picture(told)
+    assert "<h1>Cardiology counts</h1>" in without_picture(told)
+    judged = report.of(REFUTED, name="Cardiology counts")
+    assert "<h1>Cardiology counts</h1>" in without_picture(judged)
+    assert f"{judged.headline}." in Page(without_picture(judged)).text
+    assert report.of(REFUTED).title == ""
+
+
+def test_the_page_has_a_column_for_each_of_without_with_and_gain():
+    told = report.of(ta.Gaussian(2), prior=0.01)
+    page = without_picture(told)
+    for one in told.meaning.risks:
+        cells = re.findall(
+            r'<td class="number">(.*?)</td>', page[page.index(f"<tr><td>{one.what}") :]
+        )
+        assert tuple(cells[:3]) == (one.without, one.words, one.gain)
+
+
+@pytest.mark.parametrize("deltas", [None, 1e-4, (1e-3, 0.0, 1e-12)])
+def test_epsilons_are_told_by_their_delta(deltas):
+    told = report.of(TRAINING, delta=deltas)
+    asked = deltas if isinstance(deltas, tuple) else (deltas or 1e-5,)
+    rows = told.meaning.budgets
+    assert [one.delta for one in rows] == sorted({one.delta for one in rows})
+    assert {one.delta for one in rows} >= set(asked)
+    assert told.meaning.delta == told.meaning.epsilon.delta == asked[0]
+    values = [one.value for one in rows]
+    assert values == sorted(values, reverse=True)
+    assert all(one.what.startswith(f"ε at δ = {short(one.delta)}") for one in rows)
+
+
+def test_how_to_reproduce_is_one_block_at_the_end():
+    told = report.of(REFUTED, command="tellapart audit x.csv", seed=7)
+    told = replace(told, made=replace(told.made, inputs=(Input("x.csv", 1234),)))
+    end = without_picture(told).partition("<h2>How to reproduce</h2>")[2]
+    assert "<h2>" not in end
+    assert "<table" not in end
+    words = Page(f"<p>{end.partition('</main>')[0].replace('</section>', '')}</p>").text
+    assert "Files: x.csv (1,234 bytes). Seed: 7. Versions: tellapart " in words
 
 
 def test_the_curves_of_a_claim_have_their_sides_and_the_promise_is_no_less_than_the_claim():
@@ -83,8 +129,8 @@ def test_where_a_curve_has_too_few_digits_a_certified_one_speaks():
     steps = ta.Laplace(1).sampled(0.1).repeated(100)
     told = report.of(steps)
     assert told.meaning.side == told.curves["claim"].side == "lower"
-    assert told.meaning.budgets[0].value == steps.curve().epsilon(1e-5)
-    assert told.meaning.budgets[0].value >= steps.bracket(1e-5).upper.epsilon(1e-5)
+    assert told.meaning.epsilon.value == steps.curve().epsilon(1e-5)
+    assert told.meaning.epsilon.value >= steps.bracket(1e-5).upper.epsilon(1e-5)
     assert all(one.words[0] in "≤≥" for one in told.meaning.risks)
 
 
@@ -104,14 +150,14 @@ def test_a_promise_says_for_whom_it_holds_and_states_no_neighbours():
         (ta.guarantee(mu=1), "Gaussian DP with μ = 1", "≤ 4.3772", ["claim", "promise"]),
         (ta.guarantee(zcdp=0.1), "this curve", "≤ 1.9143", ["claim", "promise"]),
         (ta.Promise(1), "Promise(epsilon=1.0)", "≤ 1.0000", ["claim"]),
-        (ta.UniformNoise(10), repr(ta.UniformNoise(10)), "= 0.0000", ["claim"]),
-        (ta.TruncatedLaplace(1, 5), repr(ta.TruncatedLaplace(1, 5)), "= ∞", ["claim"]),
+        (ta.UniformNoise(10), "Uniform noise, width 10", "= 0.0000", ["claim"]),
+        (ta.TruncatedLaplace(1, 5), "Truncated Laplace, scale 1, cut off at 5", "= ∞", ["claim"]),
     ],
     ids=["mu", "zcdp", "promise", "uniform", "truncated"],
 )
 def test_any_claim_can_be_told(subject, claim, budget, curves):
     told = report.of(subject)
-    assert (told.claim, told.meaning.budgets[0].words) == (claim, budget)
+    assert (told.claim, told.meaning.epsilon.words) == (claim, budget)
     assert list(told.curves) == curves
     assert json.loads(json.dumps(told.data(), allow_nan=False)) == told.data()
 

@@ -129,7 +129,12 @@ def test_a_sampling_scheme_is_a_list_that_keeps_what_was_chosen(path):
     )
     assert isinstance(offered, controls.Select)
     assert offered.value == "poisson"
-    assert [word for word, _ in offered.options] == ["poisson", "fixed-size", "random-allocation"]
+    assert [word for word, _ in offered.options] == [
+        "poisson",
+        "fixed-size",
+        "random-allocation",
+        "shuffled",
+    ]
     turned = {"mechanism": text, "mechanism.0.scheme": "fixed-size"}
     assert view.read(turned, "mechanism.0.scheme").mechanism == f"{text},scheme=fixed-size"
     back = {"mechanism": f"{text},scheme=fixed-size", "mechanism.0.scheme": "poisson"}
@@ -138,4 +143,4 @@ def test_a_sampling_scheme_is_a_list_that_keeps_what_was_chosen(path):
 
 def test_an_unknown_sampling_scheme_is_refused_by_name():
     with pytest.raises(InvalidArgument, match=r"^scheme must be one of poisson, fixed-size"):
-        VIEWS["/"].read({"mechanism": "dpsgd:steps=1", "mechanism.0.scheme": "shuffled"})
+        VIEWS["/"].read({"mechanism": "dpsgd:steps=1", "mechanism.0.scheme": "sorted"})

@@ -49,8 +49,7 @@ def test_the_report_is_of_what_is_on_screen():
     assert found.meaning.words == words.sentences
     shown = {row[0]: row[1:4] for row in table.rows}
     for one in found.meaning.risks:
-        blind, value, gain = shown[one.what]
-        assert one.words == f"{value} (without the output {blind}, gain {gain})"
+        assert (one.without, one.words, one.gain) == tuple(shown[one.what])
 
 
 @pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "precision", "region"])

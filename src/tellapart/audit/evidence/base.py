@@ -230,6 +230,14 @@ class Evidence(Displayed, ABC):
     def _curve(self) -> TradeoffCurve:
         raise Unsupported(f"this evidence ({self.method}) shows no curve; use epsilon_lower")
 
+    def held_against(self, claim: TradeoffCurve) -> TradeoffCurve:
+        """Of a claim, the curve that the test reads: itself, unless a design reads one order."""
+        return claim
+
+    def own_bounds(self) -> tuple[tuple[str, LowerBound], ...]:
+        """What the design shows beside ε and μ, by name."""
+        return ()
+
     def telling(self, delta: float = 0.0) -> str:
         """The event that shows the largest ε, in words; nothing where none is known."""
         return ""

@@ -9,7 +9,7 @@ from operator import itemgetter
 import numpy as np
 
 from tellapart import _checks
-from tellapart.audit.bounds import Basis
+from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, strongest
 from tellapart.audit.ledger import Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve, from_corners
@@ -28,6 +28,21 @@ class JointEvidence(Evidence):
     method: str
     can_refute: bool = True
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What any of them takes on trust."""
+        return tuple(dict.fromkeys(s for part in self.parts.values() for s in part.assumptions))
+
+    @property
+    def about(self) -> str:  # type: ignore[override]
+        """What they speak of, where that is less than the whole mechanism."""
+        return " ".join(dict.fromkeys(p.about for p in self.parts.values() if p.about))
+
+    def telling(self, delta: float = 0.0) -> str:
+        """The event of the part that shows most."""
+        name, part = max(self.parts.items(), key=lambda item: item[1]._epsilon(delta)[0])
+        return f"{name}: {words}" if (words := part.telling(delta)) else ""
+
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         return max((part._epsilon(delta) for part in self.parts.values()), key=itemgetter(0))
 
@@ -42,6 +57,16 @@ class JointEvidence(Evidence):
             replace(finding, where=f"{name}: {finding.where}")
             for name, part in self.parts.items()
             if (finding := part._finding(claim)) is not None
+        )
+
+    def held_against(self, claim: TradeoffCurve) -> TradeoffCurve:
+        return next(iter(self.parts.values())).held_against(claim)  # all have one design
+
+    def own_bounds(self) -> tuple[tuple[str, LowerBound], ...]:
+        return tuple(
+            (f"{name}: {what}", bound)
+            for name, part in self.parts.items()
+            for what, bound in part.own_bounds()
         )
 
     def _curve(self) -> AtomicCurve:

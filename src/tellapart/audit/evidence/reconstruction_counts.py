@@ -3,7 +3,9 @@
 Under a claim f the success of any guess is at most 1 − f(κ), κ being the best blind success of
 someone who knows all other records (Balle et al. 2022; the same for attribute inference). So the
 pair (κ, success) is a point that the claimed ROC curve must not lie below: κ takes the place of
-the FPR and is known, or bounded from above by a control that guesses without the output.
+the FPR and is known, or bounded from above by a control that guesses without the output. Of a
+claim whose neighbours add, remove or zero out a record f is the curve of h0 = absent, as the bound
+needs no more; of any other claim, or where the relation is unknown, it holds for both orders.
 
 Where each target has a model of its own, successes are binomial (Clopper-Pearson). Where all are in
 one model only their mean is bounded, and Markov's inequality is left: P(k or more) ≤ n·success/k.
@@ -27,6 +29,8 @@ from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
+from tellapart.neighbours import Order
+from tellapart.risk.attackers import reference_curve
 
 _BEST_BLIND = (
     "The baseline is the best blind success of someone who knows all other records, for every "
@@ -77,10 +81,21 @@ class ReconstructionEvidence(CurveEvidence):
         return self._blind(self.ledger.level)
 
     @property
+    def rates(self) -> tuple[float, float]:
+        """The baseline, from above where a control bounds it, and the success as observed."""
+        return self.baseline_upper, self.successes / self.trials
+
+    @property
     def gain_lower(self) -> LowerBound:
         """By how much the attack beats a blind guess, at least."""
         gain = self._success(self.ledger.level) - self.baseline_upper
         return self._bound(max(gain, 0.0), Basis.EXACT)
+
+    def own_bounds(self) -> tuple[tuple[str, LowerBound], ...]:
+        over = f"baseline ({short(self.baseline_upper, 4)})"
+        if self.control is not None:
+            over = f"blind control (≤ {fixed(self.baseline_upper, up=True)})"
+        return ("success", self.success_lower), (f"gain over the {over}", self.gain_lower)
 
     def __str__(self) -> str:
         without = short(self.baseline_upper, 4) + ("" if self.control is None else " at most")
@@ -103,6 +118,9 @@ class ReconstructionEvidence(CurveEvidence):
 
     # -- the test ------------------------------------------------------------------------------
 
+    def held_against(self, claim: TradeoffCurve) -> TradeoffCurve:
+        return reference_curve(claim)
+
     def _share(self, level: float) -> float:
         """Of the level, what success has; the control has as much."""
         return level if self.control is None else level / 2
@@ -122,8 +140,7 @@ class ReconstructionEvidence(CurveEvidence):
         return self._success(level) > float(roc.tpr(self._blind(level)))
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        # Which record is absent in which order a claim need not say: both orders hold here.
-        roc = claim.symmetrised()
+        roc = self.held_against(claim)
         if not self._refutes_at(roc, self.ledger.level):
             return None
 
@@ -131,9 +148,11 @@ class ReconstructionEvidence(CurveEvidence):
             return np.asarray(self._refutes_at(roc, float(levels)))
 
         p = float(least_levels(refutes, np.array(self.ledger.level)))
-        blind, shown = self.baseline_upper, self.successes / self.trials
+        blind, shown = self.rates
         allowed = float(roc.tpr(blind))
         limit = f"the claim allows a success of {short(100 * allowed, 3)} % at that baseline"
+        if roc.order is Order.PRESENT:
+            limit += " (h0: absent)"
         names = ("baseline (given)", "success observed")
         if self.control is not None:
             names = ("baseline from above, by the control", names[1])
@@ -144,14 +163,14 @@ class ReconstructionEvidence(CurveEvidence):
         """For the best attack that a truth allows at this baseline, the control as observed."""
         if not self.independent:
             raise Unsupported("how successes in one model vary together is not known")
-        roc, blind = claim.symmetrised(), self.baseline_upper
+        roc, blind = self.held_against(claim), self.baseline_upper
         needed = solve.first_whole(
             lambda k: replace(self, successes=k)._refutes_at(roc, self.ledger.level),
             0,
             self.trials + 1,
         )
         return lambda truth: float(
-            binomial.upper_tail(needed, self.trials, float(truth.symmetrised().tpr(blind)))
+            binomial.upper_tail(needed, self.trials, float(self.held_against(truth).tpr(blind)))
         )
 
     def at_best(self) -> ReconstructionEvidence:

@@ -106,7 +106,7 @@ def _steepest(curve: TradeoffCurve) -> float:
         return max(largest, _FLATTEST)
     sure = curve._delta_at_infinity()
     for left in _LEFT:
-        with contextlib.suppress(NotCertified, Unsupported):
+        with contextlib.suppress(NotCertified, Unsupported), np.errstate(all="ignore"):
             epsilon = float(curve._epsilon(np.asarray(min(sure + left, 0.5))))
             if math.isfinite(epsilon):
                 return max(epsilon, _FLATTEST)

@@ -34,12 +34,13 @@ from tellapart import deadline
 from tellapart._checks import Array
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, Mask
+from tellapart.curve.certified.discretise import from_points_of_two
 from tellapart.errors import NotCertified
 
 # What a cell of a log-normal, as a difference of normal tails, may be off by, relatively: the
 # tails have an error of some 1e-15 and cells are wider than 1e-3 of a deviation.
-_CELL_ERROR = 1e-11
-_ULP = 2.0**-53
+CELL_ERROR = 1e-11
+ULP = 2.0**-53
 # Nodes of the rough run that tells where the laws lie, and how much further the grids reach.
 _ROUGH, _FURTHER = 64, 0.05
 # Cells widen from this many deviations on, up to so many times their width at the centre.
@@ -49,7 +50,7 @@ _FAINTEST = 1e-200
 _BLOCK, _MOST = 1 << 15, 20_000
 
 
-class _Law(NamedTuple):
+class Law(NamedTuple):
     """Ratios under h0 with their masses, and the mass of h1 beyond the last, that reveals all."""
 
     ratios: Array
@@ -93,7 +94,7 @@ def allocated(mu: float, steps: int, width: float, tail: float, side: Bound) -> 
     """
     frames = iter(_frames(mu, steps, tail))
     law, error = _averaged(mu, steps, frames, width, side)
-    return _curve(law, error, side)
+    return curve_on_side(law, error, side)
 
 
 def _frames(mu: float, steps: int, tail: float) -> list[_Frame]:
@@ -101,15 +102,15 @@ def _frames(mu: float, steps: int, tail: float) -> list[_Frame]:
     reach = mu * -float(ndtri(tail))
     frames = [_Frame(0.0, mu * math.hypot(1, mu / 2), -mu * mu / 2 - reach, mu * mu / 2 + reach)]
     single = law = _single(mu, frames[0].nodes(None), Bound.UPPER)
-    for share, double in _additions(steps):
+    for share, double in additions(steps):
         ratios, masses = _all_pairs(law, law if double else single, share)
         frames.append(_frame(ratios, masses, tail))
         cells = np.searchsorted(nodes := frames[-1].nodes(None), ratios, side="right")
-        law = _contracted(*_cells(cells, ratios, masses, nodes.size + 1))
+        law = contracted(*_cells(cells, ratios, masses, nodes.size + 1))
     return frames
 
 
-def _additions(steps: int) -> Iterator[tuple[float, bool]]:
+def additions(steps: int) -> Iterator[tuple[float, bool]]:
     """From 1 to so many by doubling and adding 1: the share of the law so far, and which it is."""
     count = 1
     for bit in f"{steps:b}"[1:]:
@@ -135,37 +136,38 @@ def _frame(ratios: Array, masses: Array, tail: float) -> _Frame:
 
 def _averaged(
     mu: float, steps: int, frames: Iterator[_Frame], width: float, side: Bound
-) -> tuple[_Law, float]:
+) -> tuple[Law, float]:
     """The law of the mean of so many ratios, and how far off its masses may be, relatively."""
     single = law = _single(mu, next(frames).nodes(width), side)
-    single_error = error = _CELL_ERROR
-    for share, double in _additions(steps):
+    single_error = error = CELL_ERROR
+    for share, double in additions(steps):
         deadline.check()
         other, other_error = (law, error) if double else (single, single_error)
         nodes = next(frames).nodes(width)
         cells, terms = _paired(law, other, share, nodes)
         # Factors, product, and a sum of so many positive terms.
-        error = (1 + error) * (1 + other_error) * (1 + (terms + 8) * _ULP) - 1
+        error = (1 + error) * (1 + other_error) * (1 + (terms + 8) * ULP) - 1
         kept = share * law.revealed + (1 - share) * other.revealed
         law = _put(nodes, *cells, side)
         law = law._replace(revealed=law.revealed + kept)
     return law, error
 
 
-def _single(mu: float, nodes: Array, side: Bound) -> _Law:
+def _single(mu: float, nodes: Array, side: Bound) -> Law:
     """One step's log-normal, its cells as differences of tails from whichever end is near."""
     z = np.log(nodes) / mu + mu / 2
-    return _put(nodes, _normal_cells(z), _normal_cells(z - mu), side)
+    return _put(nodes, normal_cells(z), normal_cells(z - mu), side)
 
 
-def _normal_cells(z: Array) -> Array:
+def normal_cells(z: Array) -> Array:
+    """Normal masses below the first edge, between edges and above the last, each with digits."""
     below = np.concatenate([[0.0], ndtr(z), [1.0]])
     above = np.concatenate([[1.0], ndtr(-z), [0.0]])
     right = np.concatenate([[-np.inf], z]) > 0
     return np.asarray(np.where(right, above[:-1] - above[1:], below[1:] - below[:-1]))
 
 
-def _paired(law: _Law, other: _Law, share: float, nodes: Array) -> tuple[tuple[Array, Array], int]:
+def _paired(law: Law, other: Law, share: float, nodes: Array) -> tuple[tuple[Array, Array], int]:
     """Masses of both worlds in each cell, of the mean of two laws, and most terms in a cell."""
     absent, present, terms = (np.zeros(nodes.size + 1) for _ in range(3))
     near, far = law.ratios * share, other.ratios * (1 - share)
@@ -187,7 +189,7 @@ def _paired(law: _Law, other: _Law, share: float, nodes: Array) -> tuple[tuple[A
     return (absent, present), int(terms.max())
 
 
-def _all_pairs(law: _Law, other: _Law, share: float) -> tuple[Array, Array]:
+def _all_pairs(law: Law, other: Law, share: float) -> tuple[Array, Array]:
     ratios = np.add.outer(law.ratios * share, other.ratios * (1 - share)).ravel()
     return ratios, np.multiply.outer(law.masses, other.masses).ravel()
 
@@ -200,10 +202,10 @@ def _cells(
     return absent.astype(float), present.astype(float)
 
 
-def _put(nodes: Array, absent: Array, present: Array, side: Bound) -> _Law:
+def _put(nodes: Array, absent: Array, present: Array, side: Bound) -> Law:
     """Cells put on a grid: below the first node, between nodes, beyond the last."""
     if side is Bound.UPPER:
-        return _contracted(absent, present)
+        return contracted(absent, present)
     inner, widths = slice(1, -1), np.diff(nodes)
     right = np.clip((present[inner] - nodes[:-1] * absent[inner]) / widths, 0.0, absent[inner])
     masses = np.zeros(nodes.size + 1)
@@ -213,40 +215,49 @@ def _put(nodes: Array, absent: Array, present: Array, side: Bound) -> _Law:
     masses[:2] += absent[0] - low, low
     masses[-1] += absent[-1]
     beyond = max(float(present[-1] - nodes[-1] * absent[-1]), 0.0)
-    return _Law(np.concatenate([[0.0], nodes]), masses, beyond)
+    return Law(np.concatenate([[0.0], nodes]), masses, beyond)
 
 
-def _contracted(absent: Array, present: Array) -> _Law:
+def contracted(absent: Array, present: Array) -> Law:
     """Each cell at its own mean; cells that a double hardly holds are one cell."""
     faint = np.minimum(absent, present) < _FAINTEST
     absent = np.append(absent[~faint], absent[faint].sum())
     present = np.append(present[~faint], present[faint].sum())
     some = np.minimum(absent, present) > 0
-    return _Law(present[some] / absent[some], absent[some])
+    return Law(present[some] / absent[some], absent[some])
 
 
-def _curve(law: _Law, error: float, side: Bound) -> AtomicCurve:
-    """The pair of both worlds' masses, each tilted by its relative error towards the side.
+def curve_on_side(law: Law, error: float, side: Bound) -> AtomicCurve:
+    """The pair of both worlds' masses, on this side of the truth by at least their relative error.
 
-    Where h1 is likelier, raise its masses and lower those of h0 by at least the error, and the
+    From above by the tests that flag the likeliest cells, each with its FPR raised and its TPR
+    lowered. From below, raise the masses of h1 and lower those of h0 where h1 is likelier, and the
     other way round where it is not: Σ (p − e^ε·q)⁺ is then no less than with the true masses for
-    every ε ≥ 0, in both orders, so the curve lies on or below the truth. Lowered and raised the
-    other way, it lies on or above it. Totals stay 1.
+    every ε ≥ 0, in both orders. Totals stay 1.
     """
     ratios, absent = law.ratios, law.masses
     present = absent * ratios
+    slack = 2 * error + (16 + ratios.size) * ULP
+    if side is Bound.UPPER:
+        order = np.argsort(-ratios)
+        ahead = _attacks(absent[order], present[order], slack)
+        return from_points_of_two(ahead, _attacks(present[order[::-1]], absent[order[::-1]], slack))
     up = ratios >= 1
-    slack = 2 * error + 16 * _ULP
-    sign = slack if side is Bound.LOWER else -slack
     revealed = law.revealed * (1 + slack)
-    present = _tilted(present, up, sign, 1 - revealed)
-    absent = _tilted(absent, ~up, sign, 1.0)
+    present = _tilted(present, up, slack, 1 - revealed)
+    absent = _tilted(absent, ~up, slack, 1.0)
     hidden = ratios > 0
     with np.errstate(all="ignore"):
         losses = np.where(hidden, np.log(present) - np.log(absent), -np.inf)
     return from_atoms(
         np.append(losses, np.inf), np.append(absent, 0.0), np.append(present, revealed), side
     )
+
+
+def _attacks(absent: Array, present: Array, slack: float) -> tuple[Array, Array]:
+    """FPR from above and TPR from below of flagging the first cell, the first two, and so on."""
+    fpr, tpr = np.cumsum(absent) * (1 + slack), np.cumsum(present) * (1 - slack)
+    return np.minimum(fpr, 1.0), np.minimum(tpr, 1.0)
 
 
 def _tilted(masses: Array, raised: Mask, slack: float, total: float) -> Array:

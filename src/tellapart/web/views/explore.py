@@ -10,6 +10,7 @@ from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.record import Ink, Spot
 from tellapart.mechanisms.catalogue import parse
+from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
 from tellapart.web import controls
@@ -103,7 +104,7 @@ def _command(state: ExploreState, does: str = "risk", target: str = "") -> str:
 def _report(state: ExploreState) -> report.Report:
     return report.of(
         parse(state.mechanism),
-        name=state.mechanism,
+        name=text_in_words(state.mechanism),
         prior=state.prior,
         fpr=state.fpr,
         delta=state.delta,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scipy.stats import binom, norm
 
 import tellapart as ta
-from tellapart import audit
+from tellapart import audit, plot, report, risk
+from tellapart._numeric.text import fixed
 from tellapart.audit.summary import summarise
 
 SHOWN = audit.reconstruction(successes=40, trials=100, baseline=0.1)
@@ -47,11 +50,61 @@ def test_a_control_costs_half_the_level_and_its_upper_limit():
     assert sum(entry.spent for entry in by_control.ledger.entries) == pytest.approx(0.05)
 
 
-def test_an_ordered_claim_is_read_in_both_orders():
-    """What refutes one order alone need not refute the claim."""
-    curve = ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=100).curve()
-    evidence = audit.reconstruction(successes=12, trials=400, baseline=0.01)
-    assert evidence.refutes(curve) == evidence.refutes(curve.mirrored())
+TRAINED = ta.Gaussian(sigma=0.3).sampled(0.3)
+
+
+def test_a_claim_is_read_in_the_order_of_absent_against_present():
+    """The bound on a guess needs no more; the other order would refute, or spare, another claim."""
+    curve, absent = TRAINED.curve(), TRAINED.curve(ta.Order.ABSENT)
+    baseline = 0.7
+    allowed = risk.reconstruction(curve, baseline)
+    assert allowed < curve.tpr(baseline) - 0.05  # the curve of both orders allows more
+    evidence = audit.reconstruction(successes=8_500, trials=10_000, baseline=baseline)
+    assert allowed < evidence.success_lower.value < curve.tpr(baseline)
+    for claim in (TRAINED, curve, absent, absent.mirrored()):
+        assert evidence.refutes(claim)
+    assert evidence.finding(TRAINED).allowed == pytest.approx(allowed)
+    # Who does not say which relation is meant gets the benefit of the doubt.
+    bare = curve.with_provenance(ta.guarantee(epsilon=1)._provenance)
+    replaced = ta.worst_case([curve, curve.mirrored()]).stated(ta.Neighbours.REPLACE)
+    assert not evidence.refutes(bare)
+    assert not evidence.refutes(replaced)
+
+
+def test_pictures_cards_and_reports_show_what_the_claim_is_read_as():
+    verdict = audit.judge(TRAINED, replace(SHOWN, successes=60))
+    assert verdict.refuted
+    success = risk.reconstruction(TRAINED.curve(), 0.1)
+    filed = report.of(verdict)
+    assert dict(filed.curves["claim"].points)[0.1] == pytest.approx(float(success))
+    assert "gain over the baseline (0.1)" in [row.what for row in filed.shown]
+    card = verdict._repr_html_()
+    assert "gain over the baseline (0.1)" in card
+    assert fixed(float(success), up=True) in card
+    axes = plot.audit(verdict).axes[0]
+    assert axes.get_xlabel() == "baseline: success of the best blind guess"
+    assert axes.get_ylabel() == "success with the output"
+
+
+def test_several_attacks_on_targets_are_read_together():
+    each = audit.reconstruction(successes=40, trials=100, baseline=0.1, confidence=0.975)
+    by_control = audit.reconstruction(
+        successes=40, trials=100, control=(8, 100), confidence=0.975, independent=False
+    )
+    both = audit.together({"gradient": each, "prior": by_control})
+    assert both.assumptions == tuple(dict.fromkeys(each.assumptions + by_control.assumptions))
+    assert [what for what, _ in both.own_bounds()][:2] == [
+        "gradient: success",
+        "gradient: gain over the baseline (0.1)",
+    ]
+    verdict = audit.judge(ta.guarantee(epsilon=1), both)
+    assert verdict.refuted
+    assert report.of(verdict).refuted
+    assert "REFUTED" in verdict._repr_html_()
+    plot.audit(verdict)
+    scores = audit.Scores(members=range(50, 150), non_members=range(100))
+    with pytest.raises(ta.InvalidArgument, match="parts must have one design"):
+        audit.together({"targets": each, "scores": audit.many_runs(scores, 0.975)})
 
 
 def test_a_verdict_with_power_and_assumptions():

@@ -1,0 +1,239 @@
+"""`tellapart decide`: a decision file answered, checked or begun."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from tellapart import _files
+from tellapart import decision as decisions
+from tellapart._numeric.text import fixed, short
+from tellapart.choose.named_limits import explained
+from tellapart.cli import terminal
+from tellapart.cli.exits import Exit, verdict
+from tellapart.cli.options import Output, Verbose
+from tellapart.decision.consistency import Question, questions
+from tellapart.decision.solving import Answer, Check, LimitAnswer
+from tellapart.errors import InvalidArgument, TellapartError
+
+_FIRST = Path("decision.toml")
+
+
+def decide(
+    file: Annotated[
+        Path, Parameter(help="The decision file, in TOML.", show_default=True)
+    ] = _FIRST,
+    /,
+    *,
+    init: Annotated[
+        bool,
+        Parameter(
+            name="--init",
+            negative="",
+            help="Write a first decision file, with a comment for every key, and end.",
+            show_default=False,
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        Parameter(
+            name="--check",
+            negative="",
+            help="Exit with 1 where the configured value breaks a limit or the review is overdue.",
+            show_default=False,
+        ),
+    ] = False,
+    today: Annotated[
+        str | None, Parameter(help="The date that --check takes for today.", show=False)
+    ] = None,
+    verbose: Verbose = False,
+    output: Output = Output(),
+) -> int:
+    r"""Decisions: the noise that keeps the limits of every attacker named in a file.
+
+    The file says what is released, whom it protects, which attackers there are, how much of which
+    risk is accepted and why, and who decided. The first line is the value to configure; then come
+    the binding constraint with its attacker, every limited risk without and with the release, and
+    questions where the file contradicts itself.
+
+    For example:
+
+        tellapart decide --init decision.toml
+        tellapart decide decision.toml
+        tellapart decide decision.toml --check
+        tellapart decide decision.toml --json
+    """
+    if init:
+        return _begin(file, output)
+    record = decisions.read(file)
+    with terminal.working("solving for every limit"):
+        answer = _answered(file, record)
+        asked = questions(record, answer)
+    checked = answer.check(_day(today)) if check else None
+
+    def text(console: Console) -> None:
+        if checked is not None:
+            _check(console, answer, checked)
+        else:
+            _text(console, answer, asked, verbose)
+
+    output.give(_data(answer, asked, checked), text, lambda: _picture(answer))
+    return Exit.DONE if checked is None else verdict(_refuted(checked))
+
+
+def _begin(file: Path, output: Output) -> int:
+    """A first file; never in the place of another."""
+    if file.exists():
+        raise InvalidArgument(f"{file} must be a new file, and it exists; name another one")
+    text = decisions.template()
+    _files.whole(file, lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
+    said = f"{file}: every value in it is an example; replace them, then: tellapart decide {file}"
+    output.say({"file": str(file)}, lambda console: terminal.title(console, said))
+    return Exit.DONE
+
+
+def _answered(file: Path, record: decisions.Decision) -> Answer:
+    try:
+        return record.answer()
+    except TellapartError as error:
+        raise type(error)(f"{file}: {error}") from error
+
+
+def _day(today: str | None) -> datetime.date:
+    if today is None:
+        return datetime.date.today()
+    try:
+        return datetime.date.fromisoformat(today)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"--today must be a date such as 2026-11-17, got {today!r}"
+        ) from error
+
+
+def _refuted(checked: Check) -> bool | None:
+    return None if checked.stands is None else not checked.stands
+
+
+def _text(console: Console, answer: Answer, asked: tuple[Question, ...], verbose: bool) -> None:
+    record, setting = answer.decision, answer.setting
+    epsilon = f"ε at δ = {short(answer.delta)} ≤ {fixed(answer.epsilon, up=True)}"
+    terminal.title(console, str(setting), f"for {record.mechanism}{setting.by}; {epsilon}")
+    terminal.line(console, f"{record.title}. {_protected(answer)}")
+    bound = "none" if answer.binding is None else answer.binding
+    terminal.line(console, f"Binding constraint: {bound}.")
+    said = explained(answer.family, answer.choice, answer.any_mechanism, answer.doubt, answer.delta)
+    for sentence in (*said[1:], answer.sampling):
+        if sentence:
+            terminal.line(console, sentence)
+    console.print()
+    terminal.table(console, _limit_cells(answer))
+    if asked:
+        console.print()
+        terminal.title(console, f"Questions: {len(asked)}")
+        for question in asked:
+            terminal.item(console, str(question))
+    if not verbose:
+        terminal.hint(console, "--verbose: every risk, a sensitivity analysis and alternatives")
+        return
+    for each in answer.attackers:
+        console.print()
+        terminal.title(console, each.attacker.name, each.attacker.knows)
+        terminal.readings(console, each.readings)
+    console.print()
+    terminal.title(console, "Sensitivity analysis", f"at other values of {answer.parameter}")
+    terminal.table(console, _nearby_cells(answer), marked=1)
+    if answer.alternatives:
+        console.print()
+        terminal.title(console, "Alternatives considered")
+        for other in answer.alternatives:
+            terminal.item(console, _alternative(other))
+
+
+def _check(console: Console, answer: Answer, checked: Check) -> None:
+    configured = answer.decision.mechanism.configured
+    said = {
+        True: f"stands: {answer.parameter} = {short(configured)} keeps every limit"
+        if configured is not None
+        else "",
+        False: "does not stand",
+        None: "no verdict",
+    }[checked.stands]
+    terminal.title(console, said, answer.decision.title)
+    for reason in checked.reasons:
+        terminal.line(console, f"{reason[0].upper()}{reason[1:]}.")
+    terminal.line(console, f"The limits ask for {answer.setting}.")
+    decided = answer.decision.decided
+    terminal.line(
+        console, f"Decided by {decided.owner} on {decided.date}; review on {decided.review}."
+    )
+
+
+def _protected(answer: Answer) -> str:
+    privacy = answer.decision.privacy
+    number = privacy.group
+    records = "1 record" if number == 1 else f"{number} records together (group privacy)"
+    return f"Unit of privacy: {privacy.unit}, {records}; neighbours: {privacy.relation.value}."
+
+
+def _limit_cells(answer: Answer) -> list[tuple[str, ...]]:
+    head = ("risk", "without the output", "with it", "limit", f"{answer.parameter} if alone")
+    return [head, *(_limit_row(limit) for limit in answer.limits)]
+
+
+def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
+    blind, achieved, _ = limit.reading.columns
+    return (
+        f"{limit.attacker}: {limit.asked.label}",
+        blind,
+        achieved,
+        f"{'≥' if limit.asked.least else '≤'} {short(limit.asked.bound)}",
+        ("any" if limit.alone is None else short(limit.alone, 10)) + " (binding)" * limit.binding,
+    )
+
+
+def _nearby_cells(answer: Answer) -> list[tuple[str, ...]]:
+    head = (answer.parameter, "ε", *(f"limit[{limit.place}]" for limit in answer.limits), "")
+    rows = [
+        (
+            f"{short(near.value)}",
+            fixed(near.epsilon, up=True),
+            *(
+                fixed(value, not limit.asked.least)
+                for value, limit in zip(near.risks, answer.limits, strict=True)
+            ),
+            "kept" if near.kept else "broken",
+        )
+        for near in answer.sensitivity
+    ]
+    return [head, *rows]
+
+
+def _alternative(other: Any) -> str:
+    why = other.alternative.why_not.rstrip(".")
+    if other.problem:
+        return f"{other.alternative.mechanism}: {why}. No answer: {other.problem}."
+    kept = "keeps every limit" if other.kept else "breaks a limit"
+    return f"{other.setting}, ε ≤ {fixed(other.epsilon, up=True)}: {kept}. Not taken: {why}."
+
+
+def _picture(answer: Answer) -> Any:
+    from tellapart import plot
+
+    return plot.compare({str(answer.setting): answer.subject})
+
+
+def _data(answer: Answer, asked: tuple[Question, ...], checked: Check | None) -> dict[str, Any]:
+    data = answer.data()
+    data["questions"] = [vars(question) for question in asked]
+    if checked is not None:
+        data["check"] = {
+            "stands": checked.stands,
+            "kept": checked.kept,
+            "overdue": checked.overdue,
+            "reasons": checked.reasons,
+        }
+    return data

@@ -1,0 +1,12 @@
+"""Decisions on noise that can be defended: a file, its answer, and questions that it asks back.
+
+- `fields`: every key of a decision file, declared once; `record`: the file as a record;
+- `toml_text`: reading, writing and beginning a file;
+- `solving`: the noise that keeps the limits of every attacker, and the binding one;
+- `consistency`: what in a decision contradicts itself, as questions.
+"""
+
+from tellapart.decision.record import Decision
+from tellapart.decision.toml_text import dumps, parse, read, template, write
+
+__all__ = ["Decision", "dumps", "parse", "read", "template", "write"]

@@ -1,0 +1,210 @@
+"""Consistency of a decision: what contradicts itself is asked back, with what to do about it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tellapart._numeric.text import fixed, short
+from tellapart.curve.guarantees import guarantee
+from tellapart.decision.record import Decision
+from tellapart.decision.solving import Answer, in_words
+from tellapart.mechanisms.catalogue import KINDS
+from tellapart.risk.catalogue import PEOPLE, PRIOR
+
+# A unit of this kind is one record by itself; one of the other kind has several, by its words.
+_RECORD = re.compile(
+    r"\b(record|row|visit|message|event|trip|purchase|query|photo|image|example|answer|response|"
+    r"measurement|transaction|day|week|test)\b",
+    re.I,
+)
+_SEVERAL = re.compile(
+    r"\b(all|every|each|whole|any number|several|history|household|family|families|class|"
+    r"their \w+s)\b",
+    re.I,
+)
+# More people than ever lived at one time.
+_WORLD = 1e10
+# By this share a prior may lie below the base rate: both are rounded by people.
+_ROUNDED = 0.05
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something in a decision that does not fit: its place, what was seen, and what to do."""
+
+    key: str
+    seen: str
+    question: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.seen}. {self.question} {self.advice}"
+
+
+def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:
+    """What a careful reviewer would ask back; of the answer, too, where it is given."""
+    asked = [*_unit(decision), *_delta(decision), *_priors(decision), *_attackers(decision)]
+    asked += _sensitivity(decision)
+    if answer is not None:
+        asked += _promise(answer)
+    return (*asked, *_dates(decision))
+
+
+def _unit(decision: Decision) -> Iterator[Question]:
+    """The unit of privacy against the neighbouring relation, which changes one record."""
+    unit, records = decision.privacy.unit, decision.privacy.records_per_unit
+    advice = (
+        "Write records_per_unit as the cap that the code enforces: group privacy is then counted. "
+        "Or sample whole units, and take one unit for a record."
+    )
+    if records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
+        yield Question(
+            "privacy.records_per_unit",
+            f"the unit is {unit!r}, and neighbouring data sets differ in one record",
+            "How many records can one unit have?",
+            f"It was taken to be 1. {advice}",
+        )
+    elif records == 1 and _SEVERAL.search(unit):
+        yield Question(
+            "privacy.unit",
+            f"the unit is {unit!r}, and records_per_unit is 1",
+            "Does one unit really have one record only?",
+            advice,
+        )
+    held = decision.mechanism.fixed.get("data_size")
+    people, size = decision.release.people, decision.privacy.group
+    if held is not None and held > people * size:
+        yield Question(
+            "mechanism.data_size",
+            f"{held:,} records are of {people:,} people with at most {size} each",
+            "Who has more records than that?",
+            f"Raise records_per_unit to {math.ceil(held / people)} at least, or correct "
+            "release.people.",
+        )
+
+
+def _delta(decision: Decision) -> Iterator[Question]:
+    delta, people = decision.delta, decision.release.people
+    if delta * people > 1:
+        yield Question(
+            "privacy.delta",
+            f"δ = {short(delta)} is above 1/n = {short(1 / people)} for {people:,} people",
+            "May the release publish somebody's whole record, which such a δ allows?",
+            f'Take a δ well below {short(1 / people)}, such as delta_rule = "1/n^2".',
+        )
+    own = decision.mechanism.fixed.get("delta")
+    if own is not None and own != delta:
+        yield Question(
+            "mechanism.delta",
+            f"the mechanism is made with δ = {short(own)}, and ε is told at δ = {short(delta)}",
+            "Which δ is promised?",
+            "Leave mechanism.delta out: the mechanism then has the δ of the decision.",
+        )
+
+
+def _priors(decision: Decision) -> Iterator[Question]:
+    people, population = decision.release.people, decision.release.population
+    for place, attacker in enumerate(decision.attackers, 1):
+        prior = attacker.about.get(PRIOR.key)
+        key = f"attacker[{place}].{PRIOR.key}"
+        if prior is not None and population is not None:
+            base = people / population
+            if prior < base * (1 - _ROUNDED):
+                yield Question(
+                    key,
+                    f"{attacker.name} has a prior of {short(prior)}, below the base rate "
+                    f"{short(base, 3)}: {people:,} of {population:,} people are in the data",
+                    "Does this attacker know less than these two numbers say?",
+                    f"Take {short(base, 3)} at least: a smaller prior makes every PPV look better.",
+                )
+        elif prior is not None and people / prior > _WORLD:
+            yield Question(
+                key,
+                f"a prior of {short(prior)} and {people:,} people in the data make a population of "
+                f"{short(people / prior, 2)}, more than there are people",
+                "Among whom does this attacker search?",
+                "Write release.population, and take people / population at least.",
+            )
+        own = attacker.about.get(PEOPLE.key)
+        if own is not None and own != people:
+            yield Question(
+                f"attacker[{place}].{PEOPLE.key}",
+                f"singling out is counted among {own:,} people, and {people:,} are in the data",
+                "Which number is right?",
+                "Leave it out: release.people is then taken.",
+            )
+
+
+def _attackers(decision: Decision) -> Iterator[Question]:
+    limited = {limit.attacker for limit in decision.limits}
+    for place, attacker in enumerate(decision.attackers, 1):
+        if attacker.name not in limited:
+            yield Question(
+                f"attacker[{place}].name",
+                f"no limit is on {attacker.name}",
+                "Is everything accepted that this attacker could do?",
+                "Add a [[limit]] for this attacker, or leave the attacker out.",
+            )
+
+
+def _sensitivity(decision: Decision) -> Iterator[Question]:
+    chosen = decision.mechanism
+    takes = "sensitivity" in KINDS[chosen.name].parameters
+    if decision.privacy.neighbours == "replace" and takes and "sensitivity" not in chosen.fixed:
+        yield Question(
+            "mechanism.sensitivity",
+            "neighbouring data sets replace a record, and the sensitivity was taken to be 1",
+            "How far does the answer move when a record is replaced by another?",
+            "Write it down: one cell of a histogram falls and another rises, which moves it by 2 "
+            "(√2 for Gaussian noise).",
+        )
+
+
+def _promise(answer: Answer) -> Iterator[Question]:
+    """The curve of one mechanism against the promise that all with its ε keep."""
+    decision, anyone, binding = answer.decision, answer.any_mechanism, answer.binding
+    if math.isinf(answer.epsilon):
+        yield Question(
+            "privacy.records_per_unit",
+            f"{decision.privacy.group} records together have no ε at δ = {short(answer.delta)}: "
+            "the δ of a group grows with its size",
+            "Which δ may a unit of privacy have?",
+            "Take a larger δ, or a mechanism with a curve of its own instead of a promise.",
+        )
+        return
+    if anyone is None or binding is None or answer.epsilon <= anyone * (1 + 1e-3):
+        return
+    promise = guarantee(answer.epsilon, answer.delta)
+    other = fixed(binding.asked.value(promise), not binding.asked.least)
+    seen = (
+        f"{answer.setting} of {decision.mechanism.name} has ε = {fixed(answer.epsilon, True)} at "
+        f"δ = {short(answer.delta)}; another mechanism with the same ε may have "
+        f"{binding.asked.label} = {other}, where {in_words(binding.asked)} is accepted"
+    )
+    advice = (
+        f"Promise the mechanism with its noise, not its ε. The ε that is enough for any mechanism "
+        f'is {short(anyone)} at this δ (name = "any").'
+    )
+    if answer.parameter == "epsilon":
+        yield Question(
+            "mechanism.choose",
+            seen,
+            f"Is this ε, chosen for {decision.mechanism.name}, used for anything else?",
+            advice,
+        )
+    else:
+        yield Question("mechanism.name", seen, "Does anybody promise this ε by itself?", advice)
+
+
+def _dates(decision: Decision) -> Iterator[Question]:
+    decided = decision.decided
+    if decided.review <= decided.date:
+        yield Question(
+            "decided.review",
+            f"the review ({decided.review}) is not after the decision ({decided.date})",
+            "When is it looked at again?",
+            "Write a later date.",
+        )

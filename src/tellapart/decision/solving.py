@@ -1,0 +1,477 @@
+"""The answer to a decision: the noise that keeps the limits of every attacker at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from tellapart._numeric.text import fixed, short
+from tellapart.choose.calibrate import Choice
+from tellapart.choose.limit import FORMULAS, Limit
+from tellapart.choose.named_limits import (
+    Setting,
+    chosen,
+    configured,
+    for_any_mechanism,
+    unbound,
+)
+from tellapart.choose.search import at_baseline
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import nothing
+from tellapart.decision.record import (
+    Alternative,
+    Attacker,
+    Decision,
+    RiskLimit,
+    naming,
+    refuse_relation,
+)
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError
+from tellapart.mechanisms.base import LocalMechanism, Mechanism
+from tellapart.mechanisms.batches.random_allocation import Allocated
+from tellapart.mechanisms.catalogue import NamedFamily, named_family, open_parameters, parse, terms
+from tellapart.mechanisms.combine import Repeated, Sampled
+from tellapart.mechanisms.combine import Sequence as Composition
+from tellapart.mechanisms.custom import Promise
+from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
+from tellapart.neighbours import Neighbours
+from tellapart.risk.catalogue import MEASURES, Measure, Reading
+
+# Sensitivity analysis: with a tenth less noise, as chosen, and with a tenth more.
+AROUND = (0.9, 1.0, 1.1)
+
+
+@dataclass(frozen=True)
+class LimitAnswer:
+    """One limit beside its baseline and what the chosen noise achieves.
+
+    ``alone`` is the value that this limit would ask if it were the only one; ``binding`` says that
+    a value less private than the chosen one breaks it.
+    """
+
+    place: int
+    limit: RiskLimit
+    asked: Limit
+    reading: Reading
+    alone: float | None
+    binding: bool
+
+    @property
+    def attacker(self) -> str:
+        """Whose risk it is."""
+        return self.limit.attacker
+
+    @property
+    def words(self) -> str:
+        """What is limited, and how far: *PPV at FPR 0.001 ≤ 0.05*."""
+        return in_words(self.asked)
+
+    def __str__(self) -> str:
+        return f"{self.attacker}, {self.words}"
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """What another value of the parameter would give: ε, and every limited risk in order."""
+
+    factor: float
+    value: float
+    epsilon: float
+    risks: tuple[float, ...]
+    kept: bool
+
+
+@dataclass(frozen=True)
+class AttackerAnswer:
+    """One attacker, and every risk that can be read with what is said of them."""
+
+    attacker: Attacker
+    readings: tuple[Reading, ...]
+
+
+@dataclass(frozen=True)
+class AlternativeAnswer:
+    """An alternative under the same limits: what to configure, its ε and whether it keeps them.
+
+    ``problem`` says why there is no answer, where there is none.
+    """
+
+    alternative: Alternative
+    setting: str
+    epsilon: float | None
+    risks: tuple[float, ...]
+    kept: bool | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to configure so that no attacker exceeds a limit, and what is left to each of them.
+
+    ``value`` is that of ``parameter``, rounded conservatively; ``epsilon`` is for the unit of
+    privacy, all its records together, at ``delta``. ``doubt`` says why a composition's numbers are
+    not certified, where they are not.
+    """
+
+    decision: Decision
+    parameter: str
+    value: float
+    setting: Setting
+    delta: float
+    epsilon: float
+    limits: tuple[LimitAnswer, ...]
+    attackers: tuple[AttackerAnswer, ...]
+    sensitivity: tuple[Nearby, ...]
+    alternatives: tuple[AlternativeAnswer, ...]
+    any_mechanism: float | None
+    choice: Choice
+    doubt: str
+    subject: Subject
+    family: NamedFamily
+
+    @property
+    def binding(self) -> LimitAnswer | None:
+        """The limit that the next less private value breaks; None where none does."""
+        return next((limit for limit in self.limits if limit.binding), None)
+
+    @property
+    def curve(self) -> TradeoffCurve:
+        """What is left to an attacker on one unit of privacy."""
+        return curve_of(self.subject)
+
+    @property
+    def scope(self) -> str:
+        """Whether the numbers are for this mechanism or for all with a guarantee."""
+        return scope(self.subject)
+
+    @property
+    def sampling(self) -> str:
+        """How batches must be drawn for the numbers to hold; empty where none are."""
+        return sampling_assumption(self.subject)
+
+    def data(self) -> dict[str, Any]:
+        """The answer as JSON can hold it, with the decision that it answers."""
+        return {
+            "decision": _plain(self.decision.data()),
+            "mechanism": str(self.decision.mechanism),
+            "parameter": self.parameter,
+            "value": self.value,
+            "configure": dict(self.setting.values),
+            "delta": self.delta,
+            "epsilon": self.epsilon,
+            "unrounded": self.choice.parameter,
+            "rounded": "up" if self.family.grows_private else "down",
+            "scope": self.scope,
+            "certified": self.choice.certified,
+            "doubt": self.doubt,
+            "any_mechanism": self.any_mechanism,
+            "binding": None if self.binding is None else self.binding.place,
+            "limits": [
+                {
+                    "attacker": each.attacker,
+                    "limit": each.words,
+                    "reason": each.limit.reason,
+                    "alone": each.alone,
+                    "binding": each.binding,
+                    **_read(each.reading),
+                }
+                for each in self.limits
+            ],
+            "attackers": [
+                {"name": each.attacker.name, "risks": [*map(_read, each.readings)]}
+                for each in self.attackers
+            ],
+            "sensitivity": [vars(near) for near in self.sensitivity],
+            "alternatives": [
+                {**vars(other), "alternative": vars(other.alternative)}
+                for other in self.alternatives
+            ],
+        }
+
+    def check(self, today: date) -> Check:
+        """Whether what is configured keeps the limits, and the review is not overdue."""
+        return checked(self, today)
+
+    def __str__(self) -> str:
+        bound = "none" if self.binding is None else self.binding
+        return f"{self.setting} (binding constraint: {bound})"
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a decision still stands: ``kept`` is None where nobody can say.
+
+    ``reasons`` say what is wrong, or why it cannot be judged.
+    """
+
+    kept: bool | None
+    overdue: bool
+    reasons: tuple[str, ...]
+
+    @property
+    def stands(self) -> bool | None:
+        """True where every limit is kept and no review is overdue; None where nobody can say."""
+        return False if self.overdue else self.kept
+
+
+def _read(reading: Reading) -> dict[str, Any]:
+    """One risk beside its baseline."""
+    kept = ("key", "name", "value", "baseline", "gain", "relation", "meaning")
+    return {name: getattr(reading, name) for name in kept}
+
+
+def _plain(value: Any) -> Any:
+    """The tables of a file with their dates as text."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def in_words(limit: Limit) -> str:
+    """A limit in the words of the catalogue."""
+    return f"{limit.label} {'≥' if limit.least else '≤'} {short(limit.bound)}"
+
+
+def answer(decision: Decision) -> Answer:
+    """The least private value that keeps every limit, each for its own attacker."""
+    family, limits = faced(decision), decision.asked()
+    choice, doubt = _chosen(decision, family, limits)
+    value = choice.short
+    subject = family.make(value)
+    curve = curve_of(subject)
+    return Answer(
+        decision,
+        family.parameter,
+        value,
+        configured(decision.family(), value),
+        decision.delta,
+        float(curve.epsilon(decision.delta)),
+        _limits(decision, family, limits, choice, curve),
+        tuple(_attacker(decision, attacker, curve) for attacker in decision.attackers),
+        tuple(_around(decision, family, limits, value)),
+        tuple(_alternative(decision, limits, each) for each in decision.alternatives),
+        for_any_mechanism(family, limits, decision.delta),
+        choice,
+        doubt,
+        subject,
+        family,
+    )
+
+
+def checked(answer: Answer, today: date) -> Check:
+    """Judge the configured value: one at least as private as a value that is known to keep all.
+
+    A less private one is judged by its own curve; where that is too near to a limit for its
+    digits, nothing is judged.
+    """
+    review = answer.decision.decided.review
+    overdue = today > review
+    late = (today - review).days
+    reasons = [f"the review of {review} is overdue by {late} day{'s' * (late > 1)}"] * overdue
+    kept, why = _kept(answer)
+    return Check(kept, overdue, (*reasons, *why))
+
+
+def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
+    value, family = answer.decision.mechanism.configured, answer.family
+    if value is None:
+        return None, (f"mechanism.configured is not given: the {family.parameter} in use now",)
+    safe = answer.choice.parameter
+    if value >= safe if family.grows_private else value <= safe:
+        return True, ()
+    with naming("mechanism", {}):
+        curve = curve_of(family.make(value))
+    doubt = curve._accuracy if curve._accuracy > FORMULAS else 0.0
+    off = [(limit, limit.asked.excess(curve)) for limit in answer.limits]
+    broken = tuple(
+        f"{limit} is broken: {limit.asked.beside(limit.asked.value(curve))[0]} with "
+        f"{family.parameter} = {short(value)}"
+        for limit, excess in off
+        if excess > doubt
+    )
+    if broken:
+        return False, broken
+    if all(excess <= -doubt for _, excess in off):
+        return True, ()
+    return None, (
+        f"{family.parameter} = {short(value)} is too near to a limit to tell: configure more",
+    )
+
+
+# -- the family as one unit faces it --------------------------------------------------------
+
+
+def faced(decision: Decision) -> NamedFamily:
+    """The family as one unit of privacy faces it, all its records together."""
+    family = decision.family()
+    return replace(family, make=lambda value: _faced(decision, family, value))
+
+
+def _faced(decision: Decision, family: NamedFamily, value: float) -> Subject:
+    size = decision.privacy.group
+    if family.name == "any" and size > 1 and not family.composed:
+        if family.parameter == "mu":
+            return family.make(size * value)
+        if family.parameter == "zcdp":  # Bun and Steinke 2016, Proposition 1.9
+            return family.make(size * size * value)
+        about = {**family.fixed, family.parameter: value}
+        return Promise(about["epsilon"], about.get("delta", 0.0)).for_group(size).curve()
+    return _for_unit(decision, family.make(value))
+
+
+def _for_unit(decision: Decision, subject: Subject) -> Subject:
+    """A mechanism under the neighbouring relation of the decision, for a unit's records."""
+    if not isinstance(subject, Mechanism):
+        return subject
+    related, size = _related(subject, decision.privacy.relation), decision.privacy.group
+    if size > 1 and isinstance(related, LocalMechanism):
+        return related.repeated(size)  # each record is answered for by itself
+    return related.for_group(size)
+
+
+def _related(mechanism: Mechanism, relation: Neighbours) -> Mechanism:
+    """The same mechanism, its sensitivity being that under this relation."""
+    if mechanism.neighbours is relation:
+        return mechanism
+    if isinstance(mechanism, Composition):
+        return Composition(tuple(_related(part, relation) for part in mechanism.parts))
+    if isinstance(mechanism, Repeated | Sampled | Allocated):
+        base: Any = _related(mechanism.base, relation)
+        return replace(mechanism, base=base)
+    return replace(mechanism, neighbours=relation)
+
+
+# -- the choice, and why there is none ------------------------------------------------------
+
+
+def _chosen(decision: Decision, family: NamedFamily, limits: Sequence[Limit]) -> tuple[Choice, str]:
+    with naming("mechanism", decision.mechanism.fixed):
+        try:
+            choice, doubt = chosen(family, limits)
+        except (Infeasible, NotCertified) as refusal:
+            raise _clash(decision, family, limits, refusal) from refusal
+    if unbound(choice):
+        raise InvalidArgument(
+            f"[[limit]] must leave something to choose: every {family.parameter} of "
+            f"{decision.mechanism} keeps all of them; accept less"
+        )
+    return choice, doubt
+
+
+def _clash(
+    decision: Decision, family: NamedFamily, limits: Sequence[Limit], refusal: TellapartError
+) -> TellapartError:
+    """Why no value keeps the limits: one lies below its baseline, or clashes with what is fixed."""
+    said = []
+    for place, limit in enumerate(limits, 1):
+        name = f"limit[{place}] ({decision.limits[place - 1].attacker}: {in_words(limit)})"
+        if at_baseline(limit.excess(nothing())):
+            had = fixed(limit.value(nothing()), not limit.least)
+            side = "above" if limit.least else "below"
+            said.append(
+                f"{name} lies at or {side} its own baseline: without the output it is {had} "
+                f"already; accept {'less' if limit.least else 'more'} than that"
+            )
+            continue
+        try:
+            chosen(family, [limit], certify=False)
+        except (Infeasible, NotCertified) as alone:
+            reason = str(alone).removeprefix("infeasible: ")
+            said.append(f"{name} clashes with {_held(decision)}: {reason}")
+    kind = type(refusal)
+    return kind(f"infeasible: {'; '.join(said)}") if said else refusal
+
+
+def _held(decision: Decision) -> str:
+    """What is fixed, in words."""
+    chosen = decision.mechanism
+    fixed_values = [f"{key} = {value}" for key, value in chosen.fixed.items()]
+    if decision.privacy.group > 1:
+        fixed_values.append(f"records_per_unit = {decision.privacy.group}")
+    if not fixed_values:
+        return f"the mechanism {chosen.name}"
+    return f"the fixed {', '.join(fixed_values)} of {chosen.name}"
+
+
+def _limits(
+    decision: Decision,
+    family: NamedFamily,
+    limits: Sequence[Limit],
+    choice: Choice,
+    curve: TradeoffCurve,
+) -> tuple[LimitAnswer, ...]:
+    answers = []
+    for place, (limit, asked) in enumerate(zip(decision.limits, limits, strict=True), 1):
+        about = decision.about(decision.attacker(limit.attacker))
+        binding = asked is choice.binding
+        alone: float | None = choice.short
+        if len(limits) > 1 and not binding:
+            only, _ = chosen(family, [asked], certify=False)
+            alone = None if unbound(only) else only.short
+        reading = _reading(limit.measure, curve, about)
+        answers.append(LimitAnswer(place, limit, asked, reading, alone, binding))
+    return tuple(answers)
+
+
+def _reading(measure: Measure, curve: TradeoffCurve, about: dict[str, Any]) -> Reading:
+    own = {argument.key: about[argument.key] for argument in measure.arguments}
+    return measure.reading(curve, **own)
+
+
+def _attacker(decision: Decision, attacker: Attacker, curve: TradeoffCurve) -> AttackerAnswer:
+    """Every risk for which enough is said of the attacker; details where they are limited."""
+    about = decision.about(attacker)
+    limited = {limit.risk for limit in decision.limits if limit.attacker == attacker.name}
+    readings = [
+        _reading(measure, curve, about)
+        for measure in MEASURES.values()
+        if all(argument.key in about for argument in measure.arguments)
+        and (measure.key in limited or not measure.detail)
+    ]
+    return AttackerAnswer(attacker, tuple(readings))
+
+
+def _around(
+    decision: Decision, family: NamedFamily, limits: Sequence[Limit], value: float
+) -> Iterator[Nearby]:
+    for factor in AROUND:
+        moved = value * factor if family.grows_private else value / factor
+        moved = max(1.0, float(round(moved))) if family.whole else moved
+        with suppress(InvalidArgument, NotCertified):  # as where it has no member there
+            curve = curve_of(family.make(moved))
+            risks = tuple(limit.value(curve) for limit in limits)
+            kept = factor >= 1 or all(limit.excess(curve) <= 0 for limit in limits)
+            yield Nearby(factor, moved, float(curve.epsilon(decision.delta)), risks, kept)
+
+
+def _alternative(
+    decision: Decision, limits: Sequence[Limit], alternative: Alternative
+) -> AlternativeAnswer:
+    """What an alternative gives under the same limits; in full, or with a parameter to choose."""
+    try:
+        setting, subject = _considered(decision, limits, alternative.mechanism)
+        curve = curve_of(subject)
+        risks = tuple(limit.value(curve) for limit in limits)
+        kept = all(limit.excess(curve) <= 0 for limit in limits)
+        epsilon = float(curve.epsilon(decision.delta))
+    except TellapartError as error:
+        return AlternativeAnswer(alternative, "", None, (), None, str(error))
+    return AlternativeAnswer(alternative, setting, epsilon, risks, kept)
+
+
+def _considered(decision: Decision, limits: Sequence[Limit], spec: str) -> tuple[str, Subject]:
+    first, *later = terms(spec)
+    for term in (first, *later):
+        refuse_relation(decision, term)
+    if later or not open_parameters(spec):
+        return spec, _for_unit(decision, parse(spec))
+    own = named_family(spec)
+    unit = replace(own, make=lambda value: _faced(decision, own, value))
+    choice, _ = chosen(unit, limits, certify=False)
+    value = choice.short
+    return f"{first.name}: {configured(own, value)}", unit.make(value)

@@ -1,0 +1,134 @@
+"""Decision files in TOML: read, written and, with a comment for every key, begun."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import date
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tellapart import _checks, _files
+from tellapart.data import sources
+from tellapart.decision.fields import TABLES, TITLE, Field, Table
+from tellapart.decision.record import Decision, from_data
+from tellapart.errors import InvalidArgument
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_WIDTH = 88
+# The keys of a first file that the examples of its fields do not settle.
+_EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "release": {"population": 2_000_000},
+    "privacy": {"records_per_unit": 1, "delta_rule": "1/n^2"},
+    "mechanism": {"sensitivity": 1, "configured": 4.0},
+    "attacker": {"prior": 0.006, "fpr": 0.001},
+    "limit": {"at_most": 0.02},
+    "utility": {"statistic": "histogram", "cells": 40, "at_most": 20},
+    "alternative": {},
+}
+
+
+def parse(text: str) -> Decision:
+    """A decision from the text of its file; what is wrong is said by table and key.
+
+    >>> parse(template()).decided.owner
+    'Dr A. Muster, data protection officer'
+    """
+    _checks.instance(str, "the text of a decision file", text=text)
+    try:
+        given = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers without end
+        raise InvalidArgument(f"a decision file must be TOML: {error}") from error
+    return from_data(given)
+
+
+def read(path: str | PathLike[str]) -> Decision:
+    """A decision from its file, which is kept in version control."""
+    place = Path(path)
+    text = sources.text(place)
+    try:
+        return parse(text)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{place}: {error}") from error
+
+
+def write(decision: Decision, path: str | PathLike[str]) -> None:
+    """Write a decision to its file: all of it is there, or what was there before."""
+    text = dumps(decision)
+    _files.whole(Path(path), lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
+
+
+def dumps(decision: Decision) -> str:
+    """The text of a decision's file; `parse` reads the same decision from it."""
+    _checks.instance(Decision, "a Decision", decision=decision)
+    lines: list[str] = []
+    for key, value in decision.data().items():
+        if key == TITLE.key:
+            lines.append(_line(key, value))
+            continue
+        for entries in value if TABLES[key].repeated else [value]:
+            lines += ["", TABLES[key].head, *(_line(*entry) for entry in entries.items())]
+    return "\n".join(lines) + "\n"
+
+
+def template() -> str:
+    """A first decision file, with a comment for every key: valid as it is, and yours to change.
+
+    >>> print(template().partition("[release]")[0].splitlines()[4])
+    title = "Patients by district, 2026"
+    """
+    lines = [
+        "# A decision on how much noise a release needs; `tellapart decide` answers it.",
+        "# Every value below is an example: replace it. Lines such as #key = value are optional.",
+        "",
+        *_commented(TITLE, {TITLE.key: TITLE.example}),
+    ]
+    for table in TABLES.values():
+        lines += ["", *_wrapped(table.help), *_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    """A table with its example; one that nobody has to give, as a comment."""
+    known = {each.key: each.example for each in table.fields if each.required}
+    given = known | dict(_EXAMPLES.get(table.name, {}))
+    left_out = not table.required and table.name not in _EXAMPLES
+    yield f"{'#' if left_out else ''}{table.head}"
+    for each in table.keys(given).values():
+        if each.key in given or each in table.fields:
+            yield from _commented(each, {} if left_out else given)
+
+
+def _commented(field: Field, given: Mapping[str, Any]) -> list[str]:
+    line = _line(field.key, given.get(field.key, field.example))
+    return [*_wrapped(field.help), line if field.key in given else f"#{line}"]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")
+
+
+def _line(key: str, value: Any) -> str:
+    return f"{key} = {written(value)}"
+
+
+def written(value: Any) -> str:
+    """A value as TOML has it, read back as the same."""
+    if isinstance(value, str):
+        return f'"{"".join(_escaped(sign) for sign in value)}"'
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int):
+        return str(value)
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return re.sub(r"e([+-])0*", r"e\1", repr(float(value))).replace("e+", "e")
+
+
+def _escaped(sign: str) -> str:
+    if sign in _ESCAPES:
+        return _ESCAPES[sign]
+    return f"\\u{ord(sign):04x}" if sign < " " or sign == "\x7f" else sign

@@ -1,0 +1,64 @@
+"""Reports in a real browser: on a phone, on paper, and without asking anybody for anything."""
+
+import pytest
+
+import tellapart as ta
+from tellapart import report
+
+PAGES = {
+    "plain": report.of(ta.Gaussian(2), name="Cardiology counts", unit="one patient", prior=0.001),
+    "training": report.of(
+        ta.dp_sgd(noise_multiplier=1.1, sampling_rate=0.01, steps=1_000),
+        command="tellapart report dpsgd --noise-multiplier 1.1 --sampling-rate 0.01",
+    ),
+}
+WIDER = """() => [...document.querySelectorAll('body *')]
+    .filter(each => !each.closest('.picture'))
+    .filter(each => each.getBoundingClientRect().right > innerWidth + 1)
+    .map(each => each.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture
+def open_page(browser):
+    """A page as a file would show it, at some width; whatever it asks for fails the test."""
+    contexts, asked = [], []
+
+    def opened(text, width):
+        context = browser.new_context(viewport={"width": width, "height": 844})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: asked.append(message.text))
+        page.set_content(text)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert asked == []
+
+
+@pytest.mark.parametrize("width", [360, 390, 1000])
+@pytest.mark.parametrize("told", PAGES.values(), ids=PAGES.keys())
+def test_no_page_scrolls_sideways(open_page, told, width):
+    page = open_page(report.page(told), width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(WIDER) == []
+
+
+def test_numbers_of_risks_end_on_one_line_each(open_page):
+    """Three columns, on a phone as on paper: the numbers of each end at the same place."""
+    for width, media in ((390, "screen"), (1000, "screen"), (700, "print")):
+        page = open_page(report.page(PAGES["plain"]), width)
+        page.emulate_media(media=media)
+        ends = page.evaluate(
+            """() => [...document.querySelectorAll('.risks tbody tr')].map(row =>
+            [...row.querySelectorAll('.number')].map(cell => {
+                const range = document.createRange();
+                range.selectNodeContents(cell);
+                return Math.round(range.getBoundingClientRect().right);
+            }))"""
+        )
+        assert len(ends) == len(PAGES["plain"].meaning.risks)
+        assert {tuple(row) for row in ends} == {tuple(ends[0])}
+        assert len(ends[0]) == 3

@@ -1,0 +1,165 @@
+"""`tellapart decide`: the answer first, exit codes for scripts, each wrong key by its place."""
+
+import re
+
+import pytest
+
+from tellapart import decision
+
+TEMPLATE = decision.template()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+@pytest.fixture
+def written(folder):
+    """A decision file with some lines changed."""
+
+    def write(*changes):
+        text = TEMPLATE
+        for old, new in changes:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        (folder / "decision.toml").write_text(text, encoding="utf-8")
+
+    return write
+
+
+def test_a_file_is_begun_answered_and_checked(run, folder):
+    code, out, err = run("decide --init")
+    assert (code, err) == (0, "")
+    assert "decision.toml: every value in it is an example" in out
+    assert (folder / "decision.toml").read_text(encoding="utf-8") == TEMPLATE
+    code, out, err = run("decide")
+    assert (code, err) == (0, "")
+    first, *rest = out.splitlines()
+    assert first == "sigma = 2.6186  for gaussian:sensitivity=1; ε at δ = 6.94444e-9 ≤ 2.0534"
+    assert "  Binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02." in rest
+    row = next(line for line in rest if line.startswith("  an insurer: PPV at FPR 0.001"))
+    assert row.split()[-6:] == ["≈", "0.0200", "≤", "0.02", "2.6186", "(binding)"]
+    assert "0.0060" in row
+    code, out, err = run("decide --check --today 2027-11-17")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("stands: sigma = 4 keeps every limit")
+
+
+def test_a_file_that_exists_is_never_overwritten(run, folder):
+    (folder / "mine.toml").write_text("mine", encoding="utf-8")
+    code, out, err = run("decide --init mine.toml")
+    assert (code, out) == (2, "")
+    assert "mine.toml must be a new file, and it exists; name another one" in err
+    assert (folder / "mine.toml").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_check_ends_with_one_where_a_limit_is_broken_or_the_review_is_overdue(run, written):
+    written(("configured = 4", "configured = 2.5"))
+    code, out, _ = run("decide --check --today 2026-12-01")
+    assert code == 1
+    assert "An insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211 with sigma = 2.5." in out
+    assert "The limits ask for sigma = 2.6186." in out
+    written()
+    code, out, _ = run("decide --check --today 2027-11-18")
+    assert code == 1
+    assert "The review of 2027-11-17 is overdue by 1 day." in out
+
+
+def test_a_check_of_nothing_configured_has_no_verdict(run, written):
+    written(("configured = 4", ""))
+    code, out, _ = run("decide --check --today 2026-12-01")
+    assert code == 3
+    assert "Mechanism.configured is not given" in out
+
+
+def test_limits_out_of_reach_end_with_one(run, written):
+    written(("at_most = 0.02", "at_most = 0.001"))
+    for option in ("", " --check"):
+        code, out, err = run(f"decide{option}")
+        assert (code, out) == (1, "")
+        assert "decision.toml: infeasible: limit[1] (an insurer: PPV at FPR 0.001 ≤ 0.001)" in err
+
+
+def test_json_has_the_answer_the_questions_and_the_check(parsed, written):
+    written()
+    data = parsed("decide")
+    assert (data["value"], data["binding"]) == (2.6186, 1)
+    assert data["limits"][0]["baseline"] == 0.006
+    assert [question["key"] for question in data["questions"]] == ["mechanism.name"]
+    checked = parsed("decide --check --today 2028-01-01", code=1)["check"]
+    assert checked["overdue"] is True
+    assert checked["kept"] is True
+
+
+def test_details_are_there_for_who_asks(run, written):
+    written()
+    code, out, _ = run("decide -v")
+    assert code == 0
+    assert "Sensitivity analysis  at other values of sigma" in out
+    assert re.search(r"2\.35674 +2\.2981 +0\.0227 +broken", out)
+    assert "laplace: scale = 0.8209506609, ε ≤ 1.2181: keeps every limit. Not taken" in out
+
+
+def test_a_picture_is_drawn(run, written, folder, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    written()
+    code, _, _ = run("decide --plot curve.svg")
+    assert code == 0
+    assert (folder / "curve.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('title = "Patients by district, 2026"', "title = ", "a decision file must be TOML"),
+        ("people = 12000", "peple = 12000", "release.people must be given, such as people = 12000"),
+        ("people = 12000", "people = -3", "release.people must be at least 1, got -3"),
+        ("[release]", "[relase]", "relase must be title or a table of a decision file (did you"),
+        ('unit = "one patient"', "unit = 3", "privacy.unit must be a text in quotes, such as"),
+        (
+            '"add-remove"',
+            '"add"',
+            "privacy.neighbours must be one of add-remove, replace",
+        ),
+        ('"1/n^2"', '"n^2"', 'privacy.delta_rule must be written as "1/n", "1/n^2" or "0.1/n"'),
+        ('name = "gaussian"', 'name = "gauss"', "mechanism.name must be one of any, laplace"),
+        ("sensitivity = 1", "sensitivty = 1", "mechanism.sensitivty must be a key of [mechanism]"),
+        ('choose = "sigma"', 'choose = "scale"', "mechanism.choose must be one that 'gaussian'"),
+        (
+            "prior = 0.006",
+            "prior = 6",
+            "attacker[1].prior must lie strictly between 0 and 1",
+        ),
+        ("prior = 0.006", "", "attacker[1].prior must be given for limit[1] on ppv"),
+        (
+            'attacker = "an insurer"',
+            'attacker = "insurer"',
+            "limit[1].attacker must be the",
+        ),
+        ('risk = "ppv"', 'risk = "max_ppv"', "limit[1].risk must be a risk, without its side"),
+        ("at_most = 0.02", "at_most = 2", "limit[1].at_most must lie in [0, 1], got 2"),
+        ("at_most = 0.02", 'at_most = "little"', "limit[1].at_most must be a number, got 'little'"),
+        ("review = 2027-11-17", "review = 2027", "decided.review must be a date without quotes"),
+        ("review = 2027-11-17", "", "decided.review must be given, such as review = 2027-11-17"),
+    ],
+)
+@pytest.mark.parametrize("option", ["", " --check"])
+def test_a_wrong_key_is_named_with_its_file_and_what_to_write(run, written, old, new, said, option):
+    written((old, new))
+    code, out, err = run(f"decide{option}")
+    assert (code, out) == (2, "")
+    assert err.startswith("tellapart: decision.toml: ")
+    assert said in err
+
+
+def test_a_missing_file_and_a_wrong_day(run, written):
+    code, _, err = run("decide none.toml")
+    assert code == 2
+    assert "none.toml" in err
+    written()
+    code, _, err = run("decide --check --today soon")
+    assert code == 2
+    assert "--today must be a date such as 2026-11-17, got 'soon'" in err

@@ -1,0 +1,172 @@
+"""Answers to decisions: what is said of limits out of reach, of groups, and of what was checked."""
+
+import datetime
+import re
+from dataclasses import replace
+
+import pytest
+
+import tellapart as ta
+from tellapart import decision
+from tellapart.decision.record import Alternative, Attacker, Configuration, RiskLimit
+from tellapart.decision.solving import AROUND
+from tellapart.errors import Infeasible, InvalidArgument, Unsupported
+
+FIRST = replace(decision.parse(decision.template()), utility=None, alternatives=())
+TODAY = datetime.date(2026, 11, 17)
+
+
+def with_limits(*limits, **parts):
+    named = (FIRST.attackers[0], Attacker("a colleague", "suspects", {"prior": 0.1, "fpr": 0.01}))
+    return replace(FIRST, attackers=named, limits=limits, **parts)
+
+
+def limit(risk, bound, attacker="an insurer"):
+    return RiskLimit(attacker, risk, at_most=bound, reason="a reason")
+
+
+def test_the_answer_says_all_of_it():
+    record = with_limits(limit("ppv", 0.02), limit("ppv", 0.3, "a colleague"))
+    answer = record.answer()
+    assert str(answer) == "sigma = 2.6186 (binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02)"
+    assert answer.binding is answer.limits[0]
+    assert answer.limits[1].alone == 1.7895
+    assert answer.epsilon == ta.Gaussian(2.6186).epsilon(record.delta)
+    assert [near.factor for near in answer.sensitivity] == list(AROUND)
+    assert [near.kept for near in answer.sensitivity] == [False, True, True]
+    assert answer.sensitivity[0].risks[0] > 0.02 > answer.sensitivity[2].risks[0]
+    blind = [reading.baseline for reading in answer.attackers[1].readings if reading.key == "ppv"]
+    assert blind == [0.1]
+    data = answer.data()
+    assert (data["value"], data["binding"]) == (2.6186, 1)
+    assert data["decision"]["decided"]["date"] == "2026-11-17"
+
+
+def test_people_of_the_release_are_those_among_whom_somebody_is_singled_out():
+    named = replace(FIRST.attackers[0], about={"predicate_weight": 1e-6})
+    record = replace(FIRST, attackers=(named,), limits=(limit("singling_out", 0.05),))
+    assert dict(record.asked()[0].arguments)["people"] == 12_000
+    assert record.answer().limits[0].reading.baseline == pytest.approx(0.0119, abs=1e-4)
+
+
+def test_a_limit_below_its_own_baseline_is_named_with_it():
+    record = with_limits(limit("ppv", 0.5, "a colleague"), limit("ppv", 0.004))
+    said = (
+        "infeasible: limit[2] (an insurer: PPV at FPR 0.001 ≤ 0.004) lies at or below its own "
+        "baseline: without the output it is 0.0060 already; accept more than that"
+    )
+    with pytest.raises(Infeasible, match=re.escape(said)):
+        record.answer()
+
+
+def test_a_limit_that_what_is_fixed_breaks_is_named_with_that():
+    fixed = {"noise_multiplier": 0.3, "sampling_rate": 0.5}
+    record = with_limits(
+        limit("ppv", 0.9),
+        limit("ppv", 0.02),
+        mechanism=Configuration("dpsgd", "steps", fixed=fixed),
+    )
+    with pytest.raises(Infeasible) as refused:
+        record.answer()
+    said = str(refused.value)
+    assert "limit[2] (an insurer: PPV at FPR 0.001 ≤ 0.02) clashes with the fixed" in said
+    assert "noise_multiplier = 0.3, sampling_rate = 0.5 of dpsgd" in said
+    assert "limit[1]" not in said
+
+
+def test_a_gaussian_and_a_posterior_clash():
+    with pytest.raises(Infeasible, match=r"limit\[1\] \(an insurer: largest posterior ≤ 0.5\)"):
+        with_limits(limit("max_posterior", 0.5)).answer()
+
+
+def test_limits_that_everything_keeps_are_refused():
+    with pytest.raises(InvalidArgument, match=r"^\[\[limit\]\] must leave something to choose"):
+        with_limits(limit("ppv", 1.0)).answer()
+
+
+def test_a_wrong_number_of_the_mechanism_is_named_by_its_key():
+    record = replace(FIRST, mechanism=Configuration("gaussian", "sigma", fixed={"sensitivity": -1}))
+    with pytest.raises(InvalidArgument, match=r"^mechanism\.sensitivity must be finite"):
+        record.answer()
+
+
+def test_the_size_of_the_data_is_not_solved_for():
+    fixed = {"noise_multiplier": 1.0, "epochs": 2.0, "batch_size": 100}
+    record = replace(FIRST, mechanism=Configuration("dpsgd", "data_size", fixed=fixed))
+    with pytest.raises(Unsupported, match="cannot solve for data_size"):
+        record.answer()
+
+
+def test_a_group_has_the_curve_of_its_records_together():
+    privacy = replace(FIRST.privacy, records_per_unit=4)
+    fixed = {"sampling_rate": 0.01, "steps": 200}
+    training = Configuration("dpsgd", "noise_multiplier", fixed=fixed)
+    answer = replace(FIRST, privacy=privacy, mechanism=training).answer()
+    alone = ta.dp_sgd(answer.value, sampling_rate=0.01, steps=200)
+    assert answer.epsilon == alone.for_group(4).curve().epsilon(answer.delta)
+    assert dict(answer.setting.values) == {"noise_multiplier": answer.value}
+
+
+def test_a_person_who_answers_several_times_is_seen_as_often():
+    privacy = replace(FIRST.privacy, records_per_unit=3, neighbours="replace")
+    local = Configuration("randomized-response", "epsilon")
+    answer = replace(FIRST, privacy=privacy, mechanism=local).answer()
+    together = ta.RandomizedResponse(answer.value).repeated(3).curve()
+    assert answer.epsilon == together.epsilon(answer.delta)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "neighbours", "said"),
+    [
+        ({"name": "dpsgd"}, "replace", 'be "add-remove" or "zero-out" for dpsgd with scheme'),
+        ({"name": "dpsgd", "scheme": "fixed-size"}, "add-remove", 'be "replace" for dpsgd with'),
+        ({"name": "dpsgd", "scheme": "random-allocation"}, "zero-out", 'be "add-remove" for'),
+        ({"name": "randomized-response"}, "add-remove", 'be "replace" for randomized-response'),
+    ],
+)
+def test_a_relation_that_is_not_accounted_for_is_refused(mechanism, neighbours, said):
+    name, *scheme = mechanism.values()
+    schedule = {"sampling_rate": 0.01, "steps": 100} if name == "dpsgd" else {}
+    fixed = schedule | ({"scheme": scheme[0]} if scheme else {})
+    choose = "noise_multiplier" if schedule else "epsilon"
+    with pytest.raises(InvalidArgument, match=re.escape(f"privacy.neighbours must {said}")):
+        replace(
+            FIRST,
+            mechanism=Configuration(name, choose, fixed=fixed),
+            privacy=replace(FIRST.privacy, neighbours=neighbours),
+        )
+
+
+def test_alternatives_are_held_to_the_same_limits():
+    others = (
+        "laplace",
+        "laplace:epsilon=5",
+        "gaussian:sigma=9+laplace:scale=9",
+        "exponential:epsilon=1",
+    )
+    record = replace(FIRST, alternatives=tuple(Alternative(other, "slower") for other in others))
+    answers = record.answer().alternatives
+    assert [other.kept for other in answers] == [True, False, True, True]
+    assert answers[0].setting.startswith("laplace: scale = ")
+    assert answers[1].risks[0] > 0.02
+
+
+@pytest.mark.parametrize("other", ["randomized-response", "dpsgd:sampling_rate=0.1,steps=9"])
+def test_an_alternative_under_another_relation_has_no_answer(other):
+    neighbours = "replace" if "dpsgd" in other else "add-remove"
+    record = replace(
+        FIRST,
+        privacy=replace(FIRST.privacy, neighbours=neighbours),
+        alternatives=(Alternative(other, "noisier"),),
+    )
+    (answer,) = record.answer().alternatives
+    assert answer.kept is None
+    assert answer.problem.startswith("privacy.neighbours must be ")
+
+
+def test_a_check_without_a_configured_value_says_so():
+    bare = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=None))
+    check = bare.answer().check(TODAY)
+    assert check.stands is None
+    assert check.reasons == ("mechanism.configured is not given: the sigma in use now",)
+    assert bare.answer().check(datetime.date(2030, 1, 1)).stands is False
