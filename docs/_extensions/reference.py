@@ -15,6 +15,7 @@ GUIDES = {
     "tellapart": "theory",
     "tellapart.risk": "choosing",
     "tellapart.choose": "choosing",
+    "tellapart.decision": "deciding",
     "tellapart.audit": "audit",
     "tellapart.audit.trainings.attacks": "training",
     "tellapart.audit.trainings.canaries": "audit",

@@ -15,13 +15,14 @@ from tellapart import _moved
 if _typing.TYPE_CHECKING:
     from tellapart import audit as audit
     from tellapart import choose as choose
+    from tellapart import decision as decision
     from tellapart import plot as plot
     from tellapart import risk as risk
     from tellapart import worlds as worlds
     from tellapart._public import *  # noqa: F403 (they are in its `__all__`)
 else:  # a checker would take every name for one that exists
     _had = _moved.names(__name__)
-    _ROOMS = ("audit", "choose", "plot", "risk", "worlds")
+    _ROOMS = ("audit", "choose", "decision", "plot", "risk", "worlds")
 
     def __getattr__(name: str) -> _typing.Any:
         """A package inside or a public name, imported when it is first asked for."""

@@ -73,6 +73,7 @@ def _numbers_within(
             refuse(name, rule, value)
         return result
 
+    check.__doc__ = f"A number that must {rule}."
     return check
 
 

@@ -189,7 +189,7 @@ def run_command(words, shown):
     with contextlib.redirect_stdout(out):
         code = main(words)
     printed = out.getvalue()
-    ends = {"REFUTED": 1, "NO CLAIM": 3, "NO VERDICT": 3}
+    ends = {"REFUTED": 1, "DOES NOT STAND": 1, "NO CLAIM": 3, "NO VERDICT": 3}
     assert code == ends.get(printed.partition(":")[0], 0), printed
     assert not shown or shows(printed, shown), f"{' '.join(words)}\n{printed}"
 
@@ -240,7 +240,7 @@ def extras():
 def run_toml(code, _namespace, where):
     """A file that is shown is one of the examples, whatever its comments."""
     examples = [
-        tomllib.loads(path.read_text(encoding="utf-8")) for path in Path("examples").glob("*.toml")
+        tomllib.loads(path.read_text(encoding="utf-8")) for path in Path("examples").rglob("*.toml")
     ]
     assert tomllib.loads(code) in examples, f"{where}: no example says this"
 

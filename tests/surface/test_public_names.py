@@ -38,6 +38,7 @@ NAMES = {
         FROM_MODEL Infeasible answer_error at_least at_most by_cost compare error_at_most feasible
         frontier largest least noise noise_table utility_at_least
     """,
+    "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
         Band Counts Credible Design Evidence Fixed Guessing MembershipGame Orientation Pool
         Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries

@@ -82,7 +82,9 @@ def decide(
             _text(console, answer, asked, verbose)
 
     output.give(_data(answer, asked, checked), text, lambda: _picture(answer))
-    return Exit.DONE if checked is None else verdict(_refuted(checked))
+    if checked is None:
+        return Exit.DONE if answer.feasible else Exit.NO
+    return verdict(_refuted(checked))
 
 
 def _begin(file: Path, output: Output) -> int:
@@ -120,13 +122,19 @@ def _refuted(checked: Check) -> bool | None:
 
 def _text(console: Console, answer: Answer, asked: tuple[Question, ...], verbose: bool) -> None:
     record, setting = answer.decision, answer.setting
+    if not answer.feasible:
+        names = ", ".join(f"limit[{limit.place}]" for limit in answer.clashes)
+        terminal.title(console, f"INFEASIBLE: {answer.accuracy} clashes with {names}")
+        terminal.line(console, "Raise utility.at_most, or accept more of these risks.")
+        console.print()
     epsilon = f"ε at δ = {short(answer.delta)} ≤ {fixed(answer.epsilon, up=True)}"
     terminal.title(console, str(setting), f"for {record.mechanism}{setting.by}; {epsilon}")
     terminal.line(console, f"{record.title}. {_protected(answer)}")
     bound = "none" if answer.binding is None else answer.binding
     terminal.line(console, f"Binding constraint: {bound}.")
     said = explained(answer.family, answer.choice, answer.any_mechanism, answer.doubt, answer.delta)
-    for sentence in (*said[1:], answer.sampling):
+    error = "" if answer.error is None else f"{str(answer.error).capitalize()}."
+    for sentence in (*said[1:], answer.sampling, error):
         if sentence:
             terminal.line(console, sentence)
     console.print()
@@ -153,23 +161,20 @@ def _text(console: Console, answer: Answer, asked: tuple[Question, ...], verbose
             terminal.item(console, _alternative(other))
 
 
+_VERDICTS = {True: "STANDS", False: "DOES NOT STAND", None: "NO VERDICT"}
+
+
 def _check(console: Console, answer: Answer, checked: Check) -> None:
-    configured = answer.decision.mechanism.configured
-    said = {
-        True: f"stands: {answer.parameter} = {short(configured)} keeps every limit"
-        if configured is not None
-        else "",
-        False: "does not stand",
-        None: "no verdict",
-    }[checked.stands]
-    terminal.title(console, said, answer.decision.title)
-    for reason in checked.reasons:
+    """The verdict with its first reason; then all others, and who decided."""
+    configured, decided = answer.decision.mechanism.configured, answer.decision.decided
+    kept = "" if configured is None else f"{answer.parameter} = {short(configured)}"
+    first, *others = checked.reasons or (f"{kept} keeps every limit",)
+    terminal.title(console, f"{_VERDICTS[checked.stands]}: {first}")
+    terminal.line(console, f"{answer.decision.title}. The limits ask for {answer.setting}.")
+    for reason in others:
         terminal.line(console, f"{reason[0].upper()}{reason[1:]}.")
-    terminal.line(console, f"The limits ask for {answer.setting}.")
-    decided = answer.decision.decided
-    terminal.line(
-        console, f"Decided by {decided.owner} on {decided.date}; review on {decided.review}."
-    )
+    when = f"on {decided.date}; review on {decided.review}"
+    terminal.line(console, f"Decided by {decided.owner} {when}.")
 
 
 def _protected(answer: Answer) -> str:

@@ -6,7 +6,8 @@
 - `consistency`: what in a decision contradicts itself, as questions.
 """
 
+from tellapart.decision.consistency import questions
 from tellapart.decision.record import Decision
 from tellapart.decision.toml_text import dumps, parse, read, template, write
 
-__all__ = ["Decision", "dumps", "parse", "read", "template", "write"]
+__all__ = ["Decision", "dumps", "parse", "questions", "read", "template", "write"]

@@ -45,11 +45,17 @@ class Question:
 
 
 def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:
-    """What a careful reviewer would ask back; of the answer, too, where it is given."""
+    """What a careful reviewer would ask back; of the answer, too, where it is given.
+
+    >>> from tellapart import decision
+    >>> record = decision.parse(decision.template())
+    >>> [question.key for question in questions(record, record.answer())]
+    ['mechanism.name']
+    """
     asked = [*_unit(decision), *_delta(decision), *_priors(decision), *_attackers(decision)]
     asked += _sensitivity(decision)
     if answer is not None:
-        asked += _promise(answer)
+        asked += [*_promise(answer), *_utility(answer)]
     return (*asked, *_dates(decision))
 
 
@@ -197,6 +203,17 @@ def _promise(answer: Answer) -> Iterator[Question]:
         )
     else:
         yield Question("mechanism.name", seen, "Does anybody promise this ε by itself?", advice)
+
+
+def _utility(answer: Answer) -> Iterator[Question]:
+    if answer.accuracy is not None and answer.error is None:
+        name = answer.decision.mechanism.name
+        yield Question(
+            "utility.statistic",
+            f"the error of a {answer.accuracy.name.rpartition(' ')[2]} by {name} is not known",
+            "What is computed from the data?",
+            "Write another statistic, or leave utility.at_most out: it was not looked at.",
+        )
 
 
 def _dates(decision: Decision) -> Iterator[Question]:

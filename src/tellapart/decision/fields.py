@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tellapart import _checks
+from tellapart.choose.utility import Statistic
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import (
     KINDS,
@@ -32,8 +33,6 @@ NEIGHBOURS: dict[str, Neighbours] = {
     "replace": Neighbours.REPLACE,
     "zero-out": Neighbours.ZERO_OUT,
 }
-# What is computed from the data before noise is added to it.
-STATISTICS = ("count", "sum", "mean", "histogram", "quantile", "gradient")
 _RULE = re.compile(
     r"\s*(?P<top>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*/\s*n\s*(?:\^\s*(?P<power>\d(?:\.\d*)?))?\s*"
 )
@@ -313,9 +312,9 @@ TABLES: dict[str, Table] = {
                 Field("what", "What counts.", "planning of clinics needs counts within 20", text),
                 Field(
                     "statistic",
-                    f"What is computed: {', '.join(STATISTICS)}.",
+                    f"What is computed: {', '.join(Statistic)}.",
                     "histogram",
-                    partial(one_of, STATISTICS),
+                    partial(one_of, list(Statistic)),
                     required=False,
                 ),
                 Field(

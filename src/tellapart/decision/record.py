@@ -184,6 +184,8 @@ class Decision:
     >>> record = decision.parse(decision.template())
     >>> record.privacy.unit, record.delta
     ('one patient', 6.944444444444444e-09)
+    >>> print(record.answer())
+    sigma = 2.6186 (binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02)
     """
 
     title: str

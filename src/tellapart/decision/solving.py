@@ -19,6 +19,13 @@ from tellapart.choose.named_limits import (
     unbound,
 )
 from tellapart.choose.search import at_baseline
+from tellapart.choose.utility import (
+    AnswerError,
+    UtilityLimit,
+    answer_error,
+    error_at_most,
+    noise_error,
+)
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.decision.record import (
@@ -29,7 +36,7 @@ from tellapart.decision.record import (
     naming,
     refuse_relation,
 )
-from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError, Unsupported
 from tellapart.mechanisms.base import LocalMechanism, Mechanism
 from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.catalogue import NamedFamily, named_family, open_parameters, parse, terms
@@ -113,7 +120,8 @@ class Answer:
 
     ``value`` is that of ``parameter``, rounded conservatively; ``epsilon`` is for the unit of
     privacy, all its records together, at ``delta``. ``doubt`` says why a composition's numbers are
-    not certified, where they are not.
+    not certified, where they are not. ``error`` is how far off the release is, where that is known,
+    ``accuracy`` the limit on it, and ``clashes`` the limits that ask for more noise than it allows.
     """
 
     decision: Decision
@@ -131,6 +139,14 @@ class Answer:
     doubt: str
     subject: Subject
     family: NamedFamily
+    error: AnswerError | None = None
+    accuracy: UtilityLimit | None = None
+    clashes: tuple[LimitAnswer, ...] = ()
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the answer is accurate enough, too: no limit clashes with the utility."""
+        return not self.clashes
 
     @property
     def binding(self) -> LimitAnswer | None:
@@ -166,6 +182,9 @@ class Answer:
             "rounded": "up" if self.family.grows_private else "down",
             "scope": self.scope,
             "certified": self.choice.certified,
+            "feasible": self.feasible,
+            "error": None if self.error is None else vars(self.error),
+            "clashes": [each.place for each in self.clashes],
             "doubt": self.doubt,
             "any_mechanism": self.any_mechanism,
             "binding": None if self.binding is None else self.binding.place,
@@ -244,6 +263,8 @@ def answer(decision: Decision) -> Answer:
     value = choice.short
     subject = family.make(value)
     curve = curve_of(subject)
+    kept = _limits(decision, family, limits, choice, curve)
+    error, accuracy = _error(decision, value), _accuracy(decision)
     return Answer(
         decision,
         family.parameter,
@@ -251,7 +272,7 @@ def answer(decision: Decision) -> Answer:
         configured(decision.family(), value),
         decision.delta,
         float(curve.epsilon(decision.delta)),
-        _limits(decision, family, limits, choice, curve),
+        kept,
         tuple(_attacker(decision, attacker, curve) for attacker in decision.attackers),
         tuple(_around(decision, family, limits, value)),
         tuple(_alternative(decision, limits, each) for each in decision.alternatives),
@@ -260,6 +281,53 @@ def answer(decision: Decision) -> Answer:
         doubt,
         subject,
         family,
+        error,
+        accuracy,
+        () if error is None or accuracy is None else _clashes(decision, accuracy, kept, value),
+    )
+
+
+# -- how far off the release is -------------------------------------------------------------
+
+
+def _about(decision: Decision) -> dict[str, Any]:
+    """What the error of an answer takes beside the mechanism."""
+    utility, fixed_values = decision.utility, decision.mechanism.fixed
+    asked = () if utility is None else (utility.cells, utility.candidates, utility.clipping_norm)
+    names = ("cells", "candidates", "clipping_norm")
+    about = {name: value for name, value in zip(names, asked, strict=False) if value is not None}
+    batch = (None if utility is None else utility.batch_size) or fixed_values.get("batch_size")
+    return {**about, "people": decision.release.people, "batch_size": batch}
+
+
+def _error(decision: Decision, value: float) -> AnswerError | None:
+    """How far off the release is, all of the statistic; None where that is not known."""
+    mechanism, utility = decision.family().make(value), decision.utility
+    if utility is None or utility.statistic is None:
+        return noise_error(mechanism)
+    with suppress(Unsupported), naming("utility", dict.fromkeys((*_about(decision), "cells"))):
+        return answer_error(mechanism, utility.statistic, **_about(decision))
+    return None
+
+
+def _accuracy(decision: Decision) -> UtilityLimit | None:
+    utility = decision.utility
+    if utility is None or utility.statistic is None or utility.at_most is None:
+        return None
+    return error_at_most(utility.at_most, utility.statistic, **_about(decision))
+
+
+def _clashes(
+    decision: Decision, accuracy: UtilityLimit, limits: Sequence[LimitAnswer], value: float
+) -> tuple[LimitAnswer, ...]:
+    """The limits that ask, each alone, for more noise than the utility allows."""
+    make = decision.family().make
+    if accuracy.kept(make(value)):
+        return ()
+    return tuple(
+        limit
+        for limit in limits
+        if limit.binding or (limit.alone is not None and not accuracy.kept(make(limit.alone)))
     )
 
 
@@ -281,6 +349,9 @@ def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
     value, family = answer.decision.mechanism.configured, answer.family
     if value is None:
         return None, (f"mechanism.configured is not given: the {family.parameter} in use now",)
+    inaccurate = _inaccurate(answer, value)
+    if inaccurate:
+        return False, inaccurate
     safe = answer.choice.parameter
     if value >= safe if family.grows_private else value <= safe:
         return True, ()
@@ -300,6 +371,20 @@ def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
         return True, ()
     return None, (
         f"{family.parameter} = {short(value)} is too near to a limit to tell: configure more",
+    )
+
+
+def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
+    """That the release is not accurate enough with this value, where it is not."""
+    accuracy = answer.accuracy
+    if accuracy is None or answer.error is None:
+        return ()
+    with naming("mechanism", {}):
+        off = accuracy.value(answer.decision.family().make(value))
+    if off <= accuracy.bound:
+        return ()
+    return (
+        f"utility: {accuracy} is broken: {short(off, 4)} with {answer.parameter} = {short(value)}",
     )
 
 

@@ -46,7 +46,15 @@ def parse(text: str) -> Decision:
 
 
 def read(path: str | PathLike[str]) -> Decision:
-    """A decision from its file, which is kept in version control."""
+    """A decision from its file, which is kept in version control.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     written = Path(folder, "decision.toml").write_text(template(), encoding="utf-8")
+    ...     read(Path(folder, "decision.toml")).title
+    'Patients by district, 2026'
+    """
     place = Path(path)
     text = sources.text(place)
     try:
@@ -56,13 +64,26 @@ def read(path: str | PathLike[str]) -> Decision:
 
 
 def write(decision: Decision, path: str | PathLike[str]) -> None:
-    """Write a decision to its file: all of it is there, or what was there before."""
+    """Write a decision to its file: all of it is there, or what was there before.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> first = parse(template())
+    >>> with TemporaryDirectory() as folder:
+    ...     write(first, Path(folder, "decision.toml"))
+    ...     read(Path(folder, "decision.toml")) == first
+    True
+    """
     text = dumps(decision)
     _files.whole(Path(path), lambda part: part.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def dumps(decision: Decision) -> str:
-    """The text of a decision's file; `parse` reads the same decision from it."""
+    """The text of a decision's file; `parse` reads the same decision from it.
+
+    >>> dumps(parse(template())).splitlines()[0]
+    'title = "Patients by district, 2026"'
+    """
     _checks.instance(Decision, "a Decision", decision=decision)
     lines: list[str] = []
     for key, value in decision.data().items():

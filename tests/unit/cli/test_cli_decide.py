@@ -45,7 +45,7 @@ def test_a_file_is_begun_answered_and_checked(run, folder):
     assert "0.0060" in row
     code, out, err = run("decide --check --today 2027-11-17")
     assert (code, err) == (0, "")
-    assert out.splitlines()[0].startswith("stands: sigma = 4 keeps every limit")
+    assert out.splitlines()[0].startswith("STANDS: sigma = 4 keeps every limit")
 
 
 def test_a_file_that_exists_is_never_overwritten(run, folder):
@@ -60,19 +60,22 @@ def test_a_check_ends_with_one_where_a_limit_is_broken_or_the_review_is_overdue(
     written(("configured = 4", "configured = 2.5"))
     code, out, _ = run("decide --check --today 2026-12-01")
     assert code == 1
-    assert "An insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211 with sigma = 2.5." in out
+    assert (
+        "DOES NOT STAND: an insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211 with sigma = 2.5"
+        in out
+    )
     assert "The limits ask for sigma = 2.6186." in out
     written()
     code, out, _ = run("decide --check --today 2027-11-18")
     assert code == 1
-    assert "The review of 2027-11-17 is overdue by 1 day." in out
+    assert "DOES NOT STAND: the review of 2027-11-17 is overdue by 1 day" in out
 
 
 def test_a_check_of_nothing_configured_has_no_verdict(run, written):
     written(("configured = 4", ""))
     code, out, _ = run("decide --check --today 2026-12-01")
     assert code == 3
-    assert "Mechanism.configured is not given" in out
+    assert "NO VERDICT: mechanism.configured is not given" in out
 
 
 def test_limits_out_of_reach_end_with_one(run, written):
@@ -163,3 +166,25 @@ def test_a_missing_file_and_a_wrong_day(run, written):
     code, _, err = run("decide --check --today soon")
     assert code == 2
     assert "--today must be a date such as 2026-11-17, got 'soon'" in err
+
+
+def test_risks_and_accuracy_that_clash_end_with_one_and_are_named(run, parsed, written):
+    written(("at_most = 20", "at_most = 5"))
+    code, out, err = run("decide")
+    assert (code, err) == (1, "")
+    first, second, *_ = out.splitlines()
+    assert first == "INFEASIBLE: 95 % interval of a histogram ≤ 5 clashes with limit[1]"
+    assert second == "  Raise utility.at_most, or accept more of these risks."
+    assert parsed("decide", code=1)["clashes"] == [1]
+    code, out, _ = run("decide --check --today 2026-12-01")
+    assert code == 1
+    assert out.startswith(
+        "DOES NOT STAND: utility: 95 % interval of a histogram ≤ 5 is broken: 12.88 with sigma = 4"
+    )
+
+
+def test_what_a_statistic_needs_is_asked_by_its_key(run, written):
+    written(("cells = 40", ""))
+    code, out, err = run("decide")
+    assert (code, out) == (2, "")
+    assert "utility.cells must be given for a histogram" in err

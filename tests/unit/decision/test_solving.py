@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import decision
-from tellapart.decision.record import Alternative, Attacker, Configuration, RiskLimit
+from tellapart.decision.record import Alternative, Attacker, Configuration, RiskLimit, Utility
 from tellapart.decision.solving import AROUND
 from tellapart.errors import Infeasible, InvalidArgument, Unsupported
 
@@ -170,3 +170,40 @@ def test_a_check_without_a_configured_value_says_so():
     assert check.stands is None
     assert check.reasons == ("mechanism.configured is not given: the sigma in use now",)
     assert bare.answer().check(datetime.date(2030, 1, 1)).stands is False
+
+
+def test_accuracy_is_held_against_the_answer_and_every_limit_alone():
+    record = with_limits(limit("ppv", 0.02), limit("ppv", 0.3, "a colleague"))
+    about = {"what": "counts", "statistic": "histogram", "cells": 40}
+    at = {most: replace(record, utility=Utility(**about, at_most=most)) for most in (9, 7, 5)}
+    answers = {most: each.answer() for most, each in at.items()}
+    assert [answer.value for answer in answers.values()] == [2.6186] * 3
+    clashes = {m: [limit.place for limit in answer.clashes] for m, answer in answers.items()}
+    assert clashes == {9: [], 7: [1], 5: [1, 2]}
+    assert [answer.feasible for answer in answers.values()] == [True, False, False]
+    expected = ta.choose.answer_error(ta.Gaussian(2.6186), "histogram", cells=40)
+    assert answers[9].error == expected
+
+
+def test_the_batch_of_a_training_is_that_of_its_gradient():
+    fixed = {"epochs": 1.0, "batch_size": 100, "data_size": 12_000}
+    training = Configuration("dpsgd", "noise_multiplier", configured=9.0, fixed=fixed)
+    utility = Utility("gradients", "gradient", at_most=0.1, clipping_norm=2.0)
+    record = replace(FIRST, mechanism=training, utility=utility)
+    answer = record.answer()
+    assert answer.error.deviation == pytest.approx(answer.value * 2 / 100)
+    check = answer.check(TODAY)
+    assert check.kept is False
+    assert "utility: 95 % interval of a gradient ≤ 0.1 is broken" in check.reasons[0]
+
+
+def test_an_error_that_is_not_known_is_not_judged():
+    record = replace(
+        FIRST,
+        mechanism=Configuration("any", "epsilon", configured=0.1),
+        utility=Utility("counts", "count", at_most=1e-9),
+    )
+    answer = record.answer()
+    assert (answer.error, answer.clashes) == (None, ())
+    assert answer.check(TODAY).kept is True
+    assert "utility.statistic" in [each.key for each in decision.questions(record, answer)]
