@@ -1,7 +1,9 @@
-"""Is it fast enough to play with? Each risk of a closed-form curve, and each choice, in ms.
+"""Is it fast enough to play with? Each risk of a curve, and each choice, in ms.
 
-Targets: any single risk under 1 ms, any choice under 20 ms. Where dp_accounting can answer the
-same question, it runs beside us in this process and the ratio is printed.
+Targets: any single risk of a closed form under 1 ms, any choice under 20 ms; what bounds guesses
+about a record (reconstruction, singling out, …) under 1 ms of a closed form and 20 ms of DP-SGD, a
+choice by it under 100 ms and 2 s. A curve of DP-SGD is a new one each time. Where dp_accounting can
+answer the same question, it runs beside us in this process and the ratio is printed.
 """
 
 from __future__ import annotations
@@ -50,20 +52,101 @@ LIMITS = {
     "TPR": choose.at_most(0.02, risk.tpr, fpr=0.01),
     "all four": None,
 }
+REPLACED = ta.Neighbours.REPLACE
+REPLACED_CURVES = {
+    "any (ε, δ)": ta.guarantee(1, 1e-5, neighbours=REPLACED),
+    "Laplace": ta.Laplace.with_epsilon(1, neighbours=REPLACED).curve(),
+    "Gaussian": ta.Gaussian(1, neighbours=REPLACED).curve(),
+    "randomised response": ta.RandomizedResponse(1, 10).curve(),
+}
+ATTACKERS: dict[str, Callable[[ta.TradeoffCurve], object]] = {
+    "reconstruction": lambda c: risk.reconstruction(c, 0.01),
+    "attribute inference": lambda c: risk.attribute_inference(c, prior=[0.2, 0.8]),
+    "re-identification": lambda c: risk.reidentification(c, candidates=100),
+    "singling out": lambda c: risk.singling_out(c, weight=1e-6, people=1000),
+    "extra cost": lambda c: risk.extra_cost(c, costs={0.01: 1000}),
+    "μ-GDP from 1e-6 on": lambda c: risk.gdp(c, at_least=1e-6),
+}
+
+
+def guess(curve: ta.TradeoffCurve) -> object:
+    """Which of ten values a record has, where neighbours replace one."""
+    return risk.guess(curve, values=10)
+
+
+ATTACKER_LIMITS = {
+    "reconstruction": choose.at_most(0.02, risk.reconstruction, baseline=0.01),
+    "attribute inference": choose.at_most(0.85, risk.attribute_inference, baseline=0.8),
+    "singling out": choose.at_most(0.01, risk.singling_out, weight=1e-6, people=1000),
+    "μ-GDP": choose.at_most(0.5, risk.gdp, at_least=1e-6),
+    "extra cost": choose.by_cost(costs={0.01: 1000}, allowed=5),
+}
+# Noise multiplier, sampling rate, steps.
+TRAININGS = [(1.0, 0.01, 1000), (0.6, 0.001, 50_000), (1.1, 0.02, 3000)]
+TRAINED_MS, ATTACKER_CHOICE_MS, TRAINED_CHOICE_MS = 20.0, 100.0, 2000.0
 # Curves with a formula; planar Laplace noise is an integral at every point.
 FAMILIES = ["any", "laplace", "gaussian", "gaussian:delta=1e-5", "exponential", "staircase"]
 RISK_MS, CHOICE_MS, REPEATS = 1.0, 20.0, 9
 
 
-def milliseconds(task: Callable[[], object]) -> float:
-    """The median wall time of a call."""
+def milliseconds(task: Callable[..., object], made: Callable[[], object] | None = None) -> float:
+    """The median wall time of a call, of what was ``made`` for it and is not counted."""
 
     def sample() -> float:
+        given = () if made is None else (made(),)
         start = time.perf_counter()
-        task()
+        task(*given)
         return 1e3 * (time.perf_counter() - start)
 
     return medians([sample], REPEATS)[0]
+
+
+def slowest_choice(limits: list[choose.Limit]) -> float:
+    """The time of a choice by these limits, in the family where it takes longest."""
+    times = []
+    for family in map(named_family, FAMILIES):
+        search = choose.least if family.grows_private else choose.largest
+        times.append(milliseconds(lambda s=search, f=family: s(f.make, limits)))
+    return max(times)
+
+
+def trained(schedule: tuple[float, float, int], scheme: ta.Sampling) -> Callable[[], object]:
+    """A curve of DP-SGD, new each time."""
+    return lambda: ta.dp_sgd(*schedule, scheme=scheme).curve()
+
+
+def attackers() -> bool:
+    """What bounds guesses about a record; whether all targets are met."""
+    print("One bound on guesses about a record, the slowest of the closed forms")
+    closed = {
+        name: max(milliseconds(lambda f=f, c=c: f(c)) for c in CURVES.values())
+        for name, f in ATTACKERS.items()
+    }
+    closed["guess of ten values"] = max(
+        milliseconds(lambda c=c: guess(c)) for c in REPLACED_CURVES.values()
+    )
+    met = worst_of(closed, RISK_MS, "bound")
+    print(f"The same of DP-SGD, the slowest of {TRAININGS}")
+    poisson, fixed = ta.Sampling.POISSON, ta.Sampling.WITHOUT_REPLACEMENT
+    of_trainings = {
+        name: max(milliseconds(f, trained(each, poisson)) for each in TRAININGS)
+        for name, f in ATTACKERS.items()
+    }
+    met &= worst_of(of_trainings, TRAINED_MS, "bound of a training")
+    for each in TRAININGS:
+        # Batches of fixed size: one new contour line may take longer than all else.
+        print(f"  guess of ten values, {each}: {milliseconds(guess, trained(each, fixed)):.1f} ms")
+    print("\nOne choice by such a bound, the slowest of six families")
+    chosen = {f"limit on {n}": slowest_choice([limit]) for n, limit in ATTACKER_LIMITS.items()}
+    met &= worst_of(chosen, ATTACKER_CHOICE_MS, "choice")
+    print("The noise multiplier of DP-SGD by such a bound")
+    noise = {
+        f"limit on {name}": milliseconds(
+            lambda x=limit: choose.least(lambda s: ta.dp_sgd(s, 0.01, 1000), [x])
+        )
+        for name, limit in ATTACKER_LIMITS.items()
+    }
+    return met & worst_of(noise, TRAINED_CHOICE_MS, "choice of noise")
 
 
 def worst_of(times: dict[str, float], budget: float, what: str) -> bool:
@@ -88,12 +171,9 @@ def main() -> int:
     chosen = {}
     for name, limit in LIMITS.items():
         limits = [limit] if limit else [x for x in LIMITS.values() if x]
-        times = []
-        for family in map(named_family, FAMILIES):
-            search = choose.least if family.grows_private else choose.largest
-            times.append(milliseconds(lambda s=search, f=family, x=limits: s(f.make, x)))
-        chosen[f"limit on {name}"] = max(times)
+        chosen[f"limit on {name}"] = slowest_choice(limits)
     met &= worst_of(chosen, CHOICE_MS, "choice")
+    met &= attackers()
 
     print("Beside dp_accounting, from parameters to answer")
     ours = milliseconds(lambda: risk.advantage(ta.Laplace.with_epsilon(1).curve()))

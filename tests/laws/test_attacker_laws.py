@@ -13,9 +13,10 @@ from examples import examples
 from families import MECHANISM_FAMILIES, pmf_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import tellapart as ta
-from tellapart import risk
+from tellapart import audit, risk
 from tellapart.neighbours import Neighbours, Order
 from tellapart.worlds import Channel, Independent, Sum, best_guess
 
@@ -231,3 +232,96 @@ def test_a_guess_is_no_better_than_the_bound_for_so_many_values(k: int, epsilon:
     ):
         success = best_guess(spaced, Sum(), noise).success
         assert risk.guess(noise.curve(), values=k) >= success - SLACK
+
+
+# -- linear programs: the best channel of all that a curve allows ---------------------------------
+
+
+def best_channel(curve: Any, prior: np.ndarray, replaced: bool) -> float:
+    """How often the best guess is right through the worst channel that keeps the curve.
+
+    An output may as well be the guess made from it. Variables: the laws Q_z of the guess given
+    each value, R without the record, and for every pair and line the parts of Q − e^ε·R above 0,
+    which sum to at most δ(ε). A polygon is kept where its own lines are.
+    """
+    k = prior.size
+    lines = curve.losses[np.isfinite(curve.losses)]
+    pairs = (
+        [(z, other) for z in range(k) for other in range(k) if z != other]
+        if replaced
+        else [(z, k) for z in range(k)]
+    )
+    laws, parts = (k + 1) * k, len(pairs) * lines.size * k
+    size = laws + parts
+    gain = np.zeros(size)
+    gain[[z * k + z for z in range(k)]] = -prior
+    rows, limits = [], []
+    at = laws
+    for z, other in pairs:
+        for line in lines:
+            total = np.zeros(size)
+            for y in range(k):
+                row = np.zeros(size)
+                row[z * k + y], row[other * k + y], row[at] = 1.0, -np.exp(line), -1.0
+                total[at] = 1.0
+                rows.append(row)
+                limits.append(0.0)
+                at += 1
+            rows.append(total)
+            limits.append(float(curve.delta(line)))
+    sums = np.zeros((k + 1, size))
+    for z in range(k + 1):
+        sums[z, z * k : (z + 1) * k] = 1.0
+    solved = linprog(gain, np.array(rows), limits, sums, np.ones(k + 1), method="highs")
+    assert solved.status == 0
+    return -float(solved.fun)
+
+
+POLYGONS = {
+    "pure": ta.from_pmfs([0.25, 0.75], [0.75, 0.25]),
+    "with δ": ta.from_pmfs([0.1, 0.3, 0.6, 0.0], [0.0, 0.6, 0.3, 0.1]),
+    "three lines": ta.from_pmfs([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]),
+}
+
+
+@pytest.mark.parametrize("name", POLYGONS)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_a_linear_program_reaches_both_bounds(name: str, k: int) -> None:
+    """Of equally likely values: 1 − f(1/k) is exact for adding, the sharper one for replacing."""
+    curve, uniform = POLYGONS[name], np.full(k, 1 / k)
+    added, replaced = curve.stated(ADDED, Order.PRESENT), curve.stated(REPLACED)
+    assert best_channel(curve, uniform, replaced=False) == pytest.approx(
+        risk.reconstruction(added, 1 / k), abs=1e-9
+    )
+    assert best_channel(curve, uniform, replaced=True) == pytest.approx(
+        risk.guess(replaced, values=k), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", POLYGONS)
+def test_no_linear_program_beats_the_bound_under_a_skewed_prior(name: str) -> None:
+    """With κ the likeliest value; with κ = 1/k, which is too small, it does."""
+    curve, prior = POLYGONS[name], np.array([0.7, 0.2, 0.1])
+    success = best_channel(curve, prior, replaced=False)
+    added = curve.stated(ADDED, Order.PRESENT)
+    assert success <= risk.attribute_inference(added, prior=prior) + 1e-9
+    assert success > risk.reconstruction(added, 1 / 3)
+
+
+# -- singling out, simulated ----------------------------------------------------------------------
+
+
+def test_a_simulated_attack_singles_out_no_more_than_the_bound() -> None:
+    """People in cells of a noisy histogram; the attacker describes the cell with most in it."""
+    mu, people, cells, games = 3.0, 20, 400, 4_000
+    draw = np.random.default_rng(3)
+    where = draw.integers(0, cells, (games, people))
+    counts = np.zeros((games, cells), dtype=int)
+    np.add.at(counts, (np.arange(games)[:, None], where), 1)
+    seen = counts + draw.normal(size=counts.shape) / mu
+    alone = np.where(seen > 1.5, -np.inf, seen)  # more than one person is likely in those
+    hits = counts[np.arange(games), np.argmax(alone, axis=1)] == 1
+    low = audit.intervals.clopper_pearson(int(hits.sum()), games, confidence=0.999)[0]
+    curve = ta.guarantee(mu=mu, neighbours=ADDED)
+    bound = risk.singling_out(curve, weight=1 / cells, people=people)
+    assert bound.baseline < 0.05 < curve.tpr(bound.baseline) < low <= bound

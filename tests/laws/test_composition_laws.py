@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
+from tellapart.curve.composition.contour import ComposedCurve
 from tellapart.curve.composition.subsampling import SampledCurve
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
@@ -365,3 +366,25 @@ def test_finite_steps_compose_to_their_product(pair: Any, rate: float, times: in
     curve, want = tree.curve(ta.Order.PRESENT), ta.from_pmfs(absent, present)
     np.testing.assert_allclose(curve.delta(LOSSES), want.delta(LOSSES), atol=1e-12)
     np.testing.assert_allclose(curve.beta(FPRS), want.beta(FPRS), atol=1e-10)
+
+
+@few
+@given(
+    st.floats(0.6, 8),
+    st.floats(1e-3, 0.5),
+    st.integers(2, 2000),
+    st.sampled_from([ta.Order.PRESENT, ta.Order.ABSENT]),
+)
+def test_moments_alone_bound_the_profile_and_both_orders_are_the_larger(
+    sigma: float, rate: float, steps: int, order: ta.Order
+) -> None:
+    """What decides which order leaks more may skip the other, and never the larger."""
+    mechanism = ta.Gaussian(sigma).sampled(rate).repeated(steps)
+    curve, both = mechanism.curve(order), mechanism.curve()
+    assert isinstance(curve, ComposedCurve)
+    epsilon = np.linspace(0.0, float(both.epsilon(1e-9)), 9)
+    assert np.all(curve.delta_by_moments(epsilon) >= curve.delta(epsilon))
+    orders = np.stack([curve.delta(epsilon), curve.mirrored().delta(epsilon)])
+    assert np.allclose(both.delta(epsilon), orders.max(axis=0), rtol=1e-8)
+    for at in epsilon[1:]:  # alone as together
+        assert both.delta(float(at)) == pytest.approx(float(both.delta([at])[0]), rel=1e-12)

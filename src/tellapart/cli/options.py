@@ -21,7 +21,7 @@ from tellapart.cli import terminal
 from tellapart.errors import InvalidArgument, visible
 from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, WORD_PARAMETERS, WordParameter
 from tellapart.mechanisms.subject import Subject
-from tellapart.risk.catalogue import FPR, MEASURES, PEOPLE, PRIOR, arguments, limited
+from tellapart.risk.catalogue import MEASURES, PEOPLE, PRIOR, arguments, limited
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -172,7 +172,6 @@ def refuse_half_asked(asked: Mapping[str, float], limits: Collection[str] | None
             )
 
 
-Fpr = Annotated[float, Parameter(help=FPR.option, group=_ATTACKER)]
 OutOf = Annotated[
     float | None,
     Parameter(

@@ -11,13 +11,20 @@ from rich.console import Console
 from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
-from tellapart.cli.options import Fpr, Knowledge, OutOf, Output, Values, name_before
+from tellapart.cli.options import (
+    Attacker,
+    Knowledge,
+    OutOf,
+    Output,
+    Values,
+    name_before,
+    refuse_half_asked,
+)
 from tellapart.cli.report_text import ReportAnswers
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report import Report, writing
-from tellapart.risk.catalogue import FPR
 
 
 def report(
@@ -41,7 +48,7 @@ def report(
     ] = "",
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    fpr: Fpr = FPR.default,
+    attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
     out_of: OutOf = None,
     filing: ReportAnswers = ReportAnswers(),
@@ -66,6 +73,7 @@ def report(
             --sampling-rate 0.01 --steps 1000 \
             --unit 'one photo' \
             --answer access='The registry; nobody else.'
+        tellapart report laplace out.html --epsilon 1 --baseline 0.01
         tellapart report laplace --epsilon 1 --json
     """
     if page is None and mechanism is not None and _is_page(mechanism):
@@ -75,6 +83,7 @@ def report(
             "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"
         )
     place = None if page is None else writing.target(page)
+    refuse_half_asked(attacker.given())
     before, text = name_before(mechanism or "any")
     subject, called, deltas = asked(text, values.given(), at_delta)
     with terminal.working("reading every risk off the curve"):
@@ -83,11 +92,11 @@ def report(
             name=name.strip() or before or text_in_words(called),
             unit=filing.unit,
             prior=knowledge.prior_inside(),
-            fpr=fpr,
             delta=deltas.asked,
             out_of=out_of,  # type: ignore[arg-type] # checked there
             answers=filing.answers(),
             command=terminal.command_line(),
+            **attacker.given(),
         )
     output.say(filed.data(), lambda console: _text(console, filed))
     report_text.written(filed, place, output)

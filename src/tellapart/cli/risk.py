@@ -30,7 +30,7 @@ from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
-from tellapart.risk.catalogue import SENSELESS, Reading, essential
+from tellapart.risk.catalogue import SENSELESS, Reading, essential, in_words
 from tellapart.risk.sentences import rare_outputs
 
 Mechanism = Annotated[
@@ -91,6 +91,7 @@ def risk(
         readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
         fpr = asked_of["fpr"]
         sentences = measures.words(curve, prior=prior, out_of=people, fpr=fpr).splitlines()
+        bounds = in_words(readings)
         attack = attacked(subject, deltas.first)
         about = {"prior": prior, "delta": deltas.every, **asked_of}
         reached = [] if attack is None else measures.summary(attack, **about)
@@ -115,7 +116,8 @@ def risk(
         terminal.readings(console, shown, meanings=verbose)
         console.print()
         certain = rare_outputs(curve, prior=prior)
-        for sentence in sentences if verbose else (*sentences[:3], *filter(None, [certain])):
+        short = [*sentences[:3], *filter(None, [certain])]
+        for sentence in (*(sentences if verbose else short), *bounds):
             terminal.line(console, sentence)
         if not verbose:
             terminal.hint(console, "--verbose: every risk, and what each means")
@@ -132,7 +134,7 @@ def risk(
         **deltas.data(),
         "readings": [reading_record(reading) for reading in readings],
         **({"attack": [reading_record(reading) for reading in reached]} if reached else {}),
-        "words": sentences,
+        "words": [*sentences, *bounds],
     }
     output.give(data, text, picture)
 

@@ -166,6 +166,19 @@ class ThresholdCurve(TradeoffCurve):
             epsilon[asked] = np.where(hit | (t > self._least_stride()), np.maximum(t, 0.0), 0.0)
         return epsilon.reshape(np.shape(delta))
 
+    def threshold_of_guess(self, values: int) -> Array:
+        """Where FNR = (values − 1)·FPR, or nearly: there as many disjoint guesses exhaust a law.
+
+        For two values and a curve that is its own mirror that is at 0, else beyond it.
+        """
+
+        def off(tails: Tails, t: Array, _: NDArray[np.intp]) -> tuple[Array, Array]:
+            away = np.log(values - 1) + np.log(tails.fpr) - np.log(tails.fnr)
+            return away, -tails.density * (1 / tails.fpr + np.exp(t) / tails.fnr)
+
+        t, _, _ = self._newton(off, np.zeros(1), self._smallest_loss(), self._largest_loss())
+        return t
+
     def _newton(
         self, off: Off, t: Array, least: float, most: float
     ) -> tuple[Array, Array, NDArray[np.bool_]]:

@@ -14,6 +14,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.reconstruction_counts import ReconstructionEvidence
 from tellapart.audit.scores import Scores
 from tellapart.audit.summary import AuditResult, AuditSummary, summarise
 from tellapart.audit.verdict import Verdict, describe
@@ -26,7 +27,7 @@ from tellapart.report import checklist, curve_points
 from tellapart.report.checklist import Known
 from tellapart.report.meaning import ClaimReading, ReportOptions, promised, read_claim, unit_words
 from tellapart.report.model import Input, Made, Report, Traced
-from tellapart.risk.catalogue import FPR, PRIOR
+from tellapart.risk.catalogue import BASELINE, FPR, PRIOR
 
 NO_EVIDENCE = "a claim, with no evidence for or against it"
 _TEST_IT = (
@@ -59,6 +60,7 @@ def of(
     seed: int | None = None,
     command: str = "",
     brief: bool = False,
+    **others: float,
 ) -> Report:
     """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
@@ -70,7 +72,8 @@ def of(
     default large enough for counts.
     ``answers`` are a person's, by the keys of ``QUESTIONS``. What else is given is reported, too:
     the scores a verdict was made from, their files, the seed and the command line. ``brief``
-    leaves out all that a verdict does not need: some of it takes long to compute.
+    leaves out all that a verdict does not need: some of it takes long to compute. ``others`` are
+    what further measures ask for, as `risk.summary` takes them: ``baseline`` for reconstruction.
 
     >>> import tellapart as ta
     >>> from tellapart import report
@@ -79,7 +82,8 @@ def of(
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)
-    options = ReportOptions(prior, fpr, _several(delta), out_of).checked()
+    others = {**_baseline(found), **others}
+    options = ReportOptions(prior, fpr, _several(delta), out_of, others).checked()
     filed = _Filed(unit.strip(), checklist.checked(answers or {}), options)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, _versions())
@@ -113,6 +117,14 @@ def summary_of(
     claim = result.claim if isinstance(result, Verdict) else None
     filed = _Filed(unit.strip(), answers or {}, ReportOptions())
     return summary.adding(*unit_words(filed.unit, _neighbours(claim, filed)))
+
+
+def _baseline(found: object) -> dict[str, float]:
+    """Of counts of targets, their baseline: reconstruction is read there, too."""
+    evidence = found.evidence if isinstance(found, Verdict) else None
+    if not isinstance(evidence, ReconstructionEvidence) or not 0 < evidence.baseline_upper < 1:
+        return {}
+    return {BASELINE.key: evidence.baseline_upper}
 
 
 def _several(delta: float | Sequence[float] | None) -> tuple[float, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tellapart import _checks, risk
@@ -26,7 +27,7 @@ from tellapart.mechanisms.subject import (
 )
 from tellapart.report.curve_points import ERRS, RATES
 from tellapart.report.model import Budget, Meaning, Risk
-from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, in_words
 
 # The δ at which ε is reported besides the one asked for, where it is finite.
 _DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
@@ -79,13 +80,15 @@ def unit_words(unit: str, neighbours: str | None) -> tuple[str, ...]:
 class ReportOptions:
     """What a reader wants to know of a claim: at which prior, FPR and δ, of how many people.
 
-    The first of ``deltas`` is that of every ε; at the others ε is reported besides.
+    The first of ``deltas`` is that of every ε; at the others ε is reported besides. ``attacker``
+    has what further measures ask for, such as a baseline.
     """
 
     prior: float = PRIOR.default
     fpr: float = FPR.default
     deltas: tuple[float, ...] = ()
     out_of: int | None = None
+    attacker: Mapping[str, float] = field(default_factory=dict)
 
     def checked(self) -> ReportOptions:
         """The same, refused where it makes no sense."""
@@ -94,6 +97,7 @@ class ReportOptions:
             _checks.inside_unit(fpr=self.fpr),
             tuple(_checks.probability(delta=delta) for delta in self.deltas),
             None if self.out_of is None else _checks.whole(1, out_of=self.out_of),
+            self.attacker,
         )
 
     def delta_of(self, curve: TradeoffCurve) -> float:
@@ -152,7 +156,9 @@ def _meaning(
     subject: Subject, curve: TradeoffCurve, options: ReportOptions, delta: float
 ) -> Meaning:
     curve.tpr(RATES)  # refuses here rather than halfway through a picture
-    readings = risk.summary(curve, prior=options.prior, fpr=options.fpr, delta=delta)
+    readings = risk.summary(
+        curve, prior=options.prior, fpr=options.fpr, delta=delta, **options.attacker
+    )
     words = risk.words(curve, prior=options.prior, out_of=options.out_of, fpr=options.fpr)
     return Meaning(
         mechanism=None if promised(subject) else repr(subject),
@@ -164,7 +170,7 @@ def _meaning(
         delta=delta,
         budgets=_budgets(curve, delta, options),
         risks=tuple(_beside_baseline(each) for each in readings if each.key != "epsilon"),
-        words=tuple(words.splitlines()),
+        words=(*words.splitlines(), *in_words(readings)),
         assumptions=_assumptions(subject),
     )
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -40,7 +41,8 @@ from tellapart._numeric.text import short, to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.errors import Unsupported
+from tellapart.curve.loss_tails import ThresholdCurve
+from tellapart.errors import NotCertified, Unsupported
 from tellapart.neighbours import Neighbours, Order
 
 # A baseline is rounded up by so much, relatively; by so much at most; with so many cells at most.
@@ -240,7 +242,7 @@ def _among(curve: TradeoffCurve, k: int) -> float:
     with np.errstate(all="ignore"):
         if curve._delta_at_infinity() == 1:
             return 1.0
-        lines = _tangents(curve, excess)
+        lines = _tangents(curve, excess, k)
         grown, others = np.exp(-np.abs(lines)), (k - 1) * np.exp(np.minimum(-lines, 0.0))
         own = np.where(lines > 0, 1.0, grown)
         bounds = (own + others * curve._delta(lines)) / (own + others)
@@ -251,8 +253,11 @@ def _among(curve: TradeoffCurve, k: int) -> float:
         return min(float(_up(np.maximum(chance, blind), blind, curve)), 1.0)
 
 
-def _tangents(curve: TradeoffCurve, excess: solve.Falling) -> Array:
+def _tangents(curve: TradeoffCurve, excess: solve.Falling, k: int) -> Array:
     """Slopes, in logs, of which one is tangent where the excess changes its sign, or nearly."""
+    if isinstance(curve, ThresholdCurve):
+        with suppress(NotCertified):
+            return curve.threshold_of_guess(k)
     if isinstance(curve, AtomicCurve):
         return curve.losses[np.isfinite(curve.losses)] if np.isfinite(curve.losses).any() else _FLAT
     top = np.full(1, curve._largest_loss())

@@ -215,7 +215,8 @@ class Measure:
 
     def reading(self, curve: TradeoffCurve, **arguments: float) -> Reading:
         """The measure of one curve beside its baseline, and on which side the truth lies."""
-        value = float(self.function(curve, **self.called_with(arguments)))
+        result = self.function(curve, **self.called_with(arguments))
+        value = float(result)
         meaning = (
             self.meaning if isinstance(self.meaning, str) else self.meaning(value, **arguments)
         )
@@ -223,7 +224,8 @@ class Measure:
         exact = curve.bound is Bound.EXACT and not self.bound_only
         relation = "=" if exact else "≤" if up else "≥"
         name, baseline = self.named(**arguments), self.baseline(**arguments)
-        return Reading(self.key, name, value, relation, meaning, baseline)
+        sentence = getattr(result, "sentence", "")
+        return Reading(self.key, name, value, relation, meaning, baseline, sentence)
 
 
 @lru_cache(maxsize=1024)  # a summary asks for the same ones again and again
@@ -497,6 +499,7 @@ class Reading(NamedTuple):
     relation: str
     meaning: str
     baseline: float = 0.0
+    sentence: str = ""  # what it says to those who decide, where it has one of its own
 
     @property
     def shown(self) -> str:
@@ -530,6 +533,11 @@ class Reading(NamedTuple):
     def __str__(self) -> str:
         blind = f" (baseline {self._blind})" if self.baseline else ""
         return f"{self.name} {self.shown}{blind}"
+
+
+def in_words(readings: Sequence[Reading]) -> tuple[str, ...]:
+    """What readings say to those who decide, where they have a sentence of their own."""
+    return tuple(dict.fromkeys(reading.sentence for reading in readings if reading.sentence))
 
 
 def essential(readings: Sequence[Reading], asked: Mapping[str, float]) -> tuple[Reading, ...]:

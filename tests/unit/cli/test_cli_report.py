@@ -1,5 +1,6 @@
 """The report command as someone types it: a page and its data, refusals, what is still open."""
 
+import html
 import json
 import re
 
@@ -105,8 +106,8 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     _, out, _ = run("report --help")
     examples = re.findall(r"^ +tellapart (report [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
-    assert len(examples) == 4
-    assert [run(one)[::2] for one in examples] == [(0, "")] * 4
+    assert len(examples) == 5
+    assert [run(one)[::2] for one in examples] == [(0, "")] * 5
 
 
 @pytest.mark.parametrize(
@@ -125,3 +126,20 @@ def test_a_report_has_the_name_that_people_use(run, folder, line):
     assert "Gaussian(sigma=2.0)" in written
     assert '<p class="warning">WARNING' in written
     assert "(side:" not in written
+
+
+def test_bounds_on_guesses_are_read_where_they_are_asked_about(run, parsed, folder):
+    asked = "--baseline 0.01 --predicate-weight 1e-6 --people 1000"
+    found = parsed(f"report laplace page.html --epsilon 1 {asked}")["meaning"]
+    risks = {row["what"]: row["value"] for row in found["risks"]}
+    assert risks["reconstruction, baseline 0.01"] == pytest.approx(0.0271828, abs=1e-6)
+    assert risks["singling out, weight 1e-06, of 1000 people"] == pytest.approx(
+        0.00271828, abs=1e-7
+    )
+    said = [sentence for sentence in found["words"] if sentence.startswith("Whoever could guess")]
+    assert len(said) == 1  # that of reconstruction is that of an attribute
+    assert said[0] in html.unescape((folder / "page.html").read_text(encoding="utf-8"))
+    assert "Among 1,000 people, a description" in " ".join(found["words"])
+    code, _, err = run("report laplace page.html --epsilon 1 --people 1000")
+    assert code == 2
+    assert "--people must come with --predicate-weight" in err

@@ -199,3 +199,18 @@ def test_limits_on_advantage_and_epsilon_are_lines_that_the_curve_keeps_beneath(
     for bound in bounds:
         assert bound.x == curve.x
         assert np.all(np.array(curve.y) <= np.array(bound.y) + 1e-12)
+
+
+def test_bounds_on_guesses_are_limits_and_said_in_words():
+    state = choose.ChooseState(
+        on_max_advantage=False, on_max_reconstruction=True, on_max_singling_out=True
+    )
+    answer = choose._answer(state)
+    assert "reconstruction(baseline=0.01) ≤ 0.02" in " ".join(answer.sentences)
+    (said,) = [part for part in answer.parts if part.title == "In words"]
+    assert said.sentences[0].startswith("Whoever could guess this about a person with chance 0.01")
+    assert said.sentences[1].startswith("Among 1,000 people, a description that fits one person")
+    assert "--baseline 0.01" in answer.command
+    assert "--predicate-weight 1e-06 --people 1000.0" in answer.command
+    plain = choose._answer(choose.ChooseState())
+    assert "In words" not in [part.title for part in plain.parts]

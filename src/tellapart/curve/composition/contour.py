@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -159,6 +160,9 @@ _FURTHEST = 1e300
 # What is usually asked: every question with numbers above these has an exact answer.
 _LEAST_DELTA, _LEAST_FPR = 1e-20, 1e-12
 _PROBES = 7
+# Tilts beyond 1, in units of 1/deviation, whose moments bound δ; and room for their rounding.
+_BEYOND = np.geomspace(0.1, 30, 40)
+_ROUNDING = 1e-6
 # Convolutions of subsampled Gaussian steps with less noise than this may refuse.
 _STEEPEST = 8.0
 
@@ -246,6 +250,28 @@ class ComposedCurve(ThresholdCurve):
         )
         t = np.linspace(0.0, furthest, _PROBES)
         contour.tails(t[(t >= least) & (t < largest)])
+
+    def delta_by_moments(self, t: Array) -> Array:
+        """No less than δ(t), by real moments alone: no line is drawn for it.
+
+        (x − 1)⁺ ≤ x^c·(c − 1)^(c − 1)/c^c for x = e^(loss − t) and any c > 1 (Canonne, Kamath and
+        Steinke 2020), so that δ(t) ≤ M(c)·e^(−(c − 1)t)·(c − 1)^(c − 1)/c^c.
+        """
+        tilts, logs = self._moments_beyond_one
+        with np.errstate(all="ignore"):
+            least = np.min(logs - np.multiply.outer(t, tilts - 1), axis=-1)
+            return np.asarray(np.exp(least) * (1 + _ROUNDING))
+
+    @cached_property
+    def _moments_beyond_one(self) -> tuple[Array, Array]:
+        """Some c > 1, and the logarithms of M(c)·(c − 1)^(c − 1)/c^c."""
+        with np.errstate(all="ignore"):
+            deviation = math.sqrt(float(self._total.cumulants(np.array([0.5]))[2][0]))
+            c = 1 + _BEYOND / deviation
+            logs = self._total.cumulants(c)[0] + (c - 1) * np.log(c - 1) - c * np.log(c)
+        known = np.isfinite(logs)
+        # Where none is finite nothing is bounded: one that is infinite stands for all.
+        return (c[known], logs[known]) if known.any() else (np.ones(1), np.full(1, np.inf))
 
     @cached_property
     def _beneath(self) -> TradeoffCurve:
@@ -335,9 +361,12 @@ class EitherOrder(ThresholdCurve):
     def _tails(self, t: Array) -> Tails:
         """At each slope the order with the larger profile; below 0 all is seen in the mirror."""
         size = np.abs(t)
-        orders = (self.present, self.present.mirrored())
-        both = [np.stack(order._tails(size)) for order in orders]
-        fpr, tpr, fnr, tnr, delta, density = np.where(both[0][4] >= both[1][4], *both)
+        tails = np.stack(self.present._tails(size))
+        may = self._mirror_may_exceed(size, tails[4])
+        if may.any():
+            mirror = np.stack(self.present.mirrored()._tails(size[may]))
+            tails[:, may] = np.where(tails[4, may] >= mirror[4], tails[:, may], mirror)
+        fpr, tpr, fnr, tnr, delta, density = tails
         back = t < 0
         with np.errstate(over="ignore", invalid="ignore"):
             lifted = np.where(density > 0, density * np.exp(size), 0.0)
@@ -372,16 +401,26 @@ class EitherOrder(ThresholdCurve):
 
     def _by_present(self, fpr: Array, off: Off) -> tuple[Array, NDArray[np.bool_]]:
         """By the order that usually leaks more, and where it does not."""
-        present, mirror = self.present, self.present.mirrored()
+        present = self.present
         guess, top = present._guess_fpr(np.minimum(fpr, 1 - fpr)), self._largest_loss()
         t, tails, _ = present._newton(off, guess, 0.0, top)
-        return tails, mirror._tails(t).delta > tails[4] * (1 + 1e-12)
+        return tails, self._mirror_exceeds(t, tails[4] * (1 + 1e-12))
+
+    def _mirror_may_exceed(self, t: Array, delta: Array) -> NDArray[np.bool_]:
+        """Where moments alone leave it open whether the mirror has a larger δ."""
+        return np.asarray(~(self.present.mirrored().delta_by_moments(t) <= delta))
+
+    def _mirror_exceeds(self, t: Array, delta: Array) -> NDArray[np.bool_]:
+        exceeds = self._mirror_may_exceed(t, delta)
+        if exceeds.any():
+            exceeds[exceeds] = self.present.mirrored()._tails(t[exceeds]).delta > delta[exceeds]
+        return exceeds
 
     def _exact_epsilon(self, delta: Array) -> Array:
         """That of one order, unless the other has a larger δ there."""
         present, mirror = self.present, self.present.mirrored()
         epsilon = np.asarray(present._exact_epsilon(delta))
-        beaten = np.flatnonzero(np.ravel(mirror._tails(epsilon).delta > delta))
+        beaten = np.flatnonzero(np.ravel(self._mirror_exceeds(epsilon, np.asarray(delta))))
         if beaten.size:
             epsilon.ravel()[beaten] = mirror._exact_epsilon(np.ravel(delta)[beaten])
         return epsilon

@@ -136,14 +136,6 @@ class MixtureLoss(LossLaw):
         top = terms.real.max(axis=-1)
         return np.asarray(np.log(np.exp(terms - top[..., None]).sum(axis=-1)) + top)
 
-    def _span(self, c: Array) -> tuple[float, float]:
-        """Where the tilted law e^(c·loss)·N(0, 1) lives, for all of these tilts."""
-        steps = len(self.weights) - 1
-        x = _mesh(-40.0, 41.0 + max(0.0, float(c.max())) * self.mu * steps, 0.25)
-        logs = np.multiply.outer(np.array([c.min(), c.max()]), self.loss_at(x)) - x * x / 2
-        alive = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - NEGLIGIBLE).any(axis=0))
-        return float(x[alive[0]]) - 0.25, float(x[alive[-1]]) + 0.25
-
     def _step(self, c: Array, frequency: float) -> float:
         """A mesh on which the trapezoidal sum is exact: it converges exponentially."""
         peak = 1 + max(0.0, -float(c.min())) * self.mu**2 / 4
@@ -187,7 +179,7 @@ class MixtureLoss(LossLaw):
         """The line x + iη, where oscillation turns into decay: any y costs about the same."""
         steps = len(self.weights) - 1
         tilts = np.array([min(c, 0.0), max(c, 1.0)])
-        low, high = self._span(tilts)
+        low, high = _span(self, *tilts.tolist())
         shift = min(1.2, math.pi / (3 * self.mu * steps))
         # Beyond this frequency the integrand on the shifted line is dead.
         fastest = 45 * max(self.mu / math.tan(shift * self.mu), 1 / shift)
@@ -208,10 +200,20 @@ def _bucket(tilt: float) -> float:
 
 
 @lru_cache(maxsize=64)
+def _span(law: MixtureLoss, least: float, most: float) -> tuple[float, float]:
+    """Where the tilted law e^(c·loss)·N(0, 1) lives, for all tilts c between two."""
+    steps = len(law.weights) - 1
+    x = _mesh(-40.0, 41.0 + max(0.0, most) * law.mu * steps, 0.25)
+    logs = np.multiply.outer(np.array([least, most]), law.loss_at(x)) - x * x / 2
+    alive = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - NEGLIGIBLE).any(axis=0))
+    return float(x[alive[0]]) - 0.25, float(x[alive[-1]]) + 0.25
+
+
+@lru_cache(maxsize=64)
 def _outputs(law: MixtureLoss, back: float, forth: float) -> tuple[Array, Array]:
     """Losses and log-masses of the outputs that matter for tilts from −back to forth."""
     tilts = np.array([-back, forth])
-    low, high = law._span(tilts)
+    low, high = _span(law, -back, forth)
     step = law._step(tilts, 0.0)
     x = _mesh(low, high + step, step)
     return law.loss_at(x), np.log(step) - _LOG_ROOT - x * x / 2

@@ -20,9 +20,9 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
 from tellapart.mechanisms.subject import curve_of
-from tellapart.risk.catalogue import DELTA, FPR, PRIOR, arguments, limited
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
 from tellapart.web import controls
-from tellapart.web.answer import Answer, Table, risks_table
+from tellapart.web.answer import Answer, Table, Words, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
@@ -354,9 +354,15 @@ def _chosen(
                 note if noisy else "",
             ),
             risks_table("Every risk", readings),
+            *_said(readings),
         ),
         python=python_of(state, family, limits, choice.certified, factors),
     )
+
+
+def _said(readings: Sequence[Reading]) -> tuple[Words, ...]:
+    said = in_words(readings)
+    return (Words("In words", said),) if said else ()
 
 
 def _parameters(around: Frontier) -> set[float]:

@@ -148,3 +148,11 @@ def test_nothing_beyond_the_baseline_shows_nothing():
     nothing = audit.reconstruction(successes=0, trials=10, baseline=0.1)
     assert (nothing.gain_lower, nothing.epsilon_lower(), nothing.mu_lower()) == (0, 0, 0)
     assert not nothing.refutes(ta.guarantee(epsilon=0))
+
+
+def test_a_report_reads_the_claim_at_the_baseline_of_the_targets():
+    filed = report.of(audit.judge(ta.guarantee(epsilon=1), SHOWN))
+    assert "reconstruction, baseline 0.1" in [row.what for row in filed.meaning.risks]
+    by_control = audit.reconstruction(successes=9, trials=10, control=(10, 10))
+    certain = report.of(audit.judge(ta.guarantee(epsilon=1), by_control))
+    assert not any("reconstruction" in row.what for row in certain.meaning.risks)
