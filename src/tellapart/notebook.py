@@ -21,6 +21,7 @@ from tellapart.audit.verdict import Verdict
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.comparison import Comparison
 from tellapart.choose.limit import FORMULAS, Limit
+from tellapart.choose.training_maps import TrainingMap
 from tellapart.curve.base import SIDES, Bound, TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
@@ -183,6 +184,26 @@ def _name(limit: Limit) -> str:
     if measure is None or not all((x.keyword or x.key) in given for x in measure.arguments):
         return limit.name
     return measure.named(**{x.key: given[x.keyword or x.key] for x in measure.arguments})
+
+
+@card.register
+def _(found: TrainingMap) -> Card:
+    first, *others = found.cells()
+    columns, rows = first[: _MOST_COLUMNS + 1], others[:_MOST_ROWS]
+    hidden = len(columns) < len(first) or len(rows) < len(others)
+    return Card(
+        "Noise multiplier of DP-SGD at equal risk",
+        (
+            tuple(Cell(text, quiet=True) for text in columns),
+            *(tuple(map(Cell, row[: len(columns)])) for row in rows),
+        ),
+        notes=(
+            f"rows: batch size; columns: epochs; {found.data_size:,} records",
+            "in brackets: noise on the mean gradient",
+            f"keeps {', '.join(map(str, found.limits))}",
+            *(("more cells: print() shows all",) if hidden else ()),
+        ),
+    )
 
 
 @card.register

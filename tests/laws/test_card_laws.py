@@ -41,6 +41,9 @@ OBJECTS = {
     "certified choice": lambda: choose.largest(
         ta.Laplace.with_epsilon, [choose.at_least(0.4, risk.bayes_error, prior=0.5)], certified=True
     ),
+    "map": lambda: choose.training_map(
+        data_size=60_000, batches=[256, 1024], epochs=[5, 15], limits=LIMITS
+    ),
     "comparison": lambda: choose.compare({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(1)}),
     "refuted": lambda: audit.judge(ta.guarantee(epsilon=0.5), EVIDENCE),
     "not refuted": lambda: audit.judge(ta.guarantee(epsilon=3), EVIDENCE),
@@ -143,7 +146,7 @@ def test_an_object_shows_a_small_card(name):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(OBJECTS) - {"choice", "certified choice", "frameworks"})
+    "name", sorted(set(OBJECTS) - {"choice", "certified choice", "frameworks", "map"})
 )
 def test_a_card_has_a_chart_that_is_read_out(name):
     page = OBJECTS[name]()._repr_html_()

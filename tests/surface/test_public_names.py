@@ -36,7 +36,7 @@ NAMES = {
     """,
     "tellapart.choose": """
         FROM_MODEL Infeasible answer_error at_least at_most by_cost compare error_at_most feasible
-        frontier largest least noise noise_table utility_at_least
+        frontier largest least noise noise_table training_map utility_at_least
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
@@ -85,7 +85,7 @@ NAMES = {
     "tellapart.accountants.opacus": "CurveAccountant accountant",
     "tellapart.plot": """
         audit compare deployments f_score frontier leakage noise panels people precision_recall
-        profile region_point regions roc save standings style styled tradeoff
+        profile region_point regions roc save standings style styled tradeoff training_map
     """,
     "tellapart.report": "QUESTIONS Report of page write",
     "tellapart.reproduce": "run table_one verdicts",

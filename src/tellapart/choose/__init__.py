@@ -3,6 +3,7 @@
 - `limit`, `named_limits`: how much of a risk is accepted, by its function or by its name;
 - `calibrate`, `search`: the least noise or the largest ε that keeps all limits;
 - `utility`: how far off a noisy answer is, limits on that, and whether they clash with risks;
+- `training_maps`: the noise of DP-SGD for many batch sizes and epochs at equal risk;
 - `frontiers`: what each parameter costs; `comparison`: who leaks more, and by how much;
 - `noise_choice`, `noise_tables`: noise for correlated records, and methods side by side.
 """
@@ -16,6 +17,7 @@ from tellapart.choose.frontiers import frontier
 from tellapart.choose.limit import FROM_MODEL, at_least, at_most, by_cost
 from tellapart.choose.noise_choice import noise
 from tellapart.choose.noise_tables import noise_table
+from tellapart.choose.training_maps import training_map
 from tellapart.choose.utility import answer_error, error_at_most, feasible, utility_at_least
 from tellapart.errors import Infeasible
 
@@ -34,6 +36,7 @@ __all__ = [
     "least",
     "noise",
     "noise_table",
+    "training_map",
     "utility_at_least",
 ]
 

@@ -181,7 +181,7 @@ def _choose(
     family: Family, limits: Sequence[Limit], grows_private: bool, whole: bool, certified: bool
 ) -> Choice:
     limits = _checked(family, limits)
-    _refuse_infeasible(limits)
+    refuse_infeasible(limits)
     search = ParameterSearch(family, limits, grows_private)
     parameter, beyond = whole_number(search) if whole else real(search)
     search.refuse_wavering()
@@ -213,7 +213,8 @@ def _checked(family: Family, limits: Sequence[Limit]) -> list[Limit]:
     return checked_limits(limits)
 
 
-def _refuse_infeasible(limits: list[Limit]) -> None:
+def refuse_infeasible(limits: list[Limit]) -> None:
+    """Refuse limits that no noise keeps, as they lie below their own baseline."""
     perfect = nothing()
     for limit in limits:
         if limit.excess(perfect) > 0:

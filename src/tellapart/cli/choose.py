@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Group, Parameter
 from rich.console import Console
@@ -26,9 +26,10 @@ from tellapart.choose.named_limits import (
     limit_cells,
     unbound,
 )
+from tellapart.choose.training_maps import training_map
 from tellapart.choose.utility import noise_error
 from tellapart.cli import terminal
-from tellapart.cli.deltas import AtDelta, asked_family
+from tellapart.cli.deltas import AtDelta, asked_family, deltas_at
 from tellapart.cli.options import (
     Attacker,
     Knowledge,
@@ -43,7 +44,8 @@ from tellapart.cli.options import (
 from tellapart.cli.risk import Mechanism, attack_words, reading_record
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified
-from tellapart.mechanisms.catalogue import NamedFamily
+from tellapart.mechanisms.base import Sampling
+from tellapart.mechanisms.catalogue import WORD_PARAMETERS, NamedFamily, labelled, terms
 from tellapart.mechanisms.subject import (
     Subject,
     attacked,
@@ -51,6 +53,7 @@ from tellapart.mechanisms.subject import (
     sampling_assumption,
     scope,
 )
+from tellapart.mechanisms.training import dp_sgd
 from tellapart.risk.catalogue import FPR, PRIOR, limited
 from tellapart.risk.sentences import rare_outputs
 
@@ -71,6 +74,21 @@ else:
         ),
     )
 _NO_LIMITS = Limits()
+_MAP = Group("Map of DP-SGD: both of them, in place of --batch-size and --epochs", sort_key=1)
+
+
+@Parameter(name="*", group=_MAP)
+@dataclass(frozen=True)
+class Map:
+    """Batch sizes and epochs to be tried in every combination."""
+
+    map_batch_size: Annotated[
+        str | None, Parameter(help="Expected batch sizes, such as 64,256,1024.")
+    ] = None
+    map_epochs: Annotated[str | None, Parameter(help="Numbers of epochs, such as 5,15,60.")] = None
+
+
+_NO_MAP = Map()
 
 
 def choose(
@@ -83,6 +101,7 @@ def choose(
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
     verbose: Verbose = False,
+    map_: Map = _NO_MAP,
     parameter: Annotated[
         str | None,
         Parameter(
@@ -111,9 +130,19 @@ def choose(
             --sampling-rate 0.01 --max-advantage 0.1
         tellapart choose dpsgd --noise-multiplier 1 \
             --sampling-rate 0.01 --max-epsilon 2
+        tellapart choose dpsgd --data-size 60000 \
+            --map-batch-size 64,256,1024 --map-epochs 5,15,60 \
+            --max-advantage 0.1
     """
     given = values.given()
     bounds = limits.given()
+    if map_ != _NO_MAP:
+        about = {"prior": knowledge.prior_inside(), **attacker.given()}
+        refuse_half_asked(attacker.given(), bounds)
+        delta = deltas_at(given.pop("delta", None), at_delta, None).first
+        asked = accepted(bounds, {**about, "delta": delta}, option_of)
+        _map(mechanism, map_, given, _some(asked), output)
+        return
     if "max_epsilon" in bounds and "delta" not in given and len(at_delta) > 1:
         rule = "come with --delta where --at-delta is given more than once"
         refuse("--max-epsilon", rule, bounds["max_epsilon"])
@@ -122,8 +151,7 @@ def choose(
     about = {"prior": prior, **attacker.given()}
     refuse_half_asked(attacker.given(), bounds)
     asked = accepted(bounds, {**about, "delta": deltas.first}, option_of)
-    if not asked:
-        raise InvalidArgument("at least one limit must be given, such as --max-advantage 0.1")
+    _some(asked)
     with terminal.working(f"choosing {family.parameter}"):
         choice, doubt = chosen(family, asked)
     if unbound(choice):
@@ -203,6 +231,84 @@ def choose(
         ],
     }
     output.give(data, text, picture)
+
+
+def _some(limits: list[Limit]) -> list[Limit]:
+    if not limits:
+        raise InvalidArgument("at least one limit must be given, such as --max-advantage 0.1")
+    return limits
+
+
+def _map(
+    mechanism: str, asked: Map, given: dict[str, Any], limits: list[Limit], output: Output
+) -> None:
+    """The noise multiplier for each batch size and number of epochs."""
+    term, *more = terms(mechanism)
+    known = {**term.values, **given}
+    if term.name != "dpsgd" or more or not set(known) <= {"data_size", "scheme"}:
+        rule = "come with dpsgd and --data-size, and with no other parameter of it"
+        typed = asked.map_batch_size or asked.map_epochs
+        refuse("--map-batch-size and --map-epochs", rule, f"{labelled(mechanism, given)}, {typed}")
+    if asked.map_batch_size is None or asked.map_epochs is None or "data_size" not in known:
+        raise InvalidArgument(
+            "a map must have --map-batch-size, --map-epochs and --data-size, such as "
+            "--map-batch-size 64,256 --map-epochs 5,15 --data-size 60000"
+        )
+    words = WORD_PARAMETERS["scheme"]
+    scheme = cast(Sampling, words.words[known.get("scheme", words.usual)][0])
+    with terminal.working("choosing the noise multiplier of each cell"):
+        noise = training_map(
+            data_size=known["data_size"],
+            batches=_numbers("--map-batch-size", asked.map_batch_size),
+            epochs=_numbers("--map-epochs", asked.map_epochs),
+            limits=limits,
+            scheme=scheme,
+        )
+    step = dp_sgd(1.0, sampling_rate=0.5, steps=2, scheme=scheme)
+
+    def text(console: Console) -> None:
+        rest = f"for dpsgd:data_size={noise.data_size}, by batch size and epochs"
+        terminal.title(console, "noise_multiplier", rest)
+        terminal.line(console, f"Keeps {', '.join(map(str, limits))}.")
+        terminal.line(console, "Rounded conservatively: up, by at most 0.1 %.")
+        terminal.line(console, "In brackets: noise on the mean gradient, in clipping norms.")
+        terminal.line(console, sampling_assumption(step))
+        console.print()
+        head, *rows = noise.cells()
+        terminal.table(console, [("batch", *head[1:]), *rows])
+
+    def picture() -> Any:
+        from tellapart import plot
+
+        return plot.training_map(noise)
+
+    cells = [
+        {
+            "batch_size": batch,
+            "epochs": epochs,
+            "noise_multiplier": multiplier,
+            "gradient_noise": off,
+            "binding": None if binding is None else str(binding),
+        }
+        for batch, *columns in zip(
+            noise.batches, noise.noise_multipliers, noise.gradient_noise, noise.binding, strict=True
+        )
+        for epochs, multiplier, off, binding in zip(noise.epochs, *columns, strict=True)
+    ]
+    data = {
+        "mechanism": "dpsgd",
+        "data_size": noise.data_size,
+        "limits": [str(limit) for limit in limits],
+        "cells": cells,
+    }
+    output.give(data, text, picture)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return refuse(option, "be numbers with commas between them, such as 64,256", text)
 
 
 def _fewer_flagged(

@@ -18,7 +18,7 @@ except ImportError as missing:
     raise Unsupported("pictures need: pip install 'tellapart[plot]'") from missing
 
 from tellapart.plot.audits import audit
-from tellapart.plot.calibration import f_score, frontier
+from tellapart.plot.calibration import f_score, frontier, training_map
 from tellapart.plot.correlated import leakage, noise, standings
 from tellapart.plot.curves import compare, precision_recall, roc, tradeoff
 from tellapart.plot.icon_array import people
@@ -47,4 +47,5 @@ __all__ = [
     "style",
     "styled",
     "tradeoff",
+    "training_map",
 ]

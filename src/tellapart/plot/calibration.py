@@ -1,4 +1,4 @@
-"""Plots for calibration: the best F-score against ε, and the privacy-utility frontier."""
+"""Plots for calibration: F-score against ε, the privacy-utility frontier, maps of DP-SGD noise."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import ArrayLike
@@ -21,13 +22,14 @@ from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.choose.frontiers import Frontier, FrontierRow
 from tellapart.choose.limit import Limit
+from tellapart.choose.training_maps import TrainingMap, shown_multiplier, shown_noise
 from tellapart.curve.algebra import joint_bound
 from tellapart.mechanisms.catalogue import PARAMETERS
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.curves import above
 from tellapart.plot.numbers import written
 from tellapart.plot.sheet import WORDS, CurveLine, LegendEntry, draw, guess, sheet
-from tellapart.plot.styling import CHOSEN, GREY, LIMIT, SAFE, pen, styled
+from tellapart.plot.styling import BLACK, CHOSEN, GREY, LIMIT, SAFE, pen, styled
 
 Families = Mapping[str, Callable[[float], Subject]]
 
@@ -318,3 +320,95 @@ def _on_top(
     for index, label in zip(shown, labels, strict=True):
         label.set(parse_math=False, fontweight="bold" if index == mark else "normal")
     top.spines["top"].set_visible(False)
+
+
+# Cells this many in a row or column have room for their numbers; axes of more have so many ticks.
+_ROOM, _TICKS, _LEVELS = 8, 6, 6
+# Light enough that black words can be read on every cell.
+_TONES = LinearSegmentedColormap.from_list("noise", ["#ffffff", "#9cc4e0"])
+
+
+@styled
+def training_map(
+    found: TrainingMap,
+    *,
+    chosen: tuple[float, float] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """Equal risk in many ways: the noise multiplier for each batch size and number of epochs.
+
+    In small, and by the shade, the noise on the mean gradient. ``chosen`` is a batch size and
+    a number of epochs, to be marked.
+
+    >>> from tellapart import choose, risk
+    >>> limits = [choose.at_most(0.1, risk.advantage)]
+    >>> noise = choose.training_map(
+    ...     data_size=60_000, batches=[256, 1024], epochs=[5, 15], limits=limits
+    ... )
+    >>> figure = training_map(noise, chosen=(256, 15))
+    """
+    if not isinstance(found, TrainingMap):
+        _checks.refuse("found", "be what choose.training_map(...) returns", found)
+    page = sheet(axes)
+    shades = np.array([[math.nan if x is None else x for x in row] for row in found.gradient_noise])
+    with np.errstate(divide="ignore"):
+        logs = np.where(shades > 0, np.log(shades), math.nan)
+    page.axes.grid(False)
+    page.axes.pcolormesh(logs, cmap=_TONES, edgecolors="white", linewidth=1)
+    page.axes.invert_yaxis()
+    page.axes.set(xlabel="epochs", ylabel="batch size")
+    if max(shades.shape) <= _ROOM:
+        _numbers_in_cells(page.axes, found)
+        means = LegendEntry(
+            Line2D([], [], ls="none"), "noise multiplier; in small, noise on the mean gradient"
+        )
+    else:
+        means = LegendEntry(_equal_multipliers(page.axes, found), "equal noise multipliers")
+    for axis, values in ((page.axes.xaxis, found.epochs), (page.axes.yaxis, found.batches)):
+        step = -(-len(values) // _TICKS) if len(values) > _ROOM else 1
+        axis.set_ticks(np.arange(len(values))[::step] + 0.5)
+        axis.set_ticklabels([f"{value:,g}" for value in values[::step]])
+        axis.set_tick_params(length=0)
+    shade = Patch(facecolor=_TONES(0.9), edgecolor=GREY, lw=0.5)
+    entries = [
+        means,
+        LegendEntry(shade, "darker: more noise on the mean gradient"),
+        *(LegendEntry(Line2D([], [], ls="none"), f"keeps {limit}") for limit in found.limits),
+    ]
+    if chosen is not None:
+        entries.append(LegendEntry(_boxed(page.axes, found, chosen), "chosen"))
+    return page.finished(entries, shape=0.75)
+
+
+def _numbers_in_cells(axes: Axes, found: TrainingMap) -> None:
+    rows = zip(found.noise_multipliers, found.gradient_noise, strict=True)
+    for i, (multipliers, noises) in enumerate(rows):
+        for j, (multiplier, noise) in enumerate(zip(multipliers, noises, strict=True)):
+            if multiplier is None or noise is None:
+                axes.text(j + 0.5, i + 0.5, "–", ha="center", va="center")
+                continue
+            words = shown_multiplier(multiplier)
+            axes.text(j + 0.5, i + 0.42, words, ha="center", va="center", weight="bold")
+            small = shown_noise(noise)
+            axes.text(j + 0.5, i + 0.74, small, ha="center", va="center", size=7.5, color="#444444")
+
+
+def _equal_multipliers(axes: Axes, found: TrainingMap) -> Line2D:
+    """Lines along which the noise multiplier is the same, as cells have no room for it."""
+    multipliers = np.array([[x or math.nan for x in row] for row in found.noise_multipliers])
+    places = (np.arange(size) + 0.5 for size in multipliers.shape[::-1])
+    if min(multipliers.shape) > 1 and not np.isnan(multipliers).all():
+        low, high = np.nanmin(multipliers), np.nanmax(multipliers)
+        levels = [float(f"{x:.2g}") for x in np.geomspace(low, high, _LEVELS + 2)[1:-1]]
+        lines = axes.contour(*places, multipliers, sorted(set(levels)), colors=BLACK, linewidths=1)
+        axes.clabel(lines, fmt=lambda level: f"{level:g}", fontsize=8)
+    return Line2D([], [], color=BLACK, lw=1)
+
+
+def _boxed(axes: Axes, found: TrainingMap, chosen: tuple[float, float]) -> Patch:
+    batch, epochs = chosen
+    found.at(batch, epochs)  # refused unless it is on the map
+    corner = found.epochs.index(epochs), found.batches.index(batch)
+    box = Rectangle(corner, 1, 1, fill=False, edgecolor=BLACK, lw=2, zorder=4)
+    axes.add_patch(box)
+    return Patch(fill=False, edgecolor=BLACK, lw=2)

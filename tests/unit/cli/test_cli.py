@@ -86,6 +86,57 @@ def test_choosing_noise_rounds_up_and_several_limits_name_the_one_that_binds(par
     assert (middle["value"], middle["deviation"]) == (found["value"], found["value"])
 
 
+def test_a_map_has_the_noise_of_each_batch_size_and_number_of_epochs(run, parsed):
+    asked = ("choose", "dpsgd", "--data-size", "60000", "--max-advantage", "0.1")
+    lists = ("--map-batch-size", "256,1024", "--map-epochs", "5,15")
+    cells = parsed(*asked, *lists)["cells"]
+    assert [(cell["batch_size"], cell["epochs"]) for cell in cells] == [
+        (256, 5),
+        (256, 15),
+        (1024, 5),
+        (1024, 15),
+    ]
+    for cell in cells:
+        training = {key: cell[key] for key in ("batch_size", "epochs", "noise_multiplier")}
+        curve = ta.dp_sgd(**training, data_size=60_000).curve()
+        assert 0.0998 < risk.advantage(curve) <= 0.1
+        assert cell["gradient_noise"] == cell["noise_multiplier"] / cell["batch_size"]
+        assert cell["binding"] == "advantage ≤ 0.1"
+    _, out, _ = run(*asked, *lists)
+    assert out.startswith("noise_multiplier  for dpsgd:data_size=60000, by batch size and epochs\n")
+    assert re.search(r"^  256 +0\.8425 \(0\.0033\) +1\.204 \(0\.0048\)$", out, re.M)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("dpsgd --data-size 600 --map-batch-size 6,x --map-epochs 5", "--map-batch-size must be n"),
+        ("dpsgd --data-size 600 --map-batch-size 64", "a map must have --map-batch-size, --map-ep"),
+        ("dpsgd --map-batch-size 64 --map-epochs 5", "a map must have --map-batch-size, --map-ep"),
+        (
+            "gaussian --map-batch-size 64 --map-epochs 5",
+            "--map-batch-size and --map-epochs must co",
+        ),
+        (
+            "dpsgd --data-size 600 --steps 9 --map-batch-size 64 --map-epochs 5",
+            "--map-batch-size and --map-epochs must come with dpsgd and --data-size, and with no",
+        ),
+    ],
+)
+def test_a_map_of_something_else_is_refused(run, typed, said):
+    code, _, errors = run("choose", *typed.split(), "--max-advantage", "0.1")
+    assert code == 2
+    assert said in errors
+
+
+def test_the_error_of_several_releases_is_that_of_each(run, parsed):
+    _, out, _ = run("choose", "gaussian:repeated=12", "--max-advantage", "0.1")
+    assert "  Error of each of 12 releases: standard deviation 13.7835; 95 % within ±" in out
+    monthly = parsed("choose", "gaussian:repeated=12", "--max-advantage", "0.1")
+    assert monthly["error_of"] == "each of 12 releases"
+    assert monthly["frontier"][2]["deviation"] == monthly["value"]
+
+
 def test_the_number_for_any_mechanism_keeps_its_delta(parsed):
     by_epsilon = ("choose", "gaussian:delta=1e-5", "--parameter", "epsilon")
     found = parsed(*by_epsilon, "--max-advantage", "0.3")

@@ -27,6 +27,10 @@ REGION = ta.PrivacyRegion(epsilon=1)
 FRONTIER = choose.frontier(ta.Laplace.with_epsilon, [0.1, 0.5, 1, 2])
 PROMISES_MADE = choose.frontier(ta.guarantee, [0.1, 0.5, 1, 2])
 LIMITS = [choose.at_most(0.3, risk.advantage)]
+MAP = choose.training_map(data_size=60_000, batches=[64, 256], epochs=[5, 15], limits=LIMITS)
+LARGE_MAP = choose.training_map(
+    data_size=60_000, batches=[4096, 8192], epochs=range(10, 19), limits=LIMITS
+)
 
 PICTURES = {
     "tradeoff": lambda axes=None: plot.tradeoff(SUBJECTS, axes=axes),
@@ -42,6 +46,8 @@ PICTURES = {
     "frontier with limits": lambda axes=None: plot.frontier(
         FRONTIER, chosen=0.5, limits=LIMITS, axes=axes
     ),
+    "map": lambda axes=None: plot.training_map(MAP, chosen=(256, 15), axes=axes),
+    "large map": lambda axes=None: plot.training_map(LARGE_MAP, axes=axes),
     "trainings": lambda axes=None: plot.frontier(PROMISES_MADE, chosen=1, axes=axes),
     "profile": lambda axes=None: plot.profile(SUBJECTS, delta=1e-5, axes=axes),
     "people": lambda axes=None: plot.people(LAPLACE, prior=0.1, axes=axes),
@@ -319,6 +325,22 @@ def top_words(figure):
     return [one.get_text() for one in top.get_xticklabels()]
 
 
+def test_a_map_has_its_numbers_in_its_cells_and_marks_the_chosen_one():
+    axes = plot.training_map(MAP, chosen=(256, 15)).axes[0]
+    words = [text.get_text() for text in axes.texts]
+    shown = [
+        part.strip("()") for row in MAP.cells()[1:] for cell in row[1:] for part in cell.split()
+    ]
+    assert words == shown
+    (box,) = [patch for patch in axes.patches if patch.get_linewidth() == 2]
+    assert box.get_xy() == (1, 1)
+    assert not plot.training_map(LARGE_MAP).axes[0].patches
+    with pytest.raises(ta.InvalidArgument, match=r"^batch_size must be one of 64, 256, got 128$"):
+        plot.training_map(MAP, chosen=(128, 15))
+    with pytest.raises(ta.InvalidArgument, match=r"^found must be what choose\.training_map"):
+        plot.training_map(FRONTIER)
+
+
 @pytest.mark.parametrize("chosen", [0.5, 1.4086, 123.4567, 1 / 3])
 def test_the_chosen_parameter_is_marked_on_every_line_and_named_in_full(chosen):
     rows = [chosen * 2 ** (step / 4) for step in range(-16, 17)]
@@ -541,7 +563,7 @@ def test_a_picture_returns_its_figure_or_draws_into_given_axes(name):
     figure, (left, right) = plot.panels(2, height=6)
     assert PICTURES[name](right) is figure
     assert not left.lines
-    assert right.lines
+    assert right.lines or right.collections
 
 
 def test_a_part_of_a_figure_gives_the_whole():
