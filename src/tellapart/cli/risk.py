@@ -116,8 +116,8 @@ def risk(
         terminal.readings(console, shown, meanings=verbose)
         console.print()
         certain = rare_outputs(curve, prior=prior)
-        short = [*sentences[:3], *filter(None, [certain])]
-        for sentence in (*(sentences if verbose else short), *bounds):
+        first = [*sentences[:3], *filter(None, [certain])]
+        for sentence in (*(sentences if verbose else first), *bounds):
             terminal.line(console, sentence)
         if not verbose:
             terminal.hint(console, "--verbose: every risk, and what each means")
