@@ -1,5 +1,6 @@
 """Laws of decisions: what is written is read back, and the answer keeps the limits of all."""
 
+import contextlib
 import datetime
 import itertools
 import math
@@ -7,7 +8,7 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellapart import choose, decision
@@ -23,8 +24,10 @@ from tellapart.decision.record import (
     Release,
     RiskLimit,
     Utility,
+    from_data,
 )
 from tellapart.decision.toml_text import written
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.subject import curve_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
@@ -227,7 +230,7 @@ def test_its_own_value_stands_and_one_percent_less_noise_does_not(mechanism):
 
     def judged(value):
         configured = replace(record, mechanism=replace(mechanism, configured=value))
-        return configured.answer().check(TODAY)
+        return replace(answer, decision=configured).check(TODAY)
 
     assert judged(answer.value).stands is True
     less = answer.value * (0.99 if answer.family.grows_private else 1 / 0.99)
@@ -269,3 +272,47 @@ def test_a_review_is_overdue_from_the_day_after_it(today):
     check = ANSWERED.check(today)
     assert check.overdue == (today > FIRST.decided.review)
     assert check.stands == (not check.overdue)
+
+
+# -- whatever a file says -------------------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["gaussian", "sigma", "replace", "1/n", "ppv", "laplace:epsilon=1", "dpsgd"])
+    | st.dates()
+    | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+)
+
+
+def places(value, path=()):
+    """Every place in the tables of a file."""
+    yield path
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(part, (*path, key))
+
+
+@given(st.data())
+@settings(max_examples=400)
+def test_a_file_that_says_anything_is_read_or_refused(data):
+    tables = tomllib.loads(decision.template())
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, key = data.draw(st.sampled_from([path for path in places(tables) if path]))
+        place = tables
+        for step in way:
+            place = place[step]
+        if isinstance(place, dict) and data.draw(st.booleans()):
+            key = data.draw(st.text(max_size=5) | st.sampled_from(["sigma", "epsilon", "people"]))
+        place[key] = data.draw(ANYTHING)
+        if place[key] is None:
+            del place[key]
+    record = None
+    with contextlib.suppress(InvalidArgument):  # nothing else, whatever the file says
+        record = from_data(tables)
+    if record is not None:
+        assert decision.parse(decision.dumps(record)) == record

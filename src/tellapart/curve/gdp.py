@@ -64,6 +64,8 @@ class GaussianSummary:
         The largest difference of Bayes errors, `ta.gap` to the Gaussian curve (the Δ-divergence of
         Kaissis et al. 2024), rounded up: 0 where μ says all that the curve says.
         """
+        if self.source == gaussian(self.mu):
+            return 0.0
         apart = gap(self.source, gaussian(self.mu))
         return min(apart + self.source._accuracy, 1.0) if apart else 0.0
 

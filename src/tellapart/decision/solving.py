@@ -27,6 +27,7 @@ from tellapart.choose.utility import (
     noise_error,
 )
 from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.decision.record import (
     Alternative,
@@ -357,21 +358,26 @@ def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
         return True, ()
     with naming("mechanism", {}):
         curve = curve_of(family.make(value))
-    doubt = curve._accuracy if curve._accuracy > FORMULAS else 0.0
-    off = [(limit, limit.asked.excess(curve)) for limit in answer.limits]
     broken = tuple(
         f"{limit} is broken: {limit.asked.beside(limit.asked.value(curve))[0]} with "
         f"{family.parameter} = {short(value)}"
-        for limit, excess in off
-        if excess > doubt
+        for limit in answer.limits
+        if _judged([limit.asked], curve) is False
     )
     if broken:
         return False, broken
-    if all(excess <= -doubt for _, excess in off):
+    if _judged([limit.asked for limit in answer.limits], curve):
         return True, ()
     return None, (
         f"{family.parameter} = {short(value)} is too near to a limit to tell: configure more",
     )
+
+
+def _judged(limits: Sequence[Limit], curve: TradeoffCurve) -> bool | None:
+    """Whether a curve keeps the limits; None where its digits do not tell."""
+    doubt = curve._accuracy if curve._accuracy > FORMULAS else 0.0
+    worst = max(limit.excess(curve) for limit in limits)
+    return False if worst > doubt else True if worst <= -doubt else None
 
 
 def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
@@ -399,21 +405,25 @@ def faced(decision: Decision) -> NamedFamily:
 
 def _faced(decision: Decision, family: NamedFamily, value: float) -> Subject:
     size = decision.privacy.group
-    if family.name == "any" and size > 1 and not family.composed:
-        if family.parameter == "mu":
+    if family.name == "any" and not family.composed:
+        if family.parameter == "mu":  # Dong, Roth and Su 2022, Theorem 2.14
             return family.make(size * value)
         if family.parameter == "zcdp":  # Bun and Steinke 2016, Proposition 1.9
             return family.make(size * size * value)
-        about = {**family.fixed, family.parameter: value}
-        return Promise(about["epsilon"], about.get("delta", 0.0)).for_group(size).curve()
     return _for_unit(decision, family.make(value))
 
 
 def _for_unit(decision: Decision, subject: Subject) -> Subject:
     """A mechanism under the neighbouring relation of the decision, for a unit's records."""
+    size = decision.privacy.group
     if not isinstance(subject, Mechanism):
-        return subject
-    related, size = _related(subject, decision.privacy.relation), decision.privacy.group
+        if size == 1:
+            return subject
+        if isinstance(subject, GuaranteeCurve):
+            promise = Promise(subject.claimed_epsilon, subject.claimed_delta)
+            return promise.for_group(size).curve()
+        raise Unsupported(f"{subject.label} is not known for {size} records of one unit together")
+    related = _related(subject, decision.privacy.relation)
     if size > 1 and isinstance(related, LocalMechanism):
         return related.repeated(size)  # each record is answered for by itself
     return related.for_group(size)
@@ -530,7 +540,7 @@ def _around(
         with suppress(InvalidArgument, NotCertified):  # as where it has no member there
             curve = curve_of(family.make(moved))
             risks = tuple(limit.value(curve) for limit in limits)
-            kept = factor >= 1 or all(limit.excess(curve) <= 0 for limit in limits)
+            kept = factor >= 1 or _judged(limits, curve) is True
             yield Nearby(factor, moved, float(curve.epsilon(decision.delta)), risks, kept)
 
 
@@ -542,7 +552,7 @@ def _alternative(
         setting, subject = _considered(decision, limits, alternative.mechanism)
         curve = curve_of(subject)
         risks = tuple(limit.value(curve) for limit in limits)
-        kept = all(limit.excess(curve) <= 0 for limit in limits)
+        kept = _judged(limits, curve)
         epsilon = float(curve.epsilon(decision.delta))
     except TellapartError as error:
         return AlternativeAnswer(alternative, "", None, (), None, str(error))

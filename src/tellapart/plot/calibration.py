@@ -401,7 +401,7 @@ def _equal_multipliers(axes: Axes, found: TrainingMap) -> Line2D:
         low, high = np.nanmin(multipliers), np.nanmax(multipliers)
         levels = [float(f"{x:.2g}") for x in np.geomspace(low, high, _LEVELS + 2)[1:-1]]
         lines = axes.contour(*places, multipliers, sorted(set(levels)), colors=BLACK, linewidths=1)
-        axes.clabel(lines, fmt=lambda level: f"{level:g}", fontsize=8)
+        axes.clabel(lines, fmt=lambda level: short(level), fontsize=8)
     return Line2D([], [], color=BLACK, lw=1)
 
 

@@ -566,7 +566,8 @@ def summary(
 ) -> tuple[Reading, ...]:
     """Every risk beside its baseline, one reading each; ε at each ``delta`` of several.
 
-    ``others`` are what measures that were added to `MEASURES` ask for.
+    ``others`` are what measures that were added to `MEASURES` ask for. What bounds guesses about a
+    record is left out for what an attack on membership has shown, which says nothing of it.
 
     >>> import tellapart as ta
     >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
@@ -600,8 +601,9 @@ def summary(
     }
     further = [_checks.probability(delta=at) for at in more]
     readings: list[Reading] = []
+    shown = curve.bound is Bound.UPPER
     for measure in MEASURES.values():
-        if not checked.keys() >= set(measure.needs):
+        if not checked.keys() >= set(measure.needs) or (measure.bound_only and shown):
             continue
         asked = {argument.key: checked[argument.key] for argument in measure.arguments}
         readings.append(measure.reading(curve, **asked))

@@ -754,3 +754,15 @@ def test_a_sampling_scheme_is_an_option_of_training(run, parsed):
     code, _, err = run("risk", "dpsgd", *options, "--scheme", "sorted")
     assert code == 2
     assert '"poisson", "fixed-size", "random-allocation", ' in err
+
+
+def test_bounds_on_guesses_stand_beside_an_attack_on_shuffled_batches(run):
+    """The attack is on membership: of guesses about a record it says nothing, and no error does."""
+    command = (
+        "risk dpsgd --noise-multiplier 1 --sampling-rate 0.1 --steps 10 --scheme shuffled "
+        "--baseline 0.01"
+    )
+    code, out, err = run(*command.split())
+    assert (code, err) == (0, "")
+    assert "reconstruction, baseline 0.01" in out
+    assert "Whoever could guess this about a person with chance 0.01" in " ".join(out.split())

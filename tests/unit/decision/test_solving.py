@@ -207,3 +207,15 @@ def test_an_error_that_is_not_known_is_not_judged():
     assert (answer.error, answer.clashes) == (None, ())
     assert answer.check(TODAY).kept is True
     assert "utility.statistic" in [each.key for each in decision.questions(record, answer)]
+
+
+def test_an_alternative_that_is_a_promise_holds_for_all_records_of_a_unit():
+    privacy = replace(FIRST.privacy, records_per_unit=3)
+    others = tuple(Alternative(f"any:{spec}", "w") for spec in ("epsilon=1", "mu=1", "epsilon=0.3"))
+    of_one, of_mu, small = (
+        replace(FIRST, privacy=privacy, alternatives=others).answer().alternatives
+    )
+    assert of_one.epsilon == pytest.approx(3, abs=1e-6)
+    assert of_one.kept is False
+    assert "is not known for 3 records of one unit together" in of_mu.problem
+    assert small.kept is True

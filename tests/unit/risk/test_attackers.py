@@ -236,3 +236,10 @@ def test_a_summary_has_them_where_their_arguments_are_given():
     assert readings["reconstruction"].relation == "≤"
     blind = risk.blind_singling_out(weight=1e-6, people=1000)
     assert readings["singling_out"].baseline == blind
+
+
+def test_a_summary_of_an_attack_leaves_out_what_it_does_not_show():
+    asked = {"baseline": 0.01, "predicate_weight": 1e-6, "people": 1000}
+    promised = {reading.key for reading in risk.summary(ta.guarantee(epsilon=1), **asked)}
+    shown = {reading.key for reading in risk.summary(ta.attack([(0.1, 0.5)]), **asked)}
+    assert promised - shown == {"reconstruction", "attribute_inference", "singling_out"}
