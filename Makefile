@@ -92,6 +92,7 @@ picture: $(STAMP)
 
 screenshot: chromium $(STAMP)
 	$(BIN)/python docs/screenshot.py
+	$(BIN)/python docs/document.py
 
 licences: $(STAMP)
 	$(BIN)/python docs/licences.py

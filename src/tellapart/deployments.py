@@ -22,8 +22,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.subject import Subject, curves_of
-from tellapart.risk import summary
-from tellapart.risk.catalogue import Reading
+from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Reading
 
 __all__ = [
     "DEPLOYMENTS",
@@ -347,6 +346,7 @@ def gains(
     tellapart.plot.deployments : its picture
     """
     _checks.instance(Iterable, "a list of deployments", asked=asked)
+    fpr, prior = FPR.check(fpr=fpr), PRIOR.check(prior=prior)
     chosen = list(asked)
     for deployment in chosen:
         _checks.instance(Deployment, "deployments, as deployments.find returns", asked=deployment)
@@ -364,5 +364,9 @@ def gains(
 def _gain(
     name: str, deployment: Deployment | None, curve: TradeoffCurve, fpr: float, prior: float
 ) -> Gain:
-    readings = {reading.key: reading for reading in summary(curve, fpr=fpr, prior=prior)}
-    return Gain(name, deployment, tuple(readings[key] for key in _SHOWN))
+    about = {PRIOR.key: prior, FPR.key: fpr}
+    readings = (
+        measure.reading(curve, **{each.key: about[each.key] for each in measure.arguments})
+        for measure in (MEASURES[key] for key in _SHOWN)
+    )
+    return Gain(name, deployment, tuple(readings))

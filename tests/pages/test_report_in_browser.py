@@ -1,9 +1,16 @@
 """Reports in a real browser: on a phone, on paper, and without asking anybody for anything."""
 
+import re
+from functools import cache
+from pathlib import Path
+
 import pytest
 
 import tellapart as ta
-from tellapart import report
+from tellapart import decision, report
+
+DECISIONS = Path(__file__).parents[2] / "examples" / "decisions"
+CASES = ("census", "cohort", "training")
 
 PAGES = {
     "plain": report.of(ta.Gaussian(2), name="Cardiology counts", unit="one patient", prior=0.001),
@@ -12,6 +19,15 @@ PAGES = {
         command="tellapart report dpsgd --noise-multiplier 1.1 --sampling-rate 0.01",
     ),
 }
+
+
+@cache
+def decided(case):
+    return report.page(report.of_decision(decision.read(DECISIONS / f"{case}.toml")))
+
+
+# What a sheet of A4 has room for between the margins of @page, in pixels of CSS.
+ACROSS, DOWN = round((210 - 30) / 25.4 * 96), round((297 - 34) / 25.4 * 96)
 WIDER = """() => [...document.querySelectorAll('body *')]
     .filter(each => !each.closest('.picture'))
     .filter(each => each.getBoundingClientRect().right > innerWidth + 1)
@@ -62,3 +78,38 @@ def test_numbers_of_risks_end_on_one_line_each(open_page):
         assert len(ends) == len(PAGES["plain"].meaning.risks)
         assert {tuple(row) for row in ends} == {tuple(ends[0])}
         assert len(ends[0]) == 3
+
+
+@pytest.mark.parametrize("width", [360, 390, 1000])
+@pytest.mark.parametrize("case", CASES)
+def test_no_decision_scrolls_sideways(open_page, case, width):
+    page = open_page(decided(case), width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_summary_of_a_decision_is_one_printed_page(open_page, case):
+    page = open_page(decided(case), ACROSS)
+    page.emulate_media(media="print")
+    first = page.locator(".first")
+    assert first.evaluate("one => getComputedStyle(one).breakAfter") == "page"
+    assert first.bounding_box()["height"] < DOWN
+    assert page.locator(".apart").evaluate("one => getComputedStyle(one).breakBefore") == "page"
+    # A table never begins at the foot of a page: what leads to it stays with it.
+    leads = page.locator(".lead").evaluate_all(
+        "all => all.map(x => getComputedStyle(x).breakAfter)"
+    )
+    assert set(leads) == {"avoid"}
+    printed = page.pdf(prefer_css_page_size=True)
+    assert 5 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 10
+
+
+def test_dots_stand_side_by_side_on_paper_and_below_each_other_on_a_phone(open_page):
+    for width, rows in ((390, 2), (1000, 1)):
+        page = open_page(decided("census"), width)
+        tops = page.locator(".people svg").evaluate_all(
+            "all => all.map(x => Math.round(x.getBoundingClientRect().top))"
+        )
+        assert len(tops) == 2
+        assert len(set(tops)) == rows

@@ -11,14 +11,16 @@ from rich.console import Console
 
 from tellapart import _files
 from tellapart import decision as decisions
+from tellapart import report as reporting
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.named_limits import explained
-from tellapart.cli import terminal
+from tellapart.cli import report_text, terminal
 from tellapart.cli.exits import Exit, verdict
-from tellapart.cli.options import Output, Verbose
+from tellapart.cli.options import OUTPUT, Output, Verbose, ends_in
 from tellapart.decision.consistency import Question, questions
 from tellapart.decision.solving import Answer, Check, LimitAnswer
 from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.report import writing
 
 _FIRST = Path("decision.toml")
 
@@ -48,7 +50,17 @@ def decide(
         ),
     ] = False,
     today: Annotated[
-        str | None, Parameter(help="The date that --check takes for today.", show=False)
+        str | None, Parameter(help="The date that --check and --report take for today.", show=False)
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Parameter(
+            group=OUTPUT,
+            help="Also write the document to sign, such as decision.html, with its data beside it "
+            "in decision.json.",
+            validator=ends_in("--report", ".html", ".html", ".htm"),
+            show_default=False,
+        ),
     ] = None,
     verbose: Verbose = False,
     output: Output = Output(),
@@ -66,9 +78,11 @@ def decide(
         tellapart decide decision.toml
         tellapart decide decision.toml --check
         tellapart decide decision.toml --json
+        tellapart decide decision.toml --report decision.html
     """
     if init:
         return _begin(file, output)
+    page = None if report is None else writing.target(report)
     record = decisions.read(file)
     with terminal.working("solving for every limit"):
         answer = _answered(file, record)
@@ -81,7 +95,20 @@ def decide(
         else:
             _text(console, answer, asked, verbose)
 
-    output.give(_data(answer, asked, checked), text, lambda: _picture(answer))
+    document = None
+    if page is not None:  # before anything is said: a file of evidence may be none
+        with terminal.working("reading risks and evidence"):
+            document = reporting.of_decision(
+                record,
+                folder=file.parent,
+                today=_day(today),
+                command=terminal.command_line(),
+                answer=answer,
+            )
+    output.say(_data(answer, asked, checked), text)
+    if document is not None:
+        report_text.written(document, page, output)
+    output.draw(lambda: _picture(answer))
     if checked is None:
         return Exit.DONE if answer.feasible else Exit.NO
     return verdict(_refuted(checked))

@@ -25,6 +25,7 @@ from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import QUESTIONS, Report, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
+from tellapart.report.decision_document import DecisionDocument
 
 # More lines of a ledger than these are summed up.
 _LINES = 12
@@ -157,7 +158,7 @@ def _picture(result: AuditResult) -> Any:
     return None if isinstance(result, Metrics) else plot.audit(result)
 
 
-def written(report: Report, page: Path | None, output: Output) -> None:
+def written(report: Report | DecisionDocument, page: Path | None, output: Output) -> None:
     """Write the page if one was asked for, and say where it is."""
     if page is None:
         return

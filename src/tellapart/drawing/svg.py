@@ -66,16 +66,16 @@ class _Plane:
     def frame(self) -> list[str]:
         """Grid, numbers and words of both axes."""
         across, up = self.drawing.x, self.drawing.y
-        lines = [f"M{_n(self.x(tick))} {_n(self.top)}V{_n(self.bottom)}" for tick in ticks(across)]
-        lines += [f"M{_n(self.left)} {_n(self.y(tick))}H{_n(self.right)}" for tick in ticks(up)]
+        lines = [f"M{px(self.x(tick))} {px(self.top)}V{px(self.bottom)}" for tick in ticks(across)]
+        lines += [f"M{px(self.left)} {px(self.y(tick))}H{px(self.right)}" for tick in ticks(up)]
         grid = f'<path d="{"".join(lines)}" stroke="currentColor" stroke-opacity=".18"/>'
-        under = _n(self.bottom + 14)
+        under = px(self.bottom + 14)
         numbers = [
-            f'<text x="{_n(self.x(tick))}" y="{under}">{written(tick, across)}</text>'
+            f'<text x="{px(self.x(tick))}" y="{under}">{written(tick, across)}</text>'
             for tick in ticks(across)
         ]
         beside = [
-            f'<text x="{_n(self.left - 4)}" y="{_n(self.y(tick) + 4)}">{written(tick, up)}</text>'
+            f'<text x="{px(self.left - 4)}" y="{px(self.y(tick) + 4)}">{written(tick, up)}</text>'
             for tick in ticks(up)
         ]
         middle = (self.left + self.right) / 2, (self.top + self.bottom) / 2
@@ -83,15 +83,15 @@ class _Plane:
             grid,
             f'<g text-anchor="middle" fill-opacity=".75">{"".join(numbers)}</g>',
             f'<g text-anchor="end" fill-opacity=".75">{"".join(beside)}</g>',
-            f'<g text-anchor="middle"><text x="{_n(middle[0])}" y="{_n(self.bottom + 31)}">'
+            f'<g text-anchor="middle"><text x="{px(middle[0])}" y="{px(self.bottom + 31)}">'
             f"{escape(across.label)}</text>"
-            f'<text transform="rotate(-90)" x="{_n(-middle[1])}" y="11">{escape(up.label)}</text>'
+            f'<text transform="rotate(-90)" x="{px(-middle[1])}" y="11">{escape(up.label)}</text>'
             "</g>",
         ]
 
     def trace(self, trace: Trace) -> str:
         colour = COLOURS[trace.ink]
-        path = "M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in self._points(trace))
+        path = "M" + "L".join(f"{px(x)} {px(y)}" for x, y in self._points(trace))
         dashes = _DASHES.get(trace.ink, "4 3" if trace.dashed else "")
         drawn = f' stroke-dasharray="{dashes}"' if dashes else ""
         drawn += ' stroke-opacity=".6"' if trace.ink is Ink.CHANCE else ' stroke-width="2"'
@@ -112,12 +112,12 @@ class _Plane:
             low, high = self.x(spot.box[0]), self.x(spot.box[1])
             floor, roof = self.y(spot.box[2]), self.y(spot.box[3])
             box = (
-                f'<rect x="{_n(low)}" y="{_n(roof)}" width="{_n(high - low)}" '
-                f'height="{_n(floor - roof)}" fill-opacity=".15"/>'
+                f'<rect x="{px(low)}" y="{px(roof)}" width="{px(high - low)}" '
+                f'height="{px(floor - roof)}" fill-opacity=".15"/>'
             )
         return (
-            f'<g fill="{COLOURS[spot.ink]}">{box}<circle cx="{_n(self.x(spot.x))}" '
-            f'cy="{_n(self.y(spot.y))}" r="4"><title>{escape(spot.name)}</title></circle></g>'
+            f'<g fill="{COLOURS[spot.ink]}">{box}<circle cx="{px(self.x(spot.x))}" '
+            f'cy="{px(self.y(spot.y))}" r="4"><title>{escape(spot.name)}</title></circle></g>'
         )
 
 
@@ -174,5 +174,6 @@ def _off(point: tuple[float, float], start: tuple[float, float], end: tuple[floa
     return abs(x * up - y * along) / length if length else math.hypot(x, y)
 
 
-def _n(pixels: float) -> str:
+def px(pixels: float) -> str:
+    """A length in pixels, in as few letters as it takes."""
     return f"{pixels:.1f}".removesuffix(".0")

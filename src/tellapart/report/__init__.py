@@ -2,7 +2,8 @@
 
 ``of`` turns a mechanism, a promise or a verdict into a report, plain data; ``write`` writes it as
 a web page that needs nothing else (extra ``report``), with the same data as JSON beside it;
-``page`` gives the page as text.
+``page`` gives the page as text. ``of_decision`` turns a decision into the document that people
+sign, which the same two write.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from tellapart import _moved
 from tellapart.report.building import of
 from tellapart.report.checklist import QUESTIONS
+from tellapart.report.decision_document import of_decision
 from tellapart.report.model import Report
 from tellapart.report.writing import page, write
 
@@ -17,6 +19,7 @@ __all__ = [
     "QUESTIONS",
     "Report",
     "of",
+    "of_decision",
     "page",
     "write",
 ]

@@ -86,7 +86,7 @@ def of(
     options = ReportOptions(prior, fpr, _several(delta), out_of, others).checked()
     filed = _Filed(unit.strip(), checklist.checked(answers or {}), options)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
-    made = Made(command, inputs, seed, _versions())
+    made = Made(command, inputs, seed, versions())
     if isinstance(found, Mechanism | TradeoffCurve):
         return _claimed(found, name.strip(), made, filed)
     if not isinstance(found, Metrics):
@@ -133,7 +133,8 @@ def _several(delta: float | Sequence[float] | None) -> tuple[float, ...]:
     return tuple(delta) if isinstance(delta, Sequence) else (delta,)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What computed the numbers."""
     from tellapart import __version__
 
     return {

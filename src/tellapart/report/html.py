@@ -14,7 +14,7 @@ from typing import Any
 from tellapart.errors import NotCertified, Unsupported
 
 try:
-    from jinja2 import Environment, StrictUndefined, Template
+    from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
     from markupsafe import Markup
     from matplotlib.figure import Figure
     from matplotlib.font_manager import findfont
@@ -27,8 +27,10 @@ from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
+from tellapart.drawing.icons import IconArray, icons
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
+from tellapart.report.decision_document import REGISTRY, DecisionDocument, LimitRow
 from tellapart.report.model import Item, Report, Traced
 
 # More lines of a ledger than these are summed up; all of them are in the data.
@@ -41,7 +43,7 @@ _MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"
 def page(report: Report) -> str:
     """The whole page as text, every word of it escaped."""
     entries, more = ((), None) if report.ledger is None else report.ledger.abridged(_LINES)
-    return _template().render(
+    return _template("template.html").render(
         report=report,
         state={None: "none", True: "refuted", False: "standing"}[report.refuted],
         status=_status(report),
@@ -61,16 +63,50 @@ def _status(report: Report) -> str:
     return f"{report.headline}."
 
 
+def decision_page(document: DecisionDocument) -> str:
+    """The document of a decision as text, every word of it escaped."""
+    drawn = () if document.picture is None else document.picture.panels()
+    # Titles in it are escaped where it is drawn.
+    panels = [(words, Markup(icons(_seen(array)))) for words, array in drawn]  # noqa: S704
+    return _template("decision.html").render(
+        document=document,
+        panels=panels,
+        by_attacker=_by_attacker(document),
+        registry=REGISTRY,
+    )
+
+
+def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitRow]]]:
+    """Each attacker with the limits on them."""
+    rows = {
+        part.name: (part.knows, [row for row in document.limits if row.attacker == part.name])
+        for part in document.attackers
+    }
+    return [(name, knows, limits) for name, (knows, limits) in rows.items() if limits]
+
+
+def _seen(array: IconArray) -> IconArray:
+    return replace(array, title=_visible(array.title), caption=_visible(array.caption))
+
+
 @cache
-def _template() -> Template:
-    text = files("tellapart.report").joinpath("template.html").read_text(encoding="utf-8")
+def _template(name: str) -> Template:
+    def text(file: str) -> str:
+        return files("tellapart.report").joinpath(file).read_text(encoding="utf-8")
+
     made = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, finalize=_visible
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=_visible,
+        loader=FunctionLoader(text),
     )
     made.filters["percent"] = percent
     made.filters["digits"] = lambda value: short(value, 3)
+    made.filters["stop"] = lambda text: text.rstrip().removesuffix(".")
+    made.filters["count_of"] = lambda value: f"{value:,.10g}"
     made.filters["count"] = lambda value: f"{value:,}"
-    return made.from_string(text)
+    return made.get_template(name)
 
 
 def _visible(value: Any) -> Any:

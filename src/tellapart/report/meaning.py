@@ -165,17 +165,18 @@ def _meaning(
         holds=scope(subject),
         side=curve.bound.value,
         errs=_errs(curve),
-        certified=_certified(subject, curve, delta),
+        certified=certified(subject, curve, delta),
         prior=options.prior,
         delta=delta,
         budgets=_budgets(curve, delta, options),
-        risks=tuple(_beside_baseline(each) for each in readings if each.key != "epsilon"),
+        risks=tuple(beside_baseline(each) for each in readings if each.key != "epsilon"),
         words=(*words.splitlines(), *in_words(readings)),
-        assumptions=_assumptions(subject),
+        assumptions=assumptions(subject),
     )
 
 
-def _beside_baseline(reading: Reading) -> Risk:
+def beside_baseline(reading: Reading) -> Risk:
+    """A risk in a few digits: without the output, with it, and the gain."""
     without, shown, gain = reading.columns
     return Risk(
         reading.name, reading.value, shown, reading.meaning, reading.baseline, without, gain
@@ -202,7 +203,7 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
     return tuple(sorted(rows, key=lambda row: row.delta))
 
 
-def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | None:
+def certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | None:
     """Where numbers are not formulas: what is certain of ε, every error counted."""
     if not isinstance(subject, Mechanism):
         return None
@@ -219,7 +220,8 @@ def _certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | No
     return f"{high}{low}, every numerical error counted"
 
 
-def _assumptions(subject: Subject) -> tuple[str, ...]:
+def assumptions(subject: Subject) -> tuple[str, ...]:
+    """What must be true of code, batches and attacker for the numbers to hold."""
     if promised(subject):
         return (_KEPT, _UNIT, _SEEN, _ALONE)
     kind = "this composition" if isinstance(subject, Combined) else type(subject).__name__

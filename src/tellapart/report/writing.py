@@ -10,7 +10,12 @@ from pathlib import Path
 
 from tellapart import _checks, _files
 from tellapart.data import sources
+from tellapart.report.decision_document import DecisionDocument
 from tellapart.report.model import Report
+
+# What the data of a report have, and those of the document of a decision.
+_KEYS = ({"headline", "reasons", "curves", "made"}, {"headline", "answer", "toml", "made"})
+_KINDS = "a report, as report.of(verdict) gives, or the document of a decision"
 
 
 def target(path: str | Path) -> Path:
@@ -45,10 +50,10 @@ def _is_report(file: Path) -> bool:
         held = json.loads(sources.text(file))
     except (OSError, ValueError, RecursionError):  # no text, no JSON
         return False
-    return isinstance(held, dict) and {"headline", "reasons", "curves", "made"} <= set(held)
+    return isinstance(held, dict) and any(keys <= set(held) for keys in _KEYS)
 
 
-def page(report: Report) -> str:
+def page(report: Report | DecisionDocument) -> str:
     """The whole report as one HTML text that needs nothing else, every word of it escaped.
 
     >>> import tellapart as ta
@@ -56,13 +61,15 @@ def page(report: Report) -> str:
     >>> report.page(report.of(ta.Laplace(1)))[:15]
     '<!DOCTYPE html>'
     """
-    _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
+    _checks.instance((Report, DecisionDocument), _KINDS, report=report)
     from tellapart.report import html
 
+    if isinstance(report, DecisionDocument):
+        return html.decision_page(report)
     return html.page(report)
 
 
-def write(report: Report, path: str | Path) -> tuple[Path, Path]:
+def write(report: Report | DecisionDocument, path: str | Path) -> tuple[Path, Path]:
     """One page that needs nothing else, and the same as JSON beside it.
 
     Both are complete when they appear: they are written under other names first.
@@ -75,7 +82,7 @@ def write(report: Report, path: str | Path) -> tuple[Path, Path]:
     >>> page.name, data.name
     ('claim.html', 'claim.json')
     """
-    _checks.instance(Report, "a report, as report.of(verdict) gives", report=report)
+    _checks.instance((Report, DecisionDocument), _KINDS, report=report)
     place = target(path)
     beside = place.with_suffix(".json")
     data = json.dumps(report.data(), ensure_ascii=False, indent=2) + "\n"

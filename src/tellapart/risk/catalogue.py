@@ -167,6 +167,19 @@ class LimitRange:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """A risk as a count: of so many such people or attempts, so many are this (``one``, ``many``).
+
+    ``where`` is what else must be said for the count to have a meaning.
+    """
+
+    of: str
+    one: str
+    many: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class Measure:
     """A risk that is read off a curve, declared once for tables, limits, commands and page.
 
@@ -175,7 +188,8 @@ class Measure:
     ``limit`` can be limited, from below where smaller is worse. ``grows_with_prior`` says that, for
     every curve, it is proved to be larger for a larger prior. A ``detail`` is left out of short
     tables, unless someone asks about its arguments. ``bound_only``: even of an exact curve it is
-    a bound, and has no meaning for what an attack has shown.
+    a bound, and has no meaning for what an attack has shown. ``counted`` says it as a count, where
+    it is a share of something, and ``harm`` what somebody could find out about a person.
     """
 
     key: str
@@ -188,6 +202,8 @@ class Measure:
     limit: LimitRange | None = None
     detail: bool = False
     bound_only: bool = False
+    counted: Counted | None = None
+    harm: str = "that the person is in the data"
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -251,6 +267,8 @@ def _error_meaning(value: float, *, prior: float) -> str:
     return f"error rate of the best attack; guessing blindly gives {blind}"
 
 
+_AT_FPR = "{fpr} of the people who are not in the data are flagged by mistake"
+
 MEASURES: dict[str, Measure] = {
     measure.key: measure
     for measure in (
@@ -266,6 +284,11 @@ MEASURES: dict[str, Measure] = {
                 1e-3,
                 1,
             ),
+            counted=Counted(
+                "people in the data",
+                "more is flagged than of as many people who are not in it",
+                "more are flagged than of as many people who are not in it",
+            ),
         ),
         Measure(
             "tpr",
@@ -276,6 +299,7 @@ MEASURES: dict[str, Measure] = {
             limit=LimitRange(
                 "TPR at --fpr: share of members flagged.", "TPR at the FPR below", 0.02, 1e-3, 1
             ),
+            counted=Counted("people in the data", "is flagged", "are flagged", _AT_FPR),
         ),
         Measure(
             "ppv",
@@ -290,6 +314,9 @@ MEASURES: dict[str, Measure] = {
                 0.6,
                 1e-3,
                 1,
+            ),
+            counted=Counted(
+                "people whom the attacker flags", "is in the data", "are in the data", _AT_FPR
             ),
         ),
         Measure(
@@ -307,6 +334,12 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             detail=True,
+            counted=Counted(
+                "people whom the attacker flags",
+                "is in the data",
+                "are in the data",
+                "{recall} of the people in the data are flagged",
+            ),
         ),
         Measure(
             "max_posterior",
@@ -322,6 +355,11 @@ MEASURES: dict[str, Measure] = {
                 0.01,
                 1,
                 Scale.LINEAR,
+            ),
+            counted=Counted(
+                "people about whom the release tells the most it can",
+                "is in the data",
+                "are in the data",
             ),
         ),
         Measure(
@@ -355,6 +393,11 @@ MEASURES: dict[str, Measure] = {
                 1,
                 Scale.LINEAR,
             ),
+            counted=Counted(
+                "people",
+                "is rightly said to be in the data or not",
+                "are rightly said to be in the data or not",
+            ),
         ),
         Measure(
             "bayes_error",
@@ -372,6 +415,11 @@ MEASURES: dict[str, Measure] = {
                 Scale.LINEAR,
             ),
             detail=True,
+            counted=Counted(
+                "people",
+                "is wrongly said to be in the data or not",
+                "are wrongly said to be in the data or not",
+            ),
         ),
         Measure(
             "auc",
@@ -387,6 +435,11 @@ MEASURES: dict[str, Measure] = {
                 Scale.LINEAR,
             ),
             detail=True,
+            counted=Counted(
+                "pairs of a person in the data and one who is not",
+                "is put in the right order",
+                "are put in the right order",
+            ),
         ),
         Measure(
             "gdp",
@@ -426,6 +479,10 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             bound_only=True,
+            counted=Counted(
+                "people in the data", "has their record guessed", "have their record guessed"
+            ),
+            harm="what the person's record says",
         ),
         Measure(
             "attribute_inference",
@@ -442,6 +499,12 @@ MEASURES: dict[str, Measure] = {
             ),
             bound_only=True,
             detail=True,
+            counted=Counted(
+                "people in the data",
+                "has the attribute guessed rightly",
+                "have the attribute guessed rightly",
+            ),
+            harm="an attribute of the person that was to stay secret",
         ),
         Measure(
             "singling_out",
@@ -458,6 +521,12 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             bound_only=True,
+            counted=Counted(
+                "descriptions, each of which fits a person with probability {predicate_weight}",
+                "fits exactly one person in the data",
+                "fit exactly one person in the data",
+            ),
+            harm="a description that fits this person and nobody else in the data",
         ),
     )
 }

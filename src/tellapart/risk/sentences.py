@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any, NamedTuple
 
 from tellapart import _checks
 from tellapart._numeric.text import fixed, short, to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
+from tellapart.risk.catalogue import MEASURES, PREDICATE_WEIGHT, Reading
 from tellapart.risk.decisions import ppv, steepest
 from tellapart.risk.rates import advantage
 
@@ -20,6 +23,8 @@ _LEAST_PRIOR = 1e-300
 _FEWER, _LEAST_FPR = 100, 1e-12
 # From here on counts are given by their order of magnitude, and no population is chosen larger.
 _HUGE = 1e15
+# As many people as a share is counted of.
+_MOST_PEOPLE = 10**9
 
 
 def words(
@@ -70,6 +75,65 @@ def words(
             f"{_noun(lead, 'point', 'points')} more often than non-members.",
         ]
     )
+
+
+class CountedRisk(NamedTuple):
+    """A risk as a count of people: of so many, so many without the output and so many with it."""
+
+    out_of: int
+    without: float
+    with_output: int
+    sentence: str
+    caption: str  # of a picture in which each of them is a dot
+
+
+def counted(
+    reading: Reading, about: Mapping[str, Any], release: str = "output"
+) -> CountedRisk | None:
+    """A risk as a count of people, for people who read no rates; None where it is no share.
+
+    ``about`` are the attacker's parameters that were asked for. With the output the count is
+    rounded so that the attack never looks weaker, without it so that the gain never looks smaller.
+
+    >>> import tellapart as ta
+    >>> from tellapart.risk.catalogue import MEASURES
+    >>> about = {"fpr": 0.01, "prior": 0.1}
+    >>> reading = MEASURES["ppv"].reading(ta.guarantee(1), **about)
+    >>> counted(reading, about).sentence.partition(" (")[0]
+    'Of 1,000 people whom the attacker flags, at most 232 are in the data'
+    """
+    measure = MEASURES[reading.key]
+    if measure.counted is None or not math.isfinite(reading.value):
+        return None
+    people = 1_000
+    least = min((x for x in (reading.baseline, reading.gain) if x > 0), default=1.0)
+    while people * least < 1 - 1e-9 and people < _MOST_PEOPLE:
+        people *= 10
+    up, words = reading.rounds_up, measure.counted
+    count = _whole(people * reading.value, up)
+    without = _value(_number(people * reading.baseline, up=not up, digits=3))
+    shares = {key: f"{short(100 * value, 3)} %" for key, value in about.items() if value < 1}
+    shares[PREDICATE_WEIGHT.key] = short(about.get(PREDICATE_WEIGHT.key, 0), 3)
+    where = f" ({words.where.format(**shares)})" if words.where else ""
+    of = words.of.format(**shares)
+    caption = f"Each dot is one of {people:,} {of}; a filled one {words.one}{where}."
+    sentence = (
+        f"Of {people:,} {of}, {'at most' if up else 'at least'} "
+        f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "
+        f"without the {release}, {in_full(without)}."
+    )
+    return CountedRisk(people, without, count, sentence, caption)
+
+
+def _whole(count: float, up: bool) -> int:
+    """A whole number on the asked side; one that is whole but for rounding stays itself."""
+    exact = _unless_whole(count)
+    return math.ceil(exact) if up else math.floor(exact)
+
+
+def _unless_whole(count: float) -> float:
+    nearest = round(count)
+    return float(nearest) if abs(count - nearest) <= 1e-9 * max(count, 1.0) else count
 
 
 def rare_outputs(curve: TradeoffCurve, *, prior: float = 0.5) -> str:

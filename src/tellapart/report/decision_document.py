@@ -1,0 +1,597 @@
+"""The document of a decision: a summary for anybody, then limits, alternatives, evidence, numbers.
+
+Everything in it is read off the answer to the decision, or off the files that it names; whatever
+people wrote stays in their words.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from tellapart import _checks, deployments
+from tellapart import decision as decisions
+from tellapart._numeric.text import as_json, fixed, short
+from tellapart.data import sources
+from tellapart.decision.consistency import questions
+from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
+from tellapart.drawing.icons import IconArray
+from tellapart.drawing.record import Ink
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.catalogue import Term
+from tellapart.mechanisms.in_words import text_in_words
+from tellapart.report.building import versions
+from tellapart.report.meaning import assumptions, beside_baseline, certified
+from tellapart.report.model import Made, Risk
+from tellapart.risk.catalogue import FPR, PRIOR, Reading
+from tellapart.risk.sentences import CountedRisk, counted, rare_outputs
+
+# Of more people than this a dot stands for several.
+_DOTS = 1_000
+# As many published deployments as a reader compares.
+_MOST = 6
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_PROOF = "Not refuted is not proven: a better attack, or more samples, may still refute the claim."
+
+
+@dataclass(frozen=True)
+class LimitRow:
+    """One limit: whose risk, why so much, and what is reached, beside its baseline."""
+
+    attacker: str
+    risk: str
+    limit: str
+    reason: str
+    without: str
+    reached: str
+    alone: str
+    binding: bool
+    sentence: str
+    accepted: str
+
+
+@dataclass(frozen=True)
+class AttackerPart:
+    """One attacker: what they know, and every risk without and with the release."""
+
+    name: str
+    knows: str
+    about: str
+    risks: tuple[Risk, ...]
+
+
+@dataclass(frozen=True)
+class AlternativeRow:
+    """What else was considered, with its numbers, and why it was not taken."""
+
+    what: str
+    setting: str
+    epsilon: str
+    kept: str
+    why_not: str
+
+
+@dataclass(frozen=True)
+class DeploymentRow:
+    """A published deployment, or this release among them."""
+
+    name: str
+    promise: str
+    per: str
+    advantage: str
+    tpr: str
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Comparable:
+    """Published deployments about the same kind of unit of privacy, and apart from them others."""
+
+    unit: str
+    fpr: float
+    same: tuple[DeploymentRow, ...]
+    other: tuple[str, ...]
+    source: str
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EvidenceRow:
+    """What an audit or a probe of the code came to, as its own report has it."""
+
+    file: str
+    what: str
+    headline: str
+    reasons: tuple[str, ...]
+    claim: str
+    design: str
+    refuted: bool | None
+    command: str
+
+
+@dataclass(frozen=True)
+class NearbyRow:
+    """What a little more or less noise would give."""
+
+    factor: str
+    value: str
+    epsilon: str
+    risks: tuple[str, ...]
+    kept: str
+
+
+@dataclass(frozen=True)
+class PeoplePicture:
+    """A risk as dots: of so many people, so many without the release and so many with it."""
+
+    attacker: str
+    caption: str
+    out_of: int
+    without: float
+    with_output: int
+    side: str
+
+    @property
+    def each(self) -> float:
+        """How many people a dot is."""
+        return max(self.out_of / _DOTS, 1.0)
+
+    def panels(self) -> tuple[tuple[str, IconArray], ...]:
+        """The picture without the release, and with it."""
+        without = f"{short(self.without, 4)} of {self.out_of:,} without the release"
+        reached = f"{self.side} {self.with_output:,} of {self.out_of:,} with it"
+        return (
+            (without, self._dots(without, self.without, Ink.PROMISE)),
+            (reached, self._dots(reached, self.with_output, Ink.SECOND)),
+        )
+
+    def _dots(self, title: str, marked: float, ink: Ink) -> IconArray:
+        return IconArray(title, self.caption, _DOTS, marked / self.each, ink)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionDocument:
+    """A decision as a document to sign: what could go wrong, how likely, who decided, and why.
+
+    ``alerts`` is what a reader must see first: a refuted claim, a broken limit, an overdue review.
+
+    >>> from tellapart import decision, report
+    >>> document = report.of_decision(decision.parse(decision.template()))
+    >>> document.title, document.decided_by
+    ('Patients by district, 2026', 'Dr A. Muster, data protection officer')
+    """
+
+    headline: str
+    title: str
+    alerts: tuple[str, ...]
+    released: str
+    data_from: str
+    people: int
+    population: int | None
+    unit: str
+    neighbours: str
+    records: str
+    harms: tuple[str, ...]
+    limits: tuple[LimitRow, ...]
+    picture: PeoplePicture | None
+    noise: str
+    setting: str
+    utility: tuple[str, ...]
+    in_use: str
+    decided_by: str
+    decided_on: str
+    review_on: str
+    attackers: tuple[AttackerPart, ...]
+    epsilon: str
+    delta: str
+    delta_rule: str
+    scope: str
+    certified: str | None
+    parameter: str
+    sensitivity: tuple[NearbyRow, ...]
+    alternatives: tuple[AlternativeRow, ...]
+    comparable: Comparable
+    assumptions: tuple[str, ...]
+    not_covered: tuple[str, ...]
+    evidence: tuple[EvidenceRow, ...]
+    questions: tuple[str, ...]
+    registry: Mapping[str, str]
+    toml: str
+    made: Made
+    answer: Answer = field(repr=False, compare=False)
+
+    def data(self) -> dict[str, Any]:
+        """The document as JSON can hold it, with the whole answer."""
+        held = {
+            part.name: as_json(getattr(self, part.name))
+            for part in fields(self)
+            if part.name != "answer"
+        }
+        return {**held, "answer": as_json(self.answer.data())}
+
+
+def of_decision(
+    decision: decisions.Decision,
+    *,
+    folder: str | Path = ".",
+    today: datetime.date | None = None,
+    command: str = "",
+    answer: Answer | None = None,
+) -> DecisionDocument:
+    """The document of a decision, for people who sign it and people who check it.
+
+    Files of evidence are read from ``folder``. ``today`` is the day on which a review is overdue or
+    not; without it none is. An ``answer`` that is known already is not computed again.
+
+    >>> from tellapart import decision, report
+    >>> document = report.of_decision(decision.parse(decision.template()))
+    >>> document.limits[0].sentence.partition(" (")[0]
+    'Of 1,000 people whom the attacker flags, at most 20 are in the data'
+    """
+    _checks.instance(decisions.Decision, "a decision, as decision.read gives", decision=decision)
+    known = decision.answer() if answer is None else answer
+    evidence = tuple(
+        _evidence(place, entry, Path(folder)) for place, entry in enumerate(decision.evidence, 1)
+    )
+    release, privacy, decided = decision.release, decision.privacy, decision.decided
+    noise, check = _noise(known), known.check(today or decided.date)
+    return DecisionDocument(
+        headline=f"{decision.title}: {known.setting}",
+        title=decision.title,
+        alerts=_alerts(known, evidence, check),
+        released=release.what,
+        data_from=release.data,
+        people=release.people,
+        population=release.population,
+        unit=privacy.unit,
+        neighbours=privacy.relation.value,
+        records=_records(privacy.group),
+        harms=tuple(dict.fromkeys(limit.measure.harm for limit in decision.limits)),
+        limits=tuple(_limit(known, limit) for limit in known.limits),
+        picture=_picture(known),
+        noise=noise,
+        setting=str(known.setting),
+        utility=_utility(known),
+        in_use=_in_use(known, check),
+        decided_by=decided.owner,
+        decided_on=_day(decided.date),
+        review_on=_day(decided.review),
+        attackers=tuple(_attacker(known, place) for place in range(len(known.attackers))),
+        epsilon=f"≤ {fixed(known.epsilon, up=True)}",
+        delta=short(known.delta, 4),
+        delta_rule=privacy.delta_rule or "",
+        scope=known.scope,
+        certified=certified(known.subject, known.curve, known.delta),
+        parameter=known.parameter,
+        sensitivity=tuple(_nearby(known)),
+        alternatives=tuple(_alternative(each) for each in known.alternatives),
+        comparable=_comparable(known),
+        assumptions=(*assumptions(known.subject), *filter(None, [known.doubt])),
+        not_covered=_not_covered(known),
+        evidence=evidence,
+        questions=tuple(map(str, questions(decision, known))),
+        registry=_registry(known, noise),
+        toml=decisions.dumps(decision),
+        made=Made(command, (), None, versions()),
+        answer=known,
+    )
+
+
+# -- page one --------------------------------------------------------------------------------
+
+
+def _alerts(answer: Answer, evidence: Sequence[EvidenceRow], check: Check) -> tuple[str, ...]:
+    """What nobody may sign without having read it."""
+    refuted = [
+        f"A test speaks against the code: {each.headline} ({each.file})."
+        for each in evidence
+        if each.refuted
+    ]
+    clash = []
+    if answer.clashes:
+        limits = "; ".join(map(str, answer.clashes))
+        clash = [
+            f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
+        ]
+    # That a review is overdue comes first; that nothing is configured is no alert.
+    reasons = check.reasons if check.kept is False else check.reasons[: int(check.overdue)]
+    return (*refuted, *clash, *(f"{reason[0].upper()}{reason[1:]}." for reason in reasons))
+
+
+def _day(day: datetime.date) -> str:
+    """A date as people write it, whatever the locale."""
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def _records(group: int) -> str:
+    return "one record" if group == 1 else f"up to {group:,} records, counted together"
+
+
+def _noise(answer: Answer) -> str:
+    """The mechanism as it is to be configured, in words."""
+    chosen = answer.decision.mechanism
+    numbers = {answer.parameter: answer.value, **chosen.fixed}
+    return text_in_words(str(Term(chosen.name, numbers)))
+
+
+def _counted(answer: Answer, attacker: str, reading: Reading) -> CountedRisk | None:
+    about = answer.decision.about(answer.decision.attacker(attacker))
+    return counted(reading, about, "release")
+
+
+def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
+    without, reached, _ = limit.reading.columns
+    count = _counted(answer, limit.attacker, limit.reading)
+    side = "≥" if limit.asked.least else "≤"
+    accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
+    sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
+    if count is not None:
+        sentence = count.sentence
+        most = short(count.out_of * limit.asked.bound, 4)
+        accepted = f"{'at least' if limit.asked.least else 'at most'} {most} of {count.out_of:,}"
+    alone = "any" if limit.alone is None else short(limit.alone, 6)
+    return LimitRow(
+        limit.attacker,
+        limit.asked.label,
+        f"{side} {short(limit.asked.bound)}",
+        limit.limit.reason,
+        without,
+        reached,
+        alone,
+        limit.binding,
+        sentence,
+        accepted,
+    )
+
+
+def _picture(answer: Answer) -> PeoplePicture | None:
+    """The binding limit as a count; where it is none, another, or the advantage."""
+    limits = sorted(answer.limits, key=lambda limit: not limit.binding)
+    tried = [(limit.attacker, limit.reading) for limit in limits]
+    for part in answer.attackers:
+        tried += [(part.attacker.name, x) for x in part.readings if x.key == "advantage"]
+    for attacker, reading in tried:
+        if (count := _counted(answer, attacker, reading)) is not None:
+            side = "at most" if reading.rounds_up else "at least"
+            return PeoplePicture(
+                attacker, count.caption, count.out_of, count.without, count.with_output, side
+            )
+    return None
+
+
+def _utility(answer: Answer) -> tuple[str, ...]:
+    """What the answer is good for, and how far off the noise makes it."""
+    wanted, error = answer.decision.utility, answer.error
+    said = [] if wanted is None else [f"What counts: {wanted.what.rstrip('.')}."]
+    if error is not None:
+        said.append(f"{str(error).capitalize()} of the truth.")
+    return tuple(said)
+
+
+def _in_use(answer: Answer, check: Check) -> str:
+    """What is configured now, where it is known and known to keep the limits."""
+    value = answer.decision.mechanism.configured
+    if value is None or not check.kept:
+        return ""
+    same = "" if value == answer.value else "; the risks above are those of the value chosen"
+    return f"In use now: {answer.parameter} = {short(value)}, which keeps every limit{same}."
+
+
+# -- limits, alternatives, deployments -------------------------------------------------------
+
+
+def _attacker(answer: Answer, place: int) -> AttackerPart:
+    part = answer.attackers[place]
+    about = ", ".join(f"{key} {short(value)}" for key, value in part.attacker.about.items())
+    risks = tuple(beside_baseline(each) for each in part.readings if each.key != "epsilon")
+    return AttackerPart(part.attacker.name, part.attacker.knows, about, risks)
+
+
+def _nearby(answer: Answer) -> list[NearbyRow]:
+    said = {0.9: "10 % less noise", 1.0: "as chosen", 1.1: "10 % more noise"}
+    return [
+        NearbyRow(
+            said.get(near.factor, f"{short(near.factor)} times the noise"),
+            short(near.value, 6),
+            fixed(near.epsilon, up=True),
+            tuple(
+                fixed(value, not limit.asked.least)
+                for value, limit in zip(near.risks, answer.limits, strict=True)
+            ),
+            "kept" if near.kept else "broken",
+        )
+        for near in answer.sensitivity
+    ]
+
+
+def _alternative(other: AlternativeAnswer) -> AlternativeRow:
+    known = other.alternative
+    named = text_in_words(known.mechanism)
+    if other.problem or other.epsilon is None:
+        return AlternativeRow(named, "no answer", "", other.problem, known.why_not)
+    kept = "keeps every limit" if other.kept else "breaks a limit"
+    epsilon = f"≤ {fixed(other.epsilon, up=True)}"
+    setting = "as it is" if other.setting == known.mechanism else other.setting
+    return AlternativeRow(named, setting, epsilon, kept, known.why_not)
+
+
+_PERSON, _RECORD = "one person", "one record"
+_ALL = re.compile(r"\b(all|any|every|each|whole|history|their|his|her)\b", re.IGNORECASE)
+# What a unit of privacy is about, by words in it; the first that fits.
+_UNITS = {
+    "one person for some time": r"day|week|month|quarter|year",
+    "one account or device": r"account|device",
+    _RECORD: r"event|tuple|trip|birth|record|row|visit|message|photo|image|example|answer"
+    r"|response|transaction|purchase|query|measurement|test",
+    _PERSON: r"user|person|people|patient|customer|client|individual|participant|resident"
+    r"|citizen|inhabitant|employee|student|child|respondent|donor|subscriber|voter",
+    "one household": r"house|famil",
+    "one business": r"business|compan|establishment",
+}
+
+
+def unit_kind(unit: str) -> str:
+    """What kind of unit words speak of; empty where they name none.
+
+    >>> unit_kind("one patient, all visits"), unit_kind("User-day-level"), unit_kind("Event-level")
+    ('one person', 'one person for some time', 'one record')
+    """
+    fits = [kind for kind, words in _UNITS.items() if re.search(words, unit, re.IGNORECASE)]
+    if _PERSON in fits and fits[0] == _RECORD and _ALL.search(unit):
+        return _PERSON
+    return fits[0] if fits else ""
+
+
+def _comparable(answer: Answer) -> Comparable:
+    """Published deployments about the same kind of unit; of others, how many and one of each."""
+    decision, bound = answer.decision, answer.binding
+    attacker = decision.attackers[0] if bound is None else decision.attacker(bound.attacker)
+    about = {each.key: attacker.about.get(each.key, each.default) for each in (FPR, PRIOR)}
+    kind = unit_kind(decision.privacy.unit)
+    kinds = {each: unit_kind(each.unit) for each in deployments.DEPLOYMENTS}
+    same = [each for each, known in kinds.items() if kind and known == kind]
+    gains = deployments.gains(same, beside={"this release": answer.subject}, **about)
+    (own,) = (gain for gain in gains if gain.deployment is None)
+    nearest = sorted(gains, key=lambda gain: abs(gain.advantage - own.advantage))[: _MOST + 1]
+    rows = tuple(_row(answer, gain) for gain in gains if gain in nearest)
+    return Comparable(
+        kind,
+        about[FPR.key],
+        rows if same else (),
+        tuple(_apart(kinds, other) for other in sorted(set(kinds.values()) - {kind})),
+        deployments.SOURCE,
+        deployments.CAVEATS,
+    )
+
+
+def _apart(kinds: Mapping[deployments.Deployment, str], kind: str) -> str:
+    """How many deployments are about another kind of unit, and the latest of them."""
+    listed = [each for each, known in kinds.items() if known == kind]
+    latest = max(listed, key=lambda each: each.published)
+    return f"{kind or 'other or unspecified'}: {len(listed)}, such as {latest}"
+
+
+def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
+    advantage, tpr = (reading.shown for reading in gain.readings[:2])
+    published = gain.deployment
+    if published is None:
+        promise = f"ε ≤ {fixed(answer.epsilon, up=True)}, δ = {short(answer.delta, 4)}"
+        unit = answer.decision.privacy.unit
+        return DeploymentRow(gain.name, promise, unit, advantage, tpr, ours=True)
+    name = f"{published.name} ({published.curator}, {published.published[:4]})"
+    return DeploymentRow(name, published.promise, published.per, advantage, tpr)
+
+
+def _not_covered(answer: Answer) -> tuple[str, ...]:
+    """What the numbers say nothing about, whoever asks."""
+    decision = answer.decision
+    group, unit = decision.privacy.group, decision.privacy.unit
+    several = (
+        f"Several records of one person: {unit} is taken to have one record. Whoever has more is "
+        "protected less, and no limit here is known to hold for them."
+        if group == 1
+        else f"More than {group:,} records of one person: up to {group:,} are counted together, "
+        "and whoever has more is protected less."
+    )
+    said = [
+        several,
+        "Correlated records: relatives, colleagues or earlier visits may tell about a person who "
+        "is not in the data at all. What can be learnt from the records of other people is not "
+        "limited here.",
+        "Other releases from the same data: their risks add to these.",
+        "Other attackers: limits are for those named here, with what they are said to know.",
+        "Ways around the release: a leak of the data itself, timings, errors and logs.",
+    ]
+    priors = [x.about[PRIOR.key] for x in decision.attackers if PRIOR.key in x.about]
+    if rare := rare_outputs(answer.curve, prior=max(priors, default=PRIOR.default)):
+        said.append(f"{rare} The limits are on what happens most of the time.")
+    return tuple(said)
+
+
+# Fields of entries in OpenDP's registry of deployments, as opendp/deployments-registry-data has
+# them in deployments/uber.yaml.
+REGISTRY = "opendp/deployments-registry-data, deployments/uber.yaml"
+
+
+def _registry(answer: Answer, noise: str) -> dict[str, str]:
+    """What an entry in the public registry of deployments would say, by the registry's fields."""
+    decision = answer.decision
+    return {
+        "basic.name": decision.title,
+        "basic.description": decision.release.what,
+        "basic.publication_date": decision.decided.date.isoformat(),
+        "dp_variant.data_domain": decision.release.data,
+        "privacy_loss.privacy_unit": decision.privacy.unit,
+        "privacy_loss.privacy_unit_details": f"{decision.privacy.relation.value}; "
+        f"{_records(decision.privacy.group)}",
+        "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
+        "privacy_loss.privacy_parameters.delta": short(answer.delta, 4),
+        "implementation.mechanisms": noise,
+        "implementation.justification": "; ".join(
+            f"{limit}: {limit.limit.reason}" for limit in answer.limits
+        ),
+    }
+
+
+# -- evidence --------------------------------------------------------------------------------
+
+
+def _evidence(place: int, entry: Any, folder: Path) -> EvidenceRow:
+    """What an audit's own report says; anything else is refused by its place in the file."""
+    path = f"evidence[{place}].file"
+    try:
+        held = json.loads(sources.text(folder / entry.file))
+    except FileNotFoundError as error:
+        raise InvalidArgument(
+            f"{path} must be a file that exists, beside the decision file, got {entry.file!r}"
+        ) from error
+    except (ValueError, RecursionError):
+        held = None
+    if not _is_audit(held):
+        _checks.refuse(
+            path, "be the JSON that tellapart audit or probe wrote by --report", entry.file
+        )
+    reasons = tuple(str(each) for each in held["reasons"])
+    if held["refuted"] is False:
+        reasons = (*reasons, _PROOF)
+    return EvidenceRow(
+        file=entry.file,
+        what=entry.what or "",
+        headline=held["headline"],
+        reasons=reasons,
+        claim=held.get("claim") or "",
+        design=held.get("design") or "",
+        refuted=held["refuted"],
+        command=str(held["made"].get("command") or ""),
+    )
+
+
+def _is_audit(held: Any) -> bool:
+    """Whether it is a report of something that was tested, rather than of a claim alone."""
+    return (
+        isinstance(held, dict)
+        and {"headline", "reasons", "refuted", "design", "made"} <= held.keys()
+        and isinstance(held["headline"], str)
+        and isinstance(held["reasons"], list)
+        and (held["refuted"] is None or isinstance(held["refuted"], bool))
+        and isinstance(held["design"], str)
+        and isinstance(held["made"], dict)
+    )

@@ -1,0 +1,405 @@
+"""The document of a decision: its first page answers four questions, and hides nothing."""
+
+import datetime
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from parsed_page import Page
+
+import tellapart as ta
+from tellapart import decision, deployments, report
+from tellapart.report import decision_document
+from tellapart.report.decision_document import unit_kind
+from tellapart.risk.catalogue import MEASURES
+from tellapart.risk.sentences import counted
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "decisions"
+CASES = ("census", "cohort", "training")
+FIRST = decision.parse(decision.template())
+
+
+@cache
+def document(case):
+    record = decision.read(EXAMPLES / f"{case}.toml")
+    return report.of_decision(record, command="tellapart decide decision.toml")
+
+
+@cache
+def first():
+    return report.of_decision(FIRST)
+
+
+def first_page(text):
+    """What is printed before the first break."""
+    start = text.index('<section class="first">')
+    return Page(text[start : text.index("</section>", start) + len("</section>")]).text
+
+
+# -- page one ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_first_page_answers_the_four_questions(case):
+    told = document(case)
+    record = told.answer.decision
+    words = first_page(report.page(told))
+    # What could go wrong for a person in the data?
+    assert "What could go wrong for a person in the data" in words
+    for harm in {limit.measure.harm for limit in record.limits}:
+        assert harm in words
+    # How likely is it without and with the release?
+    for row, limit in zip(told.limits, told.answer.limits, strict=True):
+        assert row.attacker in words
+        assert row.sentence in words
+        assert "without the release, " in row.sentence
+        assert limit.limit.reason in words
+    assert "without the release" in words
+    # What was chosen?
+    assert told.noise in words
+    assert f"The binding one is that on {told.answer.binding.attacker}" in words
+    # Who decided, and when is it looked at again?
+    decided = record.decided
+    assert f"{decided.owner} decided on {decided.date.day} {decided.date:%B %Y}" in words
+    assert f"looked at again on {decided.review.day} {decided.review:%B %Y}" in words
+    assert record.release.what in words
+    assert record.privacy.unit in words
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_picture_is_the_binding_limit_without_and_with_the_release(case):
+    told = document(case)
+    page = report.page(told)
+    drawn = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
+    assert len(drawn) == 2  # one picture: without, and with
+    assert [one.count("h0") for one in drawn] == [1_000, 1_000]
+    binding = told.answer.binding
+    about = told.answer.decision.about(told.answer.decision.attacker(binding.attacker))
+    count = counted(binding.reading, about, "release")
+    assert told.picture.attacker == binding.attacker
+    assert (told.picture.without, told.picture.with_output) == (count.without, count.with_output)
+    assert f"at most {count.with_output:,} of {count.out_of:,} with it" in page
+
+
+@pytest.mark.parametrize("key", [key for key, one in MEASURES.items() if one.counted])
+@pytest.mark.parametrize("mechanism", [ta.Gaussian(3), ta.Laplace(0.7), ta.guarantee(1, 1e-6)])
+def test_counts_never_make_an_attack_look_weaker(key, mechanism):
+    about = {"prior": 0.013, "fpr": 0.0007, "recall": 0.3, "weight": 1.0, "baseline": 0.003}
+    about |= {"predicate_weight": 3e-6, "people": 5_000, "at_least": 1e-6, "delta": 1e-6}
+    measure, curve = MEASURES[key], mechanism
+    if isinstance(mechanism, ta.Mechanism):
+        curve = mechanism.curve()
+    own = {argument.key: about[argument.key] for argument in measure.arguments}
+    reading = measure.reading(curve, **own)
+    count = counted(reading, about)
+    shown, blind = count.with_output / count.out_of, count.without / count.out_of
+    if measure.smaller_is_worse:
+        assert shown <= reading.value + 1e-9
+        assert blind >= reading.baseline - 1e-9
+        assert "at least" in count.sentence
+    else:
+        assert shown >= reading.value - 1e-9
+        assert blind <= reading.baseline + 1e-9
+        assert "at most" in count.sentence
+    assert abs(shown - reading.value) <= 1 / count.out_of + 1e-9
+    assert "{" not in count.sentence + count.caption
+
+
+def test_a_risk_that_is_no_share_has_no_count_and_another_is_drawn():
+    limits = (replace(FIRST.limits[0], risk="epsilon", at_most=1.0),)
+    told = report.of_decision(replace(FIRST, limits=limits))
+    assert told.limits[0].sentence == "ε at δ = 6.94444e-09: ≈ 1.0000; without the release, 0."
+    assert "more are flagged" in report.page(told) or "more is flagged" in report.page(told)
+    assert told.picture.without == 0
+
+
+def test_a_rare_risk_is_counted_among_more_people():
+    attackers = (replace(FIRST.attackers[0], about={"baseline": 1e-6}),)
+    limits = (replace(FIRST.limits[0], risk="reconstruction", at_most=1e-5),)
+    told = report.of_decision(replace(FIRST, attackers=attackers, limits=limits))
+    assert told.picture.out_of == 1_000_000
+    assert told.picture.each == 1_000
+    assert "A dot is 1,000 people" in report.page(told)
+
+
+# -- alerts --------------------------------------------------------------------------------------
+
+
+def audited(folder, **changed):
+    """The data of an audit's report, in a file beside the decision."""
+    held = {
+        "headline": "REFUTED: the claim ε = 1",
+        "reasons": ["p ≤ 1e-9"],
+        "refuted": True,
+        "claim": "ε = 1",
+        "design": "calls",
+        "made": {"command": "tellapart probe release.py"},
+    }
+    text = json.dumps({**held, **changed})
+    (folder / "audit.json").write_text(text, encoding="utf-8")
+    return replace(FIRST, evidence=(decision.record.EvidenceFile("audit.json", "calls"),))
+
+
+def test_a_refuted_verdict_is_on_the_first_page(tmp_path):
+    told = report.of_decision(audited(tmp_path), folder=tmp_path)
+    page = report.page(told)
+    assert "REFUTED: the claim ε = 1 (audit.json)" in first_page(page)
+    assert 'class="verdict refuted"' in page
+    assert told.evidence[0].reasons == ("p ≤ 1e-9",)
+
+
+def test_what_was_not_refuted_is_no_alert_and_no_proof(tmp_path):
+    record = audited(tmp_path, refuted=False, headline="NOT REFUTED: the claim ε = 1")
+    told = report.of_decision(record, folder=tmp_path)
+    page = report.page(told)
+    assert told.alerts == ()
+    assert "NOT REFUTED" not in first_page(page)
+    assert "NOT REFUTED" in Page(page).text
+    assert "Not refuted is not proven" in Page(page).text
+
+
+def test_a_real_report_is_read_as_evidence(tmp_path):
+    draw = __import__("numpy").random.default_rng(5)
+    scores = ta.audit.Scores(members=draw.normal(2, 1, 300), non_members=draw.normal(0, 1, 300))
+    verdict = ta.audit.judge(ta.guarantee(0.5), ta.audit.many_runs(scores))
+    report.write(report.of(verdict, brief=True), tmp_path / "audit.html")
+    told = report.of_decision(
+        replace(FIRST, evidence=(decision.record.EvidenceFile("audit.json"),)), folder=tmp_path
+    )
+    assert told.alerts == (
+        "A test speaks against the code: REFUTED: the claim ε = 0.5, δ = 0, at 95 % confidence "
+        "(audit.json).",
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"refuted": "false"},
+        {"refuted": 0},
+        {"headline": None},
+        {"reasons": "p ≤ 1e-9"},
+        {"made": []},
+        {"design": None},  # a claim alone was never tested
+    ],
+)
+def test_what_is_no_audit_is_no_evidence(tmp_path, changed):
+    record = audited(tmp_path, **changed)
+    with pytest.raises(ta.InvalidArgument, match=r"^evidence\[1\]\.file must be the JSON that"):
+        report.of_decision(record, folder=tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", "\x00", '"text"'])
+def test_a_file_that_is_no_report_is_refused(tmp_path, text):
+    record = audited(tmp_path)
+    (tmp_path / "audit.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ta.InvalidArgument, match=r"^evidence\[1\]\.file must be the JSON that"):
+        report.of_decision(record, folder=tmp_path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    record = audited(tmp_path)
+    (tmp_path / "audit.json").unlink()
+    with pytest.raises(ta.InvalidArgument, match=r"^evidence\[1\]\.file must be a file that"):
+        report.of_decision(record, folder=tmp_path)
+
+
+def test_an_overdue_review_and_a_broken_limit_are_alerts():
+    late = report.of_decision(FIRST, today=datetime.date(2027, 11, 18))
+    assert "overdue" in first_page(report.page(late))
+    assert first().alerts == ()
+    weak = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=1.0))
+    told = report.of_decision(weak)
+    assert "is broken" in told.alerts[0]
+    assert "In use now" not in first_page(report.page(told))
+    used = first_page(report.page(first()))
+    assert "In use now: sigma = 4, which keeps every limit" in used
+    silent = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=None))
+    assert report.of_decision(silent).alerts == ()
+    later = report.of_decision(silent, today=datetime.date(2027, 11, 18)).alerts
+    assert [alert.partition(" is overdue")[1] for alert in later] == [" is overdue"]
+
+
+def test_an_answer_that_is_too_far_off_is_an_alert():
+    told = report.of_decision(replace(FIRST, utility=replace(FIRST.utility, at_most=3)))
+    (alert,) = [one for one in told.alerts if one.startswith("The answer is less accurate")]
+    assert "95 % interval of a histogram ≤ 3 clashes with an insurer" in alert
+    assert alert in first_page(report.page(told))
+
+
+# -- the rest ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_risk_stands_beside_its_baseline_and_every_limit_beside_its_reason(case):
+    told = document(case)
+    page = report.page(told)
+    for part, answered in zip(told.attackers, told.answer.attackers, strict=True):
+        shown = [one for one in answered.readings if one.key != "epsilon"]
+        assert [(one.without, one.words, one.gain) for one in part.risks] == [
+            one.columns for one in shown
+        ]
+    for row in told.limits:
+        assert row.without
+        assert Page(f"<p>{page}</p>".replace("<!DOCTYPE html>", "")).text.count(row.reason) >= 2
+    assert [row.binding for row in told.limits] == [one.binding for one in told.answer.limits]
+    assert page.count("Binding constraint.") == sum(row.binding for row in told.limits)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_parts_are_there_in_order(case):
+    told = document(case)
+    heads = re.findall(r"<h2[^>]*>(.*?)</h2>", report.page(told))
+    assert heads == [
+        "What is released",
+        "What could go wrong for a person in the data, and how likely it is",
+        "What was chosen, and why",
+        "Who decided, and when it is looked at again",
+        "Limits and reasons",
+        "Alternatives that were considered",
+        "Comparable published deployments",
+        "Assumptions",
+        "Not covered",
+        "Evidence of audits and probes",
+        "Questions",
+        "The numbers",
+        "Sensitivity analysis",
+        "For a public registry",
+        "How to reproduce",
+        "Signatures",
+    ]
+    words = Page(report.page(told)).text
+    for question in told.questions:
+        assert question in words
+    for other in told.answer.decision.alternatives:
+        assert other.why_not in words
+    group = told.answer.decision.privacy.group
+    several = "Several records" if group == 1 else f"More than {group} records"
+    for uncovered in (f"{several} of one person", "Correlated records", "Other releases"):
+        assert uncovered in words
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_its_data_are_json_and_hold_the_decision(case):
+    told = document(case)
+    data = told.data()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert decision.parse(data["toml"]) == told.answer.decision
+    assert data["answer"]["value"] == told.answer.value
+    assert "answer" in data
+    assert data["limits"][0]["without"] == told.limits[0].without
+
+
+def test_both_files_are_written_and_written_again(tmp_path):
+    for _ in range(2):  # an earlier document of the same page makes way
+        page, data = report.write(first(), tmp_path / "decision.html")
+    assert json.loads(data.read_text(encoding="utf-8")) == first().data()
+    assert page.read_text(encoding="utf-8") == report.page(first())
+
+
+def test_units_that_differ_stand_apart():
+    told = first().comparable
+    assert told.unit == "one person"
+    ours = [row for row in told.same if row.ours]
+    assert [row.per for row in ours] == ["one patient"]
+    others = {row.name.rpartition(" (")[0] for row in told.same if not row.ours}
+    by_name = {one.name: one for one in deployments.DEPLOYMENTS}
+    assert others
+    assert {unit_kind(by_name[name].unit) for name in others} == {"one person"}
+    assert not any(line.startswith("one person:") for line in told.other)
+    counts = [int(re.search(r": (\d+), such as", line)[1]) for line in told.other]
+    same = sum(unit_kind(one.unit) == "one person" for one in deployments.DEPLOYMENTS)
+    assert sum(counts) + same == len(deployments.DEPLOYMENTS)
+
+
+@pytest.mark.parametrize(
+    ("unit", "kind"),
+    [
+        ("one customer, all their messages", "one person"),
+        ("User-trip-level", "one record"),
+        ("one household", "one household"),
+        ("Person-level; housing-unit-level", "one person"),
+        ("eine Zeile", ""),
+        ("", ""),
+    ],
+)
+def test_kinds_of_units(unit, kind):
+    assert unit_kind(unit) == kind
+
+
+def test_a_unit_of_no_known_kind_is_compared_with_nothing():
+    privacy = replace(FIRST.privacy, unit="ein Mensch")
+    told = report.of_decision(replace(FIRST, privacy=privacy))
+    assert told.comparable.same == ()
+    assert "None is known to be about the same kind" in report.page(told)
+
+
+def test_only_decisions_have_such_a_document():
+    with pytest.raises(ta.InvalidArgument, match=r"^decision must be a decision"):
+        report.of_decision("decision.toml")
+
+
+# -- hostile words -------------------------------------------------------------------------------
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(1)'>",
+    "</title></style></pre></svg><svg/onload=alert(1)>",
+    "{{ document.answer }}{% raw %}",
+    "&lt;b&gt; &amp;amp; &#x3c;script&#62;",
+    "javascript:alert(1)\x00\x1b[31m\u202e\ud800",
+]
+UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+
+
+def said(value, words, at=""):
+    """A document with hostile words in every text of it, each with its place."""
+    if isinstance(value, str):
+        return f"{words} {at}"
+    if isinstance(value, tuple):
+        return tuple(said(one, words, f"{at}.{k}") for k, one in enumerate(value))
+    if isinstance(value, Mapping):
+        return {f"{words}{key}": said(one, words, f"{at}.{key}") for key, one in value.items()}
+    if not is_dataclass(value):
+        return value
+    same = {"attacker", "name"}  # by which parts of a document belong together
+    changed = {
+        one.name: words if one.name in same else said(held, words, f"{at}.{one.name}")
+        for one in fields(value)
+        if (held := getattr(value, one.name)) is not None and one.name not in ("answer", "side")
+    }
+    return replace(value, **changed)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("audited")
+    return report.of_decision(audited(folder), folder=folder, command="tellapart decide")
+
+
+@given(words=st.one_of(st.sampled_from(NASTY), st.text(max_size=40)))
+def test_no_words_change_what_a_page_is_made_of(base, words):
+    text, plain = (report.page(said(base, one)) for one in (words, "x"))
+    tags = [[tag for tag in Page(one).tags if tag != "span"] for one in (text, plain)]
+    assert tags[0] == tags[1]
+    names = [[name for name, _ in Page(one).values] for one in (text, plain)]
+    assert names[0] == names[1]
+    assert not re.search(UNSEEN, text)
+    seen = re.sub(r"\s", "", Page(text).text)
+    shown = re.sub(r"\s", "", re.sub(UNSEEN, "\ufffd", words))
+    for place in (".title", ".noise", ".decided_by", ".evidence.0.headline", ".questions.0"):
+        assert f"{shown}{place}" in seen
+
+
+def test_the_page_forbids_scripts_and_asks_for_nothing():
+    text = report.page(first())
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert not re.search(r"(href|src)\s*=", text)
+    assert decision_document.REGISTRY in text
