@@ -367,7 +367,7 @@ def training_map(
     for axis, values in ((page.axes.xaxis, found.epochs), (page.axes.yaxis, found.batches)):
         step = -(-len(values) // _TICKS) if len(values) > _ROOM else 1
         axis.set_ticks(np.arange(len(values))[::step] + 0.5)
-        axis.set_ticklabels([f"{value:,g}" for value in values[::step]])
+        axis.set_ticklabels([_plain(value) for value in values[::step]])
         axis.set_tick_params(length=0)
     shade = Patch(facecolor=_TONES(0.9), edgecolor=GREY, lw=0.5)
     entries = [
@@ -412,3 +412,7 @@ def _boxed(axes: Axes, found: TrainingMap, chosen: tuple[float, float]) -> Patch
     box = Rectangle(corner, 1, 1, fill=False, edgecolor=BLACK, lw=2, zorder=4)
     axes.add_patch(box)
     return Patch(fill=False, edgecolor=BLACK, lw=2)
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else short(value)
