@@ -35,8 +35,9 @@ NAMES = {
         words
     """,
     "tellapart.choose": """
-        FROM_MODEL Infeasible answer_error at_least at_most by_cost compare error_at_most feasible
-        frontier largest least noise noise_table training_map utility_at_least
+        FROM_MODEL Infeasible answer_error at_least at_most by_cost cheapest compare
+        error_at_most feasible frontier largest least noise noise_table training_map
+        utility_at_least
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """

@@ -3,6 +3,7 @@
 - `limit`, `named_limits`: how much of a risk is accepted, by its function or by its name;
 - `calibrate`, `search`: the least noise or the largest ε that keeps all limits;
 - `utility`: how far off a noisy answer is, limits on that, and whether they clash with risks;
+- `least_cost`: the value of accuracy against what people may lose;
 - `training_maps`: the noise of DP-SGD for many batch sizes and epochs at equal risk;
 - `frontiers`: what each parameter costs; `comparison`: who leaks more, and by how much;
 - `noise_choice`, `noise_tables`: noise for correlated records, and methods side by side.
@@ -14,6 +15,7 @@ from tellapart import _moved
 from tellapart.choose.calibrate import largest, least
 from tellapart.choose.comparison import compare
 from tellapart.choose.frontiers import frontier
+from tellapart.choose.least_cost import cheapest
 from tellapart.choose.limit import FROM_MODEL, at_least, at_most, by_cost
 from tellapart.choose.noise_choice import noise
 from tellapart.choose.noise_tables import noise_table
@@ -28,6 +30,7 @@ __all__ = [
     "at_least",
     "at_most",
     "by_cost",
+    "cheapest",
     "compare",
     "error_at_most",
     "feasible",
