@@ -22,10 +22,9 @@ from tellapart.decision.fields import (
     meant,
     unknown,
 )
+from tellapart.decision.unit import refuse_relation, related_family
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.base import LocalMechanism
-from tellapart.mechanisms.catalogue import KINDS, NamedFamily, Term, named_family, open_parameters
-from tellapart.mechanisms.catalogue import parse as parse_mechanism
+from tellapart.mechanisms.catalogue import NamedFamily, Term, named_family, open_parameters
 from tellapart.neighbours import Neighbours
 from tellapart.risk.catalogue import DELTA, MEASURES, PEOPLE, Measure
 
@@ -147,18 +146,6 @@ class Decided:
     review: datetime.date
 
 
-# The relations that each sampling scheme is accounted for, as `dp_sgd` is.
-_SCHEMES = {
-    "poisson": ("add-remove", "zero-out"),
-    "fixed-size": ("replace",),
-    "random-allocation": ("add-remove",),
-}
-# Mechanisms that each person runs on their own value, by name.
-_LOCAL = {
-    kind.name
-    for kind in KINDS.values()
-    if isinstance(parse_mechanism(kind.first_text), LocalMechanism)
-}
 # Which record, and which part of a decision, each table becomes.
 RECORDS: dict[str, tuple[str, type[Any]]] = {
     "release": ("release", Release),
@@ -217,7 +204,7 @@ class Decision:
                 checked = _made(table, kind, name, entries_of(value))
             object.__setattr__(self, part, checked)
         self._refuse_contradictions()
-        refuse_relation(self, Term(self.mechanism.name, self.mechanism.fixed))
+        refuse_relation(self.privacy.neighbours, Term(self.mechanism.name, self.mechanism.fixed))
         self.family()
         self.asked()
 
@@ -243,7 +230,8 @@ class Decision:
                 with_delta = {**fixed, DELTA.key: self.delta}
                 if chosen.choose in open_parameters(chosen.name, **with_delta):
                     fixed = with_delta
-            return named_family(chosen.name, chosen.choose, **fixed)
+            family = named_family(chosen.name, chosen.choose, **fixed)
+        return related_family(family, self.privacy.relation)
 
     def asked(self) -> tuple[Limit, ...]:
         """The limits, in their order, each for its own attacker and at the one δ."""
@@ -317,19 +305,6 @@ class Decision:
             raise InvalidArgument(
                 'utility.statistic must be given with utility.at_most, such as statistic = "count"'
             )
-
-
-def refuse_relation(decision: Decision, term: Term) -> None:
-    """A relation that a mechanism is not accounted for would give the numbers of another."""
-    scheme = term.values.get("scheme", "poisson")
-    allowed, of = tuple(NEIGHBOURS), term.name
-    if term.name == "dpsgd":
-        allowed, of = _SCHEMES[scheme], f"dpsgd with scheme = {shown(scheme)}"
-    elif term.name in _LOCAL:
-        allowed, of = ("replace",), f"{term.name}, which each person runs on their own value"
-    if decision.privacy.neighbours not in allowed:
-        rule = f"be {' or '.join(map(shown, allowed))} for {of}"
-        _checks.refuse("privacy.neighbours", rule, decision.privacy.neighbours)
 
 
 def _refuse_side(k: int, limit: RiskLimit) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -27,7 +27,6 @@ from tellapart.choose.utility import (
     noise_error,
 )
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.decision.record import (
     Alternative,
@@ -35,17 +34,11 @@ from tellapart.decision.record import (
     Decision,
     RiskLimit,
     naming,
-    refuse_relation,
 )
+from tellapart.decision.unit import described, faced
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError, Unsupported
-from tellapart.mechanisms.base import LocalMechanism, Mechanism
-from tellapart.mechanisms.batches.random_allocation import Allocated
-from tellapart.mechanisms.catalogue import NamedFamily, named_family, open_parameters, parse, terms
-from tellapart.mechanisms.combine import Repeated, Sampled
-from tellapart.mechanisms.combine import Sequence as Composition
-from tellapart.mechanisms.custom import Promise
+from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
-from tellapart.neighbours import Neighbours
 from tellapart.risk.catalogue import MEASURES, Measure, Reading
 
 # Sensitivity analysis: with a tenth less noise, as chosen, and with a tenth more.
@@ -259,7 +252,8 @@ def in_words(limit: Limit) -> str:
 
 def answer(decision: Decision) -> Answer:
     """The least private value that keeps every limit, each for its own attacker."""
-    family, limits = faced(decision), decision.asked()
+    privacy, limits = decision.privacy, decision.asked()
+    family = faced(decision.family(), privacy.relation, privacy.group)
     choice, doubt = _chosen(decision, family, limits)
     value = choice.short
     subject = family.make(value)
@@ -394,53 +388,6 @@ def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
     )
 
 
-# -- the family as one unit faces it --------------------------------------------------------
-
-
-def faced(decision: Decision) -> NamedFamily:
-    """The family as one unit of privacy faces it, all its records together."""
-    family = decision.family()
-    return replace(family, make=lambda value: _faced(decision, family, value))
-
-
-def _faced(decision: Decision, family: NamedFamily, value: float) -> Subject:
-    size = decision.privacy.group
-    if family.name == "any" and not family.composed:
-        if family.parameter == "mu":  # Dong, Roth and Su 2022, Theorem 2.14
-            return family.make(size * value)
-        if family.parameter == "zcdp":  # Bun and Steinke 2016, Proposition 1.9
-            return family.make(size * size * value)
-    return _for_unit(decision, family.make(value))
-
-
-def _for_unit(decision: Decision, subject: Subject) -> Subject:
-    """A mechanism under the neighbouring relation of the decision, for a unit's records."""
-    size = decision.privacy.group
-    if not isinstance(subject, Mechanism):
-        if size == 1:
-            return subject
-        if isinstance(subject, GuaranteeCurve):
-            promise = Promise(subject.claimed_epsilon, subject.claimed_delta)
-            return promise.for_group(size).curve()
-        raise Unsupported(f"{subject.label} is not known for {size} records of one unit together")
-    related = _related(subject, decision.privacy.relation)
-    if size > 1 and isinstance(related, LocalMechanism):
-        return related.repeated(size)  # each record is answered for by itself
-    return related.for_group(size)
-
-
-def _related(mechanism: Mechanism, relation: Neighbours) -> Mechanism:
-    """The same mechanism, its sensitivity being that under this relation."""
-    if mechanism.neighbours is relation:
-        return mechanism
-    if isinstance(mechanism, Composition):
-        return Composition(tuple(_related(part, relation) for part in mechanism.parts))
-    if isinstance(mechanism, Repeated | Sampled | Allocated):
-        base: Any = _related(mechanism.base, relation)
-        return replace(mechanism, base=base)
-    return replace(mechanism, neighbours=relation)
-
-
 # -- the choice, and why there is none ------------------------------------------------------
 
 
@@ -560,13 +507,10 @@ def _alternative(
 
 
 def _considered(decision: Decision, limits: Sequence[Limit], spec: str) -> tuple[str, Subject]:
-    first, *later = terms(spec)
-    for term in (first, *later):
-        refuse_relation(decision, term)
-    if later or not open_parameters(spec):
-        return spec, _for_unit(decision, parse(spec))
-    own = named_family(spec)
-    unit = replace(own, make=lambda value: _faced(decision, own, value))
+    privacy = decision.privacy
+    made = described(spec, privacy.neighbours, privacy.group)
+    if not isinstance(made, NamedFamily):
+        return spec, made
+    unit = faced(made, privacy.relation, privacy.group)
     choice, _ = chosen(unit, limits, certify=False)
-    value = choice.short
-    return f"{first.name}: {configured(own, value)}", unit.make(value)
+    return f"{made.name}: {configured(made, choice.short)}", unit.make(choice.short)

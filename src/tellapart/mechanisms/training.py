@@ -91,7 +91,7 @@ def dp_sgd(
 
 
 # Which neighbours go with a scheme, first those that are meant where none are named.
-_NEIGHBOURS = {
+SCHEME_NEIGHBOURS = {
     Sampling.POISSON: (Neighbours.ADD_REMOVE, Neighbours.ZERO_OUT, Neighbours.REPLACE),
     Sampling.WITHOUT_REPLACEMENT: (Neighbours.REPLACE,),
     Sampling.RANDOM_ALLOCATION: (Neighbours.ADD_REMOVE,),
@@ -100,7 +100,7 @@ _NEIGHBOURS = {
 
 
 def _relation(scheme: Sampling, neighbours: Neighbours | None) -> Neighbours:
-    known = _NEIGHBOURS[scheme]
+    known = SCHEME_NEIGHBOURS[scheme]
     if neighbours is None:
         return known[0]
     if _checks.member(Neighbours, neighbours=neighbours) not in known:

@@ -8,9 +8,12 @@ import pytest
 
 import tellapart as ta
 from tellapart import decision
+from tellapart.decision.fields import NEIGHBOURS
 from tellapart.decision.record import Alternative, Attacker, Configuration, RiskLimit, Utility
 from tellapart.decision.solving import AROUND
+from tellapart.decision.unit import described
 from tellapart.errors import Infeasible, InvalidArgument, Unsupported
+from tellapart.mechanisms.catalogue import WORD_PARAMETERS
 
 FIRST = replace(decision.parse(decision.template()), utility=None, alternatives=())
 TODAY = datetime.date(2026, 11, 17)
@@ -118,7 +121,7 @@ def test_a_person_who_answers_several_times_is_seen_as_often():
 @pytest.mark.parametrize(
     ("mechanism", "neighbours", "said"),
     [
-        ({"name": "dpsgd"}, "replace", 'be "add-remove" or "zero-out" for dpsgd with scheme'),
+        ({"name": "dpsgd", "scheme": "shuffled"}, "add-remove", 'be "replace" or "zero-out" for'),
         ({"name": "dpsgd", "scheme": "fixed-size"}, "add-remove", 'be "replace" for dpsgd with'),
         ({"name": "dpsgd", "scheme": "random-allocation"}, "zero-out", 'be "add-remove" for'),
         ({"name": "randomized-response"}, "add-remove", 'be "replace" for randomized-response'),
@@ -151,17 +154,70 @@ def test_alternatives_are_held_to_the_same_limits():
     assert answers[1].risks[0] > 0.02
 
 
-@pytest.mark.parametrize("other", ["randomized-response", "dpsgd:sampling_rate=0.1,steps=9"])
+SHUFFLED = "dpsgd:sampling_rate=0.1,steps=10,scheme=shuffled"
+
+
+@pytest.mark.parametrize("other", ["randomized-response", SHUFFLED])
 def test_an_alternative_under_another_relation_has_no_answer(other):
-    neighbours = "replace" if "dpsgd" in other else "add-remove"
-    record = replace(
-        FIRST,
-        privacy=replace(FIRST.privacy, neighbours=neighbours),
-        alternatives=(Alternative(other, "noisier"),),
-    )
-    (answer,) = record.answer().alternatives
+    (answer,) = replace(FIRST, alternatives=(Alternative(other, "noisier"),)).answer().alternatives
     assert answer.kept is None
     assert answer.problem.startswith("privacy.neighbours must be ")
+
+
+SCHEDULE = {"sampling_rate": 0.1, "steps": 10}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "neighbours", "choose"),
+    [
+        ("poisson", "add-remove", "noise_multiplier"),
+        ("poisson", "zero-out", "noise_multiplier"),
+        ("poisson", "replace", "noise_multiplier"),
+        ("fixed-size", "replace", "noise_multiplier"),
+        ("random-allocation", "add-remove", "noise_multiplier"),
+        ("shuffled", "zero-out", "noise_multiplier"),
+        ("shuffled", "replace", "noise_multiplier"),
+        ("poisson", "zero-out", "epsilon"),
+        ("shuffled", "replace", "epsilon"),
+    ],
+)
+def test_a_training_is_accounted_for_under_the_relation_of_the_file(scheme, neighbours, choose):
+    relation = NEIGHBOURS[neighbours]
+    made = Configuration("dpsgd", choose, fixed={**SCHEDULE, "scheme": scheme})
+    record = replace(
+        FIRST,
+        privacy=replace(FIRST.privacy, neighbours=neighbours, delta=1e-6, delta_rule=None),
+        mechanism=made,
+    )
+    sampling = WORD_PARAMETERS["scheme"].words[scheme][0]
+    about = {**SCHEDULE, "scheme": sampling, "neighbours": relation}
+    expected = (
+        ta.dp_sgd(2.0, **about)
+        if choose == "noise_multiplier"
+        else ta.dp_sgd_with_epsilon(2.0, 1e-6, **about)
+    )
+    assert record.family().make(2.0) == expected
+    spec = f"dpsgd:{choose}=2,sampling_rate=0.1,steps=10,scheme={scheme}"
+    spec += ",delta=1e-6" if choose == "epsilon" else ""
+    assert described(spec, neighbours, 1) == expected
+    assert described(spec, neighbours, 3) == expected.for_group(3)
+
+
+def test_replacing_a_record_of_a_training_leaks_more_than_removing_it():
+    made = Configuration("dpsgd", "noise_multiplier", fixed=SCHEDULE)
+    records = [
+        replace(FIRST, privacy=replace(FIRST.privacy, neighbours=neighbours), mechanism=made)
+        for neighbours in ("add-remove", "zero-out", "replace")
+    ]
+    removed, zeroed, replaced = (record.family().make(2.0).advantage() for record in records)
+    assert removed == zeroed < replaced
+
+
+def test_a_training_that_is_itself_repeated_is_accounted_for_under_its_own_relation():
+    made = Configuration("dpsgd", "noise_multiplier", fixed={**SCHEDULE, "repeated": 2})
+    privacy = replace(FIRST.privacy, neighbours="replace")
+    with pytest.raises(InvalidArgument, match=r'privacy.neighbours must be "add-remove" for'):
+        replace(FIRST, privacy=privacy, mechanism=made)
 
 
 def test_a_check_without_a_configured_value_says_so():
