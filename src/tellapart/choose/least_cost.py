@@ -64,7 +64,8 @@ class LeastCost:
 
     def __str__(self) -> str:
         low, high = self.searched
-        where = "any parameter" if self.everywhere else f"any from {short(low, 4)} to {short(high, 4)}"
+        between = f"any from {short(low, 4)} to {short(high, 4)}"
+        where = "any parameter" if self.everywhere else between
         return (
             f"{short(self.parameter)}: total cost at most {fixed(self.total, up=True)} (accuracy "
             f"{fixed(self.accuracy_cost, up=True)}, {self.people:,} people at most "
