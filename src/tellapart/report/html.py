@@ -32,6 +32,7 @@ from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
 from tellapart.report.decision_document import REGISTRY, DecisionDocument, LimitRow
 from tellapart.report.model import Item, Report, Traced
+from tellapart.risk.sentences import in_full
 
 # More lines of a ledger than these are summed up; all of them are in the data.
 _LINES = 24
@@ -104,7 +105,7 @@ def _template(name: str) -> Template:
     made.filters["percent"] = percent
     made.filters["digits"] = lambda value: short(value, 3)
     made.filters["stop"] = lambda text: text.rstrip().removesuffix(".")
-    made.filters["count_of"] = lambda value: f"{value:,.10g}"
+    made.filters["count_of"] = in_full
     made.filters["count"] = lambda value: f"{value:,}"
     return made.get_template(name)
 
