@@ -19,6 +19,7 @@ from tellapart.errors import (
 )
 from tellapart.mechanisms import MECHANISMS
 from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.batches.mixture_of_gaussians import MixtureOfGaussians
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
@@ -57,6 +58,7 @@ __all__ = [
     "LimitReached",
     "MaxNoise",
     "Mechanism",
+    "MixtureOfGaussians",
     "Neighbours",
     "NotCertified",
     "Order",

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import tellapart as ta
+from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
+from tellapart.mechanisms.batches.with_replacement import WithReplacement
 
 RECORDS = json.loads(Path(__file__).with_name("loaders.json").read_text(encoding="utf-8"))
 ORDERS = {"remove": ta.Order.PRESENT, "add": ta.Order.ABSENT}
@@ -74,6 +76,61 @@ def test_an_epoch_that_drops_records_is_no_affine_mixture():
     lower, upper = step.shuffled_batches(steps=1, used=0.5).bracket(1e-5)
     assert upper.epsilon(1e-5) == pytest.approx(4.208, abs=1e-3)
     assert lower.epsilon(1e-5) == pytest.approx(4.212, abs=1e-3)
+
+
+def _record(name):
+    (record,) = (each for each in RECORDS if each["id"] == name)
+    return record["inputs"], record
+
+
+def test_a_mixture_of_gaussians():
+    asked, record = _record("mog-1")
+    step = ta.MixtureOfGaussians(asked["sigma"], asked["c"], asked["p"])
+    training = step.repeated(asked["T"])
+    assert abs(training.epsilon(asked["delta"]) - record["value"]) <= record["tolerance"] * 5
+    back = training.curve(ta.Order.ABSENT).epsilon(asked["delta"])
+    assert abs(back - record["add_order"]) <= 1e-4
+
+
+def test_poisson_samples_where_a_record_is_replaced():
+    asked, record = _record("replace-1")
+    training = ta.dp_sgd(asked["sigma"], asked["q"], asked["T"], neighbours=ta.Neighbours.REPLACE)
+    assert training.curve().bound is ta.Bound.EXACT
+    assert abs(training.epsilon(asked["delta"]) - record["value"]) <= record["tolerance"]
+    bracket = training.bracket(asked["delta"])
+    assert bracket.upper.epsilon(1e-5) <= record["value"] + record["tolerance"]
+    assert bracket.lower.epsilon(1e-5) >= record["value"] - record["tolerance"]
+    assert ta.dp_sgd(1, 0.1, 20, neighbours=ta.Neighbours.REPLACE).epsilon(1e-5) == pytest.approx(
+        4.590373, abs=2e-6
+    )
+
+
+# σ = 1, 200 steps at rate 0.05 of 1,000 records: largest batch and ε at δ = 1e-5.
+@pytest.mark.parametrize(("largest", "epsilon"), [(60, 10.552), (75, 5.199), (1000, 4.766)])
+def test_truncated_poisson_samples(largest, epsilon):
+    training = ta.dp_sgd(
+        1.0,
+        0.05,
+        200,
+        data_size=1000,
+        largest_batch=largest,
+        scheme=ta.Sampling.TRUNCATED_POISSON,
+    )
+    assert training.curve().bound is ta.Bound.LOWER
+    assert training.epsilon(1e-5) == pytest.approx(epsilon, abs=5e-4)
+
+
+def test_a_cap_is_not_free_where_a_record_is_zeroed_out():
+    """Two records, of which one is kept: 3.639 exactly, where a shift of 1 would say 3.534."""
+    step = ta.Gaussian(1.0, neighbours=ta.Neighbours.ZERO_OUT)
+    assert step.sampled(0.5).epsilon(1e-5) == pytest.approx(3.534, abs=1e-3)
+    assert TruncatedPoisson(step, 0.5, 1, 2).epsilon(1e-5) == pytest.approx(3.892, abs=1e-3)
+
+
+def test_draws_with_replacement():
+    """Against an attack with all other records on the other side, 7.612."""
+    step = ta.Gaussian(1.0, neighbours=ta.Neighbours.ZERO_OUT)
+    assert WithReplacement(step, 10, 100).epsilon(1e-5) == pytest.approx(8.161, abs=1e-3)
 
 
 @pytest.mark.parametrize("record", POISSON, ids=_names(POISSON))

@@ -19,8 +19,8 @@ NAMES = {
     "tellapart": """
         BadScores Bound CustomMechanism DiscreteGaussian DiscreteLaplace
         ExponentialMechanism Gaussian InvalidArgument Laplace LimitReached MECHANISMS
-        MaxNoise Mechanism Neighbours NotCertified Order PermuteAndFlip PlanarLaplace
-        PrivacyRegion Promise RandomizedResponse ReportNoisyMax Sampling Staircase
+        MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order PermuteAndFlip
+        PlanarLaplace PrivacyRegion Promise RandomizedResponse ReportNoisyMax Sampling Staircase
         TellapartError TradeoffCurve TrainingStopped TruncatedLaplace UnaryEncoding
         UniformNoise Unsupported attack central_limit compose concentrated dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json

@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tellapart import _checks
 from tellapart.curve.base import Bound
-from tellapart.curve.guarantees import everything, nothing
+from tellapart.curve.guarantees import everything, guarantee, nothing
 from tellapart.errors import UnreadableEvent
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.choice import RandomizedResponse
+from tellapart.mechanisms.batches.mixture_of_gaussians import MixtureOfGaussians
+from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
+from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
+from tellapart.mechanisms.batches.with_replacement import WithReplacement
+from tellapart.mechanisms.choice import ExponentialMechanism, PermuteAndFlip, RandomizedResponse
 from tellapart.mechanisms.combine import compose
-from tellapart.mechanisms.custom import CustomMechanism
-from tellapart.mechanisms.discrete import DiscreteLaplace
+from tellapart.mechanisms.custom import CustomMechanism, Promise
+from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.neighbours import Neighbours
 
@@ -30,16 +34,23 @@ if TYPE_CHECKING:
     from dp_accounting.privacy_accountant import NeighboringRelation
 
 
+_NEIGHBOURS = {
+    "ADD_OR_REMOVE_ONE": Neighbours.ADD_REMOVE,
+    "REPLACE_ONE": Neighbours.REPLACE,
+    "REPLACE_SPECIAL": Neighbours.ZERO_OUT,
+}
+
+
 class _Relation(Enum):
     """dp_accounting's neighbouring relations, by their names there."""
 
     ADD_OR_REMOVE_ONE = "a record is there or not"
     REPLACE_ONE = "a record is this or that"
-    REPLACE_SPECIAL = "a record is there or blank"  # to a sum the same as not there
+    REPLACE_SPECIAL = "a record is there or blank"
 
     @property
     def neighbours(self) -> Neighbours:
-        return Neighbours.REPLACE if self is _Relation.REPLACE_ONE else Neighbours.ADD_REMOVE
+        return _NEIGHBOURS[self.name]
 
     @property
     def reach(self) -> int:
@@ -55,6 +66,8 @@ class _End(Enum):
 
 
 _Found = Mechanism | _End
+# Orders of Rényi divergence at which a promise of (ξ, ρ)-zCDP with ξ > 0 is read.
+_ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 41))
 
 
 @dataclass(frozen=True)
@@ -77,14 +90,17 @@ class _EventPath:
         return {f"{self.path}.{name}": value for name, value in value_by_name.items()}
 
 
+_Reader = Callable[[Any, _EventPath], _Found]
+
+
 def from_dp_event(
     event: DpEvent, neighboring_relation: NeighboringRelation | None = None
 ) -> Mechanism:
     """A dp_accounting event tree as a mechanism, whose curve answers every question about it.
 
     The relation is dp_accounting's, and add-or-remove where none is given. Under ``REPLACE_ONE``
-    an answer moves twice as far as one record contributes; ``REPLACE_SPECIAL`` reads as add or
-    remove. What has no exact counterpart raises `Unsupported`, which says where in the tree.
+    an answer moves twice as far as one record contributes; ``REPLACE_SPECIAL`` zeroes a record
+    out. What has no counterpart that is proven raises `Unsupported`, which says where in the tree.
 
     >>> import dp_accounting as dp
     >>> step = dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0))
@@ -163,7 +179,8 @@ def _randomized_response(event: Any, place: _EventPath) -> _Found:
         return _End.EVERYTHING
     if place.relation is _Relation.REPLACE_SPECIAL:  # a blank answers with any bucket
         truth, other = 1 - p * (k - 1) / k, p * (k - 1) / k
-        return CustomMechanism.from_pmfs(absent=[1 / k, 1 - 1 / k], present=[truth, other])
+        pair = {"absent": [1 / k, 1 - 1 / k], "present": [truth, other]}
+        return CustomMechanism.from_pmfs(**pair, neighbours=Neighbours.ZERO_OUT)
     odds = k * (1 - p) / p
     epsilon = math.log1p(odds) if math.isfinite(odds) else math.log(k) - math.log(p)
     return RandomizedResponse(epsilon, k)
@@ -179,16 +196,21 @@ def _tree_aggregation(event: Any, place: _EventPath) -> _Found:
     if not any(steps):
         _checks.refuse(f"{place.path}.step_counts", "count at least one step", event.step_counts)
     levels = max(steps).bit_length()
-    return Gaussian(noise, math.sqrt(levels)) if noise else _End.EVERYTHING
+    if not noise:
+        return _End.EVERYTHING
+    return Gaussian(noise, math.sqrt(levels), neighbours=Neighbours.ZERO_OUT)
 
 
 def _poisson_sampled(event: Any, place: _EventPath) -> _Found:
     rate = _checks.probability(**place.named(sampling_probability=event.sampling_probability))
-    if place.relation is _Relation.REPLACE_ONE:
-        place.refuse(event, "Poisson samples need neighbours that add or remove one record")
     base = _read(event.event, place.inside("event", on_sample=rate < 1))
     if rate == 0:
         return _End.NOTHING
+    if place.relation is _Relation.REPLACE_ONE and rate < 1 and isinstance(base, Mechanism):
+        # Only of Gaussian sums is a pair known that no other exceeds.
+        if not isinstance(base, Gaussian):
+            place.refuse(event, "under REPLACE_ONE Poisson samples are those of a GaussianDpEvent")
+        return PoissonReplaceOne(base.sigma, rate, base.sensitivity / place.relation.reach)
     # Some revelation some of the time counts as revelation: no more is known of it.
     return base if rate == 1 or isinstance(base, _End) else base.sampled(rate)
 
@@ -207,8 +229,98 @@ def _fixed_batch(event: Any, place: _EventPath) -> _Found:
     return base.sampled(size / total, Sampling.WITHOUT_REPLACEMENT)
 
 
+def _with_replacement(event: Any, place: _EventPath) -> _Found:
+    """Draws that may repeat: a guarantee from below, for records that are blanked or replaced."""
+    total = _checks.whole(1, **place.named(source_dataset_size=event.source_dataset_size))
+    size = _checks.whole(0, **place.named(sample_size=event.sample_size))
+    if place.relation is _Relation.ADD_OR_REMOVE_ONE:
+        place.refuse(event, "draws with replacement need REPLACE_SPECIAL or REPLACE_ONE")
+    base = _read(event.event, place.inside("event", on_sample=True))
+    if size == 0:
+        return _End.NOTHING
+    if isinstance(base, _End):
+        return base
+    if not isinstance(base, Gaussian):
+        place.refuse(event, "draws with replacement are those of a GaussianDpEvent")
+    return WithReplacement(base, size, total)
+
+
+def _mixture(event: Any, place: _EventPath) -> _Found:
+    noise = _checks.at_least_zero(**place.named(standard_deviation=event.standard_deviation))
+    if place.relation is _Relation.REPLACE_ONE:
+        place.refuse(event, "it needs ADD_OR_REMOVE_ONE or REPLACE_SPECIAL")
+    if not any(event.sensitivities):
+        return _End.NOTHING
+    if noise == 0:
+        return _End.EVERYTHING
+    relation = place.relation.neighbours
+    return MixtureOfGaussians(noise, event.sensitivities, event.sampling_probs, neighbours=relation)
+
+
+def _truncated(event: Any, place: _EventPath) -> _Found:
+    """Poisson samples cut down to a largest batch; the data set is the larger of two neighbours."""
+    noise = _checks.at_least_zero(**place.named(noise_multiplier=event.noise_multiplier))
+    size = _checks.whole(0, **place.named(dataset_size=event.dataset_size))
+    largest = _checks.whole(0, **place.named(truncated_batch_size=event.truncated_batch_size))
+    rate = _checks.probability(**place.named(sampling_probability=event.sampling_probability))
+    if place.relation is _Relation.REPLACE_ONE:
+        place.refuse(event, "it needs ADD_OR_REMOVE_ONE or REPLACE_SPECIAL: no theorem is known")
+    if not (size and largest and rate):
+        return _End.NOTHING
+    if noise == 0:
+        return _End.EVERYTHING
+    step = Gaussian(noise, neighbours=place.relation.neighbours)
+    return TruncatedPoisson(step, rate, largest, size)
+
+
+def _epsilon_delta(event: Any, place: _EventPath) -> _Found:
+    return Promise(event.epsilon, event.delta, neighbours=place.relation.neighbours)
+
+
+def _selected(kind: type[ExponentialMechanism] | type[PermuteAndFlip]) -> _Reader:
+    """A selection whose ε is that of the relation, whichever it is."""
+    return lambda event, place: kind(event.epsilon, neighbours=place.relation.neighbours)
+
+
+def _discrete_gaussian(event: Any, place: _EventPath) -> _Found:
+    size = _checks.whole(0, **place.named(sensitivity=event.sensitivity))
+    if event.dimension != 1:
+        place.refuse(event, "the discrete Gaussian is known in one dimension: give dimension=1")
+    relation = place.relation
+    return DiscreteGaussian(event.sigma, size * relation.reach, neighbours=relation.neighbours)
+
+
+def _concentrated(budget: tuple[float, float], place: _EventPath) -> _Found:
+    """A promise of (ξ, ρ)-zCDP, of which no more is known: a lower bound."""
+    rho, xi = budget
+    if xi == 0:
+        promise = guarantee(zcdp=rho)
+    else:
+        promise = guarantee(rdp=[(order, xi + rho * order) for order in _ORDERS])
+    return CustomMechanism(promise, neighbours=place.relation.neighbours)
+
+
+def _zcdp_of(event: Any, place: _EventPath) -> tuple[float, float] | None:
+    """ρ and ξ of an event that is a promise of zCDP, or many of them, which add up."""
+    if _is_theirs(type(event), "ZCDpEvent"):
+        rho = _checks.finite_at_least_zero(**place.named(rho=event.rho))
+        return rho, _checks.finite_at_least_zero(**place.named(xi=event.xi))
+    if _is_theirs(type(event), "SelfComposedDpEvent"):
+        count = _checks.whole(0, 10**15, **place.named(count=event.count))
+        inner = _zcdp_of(event.event, place.inside("event"))
+        return None if inner is None else (inner[0] * count, inner[1] * count)
+    return None
+
+
+def _zcdp(event: Any, place: _EventPath) -> _Found:
+    budget = _zcdp_of(event, place)
+    return _refused(event, place) if budget is None else _concentrated(budget, place)
+
+
 def _self_composed(event: Any, place: _EventPath) -> _Found:
     count = _checks.whole(0, 10**15, **place.named(count=event.count))
+    if (budget := _zcdp_of(event, place)) is not None:
+        return _concentrated(budget, place)
     base = _read(event.event, place.inside("event"))
     if count == 0:
         return _End.NOTHING
@@ -218,7 +330,12 @@ def _self_composed(event: Any, place: _EventPath) -> _Found:
 def _composed(event: Any, place: _EventPath) -> _Found:
     if not isinstance(event.events, Iterable):
         _checks.refuse(f"{place.path}.events", "be a list of events", event.events)
-    readings = [_read(inner, place.inside(f"events[{k}]")) for k, inner in enumerate(event.events)]
+    events = [(inner, place.inside(f"events[{k}]")) for k, inner in enumerate(event.events)]
+    budgets = [budget for inner in events if (budget := _zcdp_of(*inner)) is not None]
+    readings = [_read(*inner) for inner in events if _zcdp_of(*inner) is None]
+    if budgets:
+        rhos, xis = zip(*budgets, strict=True)
+        readings.append(_concentrated((math.fsum(rhos), math.fsum(xis)), place))
     if _End.EVERYTHING in readings:
         return _End.EVERYTHING
     parts = [reading for reading in readings if isinstance(reading, Mechanism)]
@@ -227,24 +344,29 @@ def _composed(event: Any, place: _EventPath) -> _Found:
     return compose(parts)
 
 
-READERS: dict[str, Callable[[Any, _EventPath], _Found]] = {
+READERS: dict[str, _Reader] = {
     "ComposedDpEvent": _composed,
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "EpsilonDeltaDpEvent": _epsilon_delta,
+    "ExponentialMechanismDpEvent": _selected(ExponentialMechanism),
     "GaussianDpEvent": partial(_noisy, Gaussian),
     "LaplaceDpEvent": partial(_noisy, Laplace),
+    "MixtureOfGaussiansDpEvent": _mixture,
     "NoOpDpEvent": lambda event, place: _End.NOTHING,
     "NonPrivateDpEvent": lambda event, place: _End.EVERYTHING,
+    "PermuteAndFlipDpEvent": _selected(PermuteAndFlip),
     "PoissonSampledDpEvent": _poisson_sampled,
     "RandomizedResponseDpEvent": _randomized_response,
+    "SampledWithReplacementDpEvent": _with_replacement,
     "SampledWithoutReplacementDpEvent": _fixed_batch,
     "SelfComposedDpEvent": _self_composed,
     "SingleEpochTreeAggregationDpEvent": _tree_aggregation,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
+    "ZCDpEvent": _zcdp,
 }
 
 # Where the next ones go: an event moves up once tellapart has its mechanism.
 _REASONS = {
-    "EpsilonDeltaDpEvent": "ta.Promise(epsilon, delta) is its mechanism",
-    "MixtureOfGaussiansDpEvent": "mixtures of Gaussians are no mechanism yet",
-    "TruncatedSubsampledGaussianDpEvent": "batches that are cut short are no mechanism yet",
-    "ZCDpEvent": "a promise of zCDP is no mechanism; ta.guarantee(zcdp=...) is its curve",
+    "RepeatAndSelectDpEvent": "the best of a random number of runs is no mechanism yet",
 }

@@ -24,7 +24,7 @@ from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import QUESTIONS, Report, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
-from tellapart.report.decision_document import DecisionDocument
+from tellapart.report.decision_model import DecisionDocument
 
 # More lines of a ledger than these are summed up.
 _LINES = 12

@@ -29,12 +29,14 @@ class Sampling(Enum):
     neighbours that replace one, as a batch of fixed size with one more has one other less.
     `RANDOM_ALLOCATION` is for neighbours that add or remove a record, and for whole epochs, as is
     `SHUFFLED`, what most data loaders do, for neighbours that zero out or replace a record.
+    `TRUNCATED_POISSON` samples are no larger than a largest batch, as accelerators need.
     """
 
     POISSON = "each record with the same chance, independently"
     WITHOUT_REPLACEMENT = "a batch of fixed size, all batches equally likely"
     RANDOM_ALLOCATION = "each record in one step of every epoch, drawn independently"
     SHUFFLED = "one random order of all records in every epoch, cut into batches"
+    TRUNCATED_POISSON = "each record independently, cut down at random to a largest batch"
 
 
 # Longer lists are shown by their ends.
@@ -186,6 +188,10 @@ class EpsilonAtDelta(Mechanism):
     def epsilon(self, delta: float) -> float:
         """The least ε for which it is (ε, δ)-DP, in both orders; inf if none is."""
         return self.curve().epsilon(delta)
+
+
+class BatchStep(EpsilonAtDelta):
+    """A noisy step on a batch drawn in some way: made of plain noise, with laws of its own."""
 
 
 @dataclass(frozen=True, repr=False)

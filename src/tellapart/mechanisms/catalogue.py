@@ -38,6 +38,7 @@ from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
+from tellapart.neighbours import Neighbours
 
 
 class PrivateSide(StrEnum):
@@ -179,6 +180,15 @@ PARAMETERS: dict[str, Parameter] = {
             option="Records in the data, for --epochs.",
         ),
         Parameter(
+            "largest_batch",
+            "largest batch",
+            1,
+            1_000_000,
+            _WHOLE,
+            _LARGER,
+            option="Most records in a batch, for --scheme truncated-poisson.",
+        ),
+        Parameter(
             "zcdp",
             "ρ of zero-concentrated DP",
             1e-4,
@@ -272,11 +282,28 @@ WORD_PARAMETERS: dict[str, WordParameter] = {
                     Sampling.SHUFFLED,
                     "Shuffled: one random order an epoch (zero-out)",
                 ),
+                "truncated-poisson": (
+                    Sampling.TRUNCATED_POISSON,
+                    "Truncated Poisson: up to a largest batch",
+                ),
             },
             option="How batches are drawn. poisson: each record independently (default); "
             "fixed-size: batches of one size, for neighbours that replace a record; "
             "random-allocation: each record in one random step of every epoch; shuffled: one "
-            "random order an epoch, cut into batches, for neighbours that zero out a record.",
+            "random order an epoch, cut into batches, for neighbours that zero out a record; "
+            "truncated-poisson: as poisson, cut down to --largest-batch.",
+        ),
+        WordParameter(
+            "neighbours",
+            "neighbours",
+            {
+                "of-scheme": (None, "Those that belong to the scheme"),
+                "add-remove": (Neighbours.ADD_REMOVE, "Add or remove one record"),
+                "zero-out": (Neighbours.ZERO_OUT, "Zero out one record"),
+                "replace-one": (Neighbours.REPLACE, "Replace one record"),
+            },
+            option="Neighbours of DP-SGD: of-scheme (default), add-remove, zero-out or "
+            "replace-one; those that no theorem covers are refused.",
         ),
     )
 }
@@ -356,7 +383,7 @@ class Kind:
 
 
 _SCALED = ("sensitivity",)
-_DRAWN = ("scheme",)
+_DRAWN = ("scheme", "neighbours")
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -458,6 +485,16 @@ KINDS: dict[str, Kind] = {
             (
                 Way(dp_sgd, ("noise_multiplier", "sampling_rate", "steps"), _DRAWN),
                 Way(dp_sgd, ("noise_multiplier", "epochs", "batch_size", "data_size"), _DRAWN),
+                Way(
+                    dp_sgd,
+                    ("noise_multiplier", "sampling_rate", "steps", "data_size", "largest_batch"),
+                    _DRAWN,
+                ),
+                Way(
+                    dp_sgd,
+                    ("noise_multiplier", "epochs", "batch_size", "data_size", "largest_batch"),
+                    _DRAWN,
+                ),
                 Way(dp_sgd_with_epsilon, ("epsilon", "delta", "sampling_rate", "steps"), _DRAWN),
                 Way(
                     dp_sgd_with_epsilon,
@@ -544,8 +581,8 @@ def parse(text: str, **given: float | str) -> Subject:
     ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, and
     ``+`` puts another after it. ``any`` is every mechanism that keeps a promise: a curve, not one
     mechanism. Numbers may also be ``given`` by keyword. ``dpsgd`` also takes a sampling ``scheme``:
-    poisson, fixed-size, random-allocation or shuffled. Names and keys are those of ``tellapart risk
-    --help``.
+    poisson, fixed-size, random-allocation, shuffled or truncated-poisson, and ``neighbours``. Names
+    and keys are those of ``tellapart risk --help``.
 
     >>> parse("laplace:epsilon=1")
     Laplace(scale=1.0)

@@ -200,14 +200,21 @@ class Ready(Combined):
         """The step, for a composition, on the side that is asked for where it has two."""
 
 
-# Schemes of whole epochs, and how they are written as a step.
-_OF_EPOCHS = {
-    Sampling.RANDOM_ALLOCATION: "random allocation picks",
-    Sampling.SHUFFLED: "a shuffled order picks",
-}
-_EPOCHS = {
-    Sampling.RANDOM_ALLOCATION: "ta.Gaussian(sigma).allocated(steps=...)",
-    Sampling.SHUFFLED: "ta.Gaussian(sigma, neighbours=...).shuffled_batches(steps=...)",
+# Schemes that are more than a rate for one step, and how they are written.
+_ELSEWHERE = {
+    Sampling.RANDOM_ALLOCATION: (
+        "random allocation picks a step of an epoch, not a sample for one step: write "
+        "ta.Gaussian(sigma).allocated(steps=...), or ta.dp_sgd(..., scheme=...)"
+    ),
+    Sampling.SHUFFLED: (
+        "a shuffled order picks a step of an epoch, not a sample for one step: write "
+        "ta.Gaussian(sigma, neighbours=...).shuffled_batches(steps=...), or ta.dp_sgd(..., "
+        "scheme=...)"
+    ),
+    Sampling.TRUNCATED_POISSON: (
+        "a sample that is cut down to a largest batch is more than its rate: write "
+        "ta.dp_sgd(..., scheme=ta.Sampling.TRUNCATED_POISSON, largest_batch=...)"
+    ),
 }
 
 
@@ -235,11 +242,8 @@ class Sampled(Ready):
     def __post_init__(self) -> None:
         _check_mechanism(base=self.base)
         _checks.member(Sampling, scheme=self.scheme)
-        if whole := _OF_EPOCHS.get(self.scheme):
-            raise Unsupported(
-                f"{whole} a step of an epoch, not a sample for one step: "
-                f"write {_EPOCHS[self.scheme]}, or ta.dp_sgd(..., scheme=...)"
-            )
+        if elsewhere := _ELSEWHERE.get(self.scheme):
+            raise Unsupported(elsewhere)
         fixed = self.scheme is Sampling.WITHOUT_REPLACEMENT
         if fixed and self.base.neighbours is Neighbours.ZERO_OUT:
             raise Unsupported(

@@ -215,7 +215,7 @@ def _rho(law: LossLaw) -> float:
     if isinstance(law, GaussianLoss):
         return law.mu**2 / 2
     if isinstance(law, MixtureLoss):
-        return (law.mu * (len(law.weights) - 1)) ** 2 / 2
+        return law.reach**2 / 2
     if math.isinf(bounded):
         raise Unsupported(f"zCDP of a {type(law).__name__} with unbounded losses is not known")
     return bounded

@@ -9,8 +9,10 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
 from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
+from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
 from tellapart.mechanisms.combine import Combined, Enclosed, Sampled, parts_of
 from tellapart.mechanisms.custom import Promise
 
@@ -20,6 +22,7 @@ _BATCHES = {
     Sampling.POISSON: "Poisson-sampled batches",
     Sampling.WITHOUT_REPLACEMENT: "batches of fixed size drawn afresh for each step",
     Sampling.RANDOM_ALLOCATION: "batches by random allocation (balls in bins)",
+    Sampling.TRUNCATED_POISSON: "Poisson-sampled batches, cut down to the largest batch",
     Sampling.SHUFFLED: "batches cut from a random order of the records, a new one each epoch",
 }
 _NEAR = 1e-5
@@ -145,4 +148,8 @@ def _samples(subject: Subject) -> list[tuple[Sampling, float | None]]:
             samples.append((Sampling.RANDOM_ALLOCATION, None))
         elif isinstance(step, ShuffledEpoch):
             samples.append((Sampling.SHUFFLED, None))
+        elif isinstance(step, TruncatedPoisson):
+            samples.append((Sampling.TRUNCATED_POISSON, None))
+        elif isinstance(step, PoissonReplaceOne) and step.rate < 1:
+            samples.append((Sampling.POISSON, step.rate))
     return samples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,9 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.combine import Asked, Ready, Repeated, Sampled, Step
+from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
+from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
+from tellapart.mechanisms.combine import Asked, Ready, Repeated, Step
 from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
@@ -35,6 +38,7 @@ def dp_sgd(
     data_size: int | None = None,
     scheme: Sampling = Sampling.POISSON,
     neighbours: Neighbours | None = None,
+    largest_batch: int | None = None,
 ) -> Repeated | Composition:
     """Training by noisy, clipped gradients on random samples (DP-SGD), all models seen.
 
@@ -50,9 +54,13 @@ def dp_sgd(
     - `Sampling.SHUFFLED`, one random order an epoch, cut into batches, as most data loaders do:
       zero one out (or replace one). No tight bound is known: the curve is a guarantee, without
       amplification, and `bracket` has an attack beside it.
+    - `Sampling.TRUNCATED_POISSON`, Poisson samples cut down at random to ``largest_batch`` records
+      (data_size must be given): add or remove one, of which data_size counts the larger set, or
+      zero one out. The curve is a guarantee, and the cap is not free.
 
-    Of the last two an epoch is 1/sampling_rate steps, a whole number, and the last may be cut
-    short; by epochs, batch_size and data_size, shuffled epochs may end in a smaller batch.
+    With random allocation and shuffled batches an epoch is 1/sampling_rate steps, a whole number,
+    and the last may be cut short; by epochs, batch_size and data_size, shuffled epochs may end in
+    a smaller batch.
 
     >>> training = dp_sgd(noise_multiplier=1.0, sampling_rate=0.01, steps=1_000)
     >>> round(training.curve().epsilon(delta=1e-5), 6)
@@ -67,26 +75,59 @@ def dp_sgd(
     """
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
     relation = _relation(_checks.member(Sampling, scheme=scheme), neighbours)
+    truncated = scheme is Sampling.TRUNCATED_POISSON
+    plan = _plan(sampling_rate, steps, epochs, batch_size, data_size, needs_size=truncated)
+    if largest_batch is not None and not truncated:
+        _checks.refuse("largest_batch", "go with Sampling.TRUNCATED_POISSON", largest_batch)
+    if scheme is Sampling.POISSON and relation is Neighbours.REPLACE:
+        return PoissonReplaceOne(noise, plan.rate).repeated(plan.steps)
     reach = 2.0 if relation is Neighbours.REPLACE else 1.0
     step = Gaussian(noise, sensitivity=reach, neighbours=relation)
+    if truncated:
+        largest = _checks.whole(1, largest_batch=largest_batch)
+        if largest < plan.rate * plan.size * (1 - 1e-12):
+            rule = f"be at least the expected batch of {plan.rate * plan.size:g} records"
+            _checks.refuse("largest_batch", rule, largest_batch)
+        return TruncatedPoisson(step, plan.rate, largest, plan.size).repeated(plan.steps)
+    if scheme is Sampling.SHUFFLED and epochs is not None:
+        return _shuffled(step, epochs, _checks.whole(1, batch_size=batch_size), plan.size)
+    return _scheduled(step, plan.rate, plan.steps, scheme)
+
+
+class _Plan(NamedTuple):
+    """A schedule: how likely a record is to be in a step, the steps, and of how many records."""
+
+    rate: float
+    steps: int
+    size: int
+
+
+def _plan(
+    sampling_rate: float | None,
+    steps: int | None,
+    epochs: float | None,
+    batch_size: float | None,
+    data_size: int | None,
+    needs_size: bool,
+) -> _Plan:
     by_steps = {"sampling_rate": sampling_rate, "steps": steps}
     counted = {"epochs": epochs, "batch_size": batch_size, "data_size": data_size}
     given = [name for name, value in (by_steps | counted).items() if value is not None]
-    if sampling_rate is not None and steps is not None and given == list(by_steps):
+    listed = [*by_steps, "data_size"] if needs_size else list(by_steps)
+    if sampling_rate is not None and steps is not None and given == listed:
         rate = _checks.probability(sampling_rate=sampling_rate)
-        return _scheduled(step, rate, _checks.whole(1, 10**15, steps=steps), scheme)
+        size = _checks.whole(1, data_size=data_size) if needs_size else 0
+        return _Plan(rate, _checks.whole(1, 10**15, steps=steps), size)
     if epochs is None or batch_size is None or data_size is None or given != list(counted):
-        rule = "be given as sampling_rate and steps, or as epochs, batch_size and data_size"
+        first = f"{', '.join(listed[:-1])} and {listed[-1]}"
+        rule = f"be given as {first}, or as epochs, batch_size and data_size"
         _checks.refuse("the schedule", rule, " and ".join(given) or "none of them")
     size = _checks.whole(1, data_size=data_size)
     batch = _checks.finite_above_zero(batch_size=batch_size)
     if batch > size:
         _checks.refuse("batch_size", f"be at most data_size ({size})", batch_size)
-    passes = _checks.finite_above_zero(epochs=epochs)
-    if scheme is Sampling.SHUFFLED:
-        return _shuffled(step, passes, _checks.whole(1, batch_size=batch_size), size)
-    rounds = passes * size / batch
-    return _scheduled(step, batch / size, _whole_steps(rounds), scheme)
+    rounds = _checks.finite_above_zero(epochs=epochs) * size / batch
+    return _Plan(batch / size, _whole_steps(rounds), size)
 
 
 # Which neighbours go with a scheme, first those that are meant where none are named.
@@ -95,6 +136,7 @@ SCHEME_NEIGHBOURS = {
     Sampling.WITHOUT_REPLACEMENT: (Neighbours.REPLACE,),
     Sampling.RANDOM_ALLOCATION: (Neighbours.ADD_REMOVE,),
     Sampling.SHUFFLED: (Neighbours.ZERO_OUT, Neighbours.REPLACE),
+    Sampling.TRUNCATED_POISSON: (Neighbours.ADD_REMOVE, Neighbours.ZERO_OUT),
 }
 
 
@@ -104,7 +146,8 @@ def _relation(scheme: Sampling, neighbours: Neighbours | None) -> Neighbours:
         return known[0]
     if _checks.member(Neighbours, neighbours=neighbours) not in known:
         listed = " or ".join(f"Neighbours.{each.name}" for each in known)
-        rule = f"be {listed} with Sampling.{scheme.name}: no theorem is known for others"
+        words = " or ".join(each.value.partition(" (")[0] for each in known)
+        rule = f"{words} ({listed}) with Sampling.{scheme.name}: no theorem is known for others"
         _checks.refuse("neighbours", rule, f"Neighbours.{neighbours.name}")
     return neighbours
 
@@ -166,6 +209,7 @@ def dp_sgd_with_epsilon(
     data_size: int | None = None,
     scheme: Sampling = Sampling.POISSON,
     neighbours: Neighbours | None = None,
+    largest_batch: int | None = None,
 ) -> Repeated | Composition:
     """DP-SGD with the least noise that keeps (ε, δ), the schedule told as in `dp_sgd`.
 
@@ -188,6 +232,7 @@ def dp_sgd_with_epsilon(
             data_size=data_size,
             scheme=scheme,
             neighbours=neighbours,
+            largest_batch=largest_batch,
         )
 
     def excess(log_noise: Array) -> Array:
@@ -211,7 +256,8 @@ def dp_sgd_with_epsilon(
 
 def _log_unseen(step: Step) -> float:
     """The logarithm of the chance that a record is in no such step."""
-    rate = step[0].rate if isinstance(step[0], Sampled) else getattr(step[0], "used", 1.0)
+    mechanism = step[0]
+    rate = getattr(mechanism, "rate", getattr(mechanism, "used", 1.0))
     return step[1] * math.log1p(-rate) if rate < 1 else -math.inf
 
 

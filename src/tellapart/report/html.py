@@ -30,7 +30,8 @@ from tellapart.audit.verdict import Verdict
 from tellapart.drawing.icons import IconArray, icons
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
-from tellapart.report.decision_document import REGISTRY, DecisionDocument, LimitRow
+from tellapart.report.decision_document import REGISTRY
+from tellapart.report.decision_model import DecisionDocument, LimitRow
 from tellapart.report.model import Item, Report, Traced
 
 # More lines of a ledger than these are summed up; all of them are in the data.

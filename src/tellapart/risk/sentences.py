@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tellapart import _checks
-from tellapart._numeric.text import fixed, to_digits
+from tellapart._numeric.text import fixed, short, to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
@@ -113,7 +113,7 @@ def counted(
     count = _whole(people * reading.value, up)
     without = _value(_number(people * reading.baseline, up=not up, digits=3))
     shares = {key: f"{100 * value:.3g} %" for key, value in about.items() if value < 1}
-    shares[PREDICATE_WEIGHT.key] = f"{about.get(PREDICATE_WEIGHT.key, 0):.3g}"
+    shares[PREDICATE_WEIGHT.key] = short(about.get(PREDICATE_WEIGHT.key, 0), 3)
     where = f" ({words.where.format(**shares)})" if words.where else ""
     of = words.of.format(**shares)
     caption = f"Each dot is one of {people:,} {of}; a filled one {words.one}{where}."

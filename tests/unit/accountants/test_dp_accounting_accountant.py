@@ -88,7 +88,8 @@ def test_what_cannot_be_composed_leaves_no_trace():
         (dp.UnsupportedDpEvent(), ADD_REMOVE, False),
         (STEP, ADD_REMOVE, True),
         (STEP, SPECIAL, True),
-        (STEP, REPLACE, False),
+        (STEP, REPLACE, True),
+        (dp.PoissonSampledDpEvent(0.01, dp.LaplaceDpEvent(1.0)), REPLACE, False),
         (dp.ComposedDpEvent([STEP, dp.UnsupportedDpEvent()]), ADD_REMOVE, False),
         (dp.SelfComposedDpEvent(dp.UnsupportedDpEvent(), 3), ADD_REMOVE, False),
         (dp.RandomizedResponseDpEvent(0.5, 2), ADD_REMOVE, False),
@@ -198,7 +199,9 @@ def test_without_dp_accounting_the_extra_is_named(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("culprit", [dp.UnsupportedDpEvent(), dp.ZCDpEvent(0.1)])
+@pytest.mark.parametrize(
+    "culprit", [dp.UnsupportedDpEvent(), dp_event.RepeatAndSelectDpEvent(STEP, 10, 1)]
+)
 @pytest.mark.parametrize(
     "nest",
     [

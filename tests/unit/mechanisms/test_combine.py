@@ -124,7 +124,8 @@ def test_a_batch_of_fixed_size_is_for_records_that_are_replaced():
         STEP.sampled(0.5, ta.Sampling.WITHOUT_REPLACEMENT)
     _refused(
         "scheme must be Sampling.POISSON or Sampling.WITHOUT_REPLACEMENT or "
-        "Sampling.RANDOM_ALLOCATION or Sampling.SHUFFLED, got 'poisson'",
+        "Sampling.RANDOM_ALLOCATION or Sampling.SHUFFLED or Sampling.TRUNCATED_POISSON, "
+        "got 'poisson'",
         lambda: STEP.sampled(0.5, scheme="poisson"),
     )
 

@@ -228,6 +228,7 @@ def test_what_is_chosen_is_safe_and_the_next_double_is_not(name):
     "call", [lambda: parse(f"{DPSGD},scheme=sorted"), lambda: parse(DPSGD, scheme="sorted")]
 )
 def test_an_unknown_scheme_is_refused_with_those_that_are_known(call):
-    message = "scheme must be one of poisson, fixed-size, random-allocation, shuffled, got 'sorted'"
+    words = "poisson, fixed-size, random-allocation, shuffled, truncated-poisson"
+    message = f"scheme must be one of {words}, got 'sorted'"
     with pytest.raises(ta.InvalidArgument, match=f"^{message}$"):
         call()

@@ -134,6 +134,7 @@ def test_a_sampling_scheme_is_a_list_that_keeps_what_was_chosen(path):
         "fixed-size",
         "random-allocation",
         "shuffled",
+        "truncated-poisson",
     ]
     turned = {"mechanism": text, "mechanism.0.scheme": "fixed-size"}
     assert view.read(turned, "mechanism.0.scheme").mechanism == f"{text},scheme=fixed-size"

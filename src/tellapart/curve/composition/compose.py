@@ -20,6 +20,7 @@ from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.curve.certified.discretise import from_two_profiles
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.composition.contour import ComposedCurve
+from tellapart.curve.composition.group_privacy import OneStep
 from tellapart.curve.composition.infinite_loss import (
     ALL_FINITE,
     FiniteMass,
@@ -95,7 +96,8 @@ def _from_profile(curve: TradeoffCurve) -> AtomicCurve:
     top = max(map(_steepest, orders))
     lines = np.concatenate([[0.0], np.geomspace(1e-7 * top, top, _LINES), top * _EVENLY])
     lines = np.unique(np.minimum(lines, top))
-    profiles = [np.asarray(order._delta(lines)) * (1 + _ROOM) for order in orders]
+    with np.errstate(all="ignore"):
+        profiles = [np.asarray(order._delta(lines)) * (1 + _ROOM) for order in orders]
     return from_two_profiles(lines, *(np.clip(profile, 0.0, 1.0) for profile in profiles))
 
 
@@ -166,6 +168,7 @@ _PARTS: dict[type[TradeoffCurve], Callable[[Any], PrivacyLoss]] = {
         BoundedLoss(curve.shift, 0.0) if curve.shift else _SILENT
     ),
     TruncatedLaplaceCurve: _cut_off,
+    OneStep: lambda curve: PrivacyLoss(curve.law),
 }
 
 
@@ -193,7 +196,7 @@ def subsampled_loss(part: PrivacyLoss, rate: float) -> PrivacyLoss:
         return PrivacyLoss(MixtureLoss(law.mu, (1 - rate, rate)))
     if isinstance(law, MixtureLoss):
         thinner = tuple(rate * weight for weight in law.weights)
-        return PrivacyLoss(MixtureLoss(law.mu, (1 - rate + thinner[0], *thinner[1:])))
+        return PrivacyLoss(replace(law, weights=(1 - rate + thinner[0], *thinner[1:])))
     raise Unsupported(f"a {type(law).__name__} step cannot be sampled yet")
 
 

@@ -332,7 +332,7 @@ class ComposedCurve(ThresholdCurve):
 
 def _gentle(law: LossLaw) -> bool:
     forward = law.law if isinstance(law, Swapped) else law
-    return not isinstance(forward, MixtureLoss) or forward.mu <= _STEEPEST
+    return not isinstance(forward, MixtureLoss) or forward.bend <= _STEEPEST
 
 
 @dataclass(frozen=True, repr=False)

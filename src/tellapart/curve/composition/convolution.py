@@ -326,8 +326,7 @@ class _Sum:
 
     def _single(self, loss: MixtureLoss) -> LogDensity:
         reach = math.sqrt(2 * (_MARGIN - self._depth + math.log(self._total)))
-        top = loss.mu * (len(loss.weights) - 1)
-        ends = loss.above_least(np.linspace(-reach, reach + top, 13))
+        ends = loss.above_least(np.linspace(-reach, reach + loss.reach, 13))
         return in_panels(
             loss.log_density_above_least, ends, lambda v, _: np.full(v.shape, _RESOLVED)
         )

@@ -35,12 +35,29 @@ _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 class MixtureLoss(LossLaw):
     """N(0, 1) against Σ weights[j]·N(j·mu, 1): a Gaussian step on a random part of the data.
 
-    weights = (1 − q, q) is Poisson sampling at rate q; binomial weights stand for a group.
+    weights = (1 − q, q) is Poisson sampling at rate q; binomial weights stand for a group. With
+    ``shifts``, rising from 0, these stand for j·mu, and mu is the least above 0.
     """
 
     mu: float
     weights: tuple[float, ...]
+    shifts: tuple[float, ...] = ()
     largest = math.inf
+
+    @cached_property
+    def _shifts(self) -> Array:
+        shifts = self.shifts or [j * self.mu for j in range(len(self.weights))]
+        return np.array(shifts, dtype=float)
+
+    @property
+    def reach(self) -> float:
+        """The furthest shift."""
+        return float(self._shifts[-1])
+
+    @property
+    def bend(self) -> float:
+        """How far apart two shifts are between which the loss may bend sharply."""
+        return self.reach if self.shifts else self.mu
 
     @property
     def least(self) -> float:  # type: ignore[override]
@@ -49,15 +66,15 @@ class MixtureLoss(LossLaw):
     @property
     def size(self) -> float:  # type: ignore[override]
         weights = [weight for weight in self.weights if weight > 0]
-        return ((len(self.weights) - 1) * self.mu) ** 2 + len(weights) - math.log(min(weights))
+        return self.reach**2 + len(weights) - math.log(min(weights))
 
     def rates(self, t: Array) -> FourRates:
         """From the output that has this loss; below the least loss that is −∞."""
         x = self._output(t)
         tpr, fnr = np.zeros_like(x), np.zeros_like(x)
-        for j, weight in enumerate(self.weights):
-            tpr += weight * ndtr(j * self.mu - x)
-            fnr += weight * ndtr(x - j * self.mu)
+        for shift, weight in zip(self._shifts, self.weights, strict=True):
+            tpr += weight * ndtr(shift - x)
+            fnr += weight * ndtr(x - shift)
         return ndtr(-x), tpr, fnr, ndtr(x)
 
     def _output(self, t: Array) -> Array:
@@ -73,7 +90,8 @@ class MixtureLoss(LossLaw):
 
     def _lines(self) -> tuple[Array, Array]:
         """Slopes and heights of the logarithms of the terms with j > 0."""
-        alive = [(j * self.mu, weight) for j, weight in enumerate(self.weights) if j and weight]
+        pairs = zip(self._shifts, self.weights, strict=True)
+        alive = [(shift, weight) for shift, weight in pairs if shift and weight]
         slopes, weights = np.array(alive, dtype=float).T
         return slopes, np.log(weights) - slopes**2 / 2
 
@@ -131,19 +149,19 @@ class MixtureLoss(LossLaw):
             left = np.log((1 - q) + q * np.exp(w))
             return np.where(big, high, np.where(np.abs(small) < 0.5, near, left))
         j = np.flatnonzero(np.array(self.weights) > 0)
-        logs = np.log(np.array(self.weights)[j]) - (j * self.mu) ** 2 / 2
-        terms = np.multiply.outer(x, j * self.mu) + logs
+        logs = np.log(np.array(self.weights)[j]) - self._shifts[j] ** 2 / 2
+        terms = np.multiply.outer(x, self._shifts[j]) + logs
         top = terms.real.max(axis=-1)
         return np.asarray(np.log(np.exp(terms - top[..., None]).sum(axis=-1)) + top)
 
     def _step(self, c: Array, frequency: float) -> float:
         """A mesh on which the trapezoidal sum is exact: it converges exponentially."""
-        peak = 1 + max(0.0, -float(c.min())) * self.mu**2 / 4
+        peak = 1 + max(0.0, -float(c.min())) * self.bend**2 / 4
         return min(0.2, 0.5 / math.sqrt(peak), 2 * math.pi / (frequency + 16))
 
     def cumulants(self, c: Array) -> Cumulants:
         # Further out than this no double holds a probability.
-        near = c * self.mu * (len(self.weights) - 1) < 4000
+        near = c * self.reach < 4000
         if not near.all():
             columns = [np.full(c.shape, x) for x in (math.inf, math.nan, math.nan)]
             if near.any():
@@ -177,13 +195,12 @@ class MixtureLoss(LossLaw):
 
     def _line(self, c: float, furthest: float) -> Nodes:
         """The line x + iη, where oscillation turns into decay: any y costs about the same."""
-        steps = len(self.weights) - 1
         tilts = np.array([min(c, 0.0), max(c, 1.0)])
         low, high = _span(self, *tilts.tolist())
-        shift = min(1.2, math.pi / (3 * self.mu * steps))
+        shift = min(1.2, math.pi / (3 * self.reach))
         # Beyond this frequency the integrand on the shifted line is dead.
         fastest = 45 * max(self.mu / math.tan(shift * self.mu), 1 / shift)
-        mesh = self._step(tilts, min(furthest * self.mu * steps, fastest))
+        mesh = self._step(tilts, min(furthest * self.reach, fastest))
         x = _mesh(low - 0.5, high + 0.5, mesh) + 1j * shift
         return Nodes(self.loss_at(x), np.asarray(math.log(mesh) - _LOG_ROOT - x * x / 2, complex))
 
@@ -202,8 +219,7 @@ def _bucket(tilt: float) -> float:
 @lru_cache(maxsize=64)
 def _span(law: MixtureLoss, least: float, most: float) -> tuple[float, float]:
     """Where the tilted law e^(c·loss)·N(0, 1) lives, for all tilts c between two."""
-    steps = len(law.weights) - 1
-    x = _mesh(-40.0, 41.0 + max(0.0, most) * law.mu * steps, 0.25)
+    x = _mesh(-40.0, 41.0 + max(0.0, most) * law.reach, 0.25)
     logs = np.multiply.outer(np.array([least, most]), law.loss_at(x)) - x * x / 2
     alive = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - NEGLIGIBLE).any(axis=0))
     return float(x[alive[0]]) - 0.25, float(x[alive[-1]]) + 0.25
