@@ -246,7 +246,7 @@ def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
         limit.words,
         blind,
         achieved,
-        "any" if limit.alone is None else f"{limit.alone:.10g}",
+        "any" if limit.alone is None else short(limit.alone, 10),
         "binding" * limit.binding,
         limit.limit.reason,
     )
@@ -256,7 +256,7 @@ def _sensitivity(answer: Solved) -> Table:
     names = [f"limit[{limit.place}] {limit.attacker}" for limit in answer.limits]
     rows = tuple(
         (
-            f"{near.value:.6g}",
+            short(near.value, 6),
             fixed(near.epsilon, up=True),
             *(
                 fixed(value, not limit.asked.least)
